@@ -1,0 +1,35 @@
+# Two commands matter: `make demo` and `make test`. Each sets up all it needs.
+PYTHON ?= $(shell scripts/find-python)
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: demo test check format lock clean
+
+demo: $(STAMP)
+	$(BIN)/vivant demo
+
+test: check
+	$(BIN)/python -m pytest -n 2
+
+check: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(STAMP)
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+lock:
+	scripts/lock
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache
+
+# The lock holds every package with its version, so nothing is resolved here.
+$(STAMP): requirements.lock pyproject.toml
+	scripts/make-venv $(PYTHON) $(VENV)
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps -r requirements.lock
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps --editable .
+	@touch $@

@@ -1,0 +1,186 @@
+"""What a benchmark is: the protocol that each folder here fulfils, and that third parties fulfil in theirs.
+
+A benchmark turns files into samples, samples into prompts, records into scores, and scores into its own
+tables. It knows no model and no engine.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from msgspec import Struct, field
+
+from vivant.errors import UsageError
+from vivant.types import Message, Option, Record, Sample, Score
+
+Protocol = Literal["paper", "strict"]
+
+
+class TaskInfo(Struct, frozen=True, kw_only=True):
+    """One task of a benchmark."""
+
+    name: str
+    """Without the benchmark: `mcq`."""
+    title: str
+    metric: str = "accuracy"
+    """What `Score.value` is: accuracy, rouge-l, judge …"""
+    scale: float = 100.0
+    """Tables print the mean of values times this."""
+    chance: float | None = None
+    """Expected value of a guess, on the scale of `Score.value`; None where it depends on the sample."""
+
+
+class Prompt(Struct, frozen=True, kw_only=True):
+    """A sample, phrased."""
+
+    messages: tuple[Message, ...]
+    options: tuple[Option, ...] = ()
+    """As shown, in the order shown."""
+    order: tuple[int, ...] = ()
+    answer_form: str = "{}"
+    candidates: tuple[str, ...] = ()
+    max_tokens: int | None = None
+    """Enough for this style; the user's own setting wins."""
+
+
+class PromptContext(Struct, frozen=True, kw_only=True):
+    """What phrasing a sample may draw on besides the sample."""
+
+    style: str
+    seed: int = 0
+    pool: tuple[Sample, ...] = ()
+    """All samples of the task, unfiltered: demonstrations and candidates come from here."""
+    wording: Mapping[str, str] = field(default_factory=dict)
+    """A user's own prompt texts by name (`--prompts FILE`), over the bundled ones."""
+    root: Path = Path()
+
+
+class ScoreSettings(Struct, frozen=True, kw_only=True):
+    """How to score: part of every score file, so that two numbers are never mixed up."""
+
+    protocol: Protocol = "paper"
+    style: str = ""
+    """The style that the replies were asked for."""
+    values: Mapping[str, Any] = field(default_factory=dict)
+    """Benchmark-specific settings (`--set threshold=0.75`)."""
+
+
+class ScoredRun(Struct, frozen=True, kw_only=True):
+    """One run's samples of one task with their scores, as tables read them."""
+
+    run: str
+    model: str
+    style: str
+    task: str
+    protocol: Protocol
+    rows: tuple[tuple[Sample, Record | None, Score], ...]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Published(Struct, frozen=True, kw_only=True):
+    """A figure from a paper or a leaderboard, shown beside our own and marked as published."""
+
+    model: str
+    task: str
+    style: str
+    group: Mapping[str, str]
+    value: float
+    """In the unit that the source prints (percent for accuracies)."""
+    metric: str = "accuracy"
+    source: str = ""
+
+
+class Imported(Struct, frozen=True, kw_only=True):
+    """Somebody else's predictions, turned into records."""
+
+    task: str
+    records: tuple[Record, ...]
+    samples: tuple[Sample, ...]
+    """The samples answered, with the options and key that the file itself brings, where it brings them."""
+    model: str = ""
+    style: str = ""
+    notes: tuple[str, ...] = ()
+    """What was dropped or repaired, and how often."""
+
+
+class Benchmark(ABC):
+    """Subclass, set the class variables, implement the four stages."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    summary: ClassVar[str] = ""
+    tasks: ClassVar[tuple[TaskInfo, ...]]
+    styles: ClassVar[tuple[str, ...]] = ("zero-shot",)
+    facets: ClassVar[tuple[str, ...]] = ()
+    """Facets that every sample has; a user's own data may add others."""
+    protocols: ClassVar[tuple[Protocol, ...]] = ("paper", "strict")
+    settings: ClassVar[Mapping[str, Any]] = {}
+    """Scoring settings and their defaults."""
+    layouts: ClassVar[Mapping[str, str]] = {}
+    """The benchmark's own tables by short name (`1`, `failures`), with a title each."""
+    exports: ClassVar[tuple[str, ...]] = ()
+    """Native formats that `export` writes."""
+    data_help: ClassVar[str] = ""
+    """Which files it reads and where they come from: shown where they are not found."""
+
+    @abstractmethod
+    def load(self, root: Path, task: str) -> list[Sample]:
+        """Read the samples of one task from a folder (or file). Raises DataError naming file and item."""
+
+    @abstractmethod
+    def prompt(self, sample: Sample, context: PromptContext) -> Prompt:
+        """Phrase a sample in a style."""
+
+    @abstractmethod
+    def score(self, items: Sequence[tuple[Sample, Record]], settings: ScoreSettings) -> list[Score]:
+        """Score records of one task, in order. Only replies with status ok or truncated arrive here."""
+
+    def keep(self, sample: Sample, style: str) -> bool:  # noqa: ARG002
+        """Whether a sample belongs to the test set in this style (few-shot leaves demonstrations out)."""
+        return True
+
+    def chance(self, sample: Sample) -> float | None:
+        """Expected value of a guess on this sample."""
+        if sample.options:
+            return 1.0 / len(sample.options)
+        return self.task(sample.task).chance
+
+    def unparsed_value(self, protocol: Protocol) -> float | None:  # noqa: ARG002
+        """What an unparsed reply counts as in a mean; None leaves it out."""
+        return 0.0
+
+    def human(self, root: Path, task: str) -> Imported | None:  # noqa: ARG002
+        """People's answers, where the data hold them."""
+        return None
+
+    def published(self) -> Sequence[Published]:
+        """Rows from the paper."""
+        return ()
+
+    def layout(self, name: str, runs: Sequence[ScoredRun], protocol: Protocol) -> Any:  # noqa: ARG002
+        """One of the benchmark's own tables, as a `vivant.report.table.Table`."""
+        raise UsageError(f"{self.name} has no table '{name}'")
+
+    def read_predictions(self, file: Path, samples: Sequence[Sample], task: str) -> Imported | None:  # noqa: ARG002
+        """Read a prediction file in one of the benchmark's native formats; None where it is not one."""
+        return None
+
+    def export(self, run: ScoredRun, kind: str, out: Path) -> list[Path]:  # noqa: ARG002
+        """Write a run in a native format and return the files written."""
+        raise UsageError(f"{self.name} has no export format '{kind}'")
+
+    # ── shared, not to be overridden ──
+
+    def task(self, name: str) -> TaskInfo:
+        """The task called `name`, with or without the benchmark's name before it."""
+        short = name.rsplit("/", 1)[-1]
+        for task in self.tasks:
+            if task.name == short:
+                return task
+        raise UsageError(f"{self.name} has no task '{short}'; it has {', '.join(t.name for t in self.tasks)}")
+
+
+Factory = Callable[[], Benchmark]
