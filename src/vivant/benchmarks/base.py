@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal
 
 from msgspec import Struct, field
 
-from vivant.errors import UsageError
+from vivant.errors import UsageError, unknown
 from vivant.types import Message, Option, Record, Sample, Score
 
 Protocol = Literal["paper", "strict"]
@@ -44,6 +44,10 @@ class Prompt(Struct, frozen=True, kw_only=True):
     candidates: tuple[str, ...] = ()
     max_tokens: int | None = None
     """Enough for this style; the user's own setting wins."""
+    lost_images: int = 0
+    """Pictures that had to be left out to fit the model's window."""
+    notes: tuple[str, ...] = ()
+    """What was done to the sample to phrase it, for the record: "cut to 4096 tokens (4 characters each)"."""
 
 
 class PromptContext(Struct, frozen=True, kw_only=True):
@@ -56,6 +60,8 @@ class PromptContext(Struct, frozen=True, kw_only=True):
     wording: Mapping[str, str] = field(default_factory=dict)
     """A user's own prompt texts by name (`--prompts FILE`), over the bundled ones."""
     root: Path = Path()
+    limits: Mapping[str, Any] = field(default_factory=dict)
+    """The model's window: `max_context_len`, `n_tokens_per_image`, `tokenizer` (text → its tokens as texts)."""
 
 
 class ScoreSettings(Struct, frozen=True, kw_only=True):
@@ -106,6 +112,15 @@ class Imported(Struct, frozen=True, kw_only=True):
     """What was dropped or repaired, and how often."""
 
 
+class DataReport(Struct, frozen=True, kw_only=True):
+    """What `vivant data check` found."""
+
+    found: tuple[str, ...] = ()
+    """What is there, a line each."""
+    problems: tuple[str, ...] = ()
+    """What is missing or wrong, a line each, with file and item."""
+
+
 class Benchmark(ABC):
     """Subclass, set the class variables, implement the four stages."""
 
@@ -125,6 +140,14 @@ class Benchmark(ABC):
     """Native formats that `export` writes."""
     data_help: ClassVar[str] = ""
     """Which files it reads and where they come from: shown where they are not found."""
+    data_options: ClassVar[Mapping[str, Any]] = {}
+    """What an instance may be made with, and the defaults: which of several files to read, say."""
+
+    def __init__(self, **options: Any) -> None:
+        for name in options:
+            if name not in self.data_options:
+                raise unknown(f"{self.name} option", name, self.data_options)
+        self.options: Mapping[str, Any] = {**self.data_options, **options}
 
     @abstractmethod
     def load(self, root: Path, task: str) -> list[Sample]:
@@ -137,6 +160,22 @@ class Benchmark(ABC):
     @abstractmethod
     def score(self, items: Sequence[tuple[Sample, Record]], settings: ScoreSettings) -> list[Score]:
         """Score records of one task, in order. Only replies with status ok or truncated arrive here."""
+
+    def expand(self, selector: str) -> tuple[str, ...]:
+        """The names of the tasks that stand behind `benchmark/selector`: all of them for an empty one."""
+        if not selector:
+            return tuple(task.name for task in self.tasks)
+        if selector not in {task.name for task in self.tasks}:
+            raise unknown(f"{self.name} task", selector, [task.name for task in self.tasks])
+        return (selector,)
+
+    def available(self, root: Path, tasks: Sequence[str]) -> tuple[str, ...]:  # noqa: ARG002
+        """Those of `tasks` whose data are in `root`, for benchmarks that people hold in part."""
+        return tuple(tasks)
+
+    def check(self, root: Path) -> DataReport | None:  # noqa: ARG002
+        """Read everything in `root` and say what is there and what is wrong; None where there is no check."""
+        return None
 
     def keep(self, sample: Sample, style: str) -> bool:  # noqa: ARG002
         """Whether a sample belongs to the test set in this style (few-shot leaves demonstrations out)."""
