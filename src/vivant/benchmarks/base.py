@@ -61,7 +61,7 @@ class PromptContext(Struct, frozen=True, kw_only=True):
     """A user's own prompt texts by name (`--prompts FILE`), over the bundled ones."""
     root: Path = Path()
     limits: Mapping[str, Any] = field(default_factory=dict)
-    """The model's window: `max_context_len`, `n_tokens_per_image`, `tokenizer` (text → its tokens as texts)."""
+    """The window: `max_context_len`, `n_tokens_per_image`, `tokenizer` (text → its tokens, as texts)."""
 
 
 class ScoreSettings(Struct, frozen=True, kw_only=True):
