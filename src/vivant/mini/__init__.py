@@ -1,0 +1,18 @@
+"""The bundled mini-editions: small, made by this project, in each benchmark's own format."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_HERE = Path(__file__).parent
+
+
+def root(benchmark: str) -> Path | None:
+    """The folder of a benchmark's mini-edition, or None where there is none."""
+    path = _HERE / benchmark
+    return path if benchmark.isidentifier() and path.is_dir() else None
+
+
+def installed() -> list[str]:
+    """The benchmarks that have one."""
+    return sorted(p.name for p in _HERE.iterdir() if p.is_dir() and not p.name.startswith("_"))

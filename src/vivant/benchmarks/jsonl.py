@@ -1,0 +1,276 @@
+"""A user's own questions: one JSON object a line, no code.
+
+Fields of a line (docs/your-own-questions.md):
+- `id`: text or whole number, unique in the file (default: the line's number)
+- `question`: text, or a list of parts: a text, {"text": …}, {"image": path}, {"video": path}, {"audio": path}
+- `image`, `images`, `video`, `audio`: paths that stand before the question (relative to the file)
+- `choices`: a list of texts; `answer`: the right one's text, or its letter, or its place from 0
+- `answers` (or `answer` without choices): accepted texts
+- `facets`: names and values to filter and group by; `cluster`: samples that are not independent
+"""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import msgspec
+from msgspec import Struct
+
+from vivant.benchmarks.base import Benchmark, Prompt, PromptContext, ScoreSettings, TaskInfo
+from vivant.chance import permutation
+from vivant.errors import DataError, VivantError
+from vivant.types import Audio, Image, Message, Option, Part, Record, Sample, Score, Text, Video
+
+_MEDIA = {"image": Image, "video": Video, "audio": Audio}
+
+
+class Line(Struct, forbid_unknown_fields=True):
+    """One line as it may be written. Unknown fields are refused, so that a misspelt one is not ignored."""
+
+    question: str | list[str | dict[str, str]] = ""
+    id: str | int | None = None
+    image: str | None = None
+    images: list[str] = []
+    video: str | None = None
+    audio: str | None = None
+    choices: list[str] = []
+    answer: str | int | None = None
+    answers: list[str] = []
+    facets: dict[str, str | int | float | bool] = {}
+    cluster: str | int | None = None
+
+
+class Jsonl(Benchmark):
+    """Questions from a file. Chosen by the path of the file: `vivant run ./mine.jsonl`."""
+
+    name: ClassVar[str] = "jsonl"
+    title: ClassVar[str] = "Your own questions"
+    summary: ClassVar[str] = "one JSON object a line: question, pictures or a video, choices or accepted answers"
+    tasks: ClassVar[tuple[TaskInfo, ...]] = ()
+    styles: ClassVar[tuple[str, ...]] = ("zero-shot", "cot")
+    settings: ClassVar[dict[str, Any]] = {"threshold": 1.0, "shuffle": True}
+    data_help: ClassVar[str] = "The format is described in docs/your-own-questions.md."
+
+    def task(self, name: str) -> TaskInfo:
+        """Every file is a task of its own, named after the file."""
+        short = name.partition("/")[2] or name
+        return TaskInfo(name=short, title=f"Questions of {short}.jsonl")
+
+    def expand(self, selector: str) -> tuple[str, ...]:
+        """The file's own name."""
+        return (selector,)
+
+    def load(self, root: Path, task: str) -> list[Sample]:
+        """`root` is the file itself."""
+        samples: list[Sample] = []
+        seen: dict[str, int] = {}
+        try:
+            lines = root.read_bytes().splitlines()
+        except OSError as error:
+            raise DataError(f"Cannot read {root}: {error.strerror}") from error
+        for number, raw in enumerate(lines, 1):
+            if not raw.strip():
+                continue
+            try:
+                sample = _sample(msgspec.json.decode(raw, type=Line), number, task)
+            except (msgspec.MsgspecError, UnicodeDecodeError, VivantError) as error:
+                raise DataError(f"{root}, line {number}: {error}") from error
+            if sample.id in seen:
+                raise DataError(f"{root}, line {number}: the id '{sample.id}' stands already in line {seen[sample.id]}")
+            seen[sample.id] = number
+            samples.append(sample)
+        if not samples:
+            raise DataError(f"{root} holds no questions")
+        return samples
+
+    def media_root(self, root: Path) -> Path:
+        """Paths in the file are relative to the folder that holds it."""
+        return root.parent
+
+    def prompt(self, sample: Sample, context: PromptContext) -> Prompt:
+        """The question as it stands, the choices in the sample's own order, and how to answer."""
+        order = permutation(len(sample.options), context.seed, sample.task, sample.id)
+        options = tuple(Option(option_name(i), sample.options[k].text) for i, k in enumerate(order))
+        tail = _INSTRUCTIONS[(bool(options), context.style)]
+        tail = context.wording.get(f"{'choices' if options else 'free'}.{context.style}", tail)
+        choices = "\n".join(f"{option.name}. {option.text}" for option in options)
+        closing = f"\n{choices}\n{tail}" if options else f"\n{tail}"
+        return Prompt(
+            messages=(Message("user", (*sample.question, Text(closing))),),
+            options=options,
+            order=order,
+            max_tokens=1024 if context.style == "cot" else 128,
+            candidates=tuple(sorted({answer for other in context.pool for answer in other.answers})),
+        )
+
+    def score(self, items: Sequence[tuple[Sample, Record]], settings: ScoreSettings) -> list[Score]:
+        """Choices: the option read in the reply. Free text: equal to an accepted answer, or near enough in
+        meaning to one where `threshold` is below 1."""
+        from vivant.scoring.options import extract_option
+
+        free = [(s, r) for s, r in items if not s.options]
+        similarity = dict(
+            zip((r.key for _, r in free), _similarities(free, settings.values["threshold"]), strict=True)
+        )
+        scores: list[Score] = []
+        for sample, record in items:
+            if sample.options:
+                found = extract_option(record.reply.text, record.options)
+                if found.name is None:
+                    scores.append(
+                        Score(key=record.key, task=record.task, id=record.id, status="unparsed", rule=found.rule)
+                    )
+                    continue
+                shown = [option.name for option in record.options].index(found.name)
+                right = sample.key is not None and record.order[shown] == sample.key
+                scores.append(
+                    Score(
+                        key=record.key,
+                        task=record.task,
+                        id=record.id,
+                        value=float(right),
+                        answer=found.name,
+                        rule=found.rule,
+                    )
+                )
+            else:
+                near, rule = similarity[record.key]
+                scores.append(
+                    Score(
+                        key=record.key,
+                        task=record.task,
+                        id=record.id,
+                        value=float(near >= settings.values["threshold"]),
+                        answer=final_line(record.reply.text),
+                        rule=rule,
+                        detail={"similarity": near},
+                    )
+                )
+        return scores
+
+
+_INSTRUCTIONS = {
+    (True, "zero-shot"): "Reply with the letter of the right choice and nothing else.",
+    (True, "cot"): "Think it through step by step, then write the letter of the right choice alone on the last line.",
+    (False, "zero-shot"): "Reply with the answer and nothing else.",
+    (False, "cot"): "Think it through step by step, then write the answer alone on the last line.",
+}
+
+
+def option_name(index: int) -> str:
+    """A … Z, AA … AZ, BA …"""
+    letters = string.ascii_uppercase
+    return letters[index] if index < 26 else letters[index // 26 - 1] + letters[index % 26]
+
+
+def final_line(text: str) -> str:
+    """The last line that holds anything."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1] if lines else ""
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().strip(" \t\n.!\"'`*").split())
+
+
+def _similarities(items: Sequence[tuple[Sample, Record]], threshold: float) -> list[tuple[float, str]]:
+    found: list[tuple[float, str]] = []
+    for sample, record in items:
+        said = {_plain(record.reply.text), _plain(final_line(record.reply.text))}
+        equal = bool(said & {_plain(answer) for answer in sample.answers})
+        found.append((1.0, "equal") if equal else (0.0, "different"))
+    unequal = [i for i, (value, _) in enumerate(found) if value == 0.0]
+    if threshold < 1.0 and unequal:
+        from vivant.scoring.similarity import best_similarity
+
+        texts = [final_line(items[i][1].reply.text) for i in unequal]
+        labels = [items[i][0].answers for i in unequal]
+        for i, value in zip(unequal, best_similarity(texts, labels), strict=True):
+            found[i] = (value, "similarity")
+    return found
+
+
+def _sample(line: Line, number: int, task: str) -> Sample:
+    question = _media(line) + _question(line.question)
+    if not question:
+        raise DataError("there is no `question`, and no picture or video either")
+    options = tuple(Option(option_name(i), text) for i, text in enumerate(line.choices))
+    if len(set(line.choices)) != len(line.choices):
+        raise DataError("two `choices` are the same")
+    if len(options) == 1:
+        raise DataError("`choices` holds only one choice")
+    answers = tuple(line.answers)
+    key = None
+    if options:
+        key = _key(line, options)
+    else:
+        if line.answer is not None:
+            answers = (str(line.answer), *answers)
+        if not answers:
+            raise DataError("there are neither `choices` nor an `answer`")
+    name = str(line.id) if line.id is not None else str(number)
+    return Sample(
+        id=name,
+        task=task,
+        question=question,
+        options=options,
+        key=key,
+        answers=answers,
+        facets={facet: _facet(value) for facet, value in line.facets.items()},
+        cluster=str(line.cluster) if line.cluster is not None else (line.video or name),
+    )
+
+
+def _facet(value: str | int | float | bool) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _key(line: Line, options: tuple[Option, ...]) -> int:
+    answer = line.answer
+    if answer is None and len(line.answers) == 1:
+        answer = line.answers[0]
+    if answer is None:
+        raise DataError("there are `choices` but no `answer`")
+    if isinstance(answer, int):
+        if 0 <= answer < len(options):
+            return answer
+        raise DataError(f"`answer` {answer} is no place in `choices` (0 to {len(options) - 1})")
+    texts = [option.text for option in options]
+    if answer in texts:
+        return texts.index(answer)
+    for index, option in enumerate(options):
+        if answer.strip().upper() == option.name:
+            return index
+    raise DataError(f"`answer` '{answer}' is none of the `choices`")
+
+
+def _media(line: Line) -> tuple[Part, ...]:
+    parts: list[Part] = [Image(path) for path in ([line.image] if line.image else []) + line.images]
+    if line.video:
+        parts.append(Video(line.video))
+    if line.audio:
+        parts.append(Audio(line.audio))
+    return tuple(parts)
+
+
+def _question(question: str | list[str | dict[str, str]]) -> tuple[Part, ...]:
+    if isinstance(question, str):
+        return (Text(question),) if question else ()
+    parts: list[Part] = []
+    for place, piece in enumerate(question):
+        if isinstance(piece, str):
+            parts.append(Text(piece))
+        elif len(piece) != 1:
+            raise DataError(f"part {place} of `question` must have one field: text, image, video or audio")
+        else:
+            (kind, value), *_ = piece.items()
+            if kind == "text":
+                parts.append(Text(value))
+            elif kind in _MEDIA:
+                parts.append(_MEDIA[kind](value))
+            else:
+                raise DataError(f"part {place} of `question` is '{kind}'; it may be text, image, video or audio")
+    return tuple(parts)

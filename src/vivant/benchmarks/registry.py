@@ -1,0 +1,131 @@
+"""Which benchmarks there are, and where their data are looked for. Nothing is imported to be listed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from vivant import mini
+from vivant.benchmarks.base import Benchmark
+from vivant.errors import DataError, UsageError, unknown
+
+_BUILTIN: Mapping[str, str] = {
+    "mime": "vivant.benchmarks.mime:Mime",
+    "mmrv": "vivant.benchmarks.mmrv:MMRV",
+    "milebench": "vivant.benchmarks.milebench:MileBench",
+    "jsonl": "vivant.benchmarks.jsonl:Jsonl",
+}
+
+
+class Selection(Struct, frozen=True):
+    """A benchmark, the tasks of it that are wanted, and the folder (or file) with its data."""
+
+    benchmark: Benchmark
+    tasks: tuple[str, ...]
+    root: Path
+
+
+def names() -> dict[str, str]:
+    """All benchmarks by name, with the dotted path of their class."""
+    found = dict(_BUILTIN)
+    for point in entry_points(group="vivant.benchmarks"):
+        found.setdefault(point.name, point.value)
+    return found
+
+
+def get(name: str, **options: Any) -> Benchmark:
+    """The benchmark called `name`; options that it does not know are refused."""
+    known = names()
+    if name not in known:
+        raise unknown("benchmark", name, known, "(your own questions: a path that ends in .jsonl)")
+    module, _, attribute = known[name].partition(":")
+    try:
+        cls = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise UsageError(f"The benchmark '{name}' cannot be loaded from {known[name]}: {error}") from error
+    try:
+        benchmark: Benchmark = cls(**options)
+    except TypeError as error:
+        raise UsageError(f"{name} does not take {', '.join(options)}: {error}") from error
+    return benchmark
+
+
+def of_task(task: str) -> Benchmark:
+    """The benchmark that a task such as `mime/mcq` belongs to."""
+    return get(task.partition("/")[0])
+
+
+def is_file(selector: str) -> bool:
+    """Whether the user names a file of questions rather than a benchmark."""
+    return selector.endswith((".jsonl", ".ndjson"))
+
+
+def select(
+    selectors: Sequence[str], data: Sequence[str] = (), options: Mapping[str, Any] | None = None
+) -> list[Selection]:
+    """What `vivant run mime mmrv/… ./mine.jsonl --data …` means."""
+    options = options or {}
+    roots = _roots(data, [s for s in selectors if not is_file(s)])
+    chosen: list[Selection] = []
+    for selector in selectors:
+        if is_file(selector):
+            path = Path(selector).expanduser()
+            if not path.is_file():
+                raise DataError(f"No such file: {path}")
+            chosen.append(Selection(get("jsonl"), (f"jsonl/{path.stem}",), path))
+            continue
+        name, _, rest = selector.partition("/")
+        if name == "jsonl":
+            raise UsageError("Give the path of your questions instead of 'jsonl', e.g. ./mine.jsonl")
+        benchmark = get(name, **options)
+        tasks = tuple(f"{name}/{task}" for task in benchmark.expand(rest))
+        chosen.append(Selection(benchmark, tasks, locate(benchmark, roots.get(name) or roots.get(""))))
+    return chosen
+
+
+def _roots(data: Sequence[str], selectors: Sequence[str]) -> dict[str, str]:
+    """`--data PATH` or, with several benchmarks, `--data name=PATH`."""
+    wanted = {selector.partition("/")[0] for selector in selectors}
+    roots: dict[str, str] = {}
+    for entry in data:
+        name, equals, path = entry.partition("=")
+        if equals and name in wanted:
+            roots[name] = path
+        elif equals and not Path(entry).exists() and "/" not in name:
+            raise unknown("benchmark in --data", name, wanted)
+        else:
+            roots[""] = entry
+    if "" in roots and len(wanted) > 1 and roots[""] != "mini":
+        raise UsageError("With several benchmarks, name each folder: --data mime=PATH --data mmrv=PATH")
+    return roots
+
+
+def data_root() -> Path:
+    """The folder that holds one folder per benchmark: `VIVANT_DATA`, else `./data`."""
+    return Path(os.environ.get("VIVANT_DATA") or "data").expanduser()
+
+
+def locate(benchmark: Benchmark, given: str | None = None) -> Path:
+    """The folder with a benchmark's data: what the user gave, `mini` for the bundled one, else under the data root."""
+    if given == "mini":
+        found = mini.root(benchmark.name)
+        if found is None:
+            raise DataError(f"There is no bundled mini-edition of {benchmark.name}")
+        return found
+    if given:
+        path = Path(given).expanduser()
+        if not path.exists():
+            raise DataError(f"Data for {benchmark.name}: {path} does not exist. {benchmark.data_help}".strip())
+        return path
+    path = data_root() / benchmark.name
+    if path.exists():
+        return path
+    tail = f" {benchmark.data_help}" if benchmark.data_help else ""
+    small = " To try the bundled mini-edition: --data mini." if mini.root(benchmark.name) else ""
+    raise DataError(f"No data for {benchmark.name}: {path} does not exist; give --data PATH.{small}{tail}")
