@@ -169,6 +169,10 @@ class Benchmark(ABC):
             raise unknown(f"{self.name} task", selector, [task.name for task in self.tasks])
         return (selector,)
 
+    def media_root(self, root: Path) -> Path:
+        """The folder that media paths in samples are relative to."""
+        return root if root.is_dir() else root.parent
+
     def available(self, root: Path, tasks: Sequence[str]) -> tuple[str, ...]:  # noqa: ARG002
         """Those of `tasks` whose data are in `root`, for benchmarks that people hold in part."""
         return tuple(tasks)

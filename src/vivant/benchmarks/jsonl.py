@@ -51,7 +51,7 @@ class Jsonl(Benchmark):
     summary: ClassVar[str] = "one JSON object a line: question, pictures or a video, choices or accepted answers"
     tasks: ClassVar[tuple[TaskInfo, ...]] = ()
     styles: ClassVar[tuple[str, ...]] = ("zero-shot", "cot")
-    settings: ClassVar[dict[str, Any]] = {"threshold": 1.0, "shuffle": True}
+    settings: ClassVar[dict[str, Any]] = {"threshold": 1.0}
     data_help: ClassVar[str] = "The format is described in docs/your-own-questions.md."
 
     def task(self, name: str) -> TaskInfo:
@@ -85,10 +85,6 @@ class Jsonl(Benchmark):
         if not samples:
             raise DataError(f"{root} holds no questions")
         return samples
-
-    def media_root(self, root: Path) -> Path:
-        """Paths in the file are relative to the folder that holds it."""
-        return root.parent
 
     def prompt(self, sample: Sample, context: PromptContext) -> Prompt:
         """The question as it stands, the choices in the sample's own order, and how to answer."""
