@@ -141,6 +141,10 @@ class Job(Struct, frozen=True, kw_only=True, omit_defaults=True):
     control: Control = "none"
     seed: int = 0
     """Derived from (run seed, task, sample id): for shuffled frames and for guessers."""
+    lost_images: int = 0
+    """Pictures that had to be left out to fit the model's window."""
+    notes: tuple[str, ...] = ()
+    """What was done to the sample to phrase it."""
 
 
 # ── Media in memory: never logged, never cached with pickle ──────────────────────────────────────
@@ -256,6 +260,10 @@ class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Unix time of the first attempt."""
     seconds: float = 0.0
     """Time of the last attempt alone."""
+    lost_images: int = 0
+    """Pictures of the question that the model was not shown, because its window is too small."""
+    notes: tuple[str, ...] = ()
+    """What was done to the question to ask it."""
     extra: dict[str, Any] = field(default_factory=dict)
 
 

@@ -112,7 +112,7 @@ def data_root() -> Path:
 
 
 def locate(benchmark: Benchmark, given: str | None = None) -> Path:
-    """The folder with a benchmark's data: what the user gave, `mini` for the bundled one, else under the data root."""
+    """The folder with a benchmark's data: what the user gave (`mini`: the bundled one), or the data root's."""
     if given == "mini":
         found = mini.root(benchmark.name)
         if found is None:
@@ -121,7 +121,9 @@ def locate(benchmark: Benchmark, given: str | None = None) -> Path:
     if given:
         path = Path(given).expanduser()
         if not path.exists():
-            raise DataError(f"Data for {benchmark.name}: {path} does not exist. {benchmark.data_help}".strip())
+            raise DataError(
+                f"Data for {benchmark.name}: {path} does not exist. {benchmark.data_help}".strip()
+            )
         return path
     path = data_root() / benchmark.name
     if path.exists():

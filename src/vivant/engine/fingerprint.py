@@ -1,0 +1,36 @@
+"""The fingerprint of a request: model, decoding, messages, media hashes, frame policy. Never a secret."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from vivant.types import Job, MediaUse
+
+
+class Fingerprints:
+    """Hashes what all requests of a run share once, and the rest for each."""
+
+    def __init__(self, identity: Mapping[str, Any], *, native_video: bool, audio: bool) -> None:
+        shared = {"identity": dict(identity), "native_video": native_video, "audio": audio, "version": 1}
+        self._shared = hashlib.sha256(msgspec.json.encode(shared, order="sorted"))
+        self._encoder = msgspec.json.Encoder()
+
+    def of(self, job: Job, media: tuple[MediaUse, ...]) -> str:
+        """64 hex digits. The file's content counts, not its name; the seed counts where it changes pixels."""
+        hashed = self._shared.copy()
+        seed = job.seed if job.control == "shuffled" else 0
+        own = (
+            [(message.role, message.parts) for message in job.messages],
+            [use.sha256 for use in media],
+            job.frames if media else None,
+            job.decoding,
+            job.control,
+            seed,
+            job.repeat,
+        )
+        hashed.update(self._encoder.encode(own))
+        return hashed.hexdigest()

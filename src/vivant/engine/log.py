@@ -1,0 +1,130 @@
+"""The append-only log: one JSON line per sample, written whole and at once.
+
+Invariants, in the order in which they are kept:
+1. Only one process writes a run's log (an exclusive lock on the file, dropped by the kernel at death).
+2. A line is one `write` call; if the disk takes only a part of it, the part is cut off again.
+3. A torn last line, which a kill may leave, is cut off on opening, and its sample is asked again.
+4. A key stands in the log once. Lines that are to be asked again are removed before the run goes on.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import TracebackType
+
+import msgspec
+
+from vivant.errors import VivantError
+from vivant.types import Record
+
+_ENCODER = msgspec.json.Encoder()
+_DECODER = msgspec.json.Decoder(Record)
+
+
+class LogError(VivantError):
+    """The log cannot be read or written."""
+
+
+def read_log(path: Path) -> Iterator[Record]:
+    """All records, in the order written. A torn last line is passed over; any other broken line is an error."""
+    if not path.exists():
+        return
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            if not line.endswith(b"\n"):
+                return
+            try:
+                yield _DECODER.decode(line)
+            except msgspec.MsgspecError as error:
+                raise LogError(
+                    f"{path}, line {number}: not a record ({error}); remove the line to ask it anew"
+                ) from error
+
+
+class LogWriter:
+    """Holds the lock and appends. Open it once per run and process."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        except OSError as error:
+            raise LogError(f"Cannot write {path}: {error.strerror}") from error
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            os.close(self._file)
+            if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
+                raise LogError(
+                    f"Another process is writing {path}; wait for it, or choose another --out"
+                ) from error
+            raise LogError(f"Cannot lock {path}: {error.strerror}") from error
+        self._end = self._cut_torn_line()
+
+    def _cut_torn_line(self) -> int:
+        size = os.fstat(self._file).st_size
+        end = size
+        while end > 0:
+            start = max(0, end - 65536)
+            block = os.pread(self._file, end - start, start)
+            newline = block.rfind(b"\n")
+            if newline >= 0:
+                end = start + newline + 1
+                break
+            end = start
+        if end != size:
+            os.ftruncate(self._file, end)
+        return end
+
+    def append(self, record: Record) -> None:
+        """Write one record. When this returns, a kill of this process cannot lose it."""
+        line = _ENCODER.encode(record) + b"\n"
+        try:
+            written = os.pwrite(self._file, line, self._end)
+        except OSError as error:
+            os.ftruncate(self._file, self._end)
+            raise LogError(
+                f"Cannot write {self.path}: {error.strerror}; the log is whole up to here"
+            ) from error
+        if written != len(line):
+            os.ftruncate(self._file, self._end)
+            raise LogError(f"Cannot write {self.path}: the disk is full; the log is whole up to here")
+        self._end += written
+
+    def drop(self, unwanted: Callable[[Record], bool]) -> list[Record]:
+        """Remove records that are to be asked again; returns those kept. A kill leaves the old log or the new."""
+        records = list(read_log(self.path))
+        kept = [record for record in records if not unwanted(record)]
+        if len(kept) == len(records):
+            return kept
+        temporary = self.path.with_suffix(".rewrite")
+        with temporary.open("wb") as file:
+            for record in kept:
+                file.write(_ENCODER.encode(record) + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+        replacement = os.open(temporary, os.O_RDWR)
+        fcntl.flock(replacement, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        temporary.replace(self.path)
+        os.close(self._file)
+        self._file = replacement
+        self._end = os.fstat(replacement).st_size
+        return kept
+
+    def close(self) -> None:
+        """Let the lock go. Safe to call twice."""
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+    def __enter__(self) -> LogWriter:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,169 @@
+"""From a user's selection to the jobs of a run: filtered, limited, phrased, and still without pixels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct, field
+
+from vivant.benchmarks.base import Benchmark, PromptContext
+from vivant.benchmarks.registry import Selection
+from vivant.chance import derive, sample_ids
+from vivant.engine.settings import RunSettings, digest
+from vivant.errors import DataError, UsageError, unknown
+from vivant.scoring.summary import matches, parse_where
+from vivant.types import Audio, Image, Job, Message, Sample, Text, Video
+
+
+class TaskPlan(Struct, frozen=True, kw_only=True):
+    """One task: all of its samples, and those that will be asked."""
+
+    benchmark: Benchmark
+    task: str
+    root: Path
+    pool: tuple[Sample, ...]
+    chosen: tuple[Sample, ...]
+
+
+class Plan(Struct, frozen=True, kw_only=True):
+    """Everything a run will ask, before it is asked."""
+
+    tasks: tuple[TaskPlan, ...]
+    settings: RunSettings
+    notes: tuple[str, ...] = field(default_factory=tuple)
+
+    @property
+    def samples(self) -> Iterator[Sample]:
+        """All samples that will be asked."""
+        return (sample for task in self.tasks for sample in task.chosen)
+
+    @property
+    def size(self) -> int:
+        """Number of requests."""
+        return sum(len(task.chosen) for task in self.tasks) * self.settings.repeat
+
+    def jobs(self) -> Iterator[Job]:
+        """One job per sample and repeat, made as it is asked for."""
+        for task in self.tasks:
+            yield from _jobs(task, self.settings)
+
+
+def job_key(task: str, sample: str, repeat: int = 0) -> str:
+    """The name of a record in a run."""
+    return f"{task}/{sample}#{repeat}" if repeat else f"{task}/{sample}"
+
+
+def make_plan(
+    selections: Sequence[Selection], settings_for: Callable[[Mapping[str, str]], RunSettings]
+) -> Plan:
+    """Read the data of every selected task; `settings_for` completes the settings with their fingerprints."""
+    pools = [(chosen, task, _load(chosen, task)) for chosen in selections for task in chosen.tasks]
+    if len({task for _, task, _ in pools}) != len(pools):
+        raise UsageError("A task is named twice")
+    settings = settings_for({task: digest(pool)[:16] for _, task, pool in pools})
+    tasks = [_plan_task(selection, task, pool, settings) for selection, task, pool in pools]
+    notes = [note for task in tasks for note in _notes(task, settings)]
+    if not any(task.chosen for task in tasks):
+        raise UsageError(f"No sample is left after --where {' '.join(settings.where) or '(none)'}")
+    return Plan(tasks=tuple(tasks), settings=settings, notes=tuple(notes))
+
+
+def _load(selection: Selection, task: str) -> list[Sample]:
+    pool = selection.benchmark.load(selection.root, task)
+    seen: set[str] = set()
+    for sample in pool:
+        if sample.id in seen:
+            raise DataError(f"{selection.root}: the id '{sample.id}' stands twice in {task}")
+        seen.add(sample.id)
+    return pool
+
+
+def _plan_task(selection: Selection, task: str, pool: list[Sample], settings: RunSettings) -> TaskPlan:
+    benchmark = selection.benchmark
+    if settings.style not in benchmark.styles:
+        raise unknown(f"style of {benchmark.name}", settings.style, benchmark.styles)
+    chosen = [sample for sample in pool if benchmark.keep(sample, settings.style)]
+    where = parse_where(settings.where, pool)
+    chosen = [sample for sample in chosen if matches(sample, where)]
+    if settings.limit is not None:
+        kept = set(sample_ids([s.id for s in chosen], settings.limit, settings.seed, task))
+        chosen = [sample for sample in chosen if sample.id in kept]
+    return TaskPlan(
+        benchmark=benchmark, task=task, root=selection.root, pool=tuple(pool), chosen=tuple(chosen)
+    )
+
+
+def _jobs(plan: TaskPlan, settings: RunSettings) -> Iterator[Job]:
+    context = PromptContext(
+        style=settings.style,
+        seed=settings.seed,
+        pool=plan.pool,
+        wording=settings.wording,
+        root=plan.root,
+        limits=settings.limits,
+    )
+    root = str(plan.benchmark.media_root(plan.root).resolve())
+    for sample in plan.chosen:
+        prompt = plan.benchmark.prompt(sample, context)
+        decoding = settings.decoding
+        if decoding.max_tokens is None and prompt.max_tokens is not None:
+            decoding = msgspec.structs.replace(decoding, max_tokens=prompt.max_tokens)
+        messages = without_media(prompt.messages) if settings.control == "blind" else prompt.messages
+        for repeat in range(settings.repeat):
+            yield Job(
+                key=job_key(plan.task, sample.id, repeat),
+                task=plan.task,
+                id=sample.id,
+                repeat=repeat,
+                messages=messages,
+                options=prompt.options,
+                order=prompt.order,
+                answer_form=prompt.answer_form,
+                candidates=prompt.candidates,
+                root=root,
+                frames=settings.frames,
+                decoding=decoding,
+                control=settings.control,
+                seed=derive(settings.seed, plan.task, sample.id, *([str(repeat)] if repeat else [])),
+                lost_images=prompt.lost_images,
+                notes=prompt.notes,
+            )
+
+
+def without_media(messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    """The same messages with text alone: the `blind` control."""
+    return tuple(
+        Message(message.role, tuple(part for part in message.parts if isinstance(part, Text)))
+        for message in messages
+    )
+
+
+def media_paths(sample: Sample) -> Iterator[str]:
+    """Files that a question names."""
+    return (part.path for part in sample.question if isinstance(part, Image | Video | Audio))
+
+
+def _notes(plan: TaskPlan, settings: RunSettings) -> Iterator[str]:
+    """What the user should know before anything is sent."""
+    left_out = sum(not plan.benchmark.keep(sample, settings.style) for sample in plan.pool)
+    if left_out:
+        yield f"{plan.task}: {left_out} samples are left out in the style {settings.style}"
+    if settings.control == "blind":
+        return
+    root = plan.benchmark.media_root(plan.root)
+    files = {path: sample.id for sample in plan.chosen for path in media_paths(sample)}
+    missing = [(path, sample) for path, sample in files.items() if not (root / path).is_file()]
+    if missing and len(missing) == len(files):
+        path, sample = missing[0]
+        raise DataError(
+            f"None of the {len(files)} media files of {plan.task} is there; the first is {root / path} "
+            f"(sample {sample}). Give the folder that holds them with --data"
+        )
+    if missing:
+        path, sample = missing[0]
+        yield (
+            f"{plan.task}: {len(missing)} of {len(files)} media files are missing, the first is "
+            f"{root / path} (sample {sample}); their samples will count as errors"
+        )

@@ -1,0 +1,99 @@
+"""What a model is: one async method, and what it says of itself."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct, field
+
+from vivant.errors import UsageError, VivantError
+from vivant.types import Reply, Request
+
+
+class Takes(Struct, frozen=True):
+    """Which media a model accepts. Without `video`, it receives a video as frames."""
+
+    images: bool = True
+    video: bool = False
+    audio: bool = False
+
+
+class ModelOptions(Struct, frozen=True, kw_only=True):
+    """What the user says about a model besides its name."""
+
+    base_url: str | None = None
+    timeout: float = 600.0
+    """Seconds that one request may take."""
+    video: str = "frames"
+    """`frames`, or `native` for models that take the file itself."""
+    values: Mapping[str, Any] = field(default_factory=dict)
+    """Backend-specific settings (`--model-option detail=low`)."""
+
+    def take(self, **defaults: Any) -> dict[str, Any]:
+        """The backend-specific settings over their defaults; an unknown one is refused by name."""
+        from vivant.errors import unknown
+
+        for name in self.values:
+            if name not in defaults:
+                raise unknown("model option", name, defaults)
+        return {**defaults, **self.values}
+
+
+class TransientError(Exception):
+    """The request may succeed if it is made again: 429, 5xx, a time-out, a broken connection."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        retry_after: float | None = None,
+        slow_down: bool = False,
+        unreachable: bool = False,
+    ) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+        self.slow_down = slow_down
+        """The server asked for less traffic."""
+        self.unreachable = unreachable
+        """No server answered at all."""
+
+
+class ModelError(VivantError):
+    """No request of this run can succeed: a wrong key, an unknown model, no server."""
+
+
+class Model(ABC):
+    """Subclass and implement `generate`. `open` and `close` frame a run."""
+
+    name: str
+    """As tables show it."""
+    takes: Takes = Takes()
+    cacheable: bool = True
+    """Whether a reply may be reused for an identical request."""
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """What tells this model from another in a fingerprint. Never a secret."""
+        return {"model": self.name}
+
+    async def open(self) -> None:
+        """Called once, in the run's event loop, before the first request."""
+        return
+
+    async def close(self) -> None:
+        """Called once after the last request, also when the run fails."""
+        return
+
+    @abstractmethod
+    async def generate(self, request: Request) -> Reply:
+        """Answer one request. Raise `TransientError` for what may pass, `ModelError` for what cannot."""
+
+
+def require(module: str, extra: str, what: str) -> None:
+    """Check that an optional dependency is installed, without importing it."""
+    from importlib.util import find_spec
+
+    if find_spec(module) is None:
+        raise UsageError(f"{what} needs the package '{module}': pip install 'vivant[{extra}]'")

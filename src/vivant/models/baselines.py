@@ -1,0 +1,111 @@
+"""Models that need no model: what guessing gives, in its several ways."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from vivant.chance import generator
+from vivant.errors import UsageError
+from vivant.models.base import Model, ModelOptions
+from vivant.types import Reply, Request
+
+Choice = Callable[[Request], int]
+
+
+class Guesser(Model):
+    """Chooses an option by a rule; where there are none, one of the candidate texts by the same rule."""
+
+    cacheable = False
+
+    def __init__(self, name: str, choose: Callable[[Request, tuple[str, ...]], int]) -> None:
+        self.name = name
+        self._choose = choose
+
+    async def generate(self, request: Request) -> Reply:
+        texts = tuple(option.text for option in request.options) or request.candidates
+        if not texts:
+            return Reply(
+                status="error",
+                error=f"'{self.name}' only chooses among options; this question has none",
+            )
+        index = self._choose(request, texts)
+        if request.options:
+            return Reply(text=request.answer_form.format(request.options[index].name))
+        return Reply(text=texts[index])
+
+
+def _plain(options: ModelOptions, rest: str, name: str) -> None:
+    options.take()
+    if rest:
+        raise UsageError(f"'{name}' takes nothing after its name; got '{name}/{rest}'")
+
+
+def create_random(rest: str, options: ModelOptions) -> Model:
+    """Each option is as likely as the others; the choice depends on the run's seed and the sample."""
+    _plain(options, rest, "random")
+    return Guesser("random", lambda request, texts: generator(request.seed, "guess").randrange(len(texts)))
+
+
+def create_first(rest: str, options: ModelOptions) -> Model:
+    """Shows a preference of the data for the first place, if there is one."""
+    _plain(options, rest, "first")
+    return Guesser("first", lambda _request, _texts: 0)
+
+
+def create_longest(rest: str, options: ModelOptions) -> Model:
+    """Shows whether right options are longer than wrong ones. The first of equals."""
+    _plain(options, rest, "longest")
+    return Guesser("longest", lambda _request, texts: max(range(len(texts)), key=lambda i: len(texts[i])))
+
+
+class Blind(Guesser):
+    """The option whose text is nearest to the question's, by MiniLM."""
+
+    def __init__(self) -> None:
+        super().__init__("blind", _nearest)
+
+    async def open(self) -> None:
+        from vivant.scoring.similarity import load_encoder
+
+        await asyncio.to_thread(load_encoder)
+
+
+def _nearest(request: Request, texts: tuple[str, ...]) -> int:
+    from vivant.scoring.similarity import load_encoder
+
+    question = request.text
+    for option in request.options:
+        question = question.replace(option.text, "")
+    vectors = load_encoder().encode([question, *texts])
+    return int((vectors[1:] @ vectors[0]).argmax())
+
+
+def create_blind(rest: str, options: ModelOptions) -> Model:
+    """What a model without eyes could reach."""
+    _plain(options, rest, "blind")
+    return Blind()
+
+
+class Echo(Model):
+    """Always the same text."""
+
+    cacheable = False
+
+    def __init__(self, text: str) -> None:
+        self.name = "echo"
+        self._text = text
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        return {"model": self.name, "text": self._text}
+
+    async def generate(self, request: Request) -> Reply:  # noqa: ARG002
+        return Reply(text=self._text)
+
+
+def create_echo(rest: str, options: ModelOptions) -> Model:
+    """Useful for checking how a benchmark reads a given reply."""
+    options.take()
+    return Echo(rest)

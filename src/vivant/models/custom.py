@@ -1,0 +1,191 @@
+"""A user's own model: `./file.py:Class`, or a class named by an entry point of the group `vivant.models`.
+
+Two shapes are taken. A class with `async def generate(self, request) -> Reply | str` sees every request as
+it is. A class with a plain `generate(self, prompts, media) -> texts` gets batches: a list of texts and, for
+each, the list of its pictures as encoded bytes in order. `batch_size` (default 8) sets how many at most.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import inspect
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from vivant.errors import UsageError, unknown
+from vivant.models.base import Model, ModelOptions, Takes
+from vivant.types import Clip, Picture, Reply, Request
+
+
+def load_file(spec: str, options: ModelOptions) -> Model:
+    """The model that `path/to/file.py:Class` names; without `:Class`, the only one that fits."""
+    path_text, _, class_name = spec.partition(".py:")
+    path = Path(path_text if not class_name else path_text + ".py").expanduser()
+    if not path.is_file():
+        raise UsageError(
+            f"Model file {path} does not exist; `vivant models new {path.name}` writes an example"
+        )
+    name = f"vivant_user_{path.stem}"
+    module_spec = importlib.util.spec_from_file_location(name, path)
+    if module_spec is None or module_spec.loader is None:
+        raise UsageError(f"Model file {path} cannot be loaded as Python")
+    module = importlib.util.module_from_spec(module_spec)
+    sys.modules[name] = module
+    try:
+        module_spec.loader.exec_module(module)
+    except Exception as error:
+        line = _line_in(error, path)
+        raise UsageError(f"Model file {path}{line} fails to load: {type(error).__name__}: {error}") from error
+    classes = {
+        key: value
+        for key, value in vars(module).items()
+        if inspect.isclass(value) and value.__module__ == name and callable(getattr(value, "generate", None))
+    }
+    if class_name:
+        if class_name not in classes:
+            raise unknown(f"class in {path}", class_name, classes)
+        chosen = classes[class_name]
+    elif len(classes) == 1:
+        chosen = next(iter(classes.values()))
+    else:
+        raise UsageError(f"{path} holds {len(classes)} classes with `generate`; name one: {path}:Class")
+    return adapt(chosen, f"{path.stem}:{chosen.__name__}", options)
+
+
+def adapt(cls: type[Any], name: str, options: ModelOptions) -> Model:
+    """An instance of a user's class as a `Model`."""
+    try:
+        instance = cls(**dict(options.values))
+    except TypeError as error:
+        raise UsageError(f"{name} cannot be created with the given --model-option values: {error}") from error
+    if isinstance(instance, Model):
+        if not hasattr(instance, "name"):
+            instance.name = name
+        return instance
+    if inspect.iscoroutinefunction(instance.generate):
+        return _AsyncModel(instance, name, options)
+    return _BatchModel(instance, name, options)
+
+
+class _UserModel(Model):
+    def __init__(self, inner: Any, name: str, options: ModelOptions) -> None:
+        self._inner = inner
+        self.name = getattr(inner, "name", None) or name
+        self.takes = getattr(inner, "takes", None) or Takes()
+        self.cacheable = bool(getattr(inner, "cacheable", False))
+        self._options = options
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        version = getattr(self._inner, "version", "")
+        return {"model": self.name, "version": str(version), "options": dict(self._options.values)}
+
+    async def close(self) -> None:
+        close = getattr(self._inner, "close", None)
+        if close is not None:
+            result = close()
+            if inspect.isawaitable(result):
+                await result
+
+
+class _AsyncModel(_UserModel):
+    async def generate(self, request: Request) -> Reply:
+        return as_reply(await self._inner.generate(request))
+
+
+class _BatchModel(_UserModel):
+    """Gathers requests that wait at the same time and hands them over as one batch, in a thread."""
+
+    async def open(self) -> None:
+        self._size = max(1, int(getattr(self._inner, "batch_size", 8)))
+        self._waiting: list[tuple[Request, asyncio.Future[Reply]]] = []
+        self._busy = asyncio.Lock()
+
+    async def generate(self, request: Request) -> Reply:
+        future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        self._waiting.append((request, future))
+        async with self._busy:
+            while not future.done():
+                await self._run_batch()
+        return await future
+
+    async def _run_batch(self) -> None:
+        # One turn of the loop lets requests that are ready at the same moment join this batch.
+        await asyncio.sleep(0)
+        batch, self._waiting = self._waiting[: self._size], self._waiting[self._size :]
+        prompts = [request.text for request, _ in batch]
+        media = [pictures(request) for request, _ in batch]
+        try:
+            texts = await asyncio.to_thread(self._inner.generate, prompts, media)
+            if len(texts) != len(batch):
+                raise ValueError(f"generate returned {len(texts)} texts for {len(batch)} prompts")
+            replies = [as_reply(text) for text in texts]
+        except Exception as error:  # the user's code: whatever it raises costs these samples, not the run
+            failed = Reply(status="error", error=f"{type(error).__name__}: {error}".splitlines()[0])
+            replies = [failed] * len(batch)
+        for (_, future), reply in zip(batch, replies, strict=True):
+            if not future.done():
+                future.set_result(reply)
+
+
+def pictures(request: Request) -> list[bytes]:
+    """All pictures of a request, frames of videos included, in order, as encoded bytes."""
+    found: list[bytes] = []
+    for turn in request.turns:
+        for part in turn.parts:
+            if isinstance(part, Picture):
+                found.append(part.data)
+            elif isinstance(part, Clip):
+                found.extend(frame.data for frame in part.frames)
+    return found
+
+
+def as_reply(result: Any) -> Reply:
+    """What a user's `generate` returned, as a Reply."""
+    if isinstance(result, Reply):
+        return result
+    if isinstance(result, str):
+        return Reply(text=result)
+    raise TypeError(f"generate must return text or a Reply, not {type(result).__name__}")
+
+
+def _line_in(error: Exception, path: Path) -> str:
+    if isinstance(error, SyntaxError):
+        return f", line {error.lineno},"
+    trace = error.__traceback__
+    line = ""
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == str(path):
+            line = f", line {trace.tb_lineno},"
+        trace = trace.tb_next
+    return line
+
+
+EXAMPLE = '''"""A model of your own. Try it: vivant run mime --model ./{file}:MyModel --limit 20"""
+
+
+class MyModel:
+    """Vivant calls `generate` with a batch of prompts and, for each, its pictures (encoded bytes)."""
+
+    batch_size = 8
+
+    def __init__(self) -> None:
+        # Load your weights here. `--model-option name=value` arrives as keyword arguments.
+        self.answers = "ABCD"
+
+    def generate(self, prompts: list[str], media: list[list[bytes]]) -> list[str]:
+        # Replace this by your model. It answers by the number of bytes it was shown.
+        return [self.answers[sum(map(len, pictures)) % 4] for pictures in media]
+'''
+
+
+def write_example(path: Path) -> None:
+    """Write a working example; an existing file is not touched."""
+    if path.exists():
+        raise UsageError(f"{path} exists already; choose another name")
+    if path.suffix != ".py":
+        raise UsageError(f"{path} should end in .py")
+    path.write_text(EXAMPLE.replace("{file}", path.name), encoding="utf-8")

@@ -1,0 +1,145 @@
+"""What every HTTP backend shares: one session, failures classified, secrets kept out of messages."""
+
+from __future__ import annotations
+
+import email.utils
+import os
+import time
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import aiohttp
+import msgspec
+
+from vivant.models.base import ModelError, TransientError
+
+_RETRIED = {408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529}
+_TOO_LONG = (
+    "context_length",
+    "context length",
+    "maximum context",
+    "too many tokens",
+    "too long",
+    "prompt is too",
+)
+
+
+class RequestRefusedError(Exception):
+    """The server will not take this request, now or later; other requests may pass."""
+
+    def __init__(self, message: str, *, too_long: bool = False) -> None:
+        super().__init__(message)
+        self.too_long = too_long
+
+
+class HttpClient:
+    """Posts JSON and returns JSON, or raises one of the three kinds of failure."""
+
+    def __init__(self, base_url: str, headers: Mapping[str, str], timeout: float) -> None:
+        self.base_url = base_url.rstrip("/")
+        self._headers = {"Content-Type": "application/json", **headers}
+        self._timeout = aiohttp.ClientTimeout(total=timeout, sock_connect=min(timeout, 30.0))
+        self._session: aiohttp.ClientSession | None = None
+
+    async def open(self) -> None:
+        """Start the session; the number of connections is the engine's business, not the pool's."""
+        connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=60)
+        self._session = aiohttp.ClientSession(
+            connector=connector,
+            timeout=self._timeout,
+            headers=self._headers,
+            skip_auto_headers=["User-Agent"],
+        )
+
+    async def close(self) -> None:
+        """Close all connections."""
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    async def post(self, path: str, body: bytes) -> Any:
+        """The decoded JSON of a 200; everything else is raised."""
+        assert self._session is not None, "open() first"
+        where = public_url(self.base_url)
+        try:
+            async with self._session.post(self.base_url + path, data=body) as response:
+                data = await response.read()
+                status, headers = response.status, response.headers
+        except TimeoutError as error:
+            raise TransientError(f"{where} did not answer in time") from error
+        except aiohttp.ClientConnectorError as error:
+            raise TransientError(
+                f"No server answers at {where} ({error.os_error})", unreachable=True
+            ) from error
+        except aiohttp.InvalidURL as error:
+            raise ModelError(f"'{where}' is not a usable base URL") from error
+        except (aiohttp.ClientError, OSError) as error:
+            raise TransientError(f"The connection to {where} broke: {type(error).__name__}") from error
+        if status != 200:
+            raise _classify(status, headers, data, where)
+        try:
+            return msgspec.json.decode(data)
+        except msgspec.DecodeError as error:
+            raise TransientError(f"{where} sent something that is not JSON: {_excerpt(data)}") from error
+
+
+def _classify(status: int, headers: Mapping[str, str], data: bytes, where: str) -> Exception:
+    message = error_message(data)
+    if status in (401, 403):
+        return ModelError(f"{where} refuses the key (HTTP {status}): {message}")
+    if status in _RETRIED:
+        return TransientError(
+            f"{where} answered HTTP {status}: {message}",
+            retry_after=retry_after(headers),
+            slow_down=status in (429, 503, 529),
+        )
+    if status == 404:
+        return ModelError(f"{where} knows no such model or address (HTTP 404): {message}")
+    too_long = status == 413 or any(sign in message.lower() for sign in _TOO_LONG)
+    return RequestRefusedError(f"HTTP {status}: {message}", too_long=too_long)
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds to wait, from `Retry-After` as a number or as a date."""
+    value = headers.get("Retry-After", "").strip()
+    if not value:
+        return None
+    try:
+        return max(0.0, float(value))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())
+    except ValueError:
+        return None
+
+
+def error_message(data: bytes) -> str:
+    """The server's own words in one line, whichever of the usual shapes they come in."""
+    try:
+        decoded = msgspec.json.decode(data)
+    except msgspec.DecodeError:
+        return _excerpt(data)
+    error = decoded.get("error", decoded) if isinstance(decoded, dict) else decoded
+    if isinstance(error, dict):
+        error = error.get("message") or error.get("detail") or error
+    return _excerpt(str(error).encode())
+
+
+def _excerpt(data: bytes) -> str:
+    text = " ".join(data[:400].decode("utf-8", "replace").split())
+    return (text[:200] + "…") if len(text) > 200 else (text or "an empty body")
+
+
+def public_url(url: str) -> str:
+    """A URL without user, password and query: fit for logs."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    netloc = f"{host}:{parts.port}" if parts.port else host
+    return urlunsplit((parts.scheme, netloc, parts.path, "", ""))
+
+
+def key_from(variable: str) -> str:
+    """A key from the environment, without the line break that `export KEY=$(cat file)` may leave."""
+    return os.environ.get(variable, "").strip()

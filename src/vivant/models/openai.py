@@ -1,0 +1,148 @@
+"""Any server that speaks OpenAI's chat completions: OpenAI, vLLM, SGLang, llama.cpp, Ollama, gateways."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from vivant.errors import UsageError
+from vivant.models.base import Model, ModelOptions, Takes, TransientError
+from vivant.models.http import HttpClient, RequestRefusedError, key_from, public_url
+from vivant.types import Clip, Content, Picture, Reply, Request, Sound, Text
+
+DEFAULT_URL = "https://api.openai.com/v1"
+_REASONING = ("o1", "o3", "o4", "gpt-5")
+
+
+class OpenAI(Model):
+    """Chat completions over aiohttp. Pictures go out as the bytes they are, in data URLs."""
+
+    def __init__(self, model: str, options: ModelOptions) -> None:
+        settings = options.take(detail="auto", reasoning=None, extra_body={}, key_variable="OPENAI_API_KEY")
+        self.name = f"openai/{model}"
+        self.takes = Takes(video=options.video == "native", audio=True)
+        self._model = model
+        self._detail: str = settings["detail"]
+        self._extra: dict[str, Any] = settings["extra_body"]
+        reasoning = settings["reasoning"]
+        self._reasoning = model.startswith(_REASONING) if reasoning is None else reasoning in (True, "true")
+        self._url = options.base_url or key_from("OPENAI_BASE_URL") or DEFAULT_URL
+        key = key_from(settings["key_variable"])
+        if not key and self._url == DEFAULT_URL:
+            raise UsageError(
+                f"No key for {DEFAULT_URL}: set {settings['key_variable']}, or give --base-url"
+            )
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        self._client = HttpClient(self._url, headers, options.timeout)
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        return {
+            "model": self.name,
+            "server": public_url(self._url),
+            "detail": self._detail,
+            "video": self.takes.video,
+            "extra": self._extra,
+        }
+
+    async def open(self) -> None:
+        await self._client.open()
+
+    async def close(self) -> None:
+        await self._client.close()
+
+    async def generate(self, request: Request) -> Reply:
+        try:
+            answer = await self._client.post("/chat/completions", msgspec.json.encode(self.body(request)))
+        except RequestRefusedError as refused:
+            return Reply(status="too_long" if refused.too_long else "error", error=str(refused))
+        return read_completion(answer, public_url(self._url))
+
+    def body(self, request: Request) -> dict[str, Any]:
+        """The request as the API takes it."""
+        messages: list[dict[str, Any]] = []
+        for turn in request.turns:
+            content = [piece for part in turn.parts for piece in self._pieces(part)]
+            if len(content) == 1 and content[0]["type"] == "text":
+                messages.append({"role": turn.role, "content": content[0]["text"]})
+            else:
+                messages.append({"role": turn.role, "content": content})
+        body: dict[str, Any] = {"model": self._model, "messages": messages, **self._extra}
+        decoding = request.decoding
+        if decoding.max_tokens is not None:
+            body["max_completion_tokens" if self._reasoning else "max_tokens"] = decoding.max_tokens
+        if not self._reasoning:
+            if decoding.temperature is not None:
+                body["temperature"] = decoding.temperature
+            if decoding.top_p is not None:
+                body["top_p"] = decoding.top_p
+            if decoding.stop:
+                body["stop"] = list(decoding.stop)
+        if decoding.seed is not None:
+            body["seed"] = decoding.seed
+        return body
+
+    def _pieces(self, part: Content) -> list[dict[str, Any]]:
+        if isinstance(part, Text):
+            return [{"type": "text", "text": part.text}]
+        if isinstance(part, Picture):
+            url: dict[str, Any] = {"url": data_url(part.data, part.media_type)}
+            if self._detail != "auto":
+                url["detail"] = self._detail
+            return [{"type": "image_url", "image_url": url}]
+        if isinstance(part, Sound):
+            audio = {"data": b64encode(part.data).decode(), "format": part.media_type.rsplit("/", 1)[-1]}
+            return [{"type": "input_audio", "input_audio": audio}]
+        return self._clip(part)
+
+    def _clip(self, clip: Clip) -> list[dict[str, Any]]:
+        if clip.frames:
+            return [piece for frame in clip.frames for piece in self._pieces(frame)]
+        data = Path(clip.path).read_bytes()
+        return [{"type": "video_url", "video_url": {"url": data_url(data, clip.media_type)}}]
+
+
+def data_url(data: bytes, media_type: str) -> str:
+    """Bytes as a `data:` URL."""
+    return f"data:{media_type};base64,{b64encode(data).decode('ascii')}"
+
+
+def read_completion(answer: Any, where: str) -> Reply:
+    """A chat completion as a Reply; something that is not one may come right on another try."""
+    try:
+        choice = answer["choices"][0]
+        message = choice["message"]
+    except (KeyError, IndexError, TypeError) as error:
+        raise TransientError(f"{where} sent JSON without choices: {str(answer)[:120]}") from error
+    finish = choice.get("finish_reason") or "stop"
+    text = message.get("content") or ""
+    if isinstance(text, list):
+        text = "".join(piece.get("text", "") for piece in text if isinstance(piece, dict))
+    refusal = message.get("refusal") or ""
+    usage = answer.get("usage") or {}
+    status: Any = "ok"
+    error_text = ""
+    if finish == "content_filter" or refusal:
+        status, error_text = "refused", refusal or "stopped by the content filter"
+    elif finish == "length":
+        status, error_text = "truncated", "stopped at the token limit"
+    return Reply(
+        status=status,
+        text=text,
+        thinking=message.get("reasoning_content") or message.get("reasoning") or "",
+        error=error_text,
+        tokens_in=usage.get("prompt_tokens"),
+        tokens_out=usage.get("completion_tokens"),
+        model=answer.get("model") or "",
+    )
+
+
+def create(rest: str, options: ModelOptions) -> Model:
+    """`--model openai/NAME [--base-url URL]`."""
+    if not rest:
+        raise UsageError("Name the model: openai/NAME, e.g. openai/gpt-4o-mini")
+    return OpenAI(rest, options)
