@@ -19,10 +19,14 @@ class Text(Struct, frozen=True, tag="text", tag_field="kind"):
     text: str
 
 
-class Image(Struct, frozen=True, tag="image", tag_field="kind"):
+class Image(Struct, frozen=True, tag="image", tag_field="kind", omit_defaults=True):
     """A picture file; `path` is relative to the data root that the run names."""
 
     path: str
+    tiles: tuple[str, ...] = ()
+    """Where there are any: no file, but a grid of these pictures, made when needed; `path` describes it."""
+    first: int = 1
+    """The number that the first tile bears."""
 
 
 class Video(Struct, frozen=True, tag="video", tag_field="kind", omit_defaults=True):
