@@ -1,1 +1,34 @@
-"""Vivant."""
+"""Vivant evaluates multimodal models on images, video and long interleaved contexts.
+
+>>> import vivant
+>>> run = vivant.evaluate("mime/mcq", "openai/gpt-4o-mini", data=("mini",), limit=20)
+>>> vivant.load_run(run.dir.path).scores("strict")
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from vivant.evaluate import evaluate
+    from vivant.imports import import_predictions
+    from vivant.runs import Run, load_run
+
+__version__ = "0.1.0"
+__all__ = ["Run", "__version__", "evaluate", "import_predictions", "load_run"]
+
+_HOMES = {
+    "Run": "vivant.runs",
+    "evaluate": "vivant.evaluate",
+    "import_predictions": "vivant.imports",
+    "load_run": "vivant.runs",
+}
+
+
+def __getattr__(name: str) -> Any:
+    # Imported late, so that `import vivant` and `vivant --help` stay light.
+    if name not in _HOMES:
+        raise AttributeError(f"module 'vivant' has no attribute '{name}'")
+    from importlib import import_module
+
+    return getattr(import_module(_HOMES[name]), name)

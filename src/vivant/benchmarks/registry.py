@@ -112,7 +112,7 @@ def data_root() -> Path:
 
 
 def locate(benchmark: Benchmark, given: str | None = None) -> Path:
-    """The folder with a benchmark's data: what the user gave (`mini`: the bundled one), or the data root's."""
+    """The folder with a benchmark's data: what the user gave (`mini`: the bundled), or the data root's."""
     if given == "mini":
         found = mini.root(benchmark.name)
         if found is None:

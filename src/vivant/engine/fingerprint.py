@@ -14,8 +14,21 @@ from vivant.types import Job, MediaUse
 class Fingerprints:
     """Hashes what all requests of a run share once, and the rest for each."""
 
-    def __init__(self, identity: Mapping[str, Any], *, native_video: bool, audio: bool) -> None:
-        shared = {"identity": dict(identity), "native_video": native_video, "audio": audio, "version": 1}
+    def __init__(
+        self,
+        identity: Mapping[str, Any],
+        *,
+        server: str = "",
+        native_video: bool = False,
+        audio: bool = False,
+    ) -> None:
+        shared = {
+            "identity": dict(identity),
+            "server": server,
+            "native_video": native_video,
+            "audio": audio,
+            "version": 1,
+        }
         self._shared = hashlib.sha256(msgspec.json.encode(shared, order="sorted"))
         self._encoder = msgspec.json.Encoder()
 

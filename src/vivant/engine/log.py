@@ -30,7 +30,7 @@ class LogError(VivantError):
 
 
 def read_log(path: Path) -> Iterator[Record]:
-    """All records, in the order written. A torn last line is passed over; any other broken line is an error."""
+    """All records in the order written. A torn last line is passed over; another broken line is an error."""
     if not path.exists():
         return
     with path.open("rb") as file:
@@ -96,7 +96,7 @@ class LogWriter:
         self._end += written
 
     def drop(self, unwanted: Callable[[Record], bool]) -> list[Record]:
-        """Remove records that are to be asked again; returns those kept. A kill leaves the old log or the new."""
+        """Remove records that are to be asked again; returns those kept. A kill leaves the old or new log."""
         records = list(read_log(self.path))
         kept = [record for record in records if not unwanted(record)]
         if len(kept) == len(records):

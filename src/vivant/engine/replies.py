@@ -1,8 +1,8 @@
 """The response cache: replies by request fingerprint, shared by all runs.
 
 Key: the request's fingerprint (model, decoding, messages, media hashes, frame policy, control). Value: the
-Reply as JSON. Only replies that came back whole are kept, and only for models and decodings whose answer would be the
-same again. Losing the file costs money, never correctness, so writes are gathered and not synced.
+Reply as JSON. Only replies that came back whole are kept, and only for models and decodings whose answer
+would be the same again. Losing the file costs money, never correctness, so writes are gathered, not synced.
 """
 
 from __future__ import annotations

@@ -46,6 +46,8 @@ class Manifest(Struct, frozen=True, kw_only=True):
     created: str
     """UTC, when the run was first started."""
     command: str = ""
+    server: str = ""
+    """Where the model answered; not part of the fingerprint."""
     origin: str = "run"
     """`run`, or `import` for other people's predictions."""
     notes: tuple[str, ...] = ()
@@ -145,6 +147,7 @@ def new_manifest(
     origin: str = "run",
     notes: tuple[str, ...] = (),
     command: str = "",
+    server: str = "",
 ) -> Manifest:
     """A manifest with this machine and its versions filled in."""
     return Manifest(
@@ -158,6 +161,7 @@ def new_manifest(
         roots=roots,
         created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         command=command,
+        server=server,
         origin=origin,
         notes=notes,
         versions=_versions(),

@@ -74,7 +74,9 @@ class Runner:
         self._audio = audio and model.takes.audio
         self._concurrency = concurrency
         self._limit = AdaptiveLimit(concurrency)
-        self._fingerprints = Fingerprints(model.identity, native_video=model.takes.video, audio=self._audio)
+        self._fingerprints = Fingerprints(
+            model.identity, server=model.server, native_video=model.takes.video, audio=self._audio
+        )
         self._outcome = Outcome()
         self._bytes = 0
         self._unanswered = 0

@@ -78,6 +78,12 @@ class Model(ABC):
         """What tells this model from another in a fingerprint. Never a secret."""
         return {"model": self.name}
 
+    @property
+    def server(self) -> str:
+        """Where it answers, without secrets. Part of a request's fingerprint but not of a run's: a run may
+        go on with the same model at another address, while replies are reused from the same address only."""
+        return ""
+
     async def open(self) -> None:
         """Called once, in the run's event loop, before the first request."""
         return

@@ -33,9 +33,7 @@ class OpenAI(Model):
         self._url = options.base_url or key_from("OPENAI_BASE_URL") or DEFAULT_URL
         key = key_from(settings["key_variable"])
         if not key and self._url == DEFAULT_URL:
-            raise UsageError(
-                f"No key for {DEFAULT_URL}: set {settings['key_variable']}, or give --base-url"
-            )
+            raise UsageError(f"No key for {DEFAULT_URL}: set {settings['key_variable']}, or give --base-url")
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         self._client = HttpClient(self._url, headers, options.timeout)
 
@@ -43,11 +41,14 @@ class OpenAI(Model):
     def identity(self) -> Mapping[str, Any]:
         return {
             "model": self.name,
-            "server": public_url(self._url),
             "detail": self._detail,
             "video": self.takes.video,
             "extra": self._extra,
         }
+
+    @property
+    def server(self) -> str:
+        return public_url(self._url)
 
     async def open(self) -> None:
         await self._client.open()

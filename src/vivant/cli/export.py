@@ -1,0 +1,44 @@
+"""`vivant export`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from vivant.benchmarks import registry
+from vivant.cli import options as o
+from vivant.cli.show import protocol_name, say
+from vivant.errors import UsageError, unknown
+from vivant.runs import load_run
+
+app = typer.Typer()
+
+
+@app.command()
+def export(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Run directory.")],
+    kind: Annotated[
+        str, typer.Option("--as", metavar="FORMAT", help="A native format; see `vivant benchmarks NAME`.")
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write to.")],
+    protocol: o.ProtocolOption = "paper",
+) -> None:
+    """Write a run in a benchmark's native files, so that the original scripts can read them."""
+    loaded = load_run(run)
+    names = {task.partition("/")[0] for task in loaded.manifest.tasks}
+    formats = {form for name in names for form in registry.get(name).exports}
+    if kind not in formats:
+        raise unknown("export format", kind, formats)
+    written: list[Path] = []
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        for part in loaded.scores(protocol_name(protocol)):
+            benchmark = registry.of_task(part.task)
+            if kind in benchmark.exports:
+                written += benchmark.export(part, kind, out)
+    except OSError as error:
+        raise UsageError(f"Cannot write to {out}: {error.strerror}") from error
+    for path in dict.fromkeys(written):
+        say(f"Written: {path}")

@@ -1,0 +1,49 @@
+"""`vivant import`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from vivant.cli import options as o
+from vivant.cli.show import print_run, say
+from vivant.imports import import_predictions
+
+app = typer.Typer()
+
+
+@app.command(name="import")
+def import_(
+    task: Annotated[
+        str, typer.Argument(metavar="TASK", help="mime/mcq, mime/ff, … or your own .jsonl file.")
+    ],
+    predictions: Annotated[Path, typer.Argument(metavar="PREDICTIONS", help="The prediction file.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The run directory to write.")],
+    data: o.Data = None,
+    model: Annotated[
+        str | None, typer.Option("--model", "-m", help="Name of the model. [default: from the file]")
+    ] = None,
+    style: o.Style = None,
+    variant: o.Variant = None,
+    protocol: o.ProtocolOption = "paper",
+) -> None:
+    """Turn somebody's prediction file into a run, and score it.
+
+    Native files of a benchmark are recognised (MIME: raw_*.json, score_*.csv, human_eval.jsonl). For every
+    benchmark, JSON lines of {"id": …, "response": "…"} work; options count in the order that `vivant plan
+    --write` shows, or in the order of an "options" list in the line.
+    """
+    run = import_predictions(
+        task,
+        predictions,
+        out,
+        data=tuple(data or ()),
+        model=model,
+        style=style,
+        options=o.pairs(variant, "--option"),
+    )
+    for note in run.manifest.notes:
+        say(f"Note: {note}")
+    print_run(out, protocol)

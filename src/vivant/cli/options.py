@@ -1,0 +1,235 @@
+"""Options that mean the same everywhere, and what they turn into."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, cast, get_args
+
+import typer
+
+from vivant.errors import UsageError, unknown
+from vivant.evaluate import Options, load_wording
+from vivant.models.base import ModelOptions
+from vivant.types import Control, Decoding, FramePolicy
+
+ASKED, HOW, MODEL = "What is asked", "How it runs", "The model"
+
+Data = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--data",
+        metavar="PATH",
+        help="Folder with the data; NAME=PATH for one of several benchmarks; 'mini' for the bundled edition. "
+        "Default: $VIVANT_DATA/NAME, else ./data/NAME.",
+        rich_help_panel=ASKED,
+    ),
+]
+Where = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--where",
+        metavar="FACET=VALUE",
+        help="Only samples with this facet, e.g. variant=base+blank@0; a,b for either; != for the others; "
+        "repeat to narrow down.",
+        rich_help_panel=ASKED,
+    ),
+]
+By = Annotated[
+    list[str] | None,
+    typer.Option("--by", metavar="FACET", help="Group by this facet; repeat or a,b for several."),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="NAME=VALUE", help="A scoring setting of the benchmark, e.g. threshold=0.75."
+    ),
+]
+ProtocolOption = Annotated[
+    str,
+    typer.Option(
+        "--protocol", help="paper: as published, quirks included. strict: the sound version of the same."
+    ),
+]
+Selectors = Annotated[
+    list[str],
+    typer.Argument(metavar="BENCHMARK…", help="mime, mime/mcq, … or a file of your own questions (.jsonl)."),
+]
+ModelName = Annotated[
+    str,
+    typer.Option(
+        "--model",
+        "-m",
+        help="openai/NAME, random, ./file.py:Class, …: see `vivant models`.",
+        rich_help_panel=MODEL,
+    ),
+]
+BaseUrl = Annotated[
+    str | None,
+    typer.Option("--base-url", help="Address of an OpenAI-compatible server.", rich_help_panel=MODEL),
+]
+ModelOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--model-option",
+        metavar="NAME=VALUE",
+        help="A setting of the backend, e.g. detail=low.",
+        rich_help_panel=MODEL,
+    ),
+]
+Timeout = Annotated[
+    float, typer.Option("--timeout", help="Seconds that one request may take.", rich_help_panel=MODEL)
+]
+NativeVideo = Annotated[
+    bool,
+    typer.Option(
+        "--native-video/--video-frames",
+        help="Send the video file itself to models that take one, instead of frames.",
+        rich_help_panel=MODEL,
+    ),
+]
+Style = Annotated[
+    str | None,
+    typer.Option(
+        "--style", help="zero-shot, cot, few-shot: as the benchmark has them.", rich_help_panel=ASKED
+    ),
+]
+Prompts = Annotated[
+    str | None,
+    typer.Option(
+        "--prompts",
+        metavar="FILE",
+        help="YAML or JSON of prompt names and texts in place of the bundled wording.",
+        rich_help_panel=ASKED,
+    ),
+]
+Frames = Annotated[
+    int | None,
+    typer.Option(
+        "--frames", min=1, help="So many frames per video, evenly spread. [default: 8]", rich_help_panel=ASKED
+    ),
+]
+Fps = Annotated[
+    float | None, typer.Option("--fps", help="Frames per second of video instead.", rich_help_panel=ASKED)
+]
+EveryKth = Annotated[
+    int | None, typer.Option("--every", min=1, help="Each k-th frame instead.", rich_help_panel=ASKED)
+]
+MaxFrames = Annotated[
+    int | None,
+    typer.Option("--max-frames", min=1, help="At most so many with --fps or --every.", rich_help_panel=ASKED),
+]
+LongestSide = Annotated[
+    int | None,
+    typer.Option(
+        "--longest-side", min=16, help="Scale pictures down to this many pixels.", rich_help_panel=ASKED
+    ),
+]
+AudioTrack = Annotated[
+    bool, typer.Option("--audio", help="Send the sound track to models that take it.", rich_help_panel=ASKED)
+]
+ControlName = Annotated[
+    str,
+    typer.Option(
+        "--control",
+        help="none; blind: no media; one-frame; shuffled or reversed frames.",
+        rich_help_panel=ASKED,
+    ),
+]
+Limit = Annotated[
+    int | None,
+    typer.Option("--limit", min=1, help="At most so many samples per task, by seed.", rich_help_panel=ASKED),
+]
+Seed = Annotated[int, typer.Option("--seed", help="For option order and --limit.", rich_help_panel=ASKED)]
+Repeat = Annotated[
+    int, typer.Option("--repeat", min=1, help="Ask every question so often.", rich_help_panel=ASKED)
+]
+Temperature = Annotated[float, typer.Option("--temperature", help="0 is greedy.", rich_help_panel=ASKED)]
+MaxTokens = Annotated[
+    int | None,
+    typer.Option(
+        "--max-tokens", min=1, help="Length of a reply. [default: the benchmark's]", rich_help_panel=ASKED
+    ),
+]
+Variant = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--option",
+        metavar="NAME=VALUE",
+        help="An option of the benchmark's own: see `vivant benchmarks NAME`.",
+        rich_help_panel=ASKED,
+    ),
+]
+
+
+def pairs(entries: list[str] | None, flag: str) -> dict[str, str]:
+    """`NAME=VALUE` entries as a mapping."""
+    found: dict[str, str] = {}
+    for entry in entries or []:
+        name, equals, value = entry.partition("=")
+        if not equals or not name:
+            raise UsageError(f"{flag} {entry}: write NAME=VALUE")
+        found[name.strip()] = value.strip()
+    return found
+
+
+def split(entries: list[str] | None) -> list[str]:
+    """Repeated and comma-separated values as one list."""
+    return [name.strip() for entry in entries or [] for name in entry.split(",") if name.strip()]
+
+
+def frame_policy(
+    frames: int | None, fps: float | None, every: int | None, cap: int | None, longest_side: int | None
+) -> FramePolicy:
+    """The policy that the options name; two ways of choosing at once are refused."""
+    if sum(value is not None for value in (frames, fps, every)) > 1:
+        raise UsageError("Choose one of --frames, --fps and --every")
+    if cap is not None and fps is None and every is None:
+        raise UsageError("--max-frames goes with --fps or --every; --frames N is already a number")
+    if fps is not None and fps <= 0:
+        raise UsageError(f"--fps {fps}: must be above 0")
+    if fps is not None:
+        return FramePolicy(select="fps", fps=fps, cap=cap, longest_side=longest_side)
+    if every is not None:
+        return FramePolicy(select="every", every=every, cap=cap, longest_side=longest_side)
+    return FramePolicy(count=frames or FramePolicy().count, longest_side=longest_side)
+
+
+def control(name: str) -> Control:
+    """A control by name."""
+    known = get_args(Control)
+    if name not in known:
+        raise unknown("control", name, known)
+    return cast(Control, name)
+
+
+def run_options(given: dict[str, Any]) -> Options:
+    """The parameters of `run` and `plan`, which are the same, as `Options`."""
+    return Options(
+        selectors=tuple(given["selectors"]),
+        model=given["model"],
+        style=given["style"],
+        data=tuple(given["data"] or ()),
+        frames=frame_policy(
+            given["frames"], given["fps"], given["every"], given["max_frames"], given["longest_side"]
+        ),
+        decoding=Decoding(max_tokens=given["max_tokens"], temperature=given["temperature"]),
+        control=control(given["control_name"]),
+        seed=given["seed"],
+        limit=given["limit"],
+        where=tuple(given["where"] or ()),
+        repeat=given["repeat"],
+        wording=load_wording(given["prompts"]),
+        limits=given.get("limits") or {},
+        variant=pairs(given["variant"], "--option"),
+        audio=given["audio"],
+        model_options=ModelOptions(
+            base_url=given["base_url"],
+            timeout=given["timeout"],
+            video="native" if given["native_video"] else "frames",
+            values=pairs(given["model_option"], "--model-option"),
+        ),
+        out=given.get("out"),
+        concurrency=given.get("concurrency", 16),
+        cache=given.get("cache", "auto"),
+        keep_errors=given.get("keep_errors", False),
+        workers=given.get("workers", 2),
+    )

@@ -1,0 +1,77 @@
+"""`vivant plan`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from vivant.cli import options as o
+from vivant.cli.show import say, show
+from vivant.engine.rundir import write_lines
+from vivant.evaluate import Prepared, prepare
+from vivant.report.table import Table
+from vivant.types import Audio, Image, Text, Video
+
+app = typer.Typer()
+
+
+@app.command()
+def plan(
+    selectors: o.Selectors,
+    model: o.ModelName,
+    data: o.Data = None,
+    style: o.Style = None,
+    where: o.Where = None,
+    limit: o.Limit = None,
+    frames: o.Frames = None,
+    fps: o.Fps = None,
+    every: o.EveryKth = None,
+    max_frames: o.MaxFrames = None,
+    longest_side: o.LongestSide = None,
+    audio: o.AudioTrack = False,
+    control_name: o.ControlName = "none",
+    prompts: o.Prompts = None,
+    seed: o.Seed = 0,
+    repeat: o.Repeat = 1,
+    temperature: o.Temperature = 0.0,
+    max_tokens: o.MaxTokens = None,
+    variant: o.Variant = None,
+    base_url: o.BaseUrl = None,
+    model_option: o.ModelOption = None,
+    timeout: o.Timeout = 600.0,
+    native_video: o.NativeVideo = False,
+    write: Annotated[
+        str | None,
+        typer.Option(
+            "--write", metavar="FILE", help="Write every request as a JSON line: key, messages, options."
+        ),
+    ] = None,
+) -> None:
+    """Show what `vivant run` with the same arguments would send. Sends nothing and writes no run."""
+    prepared = prepare(o.run_options(locals()))
+    show(_table(prepared))
+    for note in prepared.plan.notes:
+        say(f"Note: {note}")
+    say(f"Run directory: {prepared.out}")
+    if write:
+        write_lines(Path(write), prepared.plan.jobs())
+        say(f"Requests written to {write}")
+
+
+def _table(prepared: Prepared) -> Table:
+    counts: dict[str, list[int]] = {}
+    for job in prepared.plan.jobs():
+        row = counts.setdefault(job.task, [0, 0, 0, 0, 0])
+        parts = [part for message in job.messages for part in message.parts]
+        row[0] += 1
+        row[1] += sum(isinstance(part, Image) for part in parts)
+        row[2] += sum(isinstance(part, Video) for part in parts)
+        row[3] += sum(isinstance(part, Audio) for part in parts)
+        row[4] += sum(len(part.text) for part in parts if isinstance(part, Text))
+    return Table(
+        title=f"{prepared.model.name}, style {prepared.plan.settings.style}",
+        columns=("task", "requests", "pictures", "videos", "sounds", "characters of text"),
+        body=tuple((task, *row) for task, row in counts.items()),
+    )

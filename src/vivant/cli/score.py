@@ -1,0 +1,34 @@
+"""`vivant score`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from vivant.cli import options as o
+from vivant.cli.show import protocol_name, say, show
+from vivant.report.overview import overview
+from vivant.runs import load_run
+
+app = typer.Typer()
+
+
+@app.command()
+def score(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN…", help="Run directories.")],
+    protocol: o.ProtocolOption = "paper",
+    settings: o.Settings = None,
+) -> None:
+    """Score runs again from their logs; no model is needed. The new scores replace the stored ones.
+
+    Example:
+
+        vivant score runs/mime-gpt --set threshold=0.75
+    """
+    loaded = [load_run(path) for path in runs]
+    for run in loaded:
+        run.scores(protocol_name(protocol), o.pairs(settings, "--set"), anew=True)
+    show(overview(loaded, protocol_name(protocol)))
+    say(f"Scores written to {', '.join(str(run.dir.score_file(protocol)) for run in loaded)}")

@@ -1,0 +1,46 @@
+"""Printing: sentences to standard error, tables to standard output."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import cast
+
+from vivant.benchmarks.base import Protocol
+from vivant.errors import unknown
+from vivant.report.table import Table
+
+
+def say(sentence: str) -> None:
+    """Tell the user something that is not a result."""
+    print(sentence, file=sys.stderr, flush=True)
+
+
+def show(table: Table) -> None:
+    """A table on standard output, as wide as the terminal allows."""
+    from rich.console import Console
+
+    from vivant.report.table import renderable, to_text
+
+    if sys.stdout.isatty():
+        Console().print(renderable(table))
+    else:
+        print(to_text(table), end="")
+
+
+def protocol_name(name: str) -> Protocol:
+    """A protocol by name."""
+    if name not in ("paper", "strict"):
+        raise unknown("protocol", name, ("paper", "strict"))
+    return cast(Protocol, name)
+
+
+def print_run(path: str | Path, protocol: str) -> int:
+    """Score a run, print its table, and return how many samples failed."""
+    from vivant.report.overview import overview
+    from vivant.runs import load_run
+
+    table = overview([load_run(path)], protocol_name(protocol))
+    show(table)
+    say(f"Log and scores: {path}    more: vivant table {path} --by FACET")
+    return sum(row.errors for row in table.rows)

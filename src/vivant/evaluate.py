@@ -1,0 +1,267 @@
+"""Evaluate a model: plan, run, resume. `vivant.evaluate(...)` and `vivant run` are this."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import signal
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct, field
+
+from vivant.benchmarks import registry
+from vivant.benchmarks.registry import Selection
+from vivant.engine.log import LogWriter
+from vivant.engine.plan import Plan, make_plan
+from vivant.engine.progress import BarProgress, LineProgress
+from vivant.engine.replies import ReplyCache
+from vivant.engine.rundir import RunDir, RunError, command_line, new_manifest
+from vivant.engine.runner import Outcome, Runner
+from vivant.engine.settings import RunSettings, differences
+from vivant.errors import UsageError
+from vivant.models.base import Model, ModelOptions
+from vivant.models.registry import create
+from vivant.paths import cache_root
+from vivant.runs import Run
+from vivant.types import Control, Decoding, FramePolicy, Job
+
+CacheUse = Literal["auto", "always", "off"]
+
+
+class Options(Struct, frozen=True, kw_only=True):
+    """Everything `vivant run` can be told. The first block decides what is asked, the second how."""
+
+    selectors: tuple[str, ...]
+    model: str
+    style: str | None = None
+    data: tuple[str, ...] = ()
+    frames: FramePolicy = FramePolicy()
+    decoding: Decoding = Decoding()
+    control: Control = "none"
+    seed: int = 0
+    limit: int | None = None
+    where: tuple[str, ...] = ()
+    repeat: int = 1
+    wording: Mapping[str, str] = field(default_factory=dict)
+    limits: Mapping[str, int] = field(default_factory=dict)
+    variant: Mapping[str, Any] = field(default_factory=dict)
+    audio: bool = False
+    model_options: ModelOptions = ModelOptions()
+
+    out: str | None = None
+    concurrency: int = 16
+    cache: CacheUse = "auto"
+    keep_errors: bool = False
+    """Do not ask again, on resuming, what failed before."""
+    workers: int = 2
+    """Processes that decode video."""
+
+
+class Prepared(Struct, frozen=True):
+    """A plan with its model, before anything is sent."""
+
+    plan: Plan
+    model: Model
+    out: Path
+
+
+def evaluate(selectors: str | Sequence[str], model: str, **options: Any) -> Run:
+    """Run a model on benchmarks and return the run. Keyword arguments are the fields of `Options`.
+
+    >>> run = vivant.evaluate("mime/mcq", "openai/gpt-4o-mini", data=("mini",), limit=20)
+    >>> run.scores()[0].rows
+    """
+    chosen = (selectors,) if isinstance(selectors, str) else tuple(selectors)
+    try:
+        settled = Options(selectors=chosen, model=model, **options)
+    except TypeError as error:
+        raise UsageError(f"evaluate: {error}") from error
+    prepared = prepare(settled)
+    run_plan(prepared, settled)
+    return Run(prepared.out)
+
+
+def prepare(options: Options) -> Prepared:
+    """Read data, create the model, decide the run directory. Sends nothing, writes nothing."""
+    if not options.selectors:
+        raise UsageError("Name at least one benchmark, e.g. mime, or a file of your own questions")
+    model = create(options.model, options.model_options)
+    selections = registry.select(options.selectors, options.data, options.variant)
+    style = options.style or selections[0].benchmark.styles[0]
+
+    def settings_for(data: Mapping[str, str]) -> RunSettings:
+        return RunSettings(
+            tasks=tuple(data),
+            model={**model.identity, **({"audio": True} if options.audio else {})},
+            style=style,
+            data=data,
+            frames=options.frames,
+            decoding=options.decoding,
+            control=options.control,
+            seed=options.seed,
+            limit=options.limit,
+            where=options.where,
+            repeat=options.repeat,
+            wording=options.wording,
+            limits=options.limits,
+            variant=options.variant,
+        )
+
+    plan = make_plan(selections, settings_for)
+    out = Path(options.out) if options.out else Path("runs") / default_name(plan, model.name, selections)
+    return Prepared(plan, model, out)
+
+
+def default_name(plan: Plan, model: str, selections: Sequence[Selection]) -> str:
+    """`mime-openai-gpt-4o-mini-cot-1a2b3c4d`: a name per settings, so that the same command resumes."""
+    names = "+".join(
+        dict.fromkeys(
+            s.benchmark.name if s.benchmark.name != "jsonl" else s.tasks[0].partition("/")[2]
+            for s in selections
+        )
+    )
+    text = f"{names}-{model}-{plan.settings.style}"
+    slug = re.sub(r"[^A-Za-z0-9.+_-]+", "-", text).strip("-")[:80]
+    return f"{slug}-{plan.settings.fingerprint()[:8]}"
+
+
+def run_plan(prepared: Prepared, options: Options, say: Callable[[str], None] | None = None) -> Outcome:
+    """Start or resume a run. `say` is told what happens, in whole sentences."""
+    say = say or (lambda _: None)
+    plan, model = prepared.plan, prepared.model
+    directory = RunDir(prepared.out)
+    _open_directory(directory, prepared)
+    with LogWriter(directory.log_file) as log:
+        kept = log.drop(lambda record: record.reply.status == "error" and not options.keep_errors)
+        done = {record.key for record in kept}
+        if done:
+            say(f"Resuming {prepared.out}: {len(done)} of {plan.size} samples are there already.")
+        pending: Iterator[Job] = (job for job in plan.jobs() if job.key not in done)
+        if len(done) >= plan.size:
+            return Outcome()
+        with _progress(plan.size, len(done)) as progress:
+            return asyncio.run(_run(pending, model, log, options, progress, say))
+
+
+def _open_directory(directory: RunDir, prepared: Prepared) -> None:
+    settings = prepared.plan.settings
+    if directory.exists():
+        manifest = directory.manifest()
+        if manifest.fingerprint == settings.fingerprint():
+            return
+        changed = "; ".join(differences(manifest.settings, settings)) or "it was made by another version"
+        raise RunError(
+            f"{directory.path} holds a run with other settings ({changed}). "
+            "Choose another --out, or give the same settings to resume it"
+        )
+    if directory.path.is_dir() and any(directory.path.iterdir()):
+        raise RunError(f"{directory.path} is not empty and not a run; choose another --out")
+    tasks = prepared.plan.tasks
+    manifest = new_manifest(
+        directory.path.resolve(),
+        prepared.model.name,
+        settings,
+        planned={task.task: len(task.chosen) for task in tasks},
+        roots={task.task: str(task.benchmark.media_root(task.root).resolve()) for task in tasks},
+        command=command_line(),
+        server=prepared.model.server,
+        notes=prepared.plan.notes,
+    )
+    directory.create(manifest, prepared.plan.samples)
+
+
+async def _run(
+    jobs: Iterator[Job],
+    model: Model,
+    log: LogWriter,
+    options: Options,
+    progress: Any,
+    say: Callable[[str], None],
+) -> Outcome:
+    from vivant.media import Preparer
+
+    cache = None
+    if uses_cache(model, options):
+        cache = ReplyCache(cache_root() / "replies.sqlite")
+    try:
+        with Preparer(cache_root(), workers=options.workers) as preparer:
+            runner = Runner(
+                model=model,
+                preparer=preparer,
+                log=log,
+                cache=cache,
+                concurrency=options.concurrency,
+                progress=progress,
+                audio=options.audio,
+            )
+            with _stop_on_interrupt(runner, say):
+                return await runner.run(jobs)
+    finally:
+        if cache is not None:
+            cache.close()
+
+
+def uses_cache(model: Model, options: Options) -> bool:
+    """Replies are reused where the same request would give the same reply, or where the user asks for it."""
+    if options.cache == "auto":
+        return model.cacheable and options.decoding.temperature == 0
+    return options.cache == "always"
+
+
+@contextmanager
+def _stop_on_interrupt(runner: Runner, say: Callable[[str], None]) -> Iterator[None]:
+    """First Ctrl-C: finish what is under way. Second: stop at once. The log is whole either way."""
+    loop = asyncio.get_running_loop()
+    task = asyncio.current_task()
+    pressed = 0
+
+    def interrupted() -> None:
+        nonlocal pressed
+        pressed += 1
+        if pressed == 1:
+            say("Stopping: waiting for the samples under way (Ctrl-C again to drop them).")
+            runner.stop()
+        elif task is not None:
+            task.cancel()
+
+    try:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, interrupted)
+    except (RuntimeError, ValueError):  # not the main thread: the host program owns the signals
+        yield
+        return
+    try:
+        yield
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
+
+
+def _progress(total: int, done: int) -> AbstractContextManager[Any]:
+    if sys.stderr.isatty():
+        from rich.console import Console
+
+        return BarProgress(total, done, Console(stderr=True))
+    return LineProgress(total, done, sys.stderr)
+
+
+def load_wording(file: str | None) -> dict[str, str]:
+    """A user's prompt texts: a YAML or JSON file of names and texts."""
+    if file is None:
+        return {}
+    import yaml
+
+    path = Path(file).expanduser()
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        return msgspec.convert(content, dict[str, str])
+    except OSError as error:
+        raise UsageError(f"Cannot read the prompts {path}: {error.strerror}") from error
+    except (yaml.YAMLError, msgspec.ValidationError, UnicodeDecodeError) as error:
+        line = " ".join(str(error).split())
+        raise UsageError(f"{path} should map prompt names to texts: {line}") from error

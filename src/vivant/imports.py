@@ -1,0 +1,178 @@
+"""Other people's predictions, and people's own answers, turned into runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from vivant.benchmarks import registry
+from vivant.benchmarks.base import Benchmark, Imported, PromptContext
+from vivant.benchmarks.registry import Selection
+from vivant.engine.log import LogWriter
+from vivant.engine.plan import job_key
+from vivant.engine.rundir import RunDir, RunError, command_line, new_manifest
+from vivant.engine.settings import RunSettings, digest
+from vivant.errors import DataError, UsageError, VivantError, unknown
+from vivant.runs import Run
+from vivant.types import Option, Record, Reply, Sample
+
+
+class Prediction(Struct):
+    """One line of a plain prediction file. Other fields are passed over."""
+
+    id: str | int
+    response: str
+    options: list[str] = []
+    """The options as the model saw them; default: in the order in which `vivant run` shows them."""
+
+
+def import_predictions(
+    task: str,
+    file: Path,
+    out: Path,
+    *,
+    data: Sequence[str] = (),
+    model: str | None = None,
+    style: str | None = None,
+    options: Mapping[str, object] | None = None,
+) -> Run:
+    """A prediction file as a run: in a native format of the benchmark, or as plain lines."""
+    selection = _one_task(task, data, options)
+    name = selection.tasks[0]
+    benchmark = selection.benchmark
+    if not file.exists():
+        raise DataError(f"No such file: {file}")
+    samples = benchmark.load(selection.root, name)
+    imported = benchmark.read_predictions(file, samples, name)
+    if imported is None:
+        imported = read_plain(file, samples, selection, style or benchmark.styles[0])
+    settled = style or imported.style or benchmark.styles[0]
+    if settled not in benchmark.styles:
+        raise unknown(f"style of {benchmark.name}", settled, benchmark.styles)
+    return write_run([imported], selection, out, model or imported.model or file.stem, settled)
+
+
+def _one_task(task: str, data: Sequence[str], options: Mapping[str, object] | None) -> Selection:
+    selections = registry.select([task], data, options)
+    tasks = selections[0].tasks
+    if len(tasks) != 1:
+        raise UsageError(f"Name one task to import: {', '.join(tasks)}")
+    return selections[0]
+
+
+def import_human(selections: Sequence[Selection], out: Path, style: str) -> Run:
+    """People's answers from the benchmarks' own data, as a run of the model `human`."""
+    if len(selections) != 1:
+        raise UsageError("--model human takes one benchmark at a time")
+    selection = selections[0]
+    found = []
+    for task in selection.tasks:
+        imported = selection.benchmark.human(selection.root, task)
+        if imported is None:
+            raise DataError(f"{selection.root} holds no human answers for {task}")
+        found.append(imported)
+    return write_run(found, selection, out, "human", style)
+
+
+def write_run(imported: Sequence[Imported], selection: Selection, out: Path, model: str, style: str) -> Run:
+    """Records as a run directory that looks like any other."""
+    directory = RunDir(out)
+    if directory.exists() or (out.is_dir() and any(out.iterdir())):
+        raise RunError(f"{out} exists already; choose another --out")
+    settings = RunSettings(
+        tasks=tuple(part.task for part in imported),
+        model={"model": model},
+        style=style,
+        data={part.task: digest(part.samples)[:16] for part in imported},
+    )
+    manifest = new_manifest(
+        out.resolve(),
+        model,
+        settings,
+        planned={part.task: len(part.samples) for part in imported},
+        roots={part.task: str(selection.benchmark.media_root(selection.root).resolve()) for part in imported},
+        origin="import",
+        notes=tuple(note for part in imported for note in part.notes),
+        command=command_line(),
+    )
+    directory.create(manifest, [sample for part in imported for sample in part.samples])
+    with LogWriter(directory.log_file) as log:
+        for part in imported:
+            for record in part.records:
+                log.append(record)
+    return Run(out)
+
+
+def read_plain(file: Path, samples: Sequence[Sample], selection: Selection, style: str) -> Imported:
+    """JSONL of `{"id", "response"}`, joined by id. Every id must be a sample's, and stand once."""
+    task = selection.tasks[0]
+    known = {sample.id: sample for sample in samples}
+    responses: dict[str, Prediction] = {}
+    strangers: list[str] = []
+    try:
+        lines = file.read_bytes().splitlines()
+    except OSError as error:
+        raise DataError(f"Cannot read {file}: {error.strerror}") from error
+    decoder = msgspec.json.Decoder(Prediction)
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            prediction = decoder.decode(line)
+        except msgspec.MsgspecError as error:
+            raise DataError(
+                f'{file}, line {number}: {error}; a prediction is {{"id": …, "response": "…"}}, one a line'
+            ) from error
+        name = str(prediction.id)
+        if name in responses:
+            raise DataError(f"{file}, line {number}: the id '{name}' stands twice")
+        responses[name] = prediction
+        if name not in known:
+            strangers.append(name)
+    if strangers:
+        raise DataError(
+            f"{file}: {len(strangers)} of {len(responses)} ids are no samples of {task}, "
+            f"the first is '{strangers[0]}' (samples are called like '{next(iter(known))}')"
+        )
+    context = PromptContext(style=style, pool=tuple(samples), root=selection.root)
+    records = []
+    for name, prediction in responses.items():
+        try:
+            shown = _shown(known[name], prediction, selection.benchmark, context)
+        except VivantError as error:
+            raise DataError(f"{file}, id '{name}': {error}") from error
+        records.append(_record(known[name], prediction.response, *shown))
+    absent = len(known) - len(responses)
+    notes = (f"{absent} of {len(known)} samples have no prediction and count as missing",) if absent else ()
+    return Imported(task=task, records=tuple(records), samples=tuple(samples), notes=notes)
+
+
+def _shown(
+    sample: Sample, prediction: Prediction, benchmark: Benchmark, context: PromptContext
+) -> tuple[tuple[Option, ...], tuple[int, ...]]:
+    """The options as the model saw them, and the order that this is."""
+    if not sample.options:
+        return (), ()
+    prompt = benchmark.prompt(sample, context)
+    if not prediction.options:
+        return prompt.options, prompt.order
+    texts = [option.text for option in sample.options]
+    if sorted(prediction.options) != sorted(texts):
+        raise DataError("its `options` are not those of the sample")
+    order = tuple(texts.index(text) for text in prediction.options)
+    names = [option.name for option in prompt.options]
+    return tuple(map(Option, names, prediction.options)), order
+
+
+def _record(sample: Sample, text: str, options: tuple[Option, ...], order: tuple[int, ...]) -> Record:
+    return Record(
+        key=job_key(sample.task, sample.id),
+        task=sample.task,
+        id=sample.id,
+        options=options,
+        order=order,
+        reply=Reply(text=text),
+    )

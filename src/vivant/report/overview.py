@@ -1,0 +1,176 @@
+"""The table that every run has: score, interval, n, errors and unparsed, whole or by facet."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from vivant.benchmarks import registry
+from vivant.benchmarks.base import Protocol, ScoredRun
+from vivant.errors import UsageError, unknown
+from vivant.report.table import Cell, Row, Table
+from vivant.runs import Run
+from vivant.scoring.summary import matches, parse_where, summarise
+
+
+def scored(
+    runs: Sequence[Run], protocol: Protocol, where: Sequence[str] = (), values: dict[str, str] | None = None
+) -> list[ScoredRun]:
+    """All tasks of all runs, scored, and restricted to the samples that `where` names."""
+    found = [part for run in runs for part in run.scores(protocol, values)]
+    if not where:
+        return found
+    conditions = parse_where(where, [sample for part in found for sample, _, _ in part.rows])
+    return [
+        ScoredRun(
+            run=part.run,
+            model=part.model,
+            style=part.style,
+            task=part.task,
+            protocol=part.protocol,
+            rows=tuple(row for row in part.rows if matches(row[0], conditions)),
+            settings=part.settings,
+        )
+        for part in found
+    ]
+
+
+def overview(
+    runs: Sequence[Run],
+    protocol: Protocol = "paper",
+    by: Sequence[str] = (),
+    where: Sequence[str] = (),
+    published: bool = False,
+) -> Table:
+    """One line per run, task and group."""
+    parts = scored(runs, protocol, where)
+    rows = [row for part in parts for row in summarise(part, registry.of_task(part.task), by)]
+    if published:
+        rows += published_rows({part.task for part in parts}, by)
+    several = len({row.run for row in rows}) > 1
+    styles = len({row.style for row in rows}) > 1
+    guessed = any(row.guessed for row in rows)
+    chance = _chances(parts) if not by else {}
+    columns = ["model", "task", *by, "metric", "score", "95 % interval", "chance", "n", "errors", "unparsed"]
+    if by:
+        columns.remove("chance")
+    if guessed:
+        columns.append("guessed")
+    if styles:
+        columns.insert(1, "style")
+    if several:
+        columns.append("run")
+    body = []
+    for row in rows:
+        cells: list[Cell] = [row.model]
+        if styles:
+            cells.append(row.style)
+        cells += [
+            row.task,
+            *(row.group.get(facet, "") for facet in by),
+            row.metric,
+            row.value,
+            _interval(row),
+        ]
+        if not by:
+            cells.append(chance.get((row.run, row.task)))
+        cells += [row.n, row.errors, row.unparsed]
+        if guessed:
+            cells.append(row.guessed)
+        if several:
+            cells.append(row.run)
+        body.append(tuple(cells))
+    return Table(
+        title=f"Scores, protocol {protocol}",
+        columns=tuple(columns),
+        body=tuple(body),
+        notes=tuple(_notes(runs, parts, rows)),
+        rows=tuple(rows),
+    )
+
+
+def _interval(row: Row) -> str:
+    if row.interval is None:
+        return "–" if row.source == "measured" else "published"
+    low, high = row.interval
+    return f"{low:.1f} – {high:.1f}"
+
+
+def _chances(parts: Sequence[ScoredRun]) -> dict[tuple[str, str], float]:
+    """Expected score of a guess, where every sample has one."""
+    found: dict[tuple[str, str], float] = {}
+    for part in parts:
+        benchmark = registry.of_task(part.task)
+        values = [benchmark.chance(sample) for sample, _, _ in part.rows]
+        known = [value for value in values if value is not None]
+        if known and len(known) == len(values):
+            found[(part.run, part.task)] = sum(known) / len(known) * benchmark.task(part.task).scale
+    return found
+
+
+def _notes(runs: Sequence[Run], parts: Sequence[ScoredRun], rows: Sequence[Row]) -> list[str]:
+    notes: list[str] = []
+    methods = sorted({row.interval_method for row in rows if row.interval_method})
+    if methods:
+        notes.append("Intervals: " + "; ".join(methods) + ".")
+    for part in parts:
+        defaults = dict(registry.of_task(part.task).settings)
+        changed = {k: v for k, v in part.settings.items() if defaults.get(k) != v}
+        if changed:
+            shown = ", ".join(f"{name}={value}" for name, value in changed.items())
+            notes.append(f"{part.run}, {part.task}: scored with {shown}.")
+        cut = sum(record is not None and record.reply.status == "truncated" for _, record, _ in part.rows)
+        if cut:
+            notes.append(f"{part.run}, {part.task}: {cut} replies were cut off at the token limit.")
+        lost = sum(record is not None and record.lost_images > 0 for _, record, _ in part.rows)
+        if lost:
+            notes.append(f"{part.run}, {part.task}: {lost} samples lost pictures to fit the model's window.")
+    for run in runs:
+        if run.manifest.settings.control != "none":
+            notes.append(f"{run.name}: control {run.manifest.settings.control}.")
+        notes += [f"{run.name}: {note}." for note in run.manifest.notes if run.manifest.origin == "import"]
+    if any(row.errors for row in rows):
+        notes.append(
+            "Errors are samples without a reply to score; they are not part of n and not wrong answers."
+        )
+    if any(row.guessed for row in rows):
+        notes.append("Guessed: answers that the published protocol supplies where the model gave none.")
+    return notes
+
+
+def published_rows(tasks: set[str], by: Sequence[str]) -> list[Row]:
+    """Figures from the papers whose groups are by the same facets, marked with their source."""
+    return [
+        Row(
+            run="published",
+            benchmark=task.partition("/")[0],
+            task=task,
+            group=figure.group,
+            metric=figure.metric,
+            value=figure.value,
+            n=0,
+            errors=0,
+            unparsed=0,
+            interval=None,
+            model=figure.model,
+            style=figure.style,
+            source=figure.source,
+        )
+        for task in sorted(tasks)
+        for figure in registry.of_task(task).published()
+        if figure.task == task and set(figure.group) == set(by)
+    ]
+
+
+def layout(name: str, runs: Sequence[Run], protocol: Protocol) -> Table:
+    """A benchmark's own table: `mime:1`."""
+    benchmark_name, colon, short = name.partition(":")
+    benchmark = registry.get(benchmark_name)
+    if not colon or short not in benchmark.layouts:
+        raise unknown(
+            f"table of {benchmark_name}", short, benchmark.layouts, f"(write {benchmark_name}:NAME)"
+        )
+    parts = [p for p in scored(runs, protocol) if p.task.partition("/")[0] == benchmark_name]
+    if not parts:
+        raise UsageError(f"None of these runs holds {benchmark_name}")
+    table: Table = benchmark.layout(short, parts, protocol)
+    return table
