@@ -72,6 +72,8 @@ _ABOUT = re.compile(
 _TAIL = re.compile(r"[\s*_`\"'”’$)\]}>.,:;!]*")
 _BULLET = re.compile(r"\s*(?:[-•*+]\s+)?")
 _CLAUSE = re.compile(r"[.;!?](?=\s|$)|\n")
+_REACH = 4096
+"""How many characters after "the answer is" are looked at."""
 _LATEX = re.compile(r"\\(?:text|textbf|textit|mathrm|mathbf|mathit)\s{0,2}\{([^{}]*)\}")
 
 
@@ -122,6 +124,7 @@ class _Reader:
             re.I,
         )
         self._texts = _telling_texts(options)
+        self._reach = 64 + 4 * max(map(len, self._texts), default=0)
         self._phrases = [(_phrase(text), name) for text, name in self._texts.items()]
 
     def read(self, answer: str) -> Extraction:
@@ -181,22 +184,24 @@ class _Reader:
 
     def _stated(self, answer: str) -> set[str] | None:
         """What the last explicit statement names (nothing, if it denies); None where nothing is stated."""
-        found: list[tuple[int, set[str]]] = []
-        for match in _STATEMENT.finditer(answer):
-            before, noun = match["before"] or "", (match["noun"] or "").lower()
+        matches = [*_STATEMENT.finditer(answer), *self._subject.finditer(answer)]
+        for match in sorted(matches, key=lambda match: match.end(), reverse=True):
+            before = match["before"] or ""
+            if match.re is self._subject:
+                name = self._cased(match["name"], loose=bool(match["kind"]))
+                if name and not _NO_SUBJECT.fullmatch(before):
+                    return {name}
+                continue
+            noun = (match["noun"] or "").lower()
             if _NOT_FINAL.fullmatch(before) or (
                 noun in ("option", "choice") and not _FINAL.fullmatch(before)
             ):
                 continue
-            content = answer[match.end() :]
+            content = answer[match.end() : match.end() + _REACH]
             named = set() if match["negated"] else self._stated_at_head(content)
             if named or match["negated"] or (noun and _DENIAL.match(content)):
-                found.append((match.end(), named))
-        for match in self._subject.finditer(answer):
-            name = self._cased(match["name"], loose=bool(match["kind"]))
-            if name and not _NO_SUBJECT.fullmatch(match["before"] or ""):
-                found.append((match.end(), {name}))
-        return max(found, key=lambda item: item[0])[1] if found else None
+                return named
+        return None
 
     def _stated_at_head(self, content: str) -> set[str]:
         """The options that a statement's content begins with, by name or by text."""
@@ -248,7 +253,7 @@ class _Reader:
 
     def _text_at_head(self, content: str) -> str | None:
         """The option whose text comes first, the longest where several do."""
-        head = plain(content[:2000])
+        head = plain(content[: self._reach])
         for phrase, name in self._phrases:
             if phrase.match(head):
                 return name
