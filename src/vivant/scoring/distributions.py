@@ -1,0 +1,66 @@
+"""Quantiles of the normal and of Student's t distribution, so that scoring needs no scipy."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from statistics import NormalDist
+
+_TINY = 1e-300
+
+
+def normal_quantile(probability: float) -> float:
+    """The z below which a standard normal value falls with this probability."""
+    return NormalDist().inv_cdf(probability)
+
+
+@lru_cache(maxsize=1024)
+def t_quantile(probability: float, df: float) -> float:
+    """The t below which Student's t with `df` degrees of freedom falls with this probability."""
+    if not 0 < probability < 1 or df <= 0:
+        raise ValueError(f"No t quantile for probability {probability} and {df} degrees of freedom")
+    if probability < 0.5:
+        return -t_quantile(1 - probability, df)
+    # The upper tail is compared, not the distribution function: near 1 that has lost its digits.
+    target = 1 - probability
+    low, high = 0.0, 1.0
+    while _upper_tail(high, df) > target:
+        low, high = high, high * 2
+    while high - low > 1e-15 * high:
+        middle = (low + high) / 2
+        if middle in (low, high):
+            break
+        if _upper_tail(middle, df) > target:
+            low = middle
+        else:
+            high = middle
+    return (low + high) / 2
+
+
+def _upper_tail(t: float, df: float) -> float:
+    return 0.5 * _incomplete_beta(df / 2, 0.5, df / (df + t * t))
+
+
+def _incomplete_beta(a: float, b: float, x: float) -> float:
+    """The regularised incomplete beta function, by its continued fraction (Lentz's algorithm)."""
+    if x <= 0 or x >= 1:
+        return 0.0 if x <= 0 else 1.0
+    if x > (a + 1) / (a + b + 2):
+        return 1.0 - _incomplete_beta(b, a, 1 - x)
+    log_front = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
+    c, d = 1.0, 1.0 / _away_from_zero(1 - (a + b) * x / (a + 1))
+    fraction = d
+    for m in range(1, 10_000):
+        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        for step in (even, odd):
+            d = 1.0 / _away_from_zero(1 + step * d)
+            c = _away_from_zero(1 + step / c)
+            fraction *= c * d
+        if abs(c * d - 1) < 1e-16:
+            break
+    return math.exp(log_front) * fraction / a
+
+
+def _away_from_zero(value: float) -> float:
+    return value if abs(value) > _TINY else _TINY
