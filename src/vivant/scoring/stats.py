@@ -44,8 +44,8 @@ def mean_interval(
     """An interval for the mean of `values`; None where there is too little to tell.
 
     Right or wrong (0 or 1): Wilson's interval, with the effective sample size and Student's t where samples
-    come in clusters. Other values: Student's t on samples or on clusters. `binary` says which, where the values
-    at hand cannot (all of them 0 on a scale to 6). `bootstrap` resamples clusters and takes percentiles.
+    come in clusters. Other values: Student's t on samples or on clusters. `binary` says which, where the
+    values at hand cannot (all of them 0 on a scale to 6). `bootstrap` resamples clusters and takes percentiles.
     """
     if clusters is not None and len(clusters) != len(values):
         raise ValueError(f"{len(values)} values but {len(clusters)} clusters")

@@ -36,7 +36,7 @@ def matches(sample: Sample, where: Sequence[Condition]) -> bool:
 
 
 def summarise(run: ScoredRun, benchmark: Benchmark, by: Sequence[str] = ()) -> list[Row]:
-    """One row for all samples, or one for each combination of the facets `by` that occurs, sorted naturally."""
+    """One row for all samples, or one for each combination of the facets `by`, naturally sorted."""
     by = tuple(dict.fromkeys(by))
     known = set(benchmark.facets).union(*(sample.facets for sample, _, _ in run.rows))
     for facet in by:
