@@ -50,7 +50,7 @@ These are guesses: no model has looked at a picture yet. Next, with a real model
 
   export OPENAI_API_KEY=…
   vivant run mime --data mini --model openai/gpt-4o-mini --limit 20
-  vivant run mime --data mini --model openai/NAME --base-url http://localhost:8000/v1     any compatible server
-  vivant models new my_model.py                                                           your own model
-  vivant table {out}/* --by variant                                                       look at these runs again
+  vivant run mime --data mini --model openai/NAME --base-url http://localhost:8000/v1  any server
+  vivant models new my_model.py                                                        your own model
+  vivant table {out}/* --by variant                                                    these runs again
 """

@@ -1,0 +1,31 @@
+"""What all tests share: a cache of their own, and where the parity data may be."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PARITY = Path(__file__).resolve().parents[2] / "shared" / "parity"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No test reads or fills the user's caches; no key of the user's reaches a test."""
+    root = tmp_path_factory.mktemp("cache")
+    os.environ["VIVANT_CACHE"] = str(root)
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "VIVANT_DATA"):
+        os.environ.pop(name, None)
+    yield
+    shutil.rmtree(root, ignore_errors=True)
+
+
+@pytest.fixture
+def parity() -> Path:
+    """Published outputs and scores; a user's machine has none."""
+    if not PARITY.is_dir():
+        pytest.skip("no parity data here")
+    return PARITY
