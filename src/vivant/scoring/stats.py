@@ -45,7 +45,7 @@ def mean_interval(
 
     Right or wrong (0 or 1): Wilson's interval, with the effective sample size and Student's t where samples
     come in clusters. Other values: Student's t on samples or on clusters. `binary` says which, where the
-    values at hand cannot (all of them 0 on a scale to 6). `bootstrap` resamples clusters and takes percentiles.
+    values at hand cannot (all of them 0 on a scale to 6). `bootstrap` resamples clusters instead.
     """
     if clusters is not None and len(clusters) != len(values):
         raise ValueError(f"{len(values)} values but {len(clusters)} clusters")
