@@ -1,4 +1,4 @@
-"""Quantiles of the normal and of Student's t distribution, so that scoring needs no scipy."""
+"""The normal and Student's t distribution, so that scoring needs no scipy."""
 
 from __future__ import annotations
 
@@ -35,6 +35,11 @@ def t_quantile(probability: float, df: float) -> float:
         else:
             high = middle
     return (low + high) / 2
+
+
+def t_p_value(t: float, df: float) -> float:
+    """The two-sided p value of Student's t: how often chance alone gives one at least as far from zero."""
+    return 2 * _upper_tail(t, df)
 
 
 def _upper_tail(t: float, df: float) -> float:
