@@ -32,6 +32,10 @@ def ask(path: Path, server: FaultServer, out: Path, **options: Any) -> Run:
     )
 
 
+def log_lines(run: Path) -> int:
+    return (run / "log.jsonl").read_bytes().count(b"\n")
+
+
 def right_letter(body: dict[str, Any]) -> str:
     """The letter before the choice "right" in a prompt."""
     for piece in body["messages"][-1]["content"]:
@@ -106,7 +110,7 @@ def test_faults_are_retried_and_end_in_one_true_record_each(tmp_path: Path) -> N
         run = ask(path, server, tmp_path / "run", concurrency=8)
     records = run.records()
     assert len(records) == 60
-    assert sum(1 for _ in (tmp_path / "run" / "log.jsonl").open()) == 60
+    assert log_lines(tmp_path / "run") == 60
     statuses = {int(r.id[1:]) % 10: r.reply.status for r in records.values()}
     assert statuses == {
         0: "ok",
@@ -139,7 +143,7 @@ def test_a_failed_sample_is_asked_again_on_resume_and_stands_once(tmp_path: Path
         assert sum(r.reply.status == "error" for r in first.records().values()) == 3
         second = ask(path, server, tmp_path / "run", concurrency=1)
     assert {r.reply.status for r in second.records().values()} == {"ok"}
-    assert sum(1 for _ in (tmp_path / "run" / "log.jsonl").open()) == 10
+    assert log_lines(tmp_path / "run") == 10
     assert len(server.requests) == 13
 
 
@@ -239,7 +243,7 @@ def test_an_interrupt_stops_cleanly_and_the_same_command_goes_on(tmp_path: Path)
         assert process.returncode == 130
         assert "Run the same command to go on" in errors
         assert "Traceback" not in errors
-        logged = sum(1 for _ in (tmp_path / "run" / "log.jsonl").open())
+        logged = log_lines(tmp_path / "run")
         assert logged == len(server.requests) < 200
         finished = subprocess.run(
             command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60
