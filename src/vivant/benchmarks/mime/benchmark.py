@@ -1,0 +1,106 @@
+"""MIME as a benchmark: the four stages, wired."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from vivant.benchmarks.base import (
+    Benchmark,
+    DataReport,
+    Imported,
+    Prompt,
+    PromptContext,
+    Protocol,
+    Published,
+    ScoredRun,
+    ScoreSettings,
+    TaskInfo,
+)
+from vivant.benchmarks.mime import data, human, native, prompts, published, score, tables
+from vivant.benchmarks.mime import export as exports
+from vivant.errors import DataError
+from vivant.report.table import Table
+from vivant.types import Record, Sample, Score, Video
+
+
+class Mime(Benchmark):
+    """Mimed actions: four choices, or free words compared with the labels by meaning."""
+
+    name = "mime"
+    title = "MIME"
+    summary = "Which action is being mimed? Motion capture on avatars, with and without a helpful background."
+    tasks = (
+        TaskInfo(name="mcq", title="Multiple choice", chance=0.25),
+        TaskInfo(name="ff", title="Free form"),
+    )
+    styles = prompts.STYLES
+    facets = (
+        "variant",
+        "action",
+        "actor",
+        "avatar",
+        "background",
+        "background_name",
+        "angle",
+        "dataset",
+        "split",
+    )
+    settings: ClassVar[Mapping[str, Any]] = score.SETTINGS
+    layouts: ClassVar[Mapping[str, str]] = tables.LAYOUTS
+    exports = exports.KINDS
+    data_help = (
+        "MIME is read from a folder of videos with metadata.csv or metadata.jsonl, from Parquet, or from "
+        "*_legacy.jsonl: download wise-east/mime-cropped and wise-east/mime-real-resized from Hugging Face "
+        "(docs/mime.md)."
+    )
+
+    def load(self, root: Path, task: str) -> list[Sample]:
+        return data.load(root, f"mime/{self.task(task).name}", self.data_help)
+
+    def prompt(self, sample: Sample, context: PromptContext) -> Prompt:
+        return prompts.prompt(sample, context)
+
+    def score(self, items: Sequence[tuple[Sample, Record]], settings: ScoreSettings) -> list[Score]:
+        if not items:
+            return []
+        return score.score(items, settings, self.task(items[0][0].task).name)
+
+    def keep(self, sample: Sample, style: str) -> bool:
+        return style != "few-shot" or not prompts.is_demonstration(sample)
+
+    def check(self, root: Path) -> DataReport:
+        samples = self.load(root, "ff")
+        base = self.media_root(root)
+        counts: dict[str, int] = {}
+        problems: list[str] = []
+        try:
+            self.load(root, "mcq")
+        except DataError as error:
+            problems.append(str(error))
+        for sample in samples:
+            variant = sample.facets["variant"]
+            counts[variant] = counts.get(variant, 0) + 1
+            path = next(part.path for part in sample.question if isinstance(part, Video))
+            if not (base / path).is_file():
+                problems.append(f"the video of sample {sample.id} is missing: {base / path}")
+        found = [f"{variant}: {count} videos" for variant, count in counts.items()]
+        found += [f"people's judgements: {file}" for file in human.find(root)]
+        return DataReport(found=tuple(found), problems=tuple(problems))
+
+    def human(self, root: Path, task: str) -> Imported | None:
+        files = human.find(root)
+        return human.read(files, self.load(root, task), f"mime/{self.task(task).name}") if files else None
+
+    def published(self) -> Sequence[Published]:
+        return list(published.rows())
+
+    def layout(self, name: str, runs: Sequence[ScoredRun], protocol: Protocol) -> Table:
+        return tables.layout(name, runs, protocol, self)
+
+    def read_predictions(self, file: Path, samples: Sequence[Sample], task: str) -> Imported | None:
+        return native.read(file, samples, f"mime/{self.task(task).name}")
+
+    def export(self, run: ScoredRun, kind: str, out: Path) -> list[Path]:
+        return exports.export(run, kind, out)

@@ -1,0 +1,134 @@
+"""Runs gathered into the lines of a table, and figures for its cells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+from msgspec import Struct
+
+from vivant.benchmarks.base import Benchmark, Protocol, ScoredRun
+from vivant.benchmarks.mime.human import MODEL as HUMAN
+from vivant.benchmarks.mime.prompts import STYLES
+from vivant.errors import UsageError
+from vivant.report.table import Row
+from vivant.scoring.summary import summarise
+from vivant.types import Record, Sample, Score
+
+Item = tuple[Sample, Record | None, Score]
+TASKS = ("mime/mcq", "mime/ff")
+SHORT = {"mime/mcq": "MC", "mime/ff": "FF"}
+
+
+class Line(Struct, frozen=True):
+    """One line of a table: what one model did in one style, over all tasks and runs given."""
+
+    model: str
+    style: str
+    label: str
+    parts: tuple[ScoredRun, ...]
+
+    @property
+    def is_human(self) -> bool:
+        """People are asked in no style."""
+        return self.model == HUMAN
+
+    def items(self, task: str, keep: Callable[[Item], bool]) -> list[Item]:
+        """This line's items of a task that `keep` keeps."""
+        return [item for part in self.parts if part.task == task for item in part.rows if keep(item)]
+
+    def cell(
+        self, benchmark: Benchmark, task: str, group: Mapping[str, str], keep: Callable[[Item], bool]
+    ) -> Row | None:
+        """The score on some of the items, with all that is needed to judge it; None where there are none."""
+        parts = [
+            (part, [item for item in part.rows if keep(item)]) for part in self.parts if part.task == task
+        ]
+        used = [(part, items) for part, items in parts if items]
+        if not used:
+            return None
+        whole = msgspec.structs.replace(
+            used[0][0],
+            run=" + ".join(dict.fromkeys(part.run for part, _ in used)),
+            rows=tuple(item for _, items in used for item in items),
+        )
+        (row,) = summarise(whole, benchmark, ())
+        return msgspec.structs.replace(row, group=dict(group))
+
+    def by_facet(self, benchmark: Benchmark, task: str, facet: str, value: str) -> Row | None:
+        """The score on the samples with this facet."""
+        return self.cell(benchmark, task, {facet: value}, has(facet, value))
+
+
+def has(facet: str, value: str) -> Callable[[Item], bool]:
+    """Whether an item's sample has this facet."""
+    return lambda item: item[0].facets.get(facet) == value
+
+
+def gather(runs: Sequence[ScoredRun]) -> list[Line]:
+    """Lines in the order in which models first occur, people last.
+
+    Runs of one model and style belong together (a file per task, MIME and REAL apart) unless they answer
+    the same samples: then they are rivals, and each gets a line with its own name.
+    """
+    groups: dict[tuple[str, str], list[list[ScoredRun]]] = {}
+    for run in runs:
+        style = "" if run.model == HUMAN else run.style
+        rivals = groups.setdefault((run.model, style), [])
+        fitting = [parts for parts in rivals if not any(_overlap(run, part) for part in parts)]
+        same = [parts for parts in fitting if any(part.run == run.run for part in parts)]
+        if fitting:
+            (same or fitting)[0].append(run)
+        else:
+            rivals.append([run])
+    models = list(dict.fromkeys(model for model, _ in groups))
+    lines = [
+        Line(model, style, _label(model, parts, several=len(rivals) > 1), tuple(parts))
+        for (model, style), rivals in groups.items()
+        for parts in rivals
+    ]
+    return sorted(lines, key=lambda line: (line.is_human, models.index(line.model), _style_place(line.style)))
+
+
+def _overlap(first: ScoredRun, second: ScoredRun) -> bool:
+    if first.task != second.task:
+        return False
+    return not {score.key for _, _, score in first.rows}.isdisjoint(score.key for _, _, score in second.rows)
+
+
+def _label(model: str, parts: Sequence[ScoredRun], *, several: bool) -> str:
+    names = " + ".join(dict.fromkeys(part.run for part in parts))
+    return f"{model} ({names})" if several else model
+
+
+def _style_place(style: str) -> int:
+    return STYLES.index(style) if style in STYLES else len(STYLES)
+
+
+class Rounding:
+    """Figures as a protocol prints them."""
+
+    def __init__(self, runs: Sequence[ScoredRun], protocol: Protocol) -> None:
+        asked = {str(run.settings.get("rounding", "protocol")) for run in runs} - {"protocol"}
+        if len(asked) > 1 or not asked <= {"paper", "plain"}:
+            raise UsageError(
+                f"rounding is {' and '.join(sorted(asked))}; it must be paper or plain, for all runs"
+            )
+        self.as_published = (asked.pop() if asked else protocol) == "paper"
+
+    def value(self, figure: float | None) -> float | None:
+        """The figure that is then printed with one decimal: 47 of 86 is 54.65, and prints as 54.6."""
+        return round(figure, 2) if figure is not None and self.as_published else figure
+
+    def row(self, row: Row) -> Row:
+        """The row with its value so rounded."""
+        return msgspec.structs.replace(row, value=self.value(row.value))
+
+    @property
+    def note(self) -> str:
+        """What a reader should know."""
+        if self.as_published:
+            return (
+                "Figures are rounded to two decimals and then to one, as published (54.651 prints as 54.6)."
+            )
+        return "Figures are rounded once."

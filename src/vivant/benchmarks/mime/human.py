@@ -1,0 +1,177 @@
+"""People's judgements: `human_eval.jsonl`, one answer of one person to one video a line.
+
+Every line brings the question as that person saw it, with options and key of its own, so a record keeps them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from vivant.benchmarks.base import Imported
+from vivant.benchmarks.jsonl import option_name
+from vivant.benchmarks.mime.data import walk
+from vivant.benchmarks.mime.files import json_lines, texts
+from vivant.benchmarks.mime.names import Index
+from vivant.errors import DataError
+from vivant.types import Option, Record, Reply, Sample
+
+MODEL = "human"
+FILE_NAME = "human_eval.jsonl"
+
+
+class Question(Struct):
+    """What the person was shown."""
+
+    label: Any
+    options: list[str]
+    label_idx: int
+    s3_url: str = ""
+
+
+class Person(Struct):
+    """Who judged."""
+
+    annotator: str
+
+
+class Judgement(Struct):
+    """One line of the file; fields that are not read here are not named here."""
+
+    sample_id: str
+    user_answer: str | None
+    user_mcq_selection: int | None
+    question: Question
+    url_data: Person
+    question_i: int | None = None
+    user_is_correct: bool | None = None
+
+
+def is_judgement(line: dict[str, Any]) -> bool:
+    """Whether a line comes from such a file."""
+    return "user_answer" in line and "question" in line
+
+
+def find(root: Path) -> list[Path]:
+    """The files of judgements below a data folder."""
+    if not root.is_dir():
+        return []
+    return [folder / name for folder, files in walk(root) for name in files if name == FILE_NAME]
+
+
+def read(files: Sequence[Path], samples: Sequence[Sample], task: str) -> Imported:
+    """The judgements of several files as records, the first of each person on each video."""
+    index = Index(samples)
+    records: list[Record] = []
+    answered: dict[str, Sample] = {}
+    notes: list[str] = []
+    for file in files:
+        records += _read_file(file, index, task, answered, notes, others=len(files) > 1)
+    return Imported(
+        task=task, records=tuple(records), samples=tuple(answered.values()), model=MODEL, notes=tuple(notes)
+    )
+
+
+def _read_file(
+    file: Path, index: Index, task: str, answered: dict[str, Sample], notes: list[str], *, others: bool
+) -> list[Record]:
+    records: list[Record] = []
+    seen: set[tuple[str, str]] = set()
+    repeats: dict[str, int] = {}
+    strangers: list[str] = []
+    again = contradictory = 0
+    for number, line in json_lines(file):
+        judgement = _convert(file, number, line)
+        sample = index.find(judgement.question.s3_url, judgement.sample_id)
+        if sample is None:
+            strangers.append(f"line {number}: '{judgement.question.s3_url or judgement.sample_id}'")
+            continue
+        source = hashed(judgement.url_data.annotator)
+        if (source, sample.id) in seen:
+            again += 1
+            continue
+        seen.add((source, sample.id))
+        contradictory += _contradicts_itself(judgement)
+        answered.setdefault(sample.id, sample)
+        repeats[sample.id] = repeats.get(sample.id, 0) + 1
+        records.append(_record(judgement, sample, task, repeats[sample.id], source, _label(file)))
+    if strangers and others and not records:
+        notes.append(f"{file}: passed over, because its {len(strangers)} judgements are on other videos")
+    elif strangers:
+        raise DataError(
+            f"{file}: {len(strangers)} of {len(strangers) + len(records) + again} judgements are on videos "
+            f"that the data do not hold, the first in {strangers[0]}; give the data that people judged"
+        )
+    if again:
+        notes.append(f"{file.name}: {again} further judgements of a person on the same video dropped")
+    if contradictory:
+        notes.append(
+            f"{file.name}: in {contradictory} lines user_is_correct contradicts the option selected; "
+            "the option counts"
+        )
+    return records
+
+
+def _convert(file: Path, number: int, line: dict[str, Any]) -> Judgement:
+    try:
+        judgement = msgspec.convert(line, Judgement)
+    except msgspec.ValidationError as error:
+        raise DataError(f"{file}, line {number}: {error}") from error
+    options = judgement.question.options
+    if not 0 <= judgement.question.label_idx < len(options):
+        raise DataError(f"{file}, line {number}: label_idx is no place among the {len(options)} options")
+    if judgement.user_mcq_selection is not None and not 1 <= judgement.user_mcq_selection <= len(options):
+        raise DataError(f"{file}, line {number}: user_mcq_selection is not one of 1 to {len(options)}")
+    if not texts(judgement.question.label):
+        raise DataError(f"{file}, line {number}: the question has no label")
+    return judgement
+
+
+def _contradicts_itself(judgement: Judgement) -> bool:
+    if judgement.user_is_correct is None or judgement.user_mcq_selection is None:
+        return False
+    return judgement.user_is_correct != (judgement.user_mcq_selection - 1 == judgement.question.label_idx)
+
+
+def _record(judgement: Judgement, sample: Sample, task: str, repeat: int, source: str, file: str) -> Record:
+    question = judgement.question
+    options: tuple[Option, ...] = ()
+    answer = judgement.user_answer or ""
+    if task == "mime/mcq":
+        options = tuple(Option(option_name(i), text) for i, text in enumerate(question.options))
+        chosen = judgement.user_mcq_selection
+        answer = options[chosen - 1].name if chosen is not None else ""
+    return Record(
+        key=f"{task}/{sample.id}#{repeat}",
+        task=task,
+        id=sample.id,
+        repeat=repeat,
+        options=options,
+        reply=Reply(text=answer, model=MODEL),
+        source=source,
+        extra={
+            "human": {
+                "file": file,
+                "place": judgement.question_i,
+                "key": question.label_idx,
+                "labels": list(texts(question.label)),
+            }
+        },
+    )
+
+
+def hashed(annotator: str) -> str:
+    """A person's id that names nobody; ids that are digests already keep their first characters."""
+    digest = annotator if re.fullmatch(r"[0-9a-f]{64}", annotator) else ""
+    return (digest or hashlib.sha256(annotator.encode()).hexdigest())[:16]
+
+
+def _label(file: Path) -> str:
+    """The file as scores tell it from others: its folder says which data it is about."""
+    return f"{file.parent.name}/{file.name}"
