@@ -84,7 +84,7 @@ def renderable(table: Table) -> Any:
     drawn = RichTable(title=Text(table.title, style="bold"), title_justify="left", box=box.SIMPLE_HEAD)
     for index, column in enumerate(table.columns):
         numeric = any(isinstance(row[index], int | float) for row in table.body)
-        drawn.add_column(Text(column), justify="right" if numeric else "left")
+        drawn.add_column(Text(column), justify="right" if numeric else "left", overflow="fold")
     for number, row in enumerate(table.body):
         drawn.add_row(
             *(Text(format_cell(cell, table.decimals)) for cell in row),
