@@ -74,6 +74,9 @@ def to_text(table: Table, width: int | None = None) -> str:
     return "\n".join(line.rstrip() for line in buffer.getvalue().splitlines()) + "\n"
 
 
+_MANY = 10
+
+
 def renderable(table: Table) -> Any:
     """The table as something Rich can print."""
     from rich import box
@@ -84,7 +87,9 @@ def renderable(table: Table) -> Any:
     drawn = RichTable(title=Text(table.title, style="bold"), title_justify="left", box=box.SIMPLE_HEAD)
     for index, column in enumerate(table.columns):
         numeric = any(isinstance(row[index], int | float) for row in table.body)
-        drawn.add_column(Text(column), justify="right" if numeric else "left", overflow="fold")
+        # Where figures are many, their headings stand on several lines, so that names keep their room.
+        heading = column.replace(" ", "\n") if numeric and len(table.columns) > _MANY else column
+        drawn.add_column(Text(heading), justify="right" if numeric else "left", overflow="fold")
     for number, row in enumerate(table.body):
         drawn.add_row(
             *(Text(format_cell(cell, table.decimals)) for cell in row),
