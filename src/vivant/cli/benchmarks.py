@@ -11,7 +11,7 @@ from vivant.benchmarks.base import Benchmark
 from vivant.cli.show import show
 from vivant.report.table import Table
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 
 @app.command()

@@ -12,7 +12,7 @@ from vivant.benchmarks import registry
 from vivant.cli.show import say, show
 from vivant.report.table import Table
 
-app = typer.Typer(no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 
 @app.callback()

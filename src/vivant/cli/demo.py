@@ -14,7 +14,7 @@ from vivant.evaluate import Options, prepare, run_plan
 from vivant.report.overview import layout, overview
 from vivant.runs import Run
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 BASELINES = ("random", "first", "longest", "blind")
 

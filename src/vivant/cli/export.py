@@ -13,7 +13,7 @@ from vivant.cli.show import protocol_name, say
 from vivant.errors import UsageError, unknown
 from vivant.runs import load_run
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 
 @app.command()

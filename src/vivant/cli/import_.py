@@ -11,7 +11,7 @@ from vivant.cli import options as o
 from vivant.cli.show import print_run, say
 from vivant.imports import import_predictions
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 
 @app.command(name="import")

@@ -24,6 +24,7 @@ COMMANDS = {
     "demo": Entry("demo", "Run the baselines on the bundled minis and show the tables.", EVALUATE),
     "run": Entry("run", "Evaluate a model on benchmarks; run it again to resume.", EVALUATE),
     "plan": Entry("plan", "Show what `run` with the same arguments would send; sends nothing.", EVALUATE),
+    "sweep": Entry("sweep", "Score against the number of frames, in one table and one figure.", EVALUATE),
     "import": Entry("import_", "Turn a prediction file into a run.", EVALUATE),
     "score": Entry("score", "Score runs again, with other settings or another protocol.", ANALYSE),
     "table": Entry("table", "Tables of runs: text, CSV, Markdown, LaTeX, JSON.", ANALYSE),

@@ -12,7 +12,7 @@ from vivant.cli.show import say, show
 from vivant.models.registry import backends
 from vivant.report.table import Table
 
-app = typer.Typer(invoke_without_command=True)
+app = typer.Typer(invoke_without_command=True, add_completion=False)
 
 
 @app.callback()

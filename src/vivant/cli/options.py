@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, cast, get_args
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, cast, get_args
 
 import typer
 
@@ -160,6 +163,118 @@ Variant = Annotated[
 ]
 
 
+_COMMON: dict[str, tuple[Any, Any]] = {
+    "selectors": (Selectors, inspect.Parameter.empty),
+    "model": (ModelName, inspect.Parameter.empty),
+    "data": (Data, None),
+    "style": (Style, None),
+    "where": (Where, None),
+    "limit": (Limit, None),
+    "frames": (Frames, None),
+    "fps": (Fps, None),
+    "every": (EveryKth, None),
+    "max_frames": (MaxFrames, None),
+    "longest_side": (LongestSide, None),
+    "audio": (AudioTrack, False),
+    "control_name": (ControlName, "none"),
+    "prompts": (Prompts, None),
+    "seed": (Seed, 0),
+    "repeat": (Repeat, 1),
+    "temperature": (Temperature, 0.0),
+    "max_tokens": (MaxTokens, None),
+    "variant": (Variant, None),
+    "base_url": (BaseUrl, None),
+    "model_option": (ModelOption, None),
+    "timeout": (Timeout, 600.0),
+    "native_video": (NativeVideo, False),
+}
+
+
+_RUNNING: dict[str, tuple[Any, Any]] = {
+    "out": (
+        Annotated[
+            str | None,
+            typer.Option(
+                "--out",
+                "-o",
+                help="Run directory. [default: runs/<named after the settings>]",
+                rich_help_panel=HOW,
+            ),
+        ],
+        None,
+    ),
+    "concurrency": (
+        Annotated[
+            int,
+            typer.Option(
+                "--concurrency", "-j", min=1, help="Requests under way at once, at most.", rich_help_panel=HOW
+            ),
+        ],
+        16,
+    ),
+    "workers": (
+        Annotated[
+            int, typer.Option("--workers", min=1, help="Processes that decode video.", rich_help_panel=HOW)
+        ],
+        2,
+    ),
+    "cache": (
+        Annotated[
+            Literal["auto", "always", "off"],
+            typer.Option(
+                "--cache",
+                help="Reuse replies to identical requests; auto: with greedy decoding only.",
+                rich_help_panel=HOW,
+            ),
+        ],
+        "auto",
+    ),
+    "keep_errors": (
+        Annotated[
+            bool,
+            typer.Option(
+                "--keep-errors",
+                help="When resuming, do not ask again what failed before.",
+                rich_help_panel=HOW,
+            ),
+        ],
+        False,
+    ),
+}
+
+
+def asks(*without: str, runs: bool = False) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command all options that decide what is asked; it receives them settled, as `options`.
+
+    `run`, `plan` and their like take the same arguments, so they are declared once. Commands that also send
+    get the options on how it runs. Parameters of the command's own come after them.
+    """
+    common = {**_COMMON, **(_RUNNING if runs else {})}
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        own = inspect.signature(command, eval_str=True).parameters
+        declared = {name: pair for name, pair in common.items() if name not in without}
+        parameters = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default)
+            for name, (kind, default) in declared.items()
+        ]
+        parameters += [
+            p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for name, p in own.items() if name != "options"
+        ]
+
+        @functools.wraps(command)
+        def called(**given: Any) -> None:
+            defaults = {name: default for name, (_, default) in {**_COMMON, **_RUNNING}.items()}
+            mine = {name: value for name, value in given.items() if name in own}
+            command(options=run_options({**defaults, **given}), **mine)
+
+        called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        called.__annotations__ = {p.name: p.annotation for p in parameters}
+        return called
+
+    return decorate
+
+
 def pairs(entries: list[str] | None, flag: str) -> dict[str, str]:
     """`NAME=VALUE` entries as a mapping."""
     found: dict[str, str] = {}
@@ -218,7 +333,7 @@ def run_options(given: dict[str, Any]) -> Options:
         where=tuple(given["where"] or ()),
         repeat=given["repeat"],
         wording=load_wording(given["prompts"]),
-        limits=given.get("limits") or {},
+        limits={},
         variant=pairs(given["variant"], "--option"),
         audio=given["audio"],
         model_options=ModelOptions(
@@ -227,9 +342,9 @@ def run_options(given: dict[str, Any]) -> Options:
             video="native" if given["native_video"] else "frames",
             values=pairs(given["model_option"], "--model-option"),
         ),
-        out=given.get("out"),
-        concurrency=given.get("concurrency", 16),
-        cache=given.get("cache", "auto"),
-        keep_errors=given.get("keep_errors", False),
-        workers=given.get("workers", 2),
+        out=given["out"],
+        concurrency=given["concurrency"],
+        cache=given["cache"],
+        keep_errors=given["keep_errors"],
+        workers=given["workers"],
     )

@@ -10,38 +10,17 @@ import typer
 from vivant.cli import options as o
 from vivant.cli.show import say, show
 from vivant.engine.rundir import write_lines
-from vivant.evaluate import Prepared, prepare
+from vivant.evaluate import Options, Prepared, prepare
 from vivant.report.table import Table
 from vivant.types import Audio, Image, Text, Video
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 
 @app.command()
+@o.asks()
 def plan(
-    selectors: o.Selectors,
-    model: o.ModelName,
-    data: o.Data = None,
-    style: o.Style = None,
-    where: o.Where = None,
-    limit: o.Limit = None,
-    frames: o.Frames = None,
-    fps: o.Fps = None,
-    every: o.EveryKth = None,
-    max_frames: o.MaxFrames = None,
-    longest_side: o.LongestSide = None,
-    audio: o.AudioTrack = False,
-    control_name: o.ControlName = "none",
-    prompts: o.Prompts = None,
-    seed: o.Seed = 0,
-    repeat: o.Repeat = 1,
-    temperature: o.Temperature = 0.0,
-    max_tokens: o.MaxTokens = None,
-    variant: o.Variant = None,
-    base_url: o.BaseUrl = None,
-    model_option: o.ModelOption = None,
-    timeout: o.Timeout = 600.0,
-    native_video: o.NativeVideo = False,
+    options: Options,
     write: Annotated[
         str | None,
         typer.Option(
@@ -50,7 +29,7 @@ def plan(
     ] = None,
 ) -> None:
     """Show what `vivant run` with the same arguments would send. Sends nothing and writes no run."""
-    prepared = prepare(o.run_options(locals()))
+    prepared = prepare(options)
     show(_table(prepared))
     for note in prepared.plan.notes:
         say(f"Note: {note}")

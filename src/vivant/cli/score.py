@@ -12,7 +12,7 @@ from vivant.cli.show import protocol_name, say, show
 from vivant.report.overview import overview
 from vivant.runs import load_run
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 
 @app.command()

@@ -15,7 +15,7 @@ from vivant.report import table as tables
 from vivant.report.overview import layout, overview
 from vivant.runs import load_run
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False)
 
 
 @app.command()
@@ -47,13 +47,7 @@ def table(
     if form == "text" and out is None:
         show(made)
         return
-    text = {
-        "text": tables.to_text,
-        "csv": tables.to_csv,
-        "markdown": tables.to_markdown,
-        "latex": tables.to_latex,
-        "json": lambda one: tables.to_json([one]),
-    }[form](made)
+    text = tables.render(made, form)
     if out is None:
         sys.stdout.write(text)
     else:

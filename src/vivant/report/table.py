@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
 from msgspec import Struct, field
+
+from vivant.errors import unknown
 
 Cell = str | int | float | None
 
@@ -161,4 +163,18 @@ def to_json(tables: Sequence[Table]) -> str:
     return msgspec.json.format(msgspec.json.encode(rows), indent=1).decode() + "\n"
 
 
-FORMATS = ("text", "csv", "markdown", "latex", "json")
+_WRITERS: Mapping[str, Callable[[Table], str]] = {
+    "text": to_text,
+    "csv": to_csv,
+    "markdown": to_markdown,
+    "latex": to_latex,
+    "json": lambda table: to_json([table]),
+}
+FORMATS = tuple(_WRITERS)
+
+
+def render(table: Table, form: str) -> str:
+    """The table in one of `FORMATS`."""
+    if form not in _WRITERS:
+        raise unknown("format", form, FORMATS)
+    return _WRITERS[form](table)

@@ -1,0 +1,58 @@
+"""`vivant sweep`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from vivant.cli import options as o
+from vivant.cli.show import protocol_name, say, show
+from vivant.errors import UsageError
+from vivant.evaluate import Options
+from vivant.report.figures import curve
+from vivant.sweep import sweep as run_sweep
+from vivant.sweep import sweep_table
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+@o.asks("frames", "fps", "every", "max_frames", runs=True)
+def sweep(
+    options: Options,
+    frames: Annotated[
+        str, typer.Option("--frames", metavar="N,N,…", help="Numbers of frames, e.g. 8,16,32,64.")
+    ],
+    by: o.By = None,
+    figure: Annotated[
+        Path | None, typer.Option("--figure", help="Where to draw the curve (.svg, .pdf, .png).")
+    ] = None,
+    protocol: o.ProtocolOption = "paper",
+) -> None:
+    """Score against the number of frames: one run each, each video decoded once for all of them.
+
+    Example:
+
+        vivant sweep mmrv --data mini --model openai/NAME --frames 8,16,32,64 --figure frames.svg
+    """
+    points = run_sweep(options, _counts(frames), say)
+    if not points:
+        say("Stopped. Run the same command to go on.")
+        raise typer.Exit(130)
+    table = sweep_table(points, protocol_name(protocol), o.split(by))
+    show(table)
+    drawn = figure or points[0].run.dir.path.parent / "frames.svg"
+    curve(table, drawn)
+    say(f"Figure: {drawn}    runs: {points[0].run.dir.path.parent}")
+
+
+def _counts(text: str) -> list[int]:
+    try:
+        counts = [int(piece) for piece in text.split(",")]
+    except ValueError as error:
+        raise UsageError(f"--frames {text}: write numbers with commas between them, e.g. 8,16,32") from error
+    if any(count < 1 for count in counts):
+        raise UsageError(f"--frames {text}: each must be at least 1")
+    return counts

@@ -1,0 +1,137 @@
+"""Figures for papers and reports, drawn with matplotlib, which the extra `figures` brings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from vivant.errors import UsageError
+from vivant.report.table import Row, Table
+
+FORMATS = (".svg", ".pdf", ".png")
+_COLOURS = ("#2b6cb0", "#c05621", "#2f855a", "#6b46c1", "#b83280", "#4a5568", "#b7791f", "#285e61")
+
+
+def _pyplot() -> Any:
+    from importlib.util import find_spec
+
+    if find_spec("matplotlib") is None:
+        raise UsageError("Figures need matplotlib: pip install 'vivant[figures]'")
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    pyplot.rcParams.update(
+        {
+            "font.size": 9,
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "axes.grid": True,
+            "grid.alpha": 0.25,
+            "svg.fonttype": "none",
+            "pdf.fonttype": 42,
+        }
+    )
+    return pyplot
+
+
+def _save(pyplot: Any, figure: Any, path: Path) -> None:
+    if path.suffix not in FORMATS:
+        raise UsageError(f"{path}: a figure is written as {', '.join(FORMATS)}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path, bbox_inches="tight", dpi=150, metadata=_timeless(path))
+    except OSError as error:
+        raise UsageError(f"Cannot write {path}: {error.strerror}") from error
+    finally:
+        pyplot.close(figure)
+
+
+def _timeless(path: Path) -> dict[str, None] | None:
+    """Without a date inside, the same data give the same file."""
+    return {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(path.suffix)
+
+
+def curve(
+    table: Table,
+    path: Path,
+    *,
+    x: str = "frames",
+    published: Mapping[str, Sequence[tuple[float, float]]] | None = None,
+    chance: float | None = None,
+) -> None:
+    """Scores against a numeric group with their intervals; published curves dashed beside them."""
+    pyplot = _pyplot()
+    figure, axes = pyplot.subplots(figsize=(4.6, 3.0))
+    lines: dict[str, list[Row]] = {}
+    for row in table.rows:
+        others = [value for facet, value in row.group.items() if facet != x]
+        lines.setdefault(" ".join([row.task, *others]), []).append(row)
+    ticks: set[float] = set()
+    for number, (label, rows) in enumerate(lines.items()):
+        places = [float(row.group[x]) for row in rows]
+        values = [row.value if row.value is not None else float("nan") for row in rows]
+        colour = _COLOURS[number % len(_COLOURS)]
+        axes.plot(places, values, marker="o", markersize=4, color=colour, label=label)
+        bounds = [row.interval for row in rows]
+        if all(bounds):
+            axes.fill_between(
+                places, [b[0] for b in bounds if b], [b[1] for b in bounds if b], color=colour, alpha=0.15
+            )
+        ticks.update(places)
+    for number, (label, points) in enumerate((published or {}).items()):
+        axes.plot(
+            [p[0] for p in points],
+            [p[1] for p in points],
+            "--",
+            color=_COLOURS[(len(lines) + number) % len(_COLOURS)],
+            label=f"{label} (published)",
+        )
+    if chance is not None:
+        axes.axhline(chance, color="#718096", linestyle=":", label="chance")
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(sorted(ticks), [f"{tick:g}" for tick in sorted(ticks)])
+    axes.set_xlabel(x)
+    axes.set_ylabel("score")
+    axes.legend(frameon=False, fontsize=7)
+    _save(pyplot, figure, path)
+
+
+def bars(
+    rows: Sequence[Row], path: Path, *, facet: str, title: str = "", chance: float | None = None
+) -> None:
+    """One bar per group and model, with intervals."""
+    pyplot = _pyplot()
+    groups = list(dict.fromkeys(row.group.get(facet, "all") for row in rows))
+    models = list(dict.fromkeys(row.model for row in rows))
+    height = 0.8 / max(1, len(models))
+    figure, axes = pyplot.subplots(figsize=(5.2, 0.7 + 0.34 * len(groups) * max(1, len(models) * 0.6)))
+    for number, model in enumerate(models):
+        own = {row.group.get(facet, "all"): row for row in rows if row.model == model}
+        places = [place + number * height for place, group in enumerate(groups) if group in own]
+        chosen = [own[group] for group in groups if group in own]
+        values = [row.value or 0.0 for row in chosen]
+        spread = [
+            [v - row.interval[0] if row.interval else 0.0 for v, row in zip(values, chosen, strict=True)],
+            [row.interval[1] - v if row.interval else 0.0 for v, row in zip(values, chosen, strict=True)],
+        ]
+        axes.barh(
+            places,
+            values,
+            height=height * 0.92,
+            color=_COLOURS[number % len(_COLOURS)],
+            label=model,
+            xerr=spread,
+            error_kw={"elinewidth": 0.8, "ecolor": "#2d3748"},
+        )
+    axes.set_yticks([place + 0.4 - height / 2 for place in range(len(groups))], groups)
+    axes.invert_yaxis()
+    if chance is not None:
+        axes.axvline(chance, color="#718096", linestyle=":", label="chance")
+    axes.set_xlabel("score")
+    if title:
+        axes.set_title(title, fontsize=9, loc="left")
+    axes.legend(frameon=False, fontsize=7)
+    _save(pyplot, figure, path)
