@@ -25,5 +25,5 @@ class RetryPolicy(Struct, frozen=True):
         if error.retry_after is not None and error.retry_after > self.patience:
             return None
         # Jitter only spreads requests in time; it has no part in any result, so a global generator is right.
-        backoff = random.uniform(0.5, 1.0) * min(self.most, self.first * 2 ** (attempt - 1))
+        backoff = random.uniform(0.5, 1.0) * min(self.most, self.first * 2.0 ** (attempt - 1))
         return max(backoff, error.retry_after or 0.0)
