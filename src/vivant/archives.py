@@ -23,7 +23,8 @@ import msgspec
 from msgspec import Struct
 
 from vivant.errors import DataError
-from vivant.pieces import Joined, Piece, disguise
+from vivant.media.sniff import impostor
+from vivant.pieces import Joined, Piece, head
 
 _CHUNK = 1 << 20
 _JUNK = ("__MACOSX", ".DS_Store")
@@ -155,11 +156,11 @@ def unpack(
 def _broken_line(sources: Sequence[Path], member: str, why: str, whole: int) -> str:
     last = sources[-1]
     if not whole and not member:
-        what = disguise(sources[0]) or "no tar archive"
-        return f"{sources[0]}: {what} ({why}); download it again"
+        what = impostor(head(sources[0])) or f"no tar archive ({why}); fetch it again"
+        return f"{sources[0]}: {what}"
     where = f" in '{member}'" if member else ""
     what = f"{last}: truncated or damaged" if len(sources) == 1 else f"{last}: the pieces break off here"
-    return f"{what}{where} ({why}); {whole} file(s) recovered; download the rest and run it again"
+    return f"{what}{where} ({why}); {whole} file(s) recovered; fetch the rest and run it again"
 
 
 class _Extraction:

@@ -12,6 +12,8 @@ from typing import IO, Any, cast
 
 from msgspec import Struct
 
+from vivant.media.sniff import impostor
+
 
 class Piece(Struct, frozen=True):
     """One file of an archive, as it was read."""
@@ -46,15 +48,15 @@ def sound_pieces(pieces: Sequence[Path], stem: str) -> tuple[list[Path], list[st
             gap = list(_between(wanted, suffix))
             shown = ", ".join(stem + name for name in gap[:6]) + (" …" if len(gap) > 6 else "")
             problems.append(
-                f"{path.parent}: {len(gap)} piece(s) missing before {path.name}: {shown}; download them"
+                f"{path.parent}: {len(gap)} piece(s) missing before {path.name}: {shown}; fetch them"
             )
             break
-        if page := disguise(path):
-            problems.append(f"{path}: {page}, not a piece of an archive; download it again")
+        if disguise := impostor(head(path)):
+            problems.append(f"{path}: {disguise}")
             break
         sound.append(path)
         if path != pieces[-1] and size < expected:
-            problems.append(f"{path}: truncated, {size:,} of {expected:,} bytes; download it again")
+            problems.append(f"{path}: truncated, {size:,} of {expected:,} bytes; fetch it again")
             break
     return sound, problems
 
@@ -75,20 +77,10 @@ def _between(first: str, last: str) -> Iterator[str]:
     return (suffix for suffix in _suffixes(first) if first <= suffix < last)
 
 
-def disguise(path: Path) -> str:
-    """What a file that should be media or an archive really is, where a download went wrong; else ''."""
+def head(path: Path) -> bytes:
+    """The first bytes of a file, enough to tell what it is."""
     with path.open("rb") as file:
-        head = file.read(512)
-    text = head.lstrip().lower()
-    if not head:
-        return "an empty file"
-    if text.startswith((b"<!doctype", b"<html", b"<?xml", b"<head")):
-        return "an HTML page"
-    if head.startswith(b"version https://git-lfs"):
-        return "a Git LFS pointer"
-    if text.startswith((b'{"error', b"access denied", b"entry not found", b"repository not found")):
-        return "an error message of the server"
-    return ""
+        return file.read(512)
 
 
 class Joined(io.RawIOBase):

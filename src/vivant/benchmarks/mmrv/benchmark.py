@@ -1,0 +1,69 @@
+"""MMR-V as a benchmark: the four stages, wired."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from vivant.benchmarks.base import (
+    Benchmark,
+    DataReport,
+    Imported,
+    Prompt,
+    PromptContext,
+    Protocol,
+    Published,
+    ScoredRun,
+    ScoreSettings,
+    TaskInfo,
+)
+from vivant.benchmarks.mmrv import check, data, native, prompts, published, score, tables
+from vivant.errors import unknown
+from vivant.report.table import Table
+from vivant.types import Record, Sample, Score
+
+
+class MMRV(Benchmark):
+    """Questions about long videos whose answer lies far from the frame that the question names."""
+
+    name = "mmrv"
+    title = "MMR-V"
+    summary = "Deep reasoning over long videos: implicit and explicit, seven to twelve options a question."
+    tasks = (TaskInfo(name="mcq", title="Multiple choice"),)
+    styles = prompts.STYLES
+    facets = ("type", "l1", "l2", "ability", "l3", "video", "n_options")
+    layouts: ClassVar[Mapping[str, str]] = tables.LAYOUTS
+    exports = ("mmrv-raw",)
+    data_help = (
+        "MMR-V is read from its JSON, JSON Lines or Parquet file with videos/ beside it: download "
+        "JokerJan/MMR-VBench from Hugging Face, then `vivant data check mmrv` unpacks videos.tar.part.* "
+        "(docs/mmrv.md)."
+    )
+
+    def load(self, root: Path, task: str) -> list[Sample]:
+        self.task(task)
+        return data.load(root)
+
+    def prompt(self, sample: Sample, context: PromptContext) -> Prompt:
+        return prompts.phrase(sample, context)
+
+    def score(self, items: Sequence[tuple[Sample, Record]], settings: ScoreSettings) -> list[Score]:
+        return score.score(items, settings)
+
+    def check(self, root: Path) -> DataReport:
+        return check.check(root)
+
+    def published(self) -> Sequence[Published]:
+        return list(published.rows())
+
+    def layout(self, name: str, runs: Sequence[ScoredRun], protocol: Protocol) -> Table:
+        return tables.layout(name, runs, protocol, self)
+
+    def read_predictions(self, file: Path, samples: Sequence[Sample], task: str) -> Imported | None:
+        return native.read_results(file, samples, f"mmrv/{self.task(task).name}")
+
+    def export(self, run: ScoredRun, kind: str, out: Path) -> list[Path]:
+        if kind not in self.exports:
+            raise unknown("export format of mmrv", kind, self.exports)
+        return native.write_results(run, out)

@@ -1,0 +1,244 @@
+"""The released files on disk → samples: JSON, JSON Lines or Parquet, and the folder of videos."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from vivant.benchmarks.mmrv import names
+from vivant.benchmarks.mmrv.parse import key_letter, option_texts, parse_options
+from vivant.errors import DataError
+from vivant.types import Sample, Text, Video
+
+TASK = "mmrv/mcq"
+FIELDS = ("video", "videoType", "question", "options", "correctAnswer", "abilityType_L2", "abilityType_L3")
+NATIVE = ("videoType", "correctAnswer", "abilityType_L2", "abilityType_L3")
+"""Fields whose own spelling is kept, so that an export gives it back."""
+FILE_TYPES = (".json", ".jsonl", ".ndjson", ".parquet")
+VIDEO_FOLDERS = ("videos", "videos_extracted", "MMR-V/videos", "")
+"""Where videos are looked for, relative to the data folder; the first is where they belong."""
+
+Item = Mapping[str, Any]
+
+
+# ── Files ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def question_files(root: Path) -> list[Path]:
+    """The file with the questions, or its shards. Raises DataError where there is none or a choice."""
+    if root.is_file():
+        return [root]
+    if not root.is_dir():
+        raise DataError(f"{root}: no such folder")
+    seen = [
+        path
+        for folder in (root, root / "data", root / "test")
+        if folder.is_dir()
+        for path in sorted(folder.iterdir())
+        if path.is_file() and path.suffix in FILE_TYPES and not path.name.startswith(".")
+    ]
+    groups: dict[str, list[Path]] = {}
+    for path in seen:
+        if _holds_questions(path):
+            groups.setdefault(re.sub(r"-\d{5}-of-\d{5}", "", str(path)), []).append(path)
+    if not groups:
+        looked = ", ".join(path.name for path in seen[:5]) or "no JSON, JSON Lines or Parquet file"
+        raise DataError(
+            f"{root}: no file with MMR-V questions (found: {looked}); give the file itself with --data"
+        )
+    if len(groups) > 1:
+        several = ", ".join(str(Path(name).relative_to(root)) for name in sorted(groups))
+        raise DataError(
+            f"{root}: several files hold MMR-V questions ({several}); give one of them with --data"
+        )
+    return next(iter(groups.values()))
+
+
+def _holds_questions(path: Path) -> bool:
+    """Whether the first item looks like a question of this benchmark, and not like somebody's results."""
+    if path.suffix == ".parquet":
+        import polars
+
+        try:
+            columns = set(polars.read_parquet_schema(path))
+        except (polars.exceptions.PolarsError, OSError) as error:
+            raise DataError(f"{path}: not a readable Parquet file ({_one_line(error)})") from error
+        return {"video", "question", "options"} <= columns
+    with path.open("rb") as file:
+        head = file.read(1 << 16)
+    return (
+        b'"video"' in head and b'"question' in head and b'"options"' in head and b"_raw_response" not in head
+    )
+
+
+def read_items(root: Path) -> tuple[list[tuple[str, Item]], Path]:
+    """Items with the place each has in its file, for messages; and the first file."""
+    files = question_files(root)
+    items = [pair for file in files for pair in read_file(file)]
+    if not items:
+        raise DataError(f"{files[0]}: holds no questions")
+    return items, files[0]
+
+
+def read_file(path: Path) -> list[tuple[str, Item]]:
+    """Items of one file in any of its forms, one per question; videos that list `questions` are laid flat."""
+    if not path.is_file():
+        raise DataError(f"{path}: no such file")
+    if path.suffix == ".parquet":
+        import polars
+
+        try:
+            rows: list[Any] = polars.read_parquet(path).to_dicts()
+        except (polars.exceptions.PolarsError, OSError) as error:
+            raise DataError(f"{path}: not a readable Parquet file ({_one_line(error)})") from error
+    else:
+        rows = read_json(path)
+    found: list[tuple[str, Item]] = []
+    for number, row in enumerate(rows):
+        place = f"{path}, item {number}"
+        if not isinstance(row, dict):
+            raise DataError(f"{place}: {type(row).__name__} where an object is expected")
+        found += [(place, item) for item in _flat(row)]
+    return found
+
+
+def read_json(path: Path) -> list[Any]:
+    """A JSON list, a JSON object of items by id, or one JSON object a line."""
+    raw = path.read_bytes()
+    if path.suffix in (".jsonl", ".ndjson"):
+        rows = []
+        for number, line in enumerate(raw.splitlines(), 1):
+            if line.strip():
+                try:
+                    rows.append(msgspec.json.decode(line))
+                except (msgspec.DecodeError, UnicodeDecodeError) as error:
+                    raise DataError(f"{path}, line {number}: not JSON ({error})") from error
+        return rows
+    try:
+        data = msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise DataError(f"{path}: not JSON ({error})") from error
+    if isinstance(data, dict):
+        for holder in ("data", "test", "questions", "samples", "results"):
+            if isinstance(data.get(holder), list):
+                return list(data[holder])
+        if data and all(isinstance(value, dict) for value in data.values()):
+            return [{"question_idx": name, **value} for name, value in data.items()]
+    if not isinstance(data, list):
+        raise DataError(f"{path}: holds no list of questions")
+    return data
+
+
+def _flat(row: Mapping[str, Any]) -> Iterator[Item]:
+    inner = row.get("questions")
+    if not isinstance(inner, list):
+        yield row
+        return
+    outer = {name: value for name, value in row.items() if name != "questions"}
+    for item in inner:
+        if isinstance(item, dict):
+            yield {**outer, **item}
+
+
+def _one_line(error: Exception) -> str:
+    return str(error).splitlines()[0] if str(error) else type(error).__name__
+
+
+# ── Videos ───────────────────────────────────────────────────────────────────────────────────────
+
+
+class VideoIndex:
+    """Finds a video by the name that the data give it, whatever normal form the disk keeps names in."""
+
+    def __init__(self, folder: Path) -> None:
+        self._found: dict[str, str] = {}
+        for place in VIDEO_FOLDERS:
+            if (folder / place).is_dir():
+                for path in (folder / place).iterdir():
+                    name = unicodedata.normalize("NFC", path.name)
+                    self._found.setdefault(name, f"{place}/{path.name}" if place else path.name)
+
+    def path(self, name: str) -> str:
+        """Relative to the data folder; where the video is not there, where it should be."""
+        plain = unicodedata.normalize("NFC", name.removeprefix("./").removeprefix("videos/"))
+        return self._found.get(plain, f"{VIDEO_FOLDERS[0]}/{plain}")
+
+
+# ── Samples ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def load(root: Path) -> list[Sample]:
+    """All questions. A fault of the file is a DataError; oddities that a run can live with are kept."""
+    items, file = read_items(root)
+    samples = to_samples(items, file, VideoIndex(file.parent if root.is_file() else root))
+    seen: dict[str, str] = {}
+    for (place, _), sample in zip(items, samples, strict=True):
+        if sample.id in seen:
+            raise DataError(f"{place}: question_idx {sample.id} stands already in {seen[sample.id]}")
+        seen[sample.id] = place
+    return samples
+
+
+def to_samples(
+    items: Sequence[tuple[str, Item]], file: Path, videos: VideoIndex | None = None
+) -> list[Sample]:
+    """Items as samples, in order. Where no item has a `question_idx`, the place in the file is the id."""
+    with_id = sum(item.get("question_idx") is not None for _, item in items)
+    if 0 < with_id < len(items):
+        place = next(place for place, item in items if item.get("question_idx") is None)
+        raise DataError(f"{place}: no question_idx, though other items of {file.name} have one")
+    return [
+        to_sample(item, place, item_id(item["question_idx"]) if with_id else str(number), videos)
+        for number, (place, item) in enumerate(items)
+    ]
+
+
+def item_id(value: Any) -> str:
+    """A `question_idx` as an id: 20, 20.0 and "20" are one question."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()
+
+
+def to_sample(item: Item, place: str, name: str, videos: VideoIndex | None = None) -> Sample:
+    """One question, its oddities noted in `extra`."""
+    for field in FIELDS:
+        if item.get(field) is None:
+            raise DataError(f"{place} (question_idx {name}): the field `{field}` is missing")
+        if field != "options" and not isinstance(item[field], str):
+            kind = type(item[field]).__name__
+            raise DataError(f"{place} (question_idx {name}): the field `{field}` is {kind}, not a text")
+    try:
+        options = parse_options(option_texts(item["options"]))
+    except DataError as error:
+        raise DataError(f"{place} (question_idx {name}): {error}") from error
+    if len(options) < 2:
+        raise DataError(f"{place} (question_idx {name}): {len(options)} option(s), at least two are needed")
+    gold = key_letter(item["correctAnswer"], options)
+    key = next((index for index, option in enumerate(options) if option.name == gold), None)
+    code = names.ability_code(item["abilityType_L2"])
+    video = str(item["video"])
+    extra: dict[str, Any] = {"gold": gold, "native": {name: item[name] for name in NATIVE}}
+    if key is None:
+        extra["bad_key"] = item["correctAnswer"]
+    return Sample(
+        id=name,
+        task=TASK,
+        question=(Text(item["question"].strip()), Video(videos.path(video) if videos else f"videos/{video}")),
+        options=options,
+        key=key,
+        facets={
+            "type": names.video_type(item["videoType"]),
+            "l1": names.level1(code),
+            "l2": names.ABILITIES[code] if code else " ".join(item["abilityType_L2"].split()),
+            "ability": code or "other",
+            "l3": names.l3_name(item["abilityType_L3"]),
+            "video": video,
+            "n_options": str(len(options)),
+        },
+        cluster=video,
+        extra=extra,
+    )

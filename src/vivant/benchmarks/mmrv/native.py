@@ -1,0 +1,244 @@
+"""The original's result files, read and written. Replies are joined by `question_idx`, never by text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from vivant.benchmarks.base import Imported, ScoredRun
+from vivant.benchmarks.mmrv.data import FIELDS, TASK, Item, item_id, read_file, to_samples
+from vivant.benchmarks.mmrv.score import FINAL, extract
+from vivant.errors import DataError
+from vivant.types import Record, Reply, Sample
+
+RAW = "_raw_response"
+ANSWER = "_response"
+FAILED = "Error: Invalid response type"
+"""What the original stores where the server's reply was no text."""
+
+_REASONED = 100  # characters; a direct reply is a few
+
+Entry = tuple[str, str, Item]
+"""Place in the file, id, item."""
+
+
+def read_results(
+    file: Path, samples: Sequence[Sample], task: str = TASK, model: str | None = None
+) -> Imported | None:
+    """Replies from a result file of the original, or a list of `idx` and `response`; None for other files.
+
+    A file without `question_idx` (the 200 questions of the human study) brings its own questions, whose place
+    in the file is their id: nothing ties them to the ids of the full set.
+    """
+    if file.suffix not in (".json", ".jsonl", ".ndjson", ".parquet"):
+        return None
+    try:
+        items = read_file(file)
+    except DataError:
+        if _mentions(file, RAW):
+            raise
+        return None
+    if not items:
+        return None
+    model = _model(file, [item for _, item in items], model)
+    if model is None and not all({"idx", "response"} <= item.keys() for _, item in items):
+        return None
+    own = model is not None and not any("question_idx" in item for _, item in items)
+    if own:
+        samples = to_samples(items, file)
+        entries = [(place, sample.id, item) for (place, item), sample in zip(items, samples, strict=True)]
+    else:
+        entries = _entries(items, "question_idx" if model is not None else "idx")
+        if not samples and model is not None and all(set(FIELDS) <= item.keys() for _, item in items):
+            samples = to_samples(items, file)
+        _join(file, entries, samples)
+    replies = {name: _reply(item, model) for _, name, item in entries}
+    stored = {name: _stored(item, model) for _, name, item in entries}
+    by_id = {sample.id: sample for sample in samples}
+    style, guess = _style(file, replies)
+    records = tuple(
+        Record(
+            key=f"{task}/{name}",
+            task=task,
+            id=name,
+            options=by_id[name].options,
+            order=tuple(range(len(by_id[name].options))),
+            reply=replies[name],
+            extra=stored[name],
+        )
+        for _, name, _ in entries
+    )
+    return Imported(
+        task=task,
+        records=records,
+        samples=tuple(samples),
+        model=model or file.stem.removeprefix("mmrv_").removesuffix("_cot").removesuffix("-cot"),
+        style=style,
+        notes=(*_notes(entries, samples, replies, stored, own), *guess),
+    )
+
+
+def _mentions(file: Path, text: str) -> bool:
+    with file.open("rb") as opened:
+        return text.encode() in opened.read(1 << 16)
+
+
+def _model(file: Path, items: Sequence[Item], wanted: str | None) -> str | None:
+    """The model whose replies the file holds; None where it has no `<model>_raw_response`."""
+    models = sorted({name.removesuffix(RAW) for item in items for name in item if name.endswith(RAW)})
+    if wanted is not None and wanted in models:
+        return wanted
+    named = [model for model in models if file.stem.startswith(model)]
+    if len(models) == 1 or len(named) == 1:
+        return models[0] if len(models) == 1 else named[0]
+    if models:
+        raise DataError(
+            f"{file}: holds replies of {len(models)} models ({', '.join(models)}); "
+            f"rename it to <model>_on_MMR_V.json to choose one"
+        )
+    return None
+
+
+def _style(file: Path, replies: Mapping[str, Reply]) -> tuple[str, tuple[str, ...]]:
+    """The original names its files `<model>_on_MMR_V[_cot].json`; else the length of the replies tells."""
+    if file.stem.endswith(("_cot", "-cot")):
+        return "cot", ()
+    if file.stem.endswith("_on_MMR_V"):
+        return "zero-shot", ()
+    lengths = sorted(len(reply.text) for reply in replies.values() if reply.text)
+    if lengths and lengths[len(lengths) // 2] > _REASONED:
+        return "cot", (
+            "most replies reason before they answer: style taken to be cot (--style says otherwise)",
+        )
+    return "zero-shot", ()
+
+
+def _entries(items: Sequence[tuple[str, Item]], field: str) -> list[Entry]:
+    entries: list[Entry] = []
+    for place, item in items:
+        if item.get(field) is None:
+            raise DataError(f"{place}: no {field}")
+        entries.append((place, item_id(item[field]), item))
+    return entries
+
+
+def _join(file: Path, entries: Sequence[Entry], samples: Sequence[Sample]) -> None:
+    """Refuse ids that stand twice or that the data do not have, with their number and the first of them."""
+    first: dict[str, str] = {}
+    doubled: list[tuple[str, str]] = []
+    for place, name, _ in entries:
+        if name in first:
+            doubled.append((name, place))
+        first.setdefault(name, place)
+    if doubled:
+        name, place = doubled[0]
+        raise DataError(
+            f"{file}: {len(doubled)} ids stand more than once; the first is {name} "
+            f"({first[name].removeprefix(f'{file}, ')} and {place.removeprefix(f'{file}, ')})"
+        )
+    known = {sample.id for sample in samples}
+    strange = [name for name in first if name not in known]
+    if strange:
+        raise DataError(
+            f"{file}: {len(strange)} of {len(first)} ids are none of the {len(known)} questions of the data, "
+            f"the first is {strange[0]}"
+        )
+
+
+def _reply(item: Item, model: str | None) -> Reply:
+    text = item.get(model + RAW if model is not None else "response")
+    if text is None:
+        return Reply(status="error", error="the file holds no reply", model=model or "")
+    if not isinstance(text, str) or text == FAILED:
+        return Reply(status="error", error="the file notes a reply that was no text", model=model or "")
+    return Reply(text=text, model=model or "")
+
+
+def _stored(item: Item, model: str | None) -> dict[str, Any]:
+    answer = item.get(model + ANSWER) if model is not None else None
+    if isinstance(answer, Mapping) and isinstance(answer.get("final_answer"), str):
+        return {FINAL: answer["final_answer"]}
+    return {}
+
+
+def _notes(
+    entries: Sequence[Entry],
+    samples: Sequence[Sample],
+    replies: Mapping[str, Reply],
+    stored: Mapping[str, dict[str, Any]],
+    own: bool,
+) -> list[str]:
+    notes: list[str] = []
+    if own:
+        notes.append("the file has no question_idx: its own questions are used, and their place is their id")
+    answered = {name for _, name, _ in entries}
+    without = [sample.id for sample in samples if sample.id not in answered]
+    if without:
+        notes.append(f"{len(without)} of {len(samples)} questions have no reply; the first is {without[0]}")
+    failed = [name for name, reply in replies.items() if reply.status == "error"]
+    if failed:
+        notes.append(
+            f"{len(failed)} replies are missing or failed and count as errors; the first is {failed[0]}"
+        )
+    empty = [name for name, reply in replies.items() if reply.status == "ok" and not reply.text.strip()]
+    if empty:
+        notes.append(
+            f"{len(empty)} replies are empty and count as unparsed (the original also stores an empty text "
+            f"after a failed request); the first is {empty[0]}"
+        )
+    apart = [
+        name
+        for name, extra in stored.items()
+        if extra.get(FINAL) and extra[FINAL] != extract(replies[name].text).letter
+    ]
+    if apart:
+        notes.append(
+            f"{len(apart)} stored answers differ from what the chain reads in the reply; the paper protocol "
+            f"keeps the stored one; the first is {apart[0]}"
+        )
+    return notes
+
+
+# ── Export ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def write_results(run: ScoredRun, out: Path) -> list[Path]:
+    """A run as the original's result file, which its table script reads; repeats have a file each."""
+    suffix = "_cot" if run.style == "cot" else ""
+    stem = run.model.replace("/", "_").replace("\\", "_") or "model"
+    repeats = sorted({record.repeat for _, record, _ in run.rows if record is not None} or {0})
+    out.mkdir(parents=True, exist_ok=True)
+    written: list[Path] = []
+    for repeat in repeats:
+        items = [
+            _item(sample, record, score.answer, run.model)
+            for sample, record, score in run.rows
+            if record is None or record.repeat == repeat
+        ]
+        number = f".{repeat}" if repeat else ""
+        path = out / f"{stem}_on_MMR_V{suffix}{number}.json"
+        path.write_bytes(msgspec.json.format(msgspec.json.encode(items), indent=4) + b"\n")
+        written.append(path)
+    return written
+
+
+def _item(sample: Sample, record: Record | None, answer: str, model: str) -> dict[str, Any]:
+    native = sample.extra.get("native", {})
+    number = int(sample.id) if sample.id.isdecimal() else sample.id
+    item: dict[str, Any] = {
+        "video": sample.cluster,
+        "videoType": native.get("videoType", sample.facets.get("type", "")),
+        "question": sample.question[0].text if hasattr(sample.question[0], "text") else "",
+        "options": [f"({option.name}) {option.text}" for option in sample.options],
+        "correctAnswer": native.get("correctAnswer", f"({sample.extra.get('gold', '')})"),
+        "abilityType_L2": native.get("abilityType_L2", sample.facets.get("l2", "")),
+        "abilityType_L3": native.get("abilityType_L3", sample.facets.get("l3", "")),
+        "question_idx": number,
+        f"{model}{RAW}": record.reply.text if record is not None else "",
+    }
+    if answer:
+        item[f"{model}{ANSWER}"] = {"final_answer": answer}
+    return item

@@ -1,0 +1,109 @@
+"""Reply → letter → score, by the published chain (`paper`) or its sound part (`strict`).
+
+`paper` reads the first `[[X]]`, else the first `\\boxed{X}`, else the last letter that stands alone as a word
+in the upper-cased reply; X is A to L, in capitals, with nothing else inside the brackets. Where a result file
+of the original stores the answer that it settled on, that answer stands, as it does in the original's tables.
+`strict` reads the reply alone, without its thinking, takes only letters that the question offers, and has no
+bare-letter step.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from msgspec import Struct
+
+from vivant.benchmarks.base import Protocol, ScoreSettings
+from vivant.benchmarks.mmrv.names import LETTERS
+from vivant.scoring.text import strip_thinking
+from vivant.types import Option, Record, Sample, Score
+
+STORED = "stored"
+BRACKETS = "[[X]]"
+BOXED = "\\boxed{X}"
+LAST = "last letter"
+NONE = "none"
+EMPTY = "empty reply"
+NO_KEY = "no valid key"
+STEPS = (BRACKETS, BOXED, LAST, STORED, NONE, EMPTY)
+"""The chain in its order; an answer stored against it; and what decides nothing."""
+
+FINAL = "final_answer"
+"""Where a record's `extra` keeps the answer that the original stored."""
+
+_LAST = re.compile(rf"\b([{LETTERS}])\b")
+
+
+class Found(Struct, frozen=True):
+    """A letter and the step that read it."""
+
+    letter: str | None
+    rule: str
+    several: bool = False
+    """The reply holds the deciding form more than once, with different letters."""
+
+
+@lru_cache(maxsize=1024)
+def _forms(letters: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    one = f"([{re.escape(letters)}])"
+    return re.compile(rf"\[\[{one}\]\]"), re.compile(rf"\\boxed\{{{one}\}}")
+
+
+def extract(text: str, letters: str = LETTERS, *, bare: bool = True) -> Found:
+    """The answer in a reply, by the chain; `bare` allows the last standalone letter."""
+    for pattern, rule in zip(_forms(letters), (BRACKETS, BOXED), strict=True):
+        found = pattern.findall(text)
+        if found:
+            return Found(found[0], rule, len(set(found)) > 1)
+    if bare:
+        alone = _LAST.findall(text.upper())
+        if alone:
+            return Found(alone[-1], LAST)
+    return Found(None, NONE if text.strip() else EMPTY)
+
+
+def read_answer(record: Record, options: Sequence[Option], protocol: Protocol) -> Found:
+    """The answer of a record under a protocol."""
+    if protocol == "strict":
+        answer = strip_thinking(record.reply.text) or ""
+        return extract(answer, "".join(option.name for option in options), bare=False)
+    found = extract(record.reply.text)
+    stored = str(record.extra.get(FINAL, "")).strip().upper()
+    if stored in set(LETTERS) and stored != found.letter:
+        return Found(stored, STORED)
+    return found
+
+
+def score(items: Sequence[tuple[Sample, Record]], settings: ScoreSettings) -> list[Score]:
+    """One score per record, in order."""
+    return [score_one(sample, record, settings.protocol) for sample, record in items]
+
+
+def score_one(sample: Sample, record: Record, protocol: Protocol) -> Score:
+    """Right is the key's option; a letter that is no option is wrong, and said to be none.
+
+    A question whose key is no option is compared letter by letter in `paper`, as the original does, so that
+    nobody gets it right; `strict` cannot score it.
+    """
+    shown = record.options or sample.options
+    found = read_answer(record, shown, protocol)
+    base: dict[str, Any] = {"key": record.key, "task": record.task, "id": record.id}
+    if protocol == "strict" and sample.key is None:
+        return Score(**base, status="missing", answer=found.letter or "", rule=NO_KEY)
+    if found.letter is None:
+        return Score(**base, status="unparsed", rule=found.rule)
+    order = record.order or tuple(range(len(shown)))
+    index = {option.name: place for option, place in zip(shown, order, strict=True)}
+    if sample.key is None:
+        right = found.letter == sample.extra.get("gold")
+    else:
+        right = index.get(found.letter) == sample.key
+    detail: dict[str, bool] = {}
+    if found.letter not in index:
+        detail["not_an_option"] = True
+    if found.several:
+        detail["several"] = True
+    return Score(**base, value=float(right), answer=found.letter, rule=found.rule, detail=detail)
