@@ -1,0 +1,131 @@
+"""MileBench: long contexts with many images, in 29 datasets of twelve groups."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from vivant.benchmarks.base import (
+    Benchmark,
+    DataReport,
+    Imported,
+    Prompt,
+    PromptContext,
+    Protocol,
+    Published,
+    ScoredRun,
+    ScoreSettings,
+    TaskInfo,
+)
+from vivant.benchmarks.milebench import datasets
+from vivant.benchmarks.milebench.datasets import DATASETS, GROUP
+from vivant.errors import UsageError
+from vivant.types import Record, Sample, Score
+
+_LAYOUTS: Mapping[str, str] = {
+    "main": "groups, realistic and diagnostic means, beside the published leaderboard",
+    "datasets": "each dataset",
+    "levels": "few, medium, many images",
+    "needles": "needle maps: length of the haystack against depth of the needle",
+    "position": "by the place of the evidence among the pictures (lost in the middle?)",
+    "protocols": "paper and strict scoring side by side",
+}
+
+
+class MileBench(Benchmark):
+    """`MileBench(adv=True)` reads the adversarial files; `combine=n` puts pictures into n grids at most."""
+
+    name: ClassVar[str] = "milebench"
+    title: ClassVar[str] = "MileBench"
+    summary: ClassVar[str] = "29 datasets with up to 109 images a prompt; realistic and diagnostic halves"
+    tasks: ClassVar[tuple[TaskInfo, ...]] = tuple(
+        TaskInfo(
+            name=dataset.name,
+            title=f"{dataset.group} {GROUP[dataset.group].title}: {dataset.name}",
+            metric=dataset.metric,
+            chance=0.0,
+        )
+        for dataset in DATASETS
+    )
+    facets: ClassVar[tuple[str, ...]] = ("dataset", "group", "realm", "level", "n_images", "question_type")
+    layouts: ClassVar[Mapping[str, str]] = _LAYOUTS
+    exports: ClassVar[tuple[str, ...]] = ("milebench",)
+    data_options: ClassVar[Mapping[str, Any]] = {"adv": False, "combine": 0}
+    data_help: ClassVar[str] = (
+        "It reads the release as it is unpacked: <dataset>/<dataset>.json and <dataset>/images/, from "
+        "huggingface.co/datasets/FreedomIntelligence/MileBench."
+    )
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        combine = self.options["combine"]
+        if not isinstance(combine, int) or isinstance(combine, bool) or combine < 0:
+            raise UsageError(f"combine is the number of grid pictures, 1 or more, not '{combine}'")
+
+    def expand(self, selector: str) -> tuple[str, ...]:
+        """Datasets behind a name, a group (`T-1`), a half (`realistic`), or nothing (all)."""
+        return datasets.expand(selector)
+
+    def available(self, root: Path, tasks: Sequence[str]) -> tuple[str, ...]:
+        """Those datasets whose annotation file is there."""
+        from vivant.benchmarks.milebench.data import present
+
+        there = set(present(root, adv=self.options["adv"]))
+        return tuple(task for task in tasks if task.rpartition("/")[2] in there)
+
+    def load(self, root: Path, task: str) -> list[Sample]:
+        """One dataset, samples with few pictures first."""
+        from vivant.benchmarks.milebench.data import load
+
+        name = self.task(task).name
+        return load(root, name, adv=self.options["adv"], combine=self.options["combine"])
+
+    def check(self, root: Path) -> DataReport:
+        """Every file and every picture, whatever options this instance has."""
+        from vivant.benchmarks.milebench.check import check
+
+        return check(root)
+
+    def prompt(self, sample: Sample, context: PromptContext) -> Prompt:
+        """Instruction, context with its pictures, choices."""
+        from vivant.benchmarks.milebench.prompts import phrase
+
+        return phrase(sample, context, self.options["combine"])
+
+    def score(self, items: Sequence[tuple[Sample, Record]], settings: ScoreSettings) -> list[Score]:
+        """Accuracy or ROUGE-L, by what the dataset's file says."""
+        from vivant.benchmarks.milebench.score import score_records
+
+        return score_records(items, settings.protocol)
+
+    def published(self) -> Sequence[Published]:
+        """The project's leaderboard."""
+        from vivant.benchmarks.milebench.published import published
+
+        return published()
+
+    def layout(self, name: str, runs: Sequence[ScoredRun], protocol: Protocol) -> Any:
+        """One of MileBench's tables."""
+        from vivant.benchmarks.milebench import tables
+        from vivant.benchmarks.milebench.compare import protocols
+
+        if name == "protocols":
+            return protocols(self, runs)
+        if name not in self.layouts:
+            raise UsageError(f"{self.name} has no table '{name}'")
+        return getattr(tables, name)(self, runs, protocol)
+
+    def read_predictions(self, file: Path, samples: Sequence[Sample], task: str) -> Imported | None:
+        """The original's `pred.json`."""
+        from vivant.benchmarks.milebench.predictions import read_predictions
+
+        return read_predictions(file, samples, task)
+
+    def export(self, run: ScoredRun, kind: str, out: Path) -> list[Path]:
+        """The original's files, below `<out>/<model>/<dataset>/`."""
+        from vivant.benchmarks.milebench.predictions import export
+
+        if kind not in self.exports:
+            return super().export(run, kind, out)
+        return export(run, out)

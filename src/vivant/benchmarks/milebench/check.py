@@ -1,0 +1,127 @@
+"""What is in a data folder, and everything that is wrong with it, at once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+from vivant.benchmarks.base import DataReport
+from vivant.benchmarks.milebench.data import read_question
+from vivant.benchmarks.milebench.datasets import BY_NAME, DATASETS, matching
+from vivant.benchmarks.milebench.native import (
+    Annotation,
+    combined_pictures,
+    dataset_folder,
+    instruction,
+    read_annotation,
+)
+from vivant.benchmarks.milebench.normalise import normalise
+from vivant.errors import DataError
+
+MARK_FAULTS_SHOWN = 20
+"""Marks that do not match can be wrong in every sample of a file: past this number they are counted."""
+
+
+def check(root: Path) -> DataReport:
+    """Read every annotation file below `root`; look for every picture it names."""
+    if not root.is_dir():
+        return DataReport(problems=(f"{root} is no folder",))
+    found: list[str] = []
+    problems: list[str] = []
+    absent: list[str] = []
+    for dataset in DATASETS:
+        folder = dataset_folder(root, dataset.name)
+        if not folder.is_dir():
+            absent.append(dataset.name)
+            continue
+        files = [folder / f"{dataset.name}.json", *sorted(_variants(folder, dataset.name))]
+        for file in files:
+            try:
+                annotation = read_annotation(file, dataset.name)
+            except DataError as error:
+                problems.append(str(error))
+                continue
+            found.append(_summary(file, annotation, dataset.name, dataset.size))
+            problems += _faults(file, annotation, dataset.name)
+    if len(absent) == len(DATASETS):
+        problems.append(f"{root} holds none of the {len(DATASETS)} datasets")
+    elif absent:
+        found.append(f"{len(absent)} of {len(DATASETS)} datasets are not there: {', '.join(absent)}")
+    problems += _strangers(root)
+    return DataReport(found=tuple(found), problems=tuple(problems))
+
+
+def _variants(folder: Path, dataset: str) -> Iterator[Path]:
+    yield from folder.glob(f"{dataset}-adv.json")
+    yield from folder.glob(f"{dataset}_combined_*.json")
+
+
+def _strangers(root: Path) -> Iterator[str]:
+    """Folders that look like datasets but bear no dataset's name."""
+    for folder in sorted(p for p in root.iterdir() if p.is_dir() and p.name not in BY_NAME):
+        if (folder / f"{folder.name}.json").is_file():
+            yield f"{folder} is none of the 29 datasets and will not be read"
+
+
+def _summary(file: Path, annotation: Annotation, dataset: str, size: int) -> str:
+    samples = len(annotation.data)
+    kind = matching(dataset, annotation.meta_data.question_type)
+    tail = "" if samples == size else f" (the release has {size})"
+    return f"{file.name}: {samples} samples{tail}, compared by {kind}"
+
+
+def _faults(file: Path, annotation: Annotation, dataset: str) -> Iterator[str]:
+    ids = Counter(str(item.sample_id) for item in annotation.data)
+    for sample_id, times in ids.items():
+        if times > 1:
+            yield f"{file}: the sample_id {sample_id} stands {times} times"
+    kind = matching(dataset, annotation.meta_data.question_type)
+    marks: list[str] = []
+    pictures: set[str] = set()
+    missing: dict[str, str] = {}
+    for item in annotation.data:
+        where = f"{file}, sample {item.sample_id}"
+        try:
+            instruction(annotation.meta_data, item.task_instruction_id, where)
+            question = read_question(item, "", where)
+        except DataError as error:
+            yield str(error)
+            continue
+        marks += [f"{where}: {fault}" for fault in question.placed.faults]
+        if kind == "choice" and not question.choices:
+            yield f"{where}: the dataset is multi-choice, but the sample has no choice_list"
+        elif kind == "choice" and question.key is None:
+            yield f"{where}: the response '{item.response}' is none of the choices"
+        elif kind != "choice" and not normalise(str(item.response)):
+            yield f"{where}: the response is empty"
+        named = [f"images/{path}" for path in question.instance.images_path]
+        for number, paths in combined_pictures(item).items():
+            named += [f"combined_{number}_images/{path}" for path in paths]
+        for picture in named:
+            if picture in pictures:
+                continue
+            pictures.add(picture)
+            if not _inside(picture):
+                yield f"{where}: the picture {picture} lies outside the dataset's folder"
+            elif not (file.parent / picture).is_file():
+                missing[picture] = where
+    yield from marks[:MARK_FAULTS_SHOWN]
+    if len(marks) > MARK_FAULTS_SHOWN:
+        yield f"{file}: {len(marks) - MARK_FAULTS_SHOWN} more marks and pictures that do not match"
+    if missing and len(missing) == len(pictures):
+        picture, where = next(iter(missing.items()))
+        others = len(pictures) - 1
+        yield f"{where}: the picture {picture} is not there, nor are the {others} others of the file"
+    else:
+        yield from (f"{where}: the picture {picture} is not there" for picture, where in missing.items())
+
+
+def _inside(path: str) -> bool:
+    parts = PurePosixPath(path).parts
+    depth = 0
+    for part in parts:
+        depth += -1 if part == ".." else 1
+        if depth < 1:
+            return False
+    return not PurePosixPath(path).is_absolute()

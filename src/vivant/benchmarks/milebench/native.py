@@ -1,0 +1,200 @@
+"""The release on disk: where a dataset's file is, what it holds, and how its marks name pictures."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct, field
+
+from vivant.benchmarks.milebench.datasets import BY_NAME
+from vivant.errors import DataError
+from vivant.types import Image, Part, Text
+
+_MARK = re.compile(r"\{(image|table)#(\d+)\}")
+_COMBINED = re.compile(r"combined_(\d+)_images")
+
+
+class Needle(Struct, frozen=True):
+    """Where a needle lies, in sets that say so (those of `vivant build needles`)."""
+
+    depth: int
+    """0 (start) to 9 (end)."""
+    length: int
+    """Size of the haystack: tokens of text, or pictures."""
+
+
+class Instance(Struct, frozen=True):
+    """What is asked."""
+
+    context: str
+    images_path: list[str]
+    choice_list: list[str | int | float] | None = None
+
+
+class Item(Struct, frozen=True):
+    """One annotation."""
+
+    sample_id: int | str
+    task_instance: dict[str, Any]
+    response: str | int | float
+    task_instruction_id: int = 0
+    needle: Needle | None = None
+    evidence: list[int] = field(default_factory=list)
+    """Numbers of the pictures that the answer rests on, in sets that say so."""
+
+
+class Meta(Struct, frozen=True):
+    """What holds for the whole file."""
+
+    task_instruction: list[str] | str
+    question_type: str
+    dataset: str = ""
+
+
+class Annotation(Struct, frozen=True):
+    """One annotation file."""
+
+    meta_data: Meta
+    data: list[Item]
+
+
+def dataset_folder(root: Path, dataset: str) -> Path:
+    """The dataset's folder: below `root`, below `root/MileBench`, or `root` itself."""
+    for folder in (root / dataset, root / "MileBench" / dataset):
+        if folder.is_dir():
+            return folder
+    return root if root.name == dataset else root / dataset
+
+
+def annotation_file(root: Path, dataset: str, *, adv: bool = False, combine: int = 0) -> Path:
+    """The file to read. A `_combined_<n>.json` is used where it exists; the plain one serves as well."""
+    folder = dataset_folder(root, dataset)
+    if adv:
+        return folder / f"{dataset}-adv.json"
+    combined = folder / f"{dataset}_combined_{combine}.json"
+    return combined if combine and combined.is_file() else folder / f"{dataset}.json"
+
+
+def read_annotation(file: Path, dataset: str) -> Annotation:
+    """Read and check one file. Raises DataError that names the file and what is wrong with it."""
+    try:
+        raw = file.read_bytes()
+    except OSError as error:
+        raise DataError(_absent(file, dataset, error)) from error
+    try:
+        annotation = msgspec.json.decode(raw, type=Annotation)
+    except msgspec.MsgspecError as error:
+        raise DataError(f"{file} is no MileBench annotation: {error}") from error
+    except UnicodeDecodeError as error:
+        raise DataError(f"{file} is not UTF-8: {error}") from error
+    other = _another(annotation.meta_data.dataset, dataset)
+    if other:
+        raise DataError(f"{file} holds the dataset {other}, not {dataset}; put the right file there")
+    if annotation.meta_data.question_type not in ("multi-choice", "open-ended"):
+        kind = annotation.meta_data.question_type
+        raise DataError(f"{file}: question_type is '{kind}'; it may be multi-choice or open-ended")
+    if not annotation.data:
+        raise DataError(f"{file} holds no samples")
+    return annotation
+
+
+def _absent(file: Path, dataset: str, error: OSError) -> str:
+    if file.is_file() or not file.parent.is_dir():
+        return f"Cannot read {file}: {error.strerror}"
+    others = sorted(p.name for p in file.parent.glob("*.json") if p.stem in BY_NAME and p.stem != dataset)
+    if others:
+        return f"{file.parent} holds {', '.join(others)} of another dataset, but no {file.name}"
+    return f"Cannot read {file}: {error.strerror}"
+
+
+def _another(stated: str, dataset: str) -> str:
+    """The known dataset that a file says it is, where that is not the one asked for. Spellings vary."""
+    names = {_plain(name): name for name in BY_NAME}
+    found = names.get(_plain(re.sub(r"[-_](adv|combined_\d+)$", "", stated)))
+    return found if found and found != dataset else ""
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+def instruction(meta: Meta, index: int, where: str) -> str:
+    """The instruction that an item refers to."""
+    if isinstance(meta.task_instruction, str):
+        return meta.task_instruction
+    if not 0 <= index < len(meta.task_instruction):
+        known = len(meta.task_instruction)
+        raise DataError(f"{where}: task_instruction_id is {index}, but there are {known} instructions")
+    return meta.task_instruction[index]
+
+
+def instance(item: Item, where: str) -> Instance:
+    """The item's question, checked."""
+    try:
+        return msgspec.convert(item.task_instance, type=Instance)
+    except msgspec.ValidationError as error:
+        raise DataError(f"{where}: task_instance: {error}") from error
+
+
+def combined_pictures(item: Item) -> dict[int, list[str]]:
+    """The grid pictures that the release brings for a sample, by their number."""
+    found: dict[int, list[str]] = {}
+    for name, value in item.task_instance.items():
+        match = _COMBINED.fullmatch(name)
+        if match and isinstance(value, list):
+            found[int(match[1])] = [str(path) for path in value]
+    return found
+
+
+class Placed(Struct, frozen=True):
+    """A context whose marks have been turned into pictures."""
+
+    parts: tuple[Part, ...]
+    numbers: tuple[int, ...]
+    """The number that each picture of `parts` has in the context; 0 for one that no mark names."""
+    faults: tuple[str, ...]
+    """Marks and pictures that do not match, a phrase each."""
+
+
+def place(context: str, images: Sequence[str], folder: str) -> Placed:
+    """Put the pictures at their marks.
+
+    Marks go by number. Where image and table marks each count from 1, numbers name nothing: then the marks
+    take the pictures in their order. A mark without a picture becomes a picture file that is not there, so
+    that the sample fails and says why; pictures without a mark come first.
+    """
+    marks = list(_MARK.finditer(context))
+    numbers = [int(mark[2]) for mark in marks]
+    chosen = _by_number(marks, numbers, len(images))
+    faults: list[str] = []
+    parts: list[Part] = []
+    shown: list[int] = []
+    marked = set(chosen)
+    for spare in (image for index, image in enumerate(images) if index not in marked):
+        faults.append(f"picture {spare} has no mark")
+        parts.append(Image(f"{folder}images/{spare}"))
+        shown.append(0)
+    end = 0
+    for mark, number, index in zip(marks, numbers, chosen, strict=True):
+        parts.append(Text(context[end : mark.start()]))
+        if index is None:
+            faults.append(f"mark {mark[0]} has no picture (there are {len(images)})")
+        parts.append(Image(f"{folder}images/{mark[0] if index is None else images[index]}"))
+        shown.append(number)
+        end = mark.end()
+    parts.append(Text(context[end:]))
+    kept = tuple(part for part in parts if not (isinstance(part, Text) and not part.text))
+    return Placed(kept, tuple(shown), tuple(faults))
+
+
+def _by_number(marks: Sequence[re.Match[str]], numbers: Sequence[int], images: int) -> list[int | None]:
+    kinds = Counter(number for _, number in {(mark[1], int(mark[2])) for mark in marks})
+    if kinds and max(kinds.values()) > 1:
+        first = images - len(marks)
+        return [first + place if first + place >= 0 else None for place in range(len(marks))]
+    return [number - 1 if 1 <= number <= images else None for number in numbers]

@@ -1,0 +1,111 @@
+"""A sample phrased: instruction, context with its pictures, and for multiple choice the list of choices.
+
+The wording of the list and of its closing line belongs to the benchmark; a user may replace it by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from vivant.benchmarks.base import Prompt, PromptContext
+from vivant.benchmarks.milebench.datasets import UNLETTERED
+from vivant.benchmarks.milebench.truncate import fit, window
+from vivant.media.grid import shares
+from vivant.types import Image, Message, Option, Part, Sample, Text
+
+WORDING: Mapping[str, str] = {"choices": "Choice list: ", "answer": "Your answer is: "}
+"""Texts that `--prompts` may replace, besides `instruction` and `instruction.<dataset>` of the data."""
+
+MAX_TOKENS = 512
+
+
+def phrase(sample: Sample, context: PromptContext, combine: int = 0) -> Prompt:
+    """The one user message of a sample, cut to the model's window where there is one."""
+    dataset = sample.facets["dataset"]
+    wording = {**WORDING, **context.wording}
+    stated = sample.question[0]
+    instruction = wording.get(f"instruction.{dataset}", wording.get("instruction"))
+    if instruction is None:
+        instruction = stated.text if isinstance(stated, Text) else ""
+    body = sample.question[1:]
+    grids: list[Part] = []
+    if combine:
+        grids = _grids(sample, combine, context.root)
+        body = (Text(_numbered(sample)),)
+    if sample.options:
+        body = (*body, Text(_choices(sample.options, wording, lettered=dataset not in UNLETTERED)))
+    body = _joined(body)
+    lost, notes = 0, []
+    limits = window(context.limits)
+    if limits is not None:
+        fitted = fit(instruction, body, limits)
+        body, lost = fitted.parts, fitted.lost_images
+        if fitted.lost_images or fitted.lost_tokens:
+            notes.append(
+                f"cut to {limits.tokens} tokens ({limits.tokenizer_name}, {limits.per_image} an image): "
+                f"{fitted.lost_images} images and {fitted.lost_tokens} tokens lost"
+            )
+    opening = (*grids, Text(f"\n{instruction}\n")) if grids else (Text(f"{instruction}\n"),)
+    return Prompt(
+        messages=(Message("user", _joined((*opening, *body))),),
+        options=sample.options,
+        order=tuple(range(len(sample.options))),
+        candidates=_candidates(sample, context.pool),
+        max_tokens=MAX_TOKENS,
+        lost_images=lost,
+        notes=tuple(notes),
+    )
+
+
+def _choices(options: Sequence[Option], wording: Mapping[str, str], *, lettered: bool) -> str:
+    lines = [f"{option.name}. {option.text}" if lettered else option.text for option in options]
+    return "\n".join(["", wording["choices"], *lines, wording["answer"]])
+
+
+def _candidates(sample: Sample, pool: Sequence[Sample]) -> tuple[str, ...]:
+    """What a guesser may answer to an open question: the keys of the dataset."""
+    if sample.options:
+        return ()
+    return tuple(sorted({answer for other in pool for answer in other.answers}))
+
+
+def _joined(parts: Sequence[Part]) -> tuple[Part, ...]:
+    """Texts that stand side by side as one; empty ones gone."""
+    joined: list[Part] = []
+    for part in parts:
+        last = joined[-1] if joined else None
+        if isinstance(part, Text) and isinstance(last, Text):
+            joined[-1] = Text(last.text + part.text)
+        elif not (isinstance(part, Text) and not part.text):
+            joined.append(part)
+    return tuple(joined)
+
+
+def _numbered(sample: Sample) -> str:
+    """The context with each mark as the number that the picture has in the grid."""
+    numbers = iter(sample.extra["numbers"])
+    texts: list[str] = []
+    for part in sample.question[1:]:
+        if isinstance(part, Text):
+            texts.append(part.text)
+        else:
+            number = next(numbers)
+            texts.append(f"<Image {number}> " if number else "")
+    return "".join(texts)
+
+
+def _grids(sample: Sample, combine: int, root: Path) -> list[Part]:
+    """The grid pictures: those of the release where they are there, else tiles to be put together."""
+    released = sample.extra.get("combined", {}).get(str(combine))
+    if released and all((root / path).is_file() for path in released):
+        return [Image(path) for path in released]
+    images = [part.path for part in sample.question if isinstance(part, Image)]
+    return [
+        Image(
+            f"grid of images {share.start + 1} to {share.stop}",
+            tiles=tuple(images[share.start : share.stop]),
+            first=share.start + 1,
+        )
+        for share in shares(len(images), combine)
+    ]

@@ -1,0 +1,315 @@
+"""MileBench's own tables: groups and halves, datasets, image-count levels, needle maps, evidence."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+
+from msgspec import Struct, structs
+
+from vivant.benchmarks.base import Benchmark, Protocol, ScoredRun
+from vivant.benchmarks.milebench.datasets import (
+    BY_NAME,
+    DATASETS,
+    GROUPS,
+    REALMS,
+    of_group,
+    of_realm,
+)
+from vivant.benchmarks.milebench.published import SOURCE, leaderboard
+from vivant.errors import UsageError
+from vivant.report.table import Cell, Row, Table
+from vivant.scoring.summary import natural, summarise
+from vivant.types import Sample
+
+COUNTS = ("n", "errors", "unparsed", "guessed")
+_GUESSED = "Guessed: empty replies, which the paper's protocol takes for option C."
+_ARITHMETIC = (
+    "A group is the plain mean of its datasets; realistic is the mean of the nine groups T and S, diagnostic "
+    "that of N-1, N-2 and I-1. A half is given only where all of its groups are there."
+)
+_DIAGNOSTIC = (
+    "The published diagnostic 99.4 of GPT-4V and GPT-4o is the mean of N-1 and N-2 alone; by the rule of all "
+    "other rows it is 95.2 and 95.9. Random's published means (22.3, 5.5) are not those of its columns "
+    "(20.9, 3.8) either."
+)
+
+
+class Whole(Struct, frozen=True):
+    """One run with all of its datasets."""
+
+    run: str
+    model: str
+    style: str
+    parts: Mapping[str, ScoredRun]
+    """By dataset, in the order of the benchmark."""
+
+
+def gather(runs: Sequence[ScoredRun]) -> list[Whole]:
+    """Scored datasets put together again by run."""
+    found: dict[str, list[ScoredRun]] = defaultdict(list)
+    for part in runs:
+        found[part.run].append(part)
+    wholes = []
+    for name, parts in found.items():
+        by_name = {part.task.rpartition("/")[2]: part for part in parts}
+        ordered = {d.name: by_name[d.name] for d in DATASETS if d.name in by_name}
+        wholes.append(Whole(name, parts[0].model, parts[0].style, ordered))
+    return wholes
+
+
+def main(benchmark: Benchmark, runs: Sequence[ScoredRun], protocol: Protocol) -> Table:
+    """The leaderboard's columns."""
+    columns = [*(group.name for group in GROUPS), *REALMS]
+    body: list[tuple[Cell, ...]] = []
+    rows: list[Row] = []
+    partial: list[str] = []
+    for whole in gather(runs):
+        per_dataset = {name: summarise(part, benchmark)[0] for name, part in whole.parts.items()}
+        figures: dict[str, Row] = {}
+        for group in GROUPS:
+            members = [per_dataset[name] for name in of_group(group.name) if name in per_dataset]
+            figures |= _mean_row(whole, members, {"group": group.name}, protocol)
+        for realm in REALMS:
+            groups = [figures[name] for name in of_realm(realm) if name in figures]
+            if len(groups) == len(of_realm(realm)):
+                figures |= _mean_row(whole, groups, {"realm": realm}, protocol)
+        incomplete = {group.name for group in GROUPS if not set(of_group(group.name)) <= set(per_dataset)}
+        incomplete |= {realm for realm in REALMS if incomplete & set(of_realm(realm))}
+        if incomplete & set(figures):
+            held = ", ".join(per_dataset)
+            partial.append(f"* {whole.model}: not all datasets of these columns were run, only {held}.")
+        totals = _totals(list(per_dataset.values()))
+        body.append((whole.model, *(_starred(figures.get(c), c in incomplete) for c in columns), *totals))
+        rows += figures.values()
+    measured = len(body)
+    for model, values in leaderboard().items():
+        body.append((f"{model} (published)", *(values[column] for column in columns), *[None] * len(COUNTS)))
+    return Table(
+        title=f"MileBench: groups, protocol {protocol}",
+        columns=("model", *columns, *COUNTS),
+        body=tuple(body),
+        notes=(_ARITHMETIC, *partial, *_notes(runs, rows), f"Published: {SOURCE}.", _DIAGNOSTIC),
+        rows=tuple(rows),
+        rules=(measured,),
+    )
+
+
+def _mean_row(
+    whole: Whole, members: Sequence[Row], group: Mapping[str, str], protocol: Protocol
+) -> dict[str, Row]:
+    """The mean of means, by the column's name; nothing where one of them has nothing to count."""
+    values = [row.value for row in members if row.value is not None]
+    if not values or len(values) < len(members):
+        return {}
+    n, errors, unparsed, guessed = _totals(members)
+    row = Row(
+        run=whole.run,
+        benchmark="milebench",
+        task="milebench",
+        group=group,
+        metric=members[0].metric if len({row.metric for row in members}) == 1 else "mean",
+        value=math.fsum(values) / len(values),
+        n=n,
+        errors=errors,
+        unparsed=unparsed,
+        guessed=guessed,
+        interval=_mean_interval(members),
+        interval_method="from the parts' intervals",
+        model=whole.model,
+        style=whole.style,
+        protocol=protocol,
+    )
+    return {next(iter(group.values())): row}
+
+
+def _mean_interval(members: Sequence[Row]) -> tuple[float, float] | None:
+    """Independent parts: the squares of their half widths add up. One part keeps its own interval."""
+    intervals = [row.interval for row in members if row.interval is not None]
+    if len(intervals) < len(members):
+        return None
+    if len(members) == 1:
+        return intervals[0]
+    mean = math.fsum((low + high) / 2 for low, high in intervals) / len(intervals)
+    half = math.sqrt(math.fsum(((high - low) / 2) ** 2 for low, high in intervals)) / len(intervals)
+    return mean - half, mean + half
+
+
+def _starred(row: Row | None, partial: bool) -> Cell:
+    if row is None or row.value is None:
+        return None
+    return f"{row.value:.1f}*" if partial else row.value
+
+
+def _totals(rows: Sequence[Row]) -> tuple[int, int, int, int]:
+    return (
+        sum(row.n for row in rows),
+        sum(row.errors for row in rows),
+        sum(row.unparsed for row in rows),
+        sum(row.guessed for row in rows),
+    )
+
+
+def _notes(runs: Sequence[ScoredRun], rows: Sequence[Row]) -> list[str]:
+    notes = []
+    for whole in gather(runs):
+        records = [record for part in whole.parts.values() for _, record, _ in part.rows if record]
+        lost = [record.lost_images for record in records if record.lost_images]
+        if lost:
+            notes.append(
+                f"{whole.model}: {len(lost)} samples lost {sum(lost)} images to fit the model's window."
+            )
+    if any(row.guessed for row in rows):
+        notes.append(_GUESSED)
+    if any(row.errors for row in rows):
+        notes.append("Errors are samples without a reply to score; they are neither right nor wrong.")
+    return notes
+
+
+def datasets(benchmark: Benchmark, runs: Sequence[ScoredRun], protocol: Protocol) -> Table:
+    """One line a dataset and run."""
+    body: list[tuple[Cell, ...]] = []
+    rows: list[Row] = []
+    for whole in gather(runs):
+        for name, part in whole.parts.items():
+            row = summarise(part, benchmark)[0]
+            rows.append(row)
+            interval = f"{row.interval[0]:.1f} – {row.interval[1]:.1f}" if row.interval else None
+            lost = sum(record.lost_images for _, record, _ in part.rows if record)
+            group = BY_NAME[name].group
+            counts = _totals([row])
+            body.append((whole.model, name, group, row.metric, row.value, interval, *counts, lost))
+    return Table(
+        title=f"MileBench: datasets, protocol {protocol}",
+        columns=("model", "dataset", "group", "metric", "score", "95 % interval", *COUNTS, "images lost"),
+        body=tuple(body),
+        notes=tuple(_notes(runs, rows)),
+        rows=tuple(rows),
+    )
+
+
+def levels(benchmark: Benchmark, runs: Sequence[ScoredRun], protocol: Protocol) -> Table:
+    """All samples together, then each dataset, by number of images."""
+    return _split(
+        benchmark,
+        runs,
+        facet="level",
+        columns={"Few": "Few (<6)", "Medium": "Medium (6–31)", "Many": "Many (>31)"},
+        value=lambda sample: sample.facets["level"],
+        title=f"MileBench: number of images, protocol {protocol}",
+        notes=("All: the mean over samples, accuracies and ROUGE-L together, as the published plot has it.",),
+    )
+
+
+def position(benchmark: Benchmark, runs: Sequence[ScoredRun], protocol: Protocol) -> Table:
+    """Samples whose evidence has a known place."""
+    fifths = {"1": "first fifth", "2": "second", "3": "middle", "4": "fourth", "5": "last fifth"}
+    return _split(
+        benchmark,
+        runs,
+        facet="evidence",
+        columns=fifths,
+        value=_fifth,
+        title=f"MileBench: place of the evidence, protocol {protocol}",
+        notes=(
+            "Only samples whose evidence has a known place: needles with a known depth, keys that name a "
+            "picture, and sets that state it. A dip in the middle is the sign of evidence lost there.",
+        ),
+    )
+
+
+def _fifth(sample: Sample) -> str | None:
+    depth = sample.facets.get("depth")
+    return sample.facets.get("position") or (str(int(depth) // 2 + 1) if depth else None)
+
+
+def _split(
+    benchmark: Benchmark,
+    runs: Sequence[ScoredRun],
+    *,
+    facet: str,
+    columns: Mapping[str, str],
+    value: Callable[[Sample], str | None],
+    title: str,
+    notes: tuple[str, ...],
+) -> Table:
+    """Columns by a property of samples; lines by run, all datasets first, then each of them."""
+    body: list[tuple[Cell, ...]] = []
+    rows: list[Row] = []
+    for whole in gather(runs):
+        lines = {"all": list(whole.parts.values()), **{name: [part] for name, part in whole.parts.items()}}
+        for name, parts in lines.items():
+            cells: list[Cell] = []
+            found: list[Row] = []
+            for column in columns:
+                chosen = [row for part in parts for row in part.rows if value(row[0]) == column]
+                if not chosen:
+                    cells += [None, 0]
+                    continue
+                row = summarise(structs.replace(parts[0], rows=tuple(chosen)), benchmark)[0]
+                if name == "all":
+                    row = structs.replace(row, task="milebench", metric="mean over samples")
+                found.append(structs.replace(row, group={facet: column}))
+                cells += [row.value, row.n]
+            if found:
+                _, errors, unparsed, guessed = _totals(found)
+                body.append((whole.model, name, *cells, errors, unparsed, guessed))
+                rows += found
+    if not body:
+        raise UsageError(f"In these runs no sample says where its {facet} lies; there is nothing to show")
+    heads = [head for label in columns.values() for head in (label, "n")]
+    return Table(
+        title=title,
+        columns=("model", "dataset", *heads, *COUNTS[1:]),
+        body=tuple(body),
+        notes=(*notes, *_notes(runs, rows)),
+        rows=tuple(rows),
+    )
+
+
+def needles(benchmark: Benchmark, runs: Sequence[ScoredRun], protocol: Protocol) -> Table:
+    """A line a length, a column a depth."""
+    body: list[tuple[Cell, ...]] = []
+    rows: list[Row] = []
+    sources: set[str] = set()
+    depths = [str(depth) for depth in range(10)]
+    for whole in gather(runs):
+        for name, part in whole.parts.items():
+            known = [row for row in part.rows if "depth" in row[0].facets]
+            sources |= {row[0].facets["depth_from"] for row in known}
+            lengths = sorted({row[0].facets["length"] for row in known}, key=natural)
+            cells = (
+                {
+                    (row.group["length"], row.group["depth"]): row
+                    for row in summarise(
+                        structs.replace(part, rows=tuple(known)), benchmark, ("length", "depth")
+                    )
+                }
+                if known
+                else {}
+            )
+            for length in lengths:
+                line = [cells.get((length, depth)) for depth in depths]
+                totals = _totals([row for row in line if row])
+                unit = "tokens" if name.startswith("Text") else "images"
+                values = [row.value if row else None for row in line]
+                body.append((whole.model, name, f"{length} {unit}", *values, *totals))
+            rows += cells.values()
+    if not body:
+        raise UsageError("These runs hold no needle whose depth is known")
+    notes = ["Columns: depth of the needle in ten steps, 0 at the start of the context, 9 at its end."]
+    if "text" in sources:
+        notes.append("Depth of text needles: where the key stands. Tokens: four characters each.")
+    if "order" in sources:
+        notes.append(
+            "Depth read from the order of the file (ten samples a length): the data do not state it."
+        )
+    return Table(
+        title=f"MileBench: needles, protocol {protocol}",
+        columns=("model", "dataset", "length", *depths, *COUNTS),
+        body=tuple(body),
+        notes=(*notes, *_notes(runs, rows)),
+        rows=tuple(rows),
+        decimals=0,
+    )
