@@ -1,0 +1,182 @@
+"""Fresh needles: sets like MileBench's two, in its own layout, with keys that no model has seen.
+
+A set is a map: every depth (0, the start, to 9, the end) at every length of the haystack. Keys are words in
+the text, or drawn into a picture. Hay is a folder of pictures, or drawn. Everything follows from the seed.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from vivant.benchmarks.milebench.data import CHARACTERS_PER_TOKEN
+from vivant.benchmarks.milebench.datasets import level
+from vivant.build.needles.haystack import landscape, new_key, sentences, write_in
+from vivant.chance import generator
+from vivant.errors import UsageError
+
+Kind = Literal["text", "image"]
+
+DATASET = {"text": "TextNeedleInAHaystack", "image": "ImageNeedleInAHaystack"}
+LENGTHS = {"text": tuple(range(0, 16000, 500)), "image": tuple(range(0, 64, 2))}
+"""The benchmark's own: tokens of text, or pictures besides the needle."""
+TOKENS_PER_PICTURE = 250
+"""In a text haystack, a picture stands after so many tokens."""
+DEPTHS = tuple(range(10))
+
+_INSTRUCTION = {
+    "text": "Somewhere in this long text with pictures one sentence names a secret word. Find it.",
+    "image": "On one of these pictures there is a plate with a secret word. Find it.",
+}
+_QUESTION = "\nWhat is the secret word? Reply with that one word."
+_PICTURES = {".jpg", ".jpeg", ".png", ".webp", ".bmp", ".gif"}
+
+
+class _Plan(Struct, frozen=True):
+    folder: Path
+    kind: Kind
+    seed: int
+    hay: tuple[str, ...]
+    """Files in `images/`."""
+
+
+def build_needles(
+    out: Path,
+    *,
+    kind: Kind = "text",
+    pictures: Path | None = None,
+    depths: Sequence[int] = DEPTHS,
+    lengths: Sequence[int] | None = None,
+    per_cell: int = 1,
+    seed: int = 0,
+) -> Path:
+    """Write `<out>/<dataset>/` and return it. `per_cell`: samples for each depth and length."""
+    if kind not in DATASET:
+        raise UsageError(f"Needles are 'text' or 'image', not '{kind}'")
+    lengths = tuple(lengths if lengths is not None else LENGTHS[kind])
+    _check(depths, lengths, per_cell)
+    folder = out / DATASET[kind]
+    if folder.exists() and any(folder.iterdir()):
+        raise UsageError(f"{folder} is not empty; choose another folder")
+    (folder / "images").mkdir(parents=True, exist_ok=True)
+    needed = max(_pictures_for(kind, length) for length in lengths)
+    hay = _gather(folder / "images", pictures, max(1, needed), seed)
+    plan = _Plan(folder, kind, seed, hay)
+    cells = [(d, n, repeat) for n in lengths for d in depths for repeat in range(per_cell)]
+    items = [_item(plan, number, depth, length) for number, (depth, length, _) in enumerate(cells)]
+    content = {
+        "meta_data": {
+            "dataset": DATASET[kind],
+            "split": "test",
+            "num_sample": str(len(items)),
+            "task_instruction": [_INSTRUCTION[kind]],
+            "question_type": "open-ended",
+            "made_by": f"vivant build needles, seed {seed}",
+        },
+        "data": items,
+    }
+    text = json.dumps(content, ensure_ascii=False, indent=1)
+    (folder / f"{DATASET[kind]}.json").write_text(text + "\n", encoding="utf-8")
+    return folder
+
+
+def _check(depths: Sequence[int], lengths: Sequence[int], per_cell: int) -> None:
+    if not depths or not lengths or per_cell < 1:
+        raise UsageError("A needle set needs at least one depth, one length and one sample for each")
+    for depth in depths:
+        if depth not in DEPTHS:
+            raise UsageError(f"A depth is a step from 0 (start) to 9 (end), not {depth}")
+    if min(lengths) < 0:
+        raise UsageError(f"A length cannot be {min(lengths)}")
+    if len(set(depths)) < len(depths) or len(set(lengths)) < len(lengths):
+        raise UsageError("A depth or a length is named twice; use more samples per cell instead")
+
+
+def _pictures_for(kind: Kind, length: int) -> int:
+    return length if kind == "image" else max(2, length // TOKENS_PER_PICTURE)
+
+
+def _gather(images: Path, pictures: Path | None, needed: int, seed: int) -> tuple[str, ...]:
+    """Put the hay into the set: copies of the user's pictures, byte for byte, or drawn ones."""
+    if pictures is None:
+        names = [f"hay-{number:03d}.jpg" for number in range(needed)]
+        for number, name in enumerate(names):
+            landscape(generator(seed, "hay", str(number))).save(images / name, quality=85)
+        return tuple(names)
+    if not pictures.is_dir():
+        raise UsageError(f"The folder of pictures {pictures} does not exist")
+    found = sorted(p for p in pictures.iterdir() if p.suffix.lower() in _PICTURES)
+    if len(found) < needed:
+        raise UsageError(
+            f"{pictures} holds {len(found)} pictures; the longest haystack needs {needed}. "
+            "Give more pictures or shorter lengths"
+        )
+    chosen = generator(seed, "hay").sample(found, needed)
+    names = [f"hay-{number:03d}{path.suffix.lower()}" for number, path in enumerate(chosen)]
+    for name, path in zip(names, chosen, strict=True):
+        _readable(path)
+        shutil.copyfile(path, images / name)
+    return tuple(names)
+
+
+def _readable(path: Path) -> None:
+    from PIL import Image
+
+    try:
+        with Image.open(path) as picture:
+            picture.verify()
+    except (OSError, SyntaxError, ValueError) as error:
+        raise UsageError(f"{path} is no picture that can be read: {error}") from error
+
+
+def _item(plan: _Plan, number: int, depth: int, length: int) -> dict[str, Any]:
+    names = (plan.kind, str(number))
+    chance = generator(plan.seed, *names)
+    key = new_key(plan.seed, *names)
+    hay = chance.sample(plan.hay, _pictures_for(plan.kind, length))
+    if plan.kind == "text":
+        context = _text_item(key, depth, length, hay, chance)
+    else:
+        hay.insert(round(depth / DEPTHS[-1] * length), _image_item(plan, number, key, chance))
+        context = "\n".join(f"{{image#{place}}}" for place in range(1, len(hay) + 1))
+    return {
+        "sample_id": number,
+        "task_instruction_id": 0,
+        "task_instance": {"context": context + _QUESTION, "images_path": hay},
+        "response": key,
+        "image_quantity_level": level(len(hay)),
+        "needle": {"depth": depth, "length": length},
+    }
+
+
+def _text_item(key: str, depth: int, length: int, hay: list[str], chance: Random) -> str:
+    lines: list[str] = []
+    room = length * CHARACTERS_PER_TOKEN
+    for sentence in sentences(chance):
+        room -= len(sentence) + 1
+        if room < 0:
+            break
+        lines.append(sentence)
+    lines.insert(round(depth / DEPTHS[-1] * len(lines)), f"The secret word is {key}.")
+    # Pictures are spread evenly: each stands before the sentence that begins its share of the text.
+    starts: dict[int, str] = defaultdict(str)
+    for number in range(len(hay)):
+        starts[number * len(lines) // len(hay)] += f"{{image#{number + 1}}} "
+    return " ".join(f"{starts[place]}{line}" for place, line in enumerate(lines))
+
+
+def _image_item(plan: _Plan, number: int, key: str, chance: Random) -> str:
+    from PIL import Image
+
+    with Image.open(plan.folder / "images" / chance.choice(plan.hay)) as opened:
+        picture = write_in(opened, f"The secret word is {key}", chance)
+    name = f"needle-{number:04d}.jpg"
+    picture.save(plan.folder / "images" / name, quality=90)
+    return name
