@@ -47,7 +47,7 @@ def read_choice(reply: str, choices: Sequence[str]) -> Reading:
     """The name of the option that a reply chooses; "" or several letters where it chooses none."""
     if reply == "":
         return Reading(EMPTY, "empty")
-    options = _prepare(tuple(choices))
+    options = prepare(tuple(choices))
     place = _first(reply, options.named)
     if place is not None:
         # Of a name with two letters only the first survives: options past Z cannot be chosen in this way.
@@ -66,7 +66,7 @@ def read_choice(reply: str, choices: Sequence[str]) -> Reading:
 
 
 @lru_cache(maxsize=1 << 12)
-def _prepare(choices: tuple[str, ...]) -> _Options:
+def prepare(choices: tuple[str, ...]) -> _Options:
     names = tuple(option_name(index) for index in range(len(choices)))
     return _Options(
         names=names,

@@ -104,6 +104,7 @@ def _mean_row(
     if not values or len(values) < len(members):
         return {}
     n, errors, unparsed, guessed = _totals(members)
+    interval = _mean_interval(members)
     row = Row(
         run=whole.run,
         benchmark="milebench",
@@ -115,8 +116,8 @@ def _mean_row(
         errors=errors,
         unparsed=unparsed,
         guessed=guessed,
-        interval=_mean_interval(members),
-        interval_method="from the parts' intervals",
+        interval=interval,
+        interval_method="from the parts' intervals" if interval else "",
         model=whole.model,
         style=whole.style,
         protocol=protocol,
