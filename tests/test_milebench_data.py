@@ -142,8 +142,12 @@ def test_only_what_is_there_is_available(tmp_path: Path) -> None:
 def test_options_are_checked() -> None:
     with pytest.raises(UsageError, match="did you mean 'combine'"):
         MileBench(combin=1)
-    with pytest.raises(UsageError, match="combine"):
-        MileBench(combine=-1)
+    for bad in (-1, "two", True, 1.5):
+        with pytest.raises(UsageError, match="combine is the number"):
+            MileBench(combine=bad)
+    with pytest.raises(UsageError, match="adv is true or false"):
+        MileBench(adv="perhaps")
+    assert (MileBench(combine="2", adv="true").combine, MileBench(adv="no").adv) == (2, False)
 
 
 def test_depth_of_needles_from_the_file_from_the_text_and_from_the_order(tmp_path: Path) -> None:

@@ -59,9 +59,8 @@ class MileBench(Benchmark):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        combine = self.options["combine"]
-        if not isinstance(combine, int) or isinstance(combine, bool) or combine < 0:
-            raise UsageError(f"combine is the number of grid pictures, 1 or more, not '{combine}'")
+        self.adv = _adv(self.options["adv"])
+        self.combine = _combine(self.options["combine"])
 
     def expand(self, selector: str) -> tuple[str, ...]:
         """Datasets behind a name, a group (`T-1`), a half (`realistic`), or nothing (all)."""
@@ -71,7 +70,7 @@ class MileBench(Benchmark):
         """Those datasets whose annotation file is there."""
         from vivant.benchmarks.milebench.data import present
 
-        there = set(present(root, adv=self.options["adv"]))
+        there = set(present(root, adv=self.adv))
         return tuple(task for task in tasks if task.rpartition("/")[2] in there)
 
     def load(self, root: Path, task: str) -> list[Sample]:
@@ -79,7 +78,7 @@ class MileBench(Benchmark):
         from vivant.benchmarks.milebench.data import load
 
         name = self.task(task).name
-        return load(root, name, adv=self.options["adv"], combine=self.options["combine"])
+        return load(root, name, adv=self.adv, combine=self.combine)
 
     def check(self, root: Path) -> DataReport:
         """Every file and every picture, whatever options this instance has."""
@@ -91,7 +90,7 @@ class MileBench(Benchmark):
         """Instruction, context with its pictures, choices."""
         from vivant.benchmarks.milebench.prompts import phrase
 
-        return phrase(sample, context, self.options["combine"])
+        return phrase(sample, context, self.combine)
 
     def score(self, items: Sequence[tuple[Sample, Record]], settings: ScoreSettings) -> list[Score]:
         """Accuracy or ROUGE-L, by what the dataset's file says."""
@@ -129,3 +128,20 @@ class MileBench(Benchmark):
         if kind not in self.exports:
             return super().export(run, kind, out)
         return export(run, out)
+
+
+def _adv(value: Any) -> bool:
+    """From Python or, as text, from the command line."""
+    if isinstance(value, bool):
+        return value
+    known = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+    if str(value).lower() not in known:
+        raise UsageError(f"adv is true or false, not '{value}'")
+    return known[str(value).lower()]
+
+
+def _combine(value: Any) -> int:
+    text = "" if isinstance(value, bool) else str(value)
+    if not text.isdecimal():
+        raise UsageError(f"combine is the number of grid pictures, 0 for none, not '{value}'")
+    return int(text)

@@ -85,12 +85,12 @@ def main(benchmark: Benchmark, runs: Sequence[ScoredRun], protocol: Protocol) ->
         rows += figures.values()
     measured = len(body)
     for model, values in leaderboard().items():
-        body.append((f"{model} (published)", *(values[column] for column in columns), *[None] * len(COUNTS)))
+        body.append((f"{model} †", *(values[column] for column in columns), *[None] * len(COUNTS)))
     return Table(
         title=f"MileBench: groups, protocol {protocol}",
         columns=("model", *columns, *COUNTS),
         body=tuple(body),
-        notes=(_ARITHMETIC, *partial, *_notes(runs, rows), f"Published: {SOURCE}.", _DIAGNOSTIC),
+        notes=(_ARITHMETIC, *partial, *_notes(runs, rows), f"† Published: {SOURCE}.", _DIAGNOSTIC),
         rows=tuple(rows),
         rules=(measured,),
     )
