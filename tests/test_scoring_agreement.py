@@ -122,6 +122,23 @@ def test_alpha_follows_its_definition(judgements: list[tuple[int, int]], level: 
     assert krippendorff_alpha(items, values, level) == pytest.approx(expected, abs=1e-9, nan_ok=True)
 
 
+def test_how_items_and_values_are_written_changes_nothing() -> None:
+    rng = np.random.default_rng(9)
+    items, values = rng.integers(0, 60, 400), rng.integers(0, 5, 400)
+    codes = rng.permutation(256)[:60] - 128
+    levels: tuple[Level, ...] = ("nominal", "ordinal", "interval")
+    for level in levels:
+        expected = krippendorff_alpha([f"item {item}" for item in items], values, level)
+        assert krippendorff_alpha(codes[items].astype(np.int8), values.astype(np.int8), level) == expected
+        # Values that are no whole numbers, and so many items apart that they must be sorted.
+        far = krippendorff_alpha(items * 10.0**9, values * 0.1, level)
+        assert far == pytest.approx(expected, abs=1e-12)
+    many = rng.normal(size=400)
+    assert krippendorff_alpha(items, many, "nominal") == pytest.approx(
+        _plain_alpha(items.tolist(), many.tolist(), "nominal"), abs=1e-9
+    )
+
+
 def test_what_cannot_be_told_is_nan() -> None:
     levels: tuple[Level, ...] = ("nominal", "ordinal", "interval")
     for level in levels:

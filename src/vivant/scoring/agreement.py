@@ -8,7 +8,7 @@ NaN, never an exception and never a perfect score.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from msgspec import Struct
@@ -47,7 +47,7 @@ def krippendorff_alpha(items: ArrayLike, values: ArrayLike, level: Level = "nomi
         among = total**2 - float(np.square(np.bincount(rated.codes)).sum())
     elif level in ("ordinal", "interval"):
         # An ordinal distance counts the judgements in between: it is the distance of mean ranks.
-        scale = _ranks(rated.values) if level == "ordinal" else rated.values
+        scale = _ranks(rated.codes) if level == "ordinal" else rated.values
         centred = scale - scale.mean() if total else scale
         sums = np.bincount(rated.items, weights=centred)
         powers = np.bincount(rated.items, weights=np.square(centred))
@@ -98,7 +98,7 @@ def pearson(first: ArrayLike, second: ArrayLike) -> float:
 def spearman(first: ArrayLike, second: ArrayLike) -> float:
     """Spearman's rank correlation over the items that both rated; equal values share their mean rank."""
     a, b = _paired(first, second)
-    return pearson(_ranks(a), _ranks(b))
+    return pearson(_ranks(_numbered(a)), _ranks(_numbered(b)))
 
 
 class _Rated(Struct, frozen=True, eq=False):
@@ -121,16 +121,21 @@ def _rated(items: ArrayLike, values: ArrayLike) -> _Rated:
         )
     kept = ~np.isnan(given)
     given = given[kept]
-    _, numbers = np.unique(what[kept], return_inverse=True)
-    _, codes = np.unique(given, return_inverse=True)
+    numbers, codes = _numbered(what[kept]), _numbered(given)
     width = int(codes.max(initial=0)) + 1
-    cells, counts = np.unique(numbers * width + codes, return_counts=True)
+    cells = numbers * width + codes
+    sizes = np.bincount(numbers)
+    if sizes.size * width <= 16 * max(1, given.size):
+        squares = np.square(np.bincount(cells, minlength=sizes.size * width)).reshape(-1, width).sum(axis=1)
+    else:  # too many values for a table of items by values
+        distinct, counts = np.unique(cells, return_counts=True)
+        squares = np.bincount(distinct // width, weights=np.square(counts))
     return _Rated(
         numbers,
         given,
         codes,
-        np.bincount(numbers).astype(np.float64),
-        np.bincount(cells // width, weights=np.square(counts)).astype(np.float64),
+        sizes.astype(np.float64),
+        squares.astype(np.float64),
     )
 
 
@@ -149,7 +154,22 @@ def _paired(first: ArrayLike, second: ArrayLike) -> tuple[Column, Column]:
     return a[both], b[both]
 
 
-def _ranks(values: Column) -> Column:
-    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
-    ranks: Column = (np.cumsum(counts) - (counts - 1) / 2)[inverse]
+def _numbered(column: NDArray[Any]) -> NDArray[np.intp]:
+    """Each entry's place among the distinct ones, ascending. Whole numbers close together need no sorting."""
+    if column.size and column.dtype.kind in "iuf":
+        column = column.astype(np.int64) if column.dtype.kind == "i" else column  # small ones would overflow
+        low, high = column.min(), column.max()
+        if np.isfinite(low) and np.isfinite(high) and float(high) - float(low) <= 4 * column.size:
+            offsets = (column - low).astype(np.intp)
+            if column.dtype.kind != "f" or (offsets == column - low).all():
+                places: NDArray[np.intp] = (np.cumsum(np.bincount(offsets) > 0) - 1)[offsets]
+                return places
+    _, inverse = np.unique(column, return_inverse=True)
+    return inverse
+
+
+def _ranks(codes: NDArray[np.intp]) -> Column:
+    """Mean ranks of numbered values."""
+    counts = np.bincount(codes)
+    ranks: Column = (np.cumsum(counts) - (counts - 1) / 2)[codes]
     return ranks
