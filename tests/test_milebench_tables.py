@@ -60,7 +60,8 @@ def test_a_full_run_has_both_means(tmp_path: Path) -> None:
         assert cell(made, 0, realm) == pytest.approx(fmean(fmean(groups[g]) for g in of_realm(realm)))
     assert cell(made, 0, "n") == 4 * 29
     assert not any("*" in str(entry) for entry in made.body[0])
-    by_group = {tuple(row.group.items()): row for row in made.rows}
+    by_group = {tuple(row.group.items()): row for row in made.rows if row.source == "measured"}
+    assert sum(row.source != "measured" for row in made.rows) == 23 * 14
     assert by_group[(("realm", "diagnostic"),)].n == 12
     assert by_group[(("group", "T-1"),)].interval is not None
 
