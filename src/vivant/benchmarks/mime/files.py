@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import csv
 import io
 from collections.abc import Iterator
@@ -90,8 +91,10 @@ def listed(text: str) -> list[Any] | None:
     text = text.strip()
     if not (text.startswith("[") and text.endswith("]")):
         return None
+    value: Any = None
     try:
-        value = ast.literal_eval(text)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return None
+        value = msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        with contextlib.suppress(ValueError, SyntaxError, MemoryError, RecursionError):
+            value = ast.literal_eval(text)
     return value if isinstance(value, list) else None

@@ -80,14 +80,14 @@ def _beside(file: Path, count: int, index: Index, notes: list[str]) -> list[Samp
 def _data_order(file: Path, count: int, samples: Sequence[Sample]) -> Sequence[Sample]:
     rendered = [sample for sample in samples if sample.facets["dataset"] != "REAL"]
     real = len(samples) - len(rendered)
+    if file.parent.name in VARIANTS:
+        rendered = [sample for sample in rendered if sample.facets["variant"] == file.parent.name]
+        return sorted(rendered, key=_released_place)
     if real and (count == real or not rendered):
         raise DataError(
             f"{file} names its {count} rows by position, and files on REAL are not in the data's order; "
             "put the raw file of the same model beside it, or import that one"
         )
-    if file.parent.name in VARIANTS:
-        rendered = [sample for sample in rendered if sample.facets["variant"] == file.parent.name]
-        return sorted(rendered, key=_released_place)
     if len(rendered) == RELEASED and all(sample.facets["variant"] in VARIANTS for sample in rendered):
         # Copies of the released data may be sorted otherwise; score files follow the released order.
         return sorted(rendered, key=_released_place)
