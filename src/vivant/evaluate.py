@@ -144,7 +144,7 @@ def run_plan(prepared: Prepared, options: Options, say: Callable[[str], None] | 
         pending: Iterator[Job] = (job for job in plan.jobs() if job.key not in done)
         if len(done) >= plan.size:
             return Outcome()
-        with _progress(plan.size, len(done)) as progress:
+        with progress_for(plan.size, len(done)) as progress:
             return asyncio.run(_run(pending, model, log, options, progress, say))
 
 
@@ -199,7 +199,7 @@ async def _run(
                 progress=progress,
                 audio=options.audio,
             )
-            with _stop_on_interrupt(runner, say):
+            with stop_on_interrupt(runner, say):
                 return await runner.run(jobs)
     finally:
         if cache is not None:
@@ -214,7 +214,7 @@ def uses_cache(model: Model, options: Options) -> bool:
 
 
 @contextmanager
-def _stop_on_interrupt(runner: Runner, say: Callable[[str], None]) -> Iterator[None]:
+def stop_on_interrupt(runner: Runner, say: Callable[[str], None]) -> Iterator[None]:
     """First Ctrl-C: finish what is under way. Second: stop at once. The log is whole either way."""
     loop = asyncio.get_running_loop()
     task = asyncio.current_task()
@@ -242,7 +242,8 @@ def _stop_on_interrupt(runner: Runner, say: Callable[[str], None]) -> Iterator[N
             loop.remove_signal_handler(number)
 
 
-def _progress(total: int, done: int) -> AbstractContextManager[Any]:
+def progress_for(total: int, done: int) -> AbstractContextManager[Any]:
+    """A bar on a terminal, lines elsewhere."""
     if sys.stderr.isatty():
         from rich.console import Console
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +10,16 @@ from vivant.benchmarks import registry
 from vivant.benchmarks.base import Benchmark, Protocol, ScoredRun, ScoreSettings
 from vivant.engine.plan import job_key
 from vivant.engine.rundir import Manifest, RunDir, RunError, read_lines
-from vivant.errors import UsageError, unknown
+from vivant.errors import UsageError, VivantError, unknown
+from vivant.scoring.judge.scores import judged_scores
+from vivant.scoring.judge.store import Judgements, panel_state, read_panel
 from vivant.types import Record, Sample, Score
 
 Rows = tuple[tuple[Sample, Record | None, Score], ...]
+
+
+class NoJudgeError(VivantError):
+    """A task that only a judge can score, and none was asked."""
 
 
 class Run:
@@ -47,15 +53,31 @@ class Run:
         """Scores per task. Stored ones are used where they are fresh and were made with these settings."""
         samples, records = self.samples(), self.records()
         wanted = {task: scoring_values(registry.of_task(task), values) for task in self.manifest.tasks}
+        judges = self._judges(protocol)
+        state = panel_state(judges)
         header = self.dir.score_header(protocol)
-        if header is not None and not anew and header.values == (wanted if values else header.values):
+        fresh = header is not None and not anew and header.judges == state
+        if header is not None and fresh and header.values == (wanted if values else header.values):
             stored = {score.key: score for score in read_lines(self.dir.score_file(protocol), Score)}
-            return self._gather(samples, records, stored, protocol, header.values)
+            return self._gather(samples, records, stored, protocol, header.values, judges)
         scores: dict[str, Score] = {}
         for task in self.manifest.tasks:
-            scores.update(self._score_task(task, samples, records, protocol, wanted[task]))
-        self.dir.write_scores(protocol, wanted, scores.values())
-        return self._gather(samples, records, scores, protocol, wanted)
+            scores.update(self._score_task(task, samples, records, protocol, wanted[task], judges))
+        self.dir.write_scores(protocol, wanted, scores.values(), state)
+        return self._gather(samples, records, scores, protocol, wanted, judges)
+
+    def _judges(self, protocol: Protocol) -> list[Judgements]:
+        """The judges that count, where any task needs one. To have none is an error, not another metric."""
+        judged = [task for task in self.manifest.tasks if registry.of_task(task).task(task).judged]
+        if not judged:
+            return []
+        judges = read_panel(self.dir.path, protocol)
+        if not judges:
+            raise NoJudgeError(
+                f"{judged[0]} is scored by a judge, and none has judged {self.dir.path} under the protocol "
+                f"{protocol}: vivant score {self.dir.path} --protocol {protocol} --judge openai/NAME"
+            )
+        return judges
 
     def _score_task(
         self,
@@ -64,21 +86,28 @@ class Run:
         records: Mapping[str, Record],
         protocol: Protocol,
         values: Mapping[str, Any],
+        judges: list[Judgements],
     ) -> dict[str, Score]:
         benchmark = registry.of_task(task)
         if protocol not in benchmark.protocols:
             raise unknown(f"protocol of {benchmark.name}", protocol, benchmark.protocols)
+        judged = benchmark.task(task).judged
         scores: dict[str, Score] = {}
         readable: list[tuple[Sample, Record]] = []
         for sample, record, key in _pairs(task, samples, records):
-            verdict = _without_reading(key, sample, record, protocol)
+            verdict = _without_reading(key, sample, record, protocol, judged)
             if verdict is not None:
                 scores[key] = verdict
             elif record is not None:
                 readable.append((sample, record))
                 scores[key] = Score(key=key, task=task, id=sample.id)
-        settings = ScoreSettings(protocol=protocol, style=self.manifest.style, values=values)
-        for score in benchmark.score(readable, settings):
+        if judged:
+            root = Path(self.manifest.roots.get(task, ""))
+            found = judged_scores(benchmark, readable, judges, protocol, root, self.dir.path)
+        else:
+            settings = ScoreSettings(protocol=protocol, style=self.manifest.style, values=values)
+            found = benchmark.score(readable, settings)
+        for score in found:
             scores[score.key] = score
         return scores
 
@@ -89,8 +118,10 @@ class Run:
         scores: Mapping[str, Score],
         protocol: Protocol,
         values: Mapping[str, Any],
+        judges: list[Judgements],
     ) -> list[ScoredRun]:
         gathered: list[ScoredRun] = []
+        infos = tuple(one.info for one in judges)
         for task in self.manifest.tasks:
             rows = tuple((s, r, scores[key]) for s, r, key in _pairs(task, samples, records))
             gathered.append(
@@ -102,6 +133,7 @@ class Run:
                     protocol=protocol,
                     rows=rows,
                     settings=values.get(task, {}),
+                    judges=infos if registry.of_task(task).task(task).judged else (),
                 )
             )
         return gathered
@@ -131,14 +163,28 @@ def _pairs(
     return pairs
 
 
-def _without_reading(key: str, sample: Sample, record: Record | None, protocol: Protocol) -> Score | None:
-    """The score of what cannot be read: no record, an error, a refusal; in `strict`, a reply cut short."""
+def answers(
+    task: str, samples: list[Sample], records: Mapping[str, Record], protocol: Protocol
+) -> Iterator[tuple[Sample, Record]]:
+    """The answers of a judged task that there is something to judge in."""
+    for sample, record, key in _pairs(task, samples, records):
+        if record is not None and _without_reading(key, sample, record, protocol, judged=True) is None:
+            yield sample, record
+
+
+def _without_reading(
+    key: str, sample: Sample, record: Record | None, protocol: Protocol, judged: bool
+) -> Score | None:
+    """The score of what cannot be read: no record, an error, a refusal; in `strict`, a reply cut short.
+
+    A judge takes a text as it is: one cut short loses what it lacks, and the record says so.
+    """
     if record is None:
         return Score(key=key, task=sample.task, id=sample.id, status="missing", rule="no record")
     status = record.reply.status
     if status in ("error", "refused", "too_long"):
         return Score(key=key, task=sample.task, id=sample.id, status="missing", rule=status)
-    if status == "truncated" and protocol == "strict":
+    if status == "truncated" and protocol == "strict" and not judged:
         return Score(key=key, task=sample.task, id=sample.id, status="unparsed", rule="truncated")
     return None
 

@@ -140,6 +140,8 @@ class Job(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Texts that a guesser may answer with, where there are no options."""
     root: str = ""
     """The folder that media paths are relative to."""
+    run: str = ""
+    """The run's own folder: paths that begin with `run:` (pictures that a model wrote) are relative to it."""
     frames: FramePolicy = FramePolicy()
     decoding: Decoding = Decoding()
     control: Control = "none"
@@ -273,14 +275,15 @@ class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 # ── Scores ───────────────────────────────────────────────────────────────────────────────────────
 
-ScoreStatus = Literal["scored", "unparsed", "missing"]
+ScoreStatus = Literal["scored", "unparsed", "missing", "excluded"]
 
 
 class Score(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a record is worth under one protocol.
 
     `scored` has a value; `unparsed` means that the model answered but no answer could be read;
-    `missing` means that there is nothing to read (an error, a refusal, no record).
+    `missing` means that there is nothing to read (an error, a refusal, no record); `excluded` means that
+    the protocol leaves the sample out, and `rule` says why.
     """
 
     key: str

@@ -14,6 +14,8 @@ from typing import Any, ClassVar, Literal
 from msgspec import Struct, field
 
 from vivant.errors import UsageError, unknown
+from vivant.scoring.judge.contract import Verdict
+from vivant.scoring.judge.rubric import JudgeContext, JudgeInfo, Question, Rubric
 from vivant.types import Message, Option, Record, Sample, Score
 
 Protocol = Literal["paper", "strict"]
@@ -31,6 +33,8 @@ class TaskInfo(Struct, frozen=True, kw_only=True):
     """Tables print the mean of values times this."""
     chance: float | None = None
     """Expected value of a guess, on the scale of `Score.value`; None where it depends on the sample."""
+    judged: bool = False
+    """Scored by a judge (see `Benchmark.ask_judge`), so that without one there is no score."""
 
 
 class Prompt(Struct, frozen=True, kw_only=True):
@@ -84,6 +88,8 @@ class ScoredRun(Struct, frozen=True, kw_only=True):
     protocol: Protocol
     rows: tuple[tuple[Sample, Record | None, Score], ...]
     settings: Mapping[str, Any] = field(default_factory=dict)
+    judges: tuple[JudgeInfo, ...] = ()
+    """Who judged, where the task is judged."""
 
 
 class Published(Struct, frozen=True, kw_only=True):
@@ -140,6 +146,8 @@ class Benchmark(ABC):
     """Native formats that `export` writes."""
     data_help: ClassVar[str] = ""
     """Which files it reads and where they come from: shown where they are not found."""
+    illustrated_style: ClassVar[str] = ""
+    """The style in which a model describes pictures that an image model then draws (`--image-model`)."""
     data_options: ClassVar[Mapping[str, Any]] = {}
     """What an instance may be made with, and the defaults: which of several files to read, say."""
 
@@ -214,6 +222,28 @@ class Benchmark(ABC):
     def export(self, run: ScoredRun, kind: str, out: Path) -> list[Path]:  # noqa: ARG002
         """Write a run in a native format and return the files written."""
         raise UsageError(f"{self.name} has no export format '{kind}'")
+
+    # ── for tasks with `judged` ──
+
+    def rubrics(self, protocol: Protocol) -> tuple[Rubric, ...]:  # noqa: ARG002
+        """All rubrics that `ask_judge` may use: they are part of the judge's fingerprint."""
+        return ()
+
+    def ask_judge(self, sample: Sample, record: Record, context: JudgeContext) -> Question | Score:  # noqa: ARG002
+        """What a judge is asked about one answer; a Score where there is nothing to ask."""
+        raise UsageError(f"{self.name} is not scored by judges")
+
+    def read_judge(self, text: str, rubric: Rubric, protocol: Protocol) -> Verdict:  # noqa: ARG002
+        """What a judge's reply says; the rubric's contract decides unless a protocol reads otherwise."""
+        return rubric.contract.read(text)
+
+    def judged_value(self, verdict: Verdict, rubric: Rubric) -> float:
+        """A verdict as `Score.value`: its first figure, from 0 at the bottom of its scale to 1 at the top."""
+        first = rubric.contract.fields[0]
+        said = verdict.values[first.name]
+        if isinstance(said, str):
+            return first.choices.index(said) / max(1, len(first.choices) - 1)
+        return (said - first.low) / (first.high - first.low)
 
     # ── shared, not to be overridden ──
 

@@ -62,6 +62,8 @@ class ScoreHeader(Struct, frozen=True, kw_only=True):
     values: Mapping[str, Any]
     log_bytes: int
     """Length of the log that was scored: a longer one makes the scores stale."""
+    judges: Mapping[str, int] = field(default_factory=dict)
+    """Fingerprint of each judge and length of its log, where judges decided."""
     version: str
 
 
@@ -110,14 +112,24 @@ class RunDir:
         """Scores of one protocol."""
         return self.path / "scores" / f"{protocol}.jsonl"
 
-    def write_scores(self, protocol: str, values: Mapping[str, Any], scores: Iterable[Score]) -> None:
+    def write_scores(
+        self,
+        protocol: str,
+        values: Mapping[str, Any],
+        scores: Iterable[Score],
+        judges: Mapping[str, int] | None = None,
+    ) -> None:
         """Replace the scores of a protocol."""
         file = self.score_file(protocol)
         try:
             file.parent.mkdir(exist_ok=True)
             write_lines(file, scores)
             header = ScoreHeader(
-                protocol=protocol, values=values, log_bytes=self.log_bytes(), version=version("vivant")
+                protocol=protocol,
+                values=values,
+                log_bytes=self.log_bytes(),
+                judges=judges or {},
+                version=version("vivant"),
             )
             write_whole(file.with_suffix(".json"), msgspec.json.encode(header))
         except OSError as error:

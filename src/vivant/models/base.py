@@ -72,6 +72,8 @@ class Model(ABC):
     takes: Takes = Takes()
     cacheable: bool = True
     """Whether a reply may be reused for an identical request."""
+    caveat: str = ""
+    """What tables must say beside figures that rest on it: "a rule of thumb, never for results"."""
 
     @property
     def identity(self) -> Mapping[str, Any]:

@@ -72,6 +72,12 @@ _BUILTIN = (
         needs="data with human answers",
     ),
     Backend(
+        name="heuristic",
+        form="heuristic",
+        summary="a judge by rule of thumb, for trying the path, never for results",
+        factory="vivant.models.heuristic:create",
+    ),
+    Backend(
         name="echo",
         form="echo/TEXT",
         summary="always the same text, for trying things out",

@@ -9,6 +9,7 @@ from vivant.benchmarks.base import Protocol, ScoredRun
 from vivant.errors import UsageError, unknown
 from vivant.report.table import Cell, Row, Table
 from vivant.runs import Run
+from vivant.scoring.judge.rubric import JudgeInfo
 from vivant.scoring.summary import matches, parse_where, summarise
 
 
@@ -121,9 +122,13 @@ def _notes(runs: Sequence[Run], parts: Sequence[ScoredRun], rows: Sequence[Row])
         cut = sum(record is not None and record.reply.status == "truncated" for _, record, _ in part.rows)
         if cut:
             notes.append(f"{part.run}, {part.task}: {cut} replies were cut off at the token limit.")
+        excluded = [score.rule for _, _, score in part.rows if score.status == "excluded"]
+        if excluded:
+            notes.append(f"{part.run}, {part.task}: {len(excluded)} samples left out ({excluded[0]}).")
         lost = sum(record is not None and record.lost_images > 0 for _, record, _ in part.rows)
         if lost:
             notes.append(f"{part.run}, {part.task}: {lost} samples lost pictures to fit the model's window.")
+    notes += judge_notes(parts)
     for run in runs:
         if run.manifest.settings.control != "none":
             notes.append(f"{run.name}: control {run.manifest.settings.control}.")
@@ -135,6 +140,20 @@ def _notes(runs: Sequence[Run], parts: Sequence[ScoredRun], rows: Sequence[Row])
     if any(row.guessed for row in rows):
         notes.append("Guessed: answers that the published protocol supplies where the model gave none.")
     return notes
+
+
+def judge_notes(parts: Sequence[ScoredRun]) -> list[str]:
+    """Who judged what, and what must be said of it: under every table that rests on a judge."""
+    tasks: dict[tuple[str, tuple[JudgeInfo, ...]], list[str]] = {}
+    for part in parts:
+        if part.judges:
+            tasks.setdefault((part.run, part.judges), []).append(part.task)
+    notes: list[str] = []
+    for (run, judges), judged in tasks.items():
+        each = ", ".join(f"{j.name} ({j.fingerprint[:8]}, {j.samples} verdict(s) each)" for j in judges)
+        notes.append(f"{run}, {', '.join(judged)}: judged by {each}.")
+    known = dict.fromkeys(judge for _, judges in tasks for judge in judges)
+    return notes + [f"{judge.name} is {judge.caveat}." for judge in known if judge.caveat]
 
 
 def published_rows(tasks: set[str], by: Sequence[str]) -> list[Row]:

@@ -99,7 +99,7 @@ def _row(
 
 def _value(run: ScoredRun, score: Score, unparsed_value: float | None) -> float | None:
     """What a score adds to a mean; None where it stays out of it."""
-    if score.status == "missing":
+    if score.status in ("missing", "excluded"):
         return None
     if score.status == "unparsed":
         return unparsed_value

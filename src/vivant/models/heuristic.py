@@ -1,0 +1,62 @@
+"""A judge that understands nothing: it weighs what can be counted and picks a verdict accordingly.
+
+It exists so that the path from answers to judged tables runs anywhere. Its figures say nothing about quality.
+"""
+
+from __future__ import annotations
+
+import re
+from statistics import fmean
+
+from vivant.errors import UsageError
+from vivant.models.base import Model, ModelOptions
+from vivant.scoring.judge.fence import Found, materials_in
+from vivant.types import Reply, Request
+
+_WORD = re.compile(r"\w+")
+_CONTENT_WORD = re.compile(r"\w{4,}")
+_ENOUGH_WORDS = 60
+
+
+class Heuristic(Model):
+    """Chooses among the well-formed verdicts by length, overlap with question and reference, and pictures."""
+
+    name = "heuristic"
+    cacheable = False
+    caveat = "a rule of thumb (length, overlap, pictures) for trying the path, never for results"
+
+    async def generate(self, request: Request) -> Reply:
+        if not request.candidates:
+            return Reply(status="error", error="'heuristic' only judges; this request lists no verdicts")
+        found = materials_in(part for turn in request.turns for part in turn.parts)
+        merit, why = weigh(found)
+        place = round(merit * (len(request.candidates) - 1))
+        return Reply(text=request.candidates[place], thinking=why)
+
+
+def weigh(found: dict[str, Found]) -> tuple[float, str]:
+    """From 0 to 1, and what it is made of."""
+    answer = found.get("answer", Found())
+    words = _WORD.findall(answer.text.casefold())
+    if not words and not answer.pictures:
+        return 0.0, "the answer is empty"
+    content = set(_CONTENT_WORD.findall(answer.text.casefold()))
+    marks = {
+        "length": min(1.0, len(words) / _ENOUGH_WORDS),
+        "variety": len(set(words)) / len(words) if words else 0.0,
+    }
+    for name in ("question", "reference"):
+        wanted = set(_CONTENT_WORD.findall(found[name].text.casefold())) if name in found else set()
+        if wanted:
+            marks[f"overlap with the {name}"] = len(wanted & content) / len(wanted)
+    if "reference" not in found:
+        marks["pictures"] = min(1.0, answer.pictures / 2)
+    return fmean(marks.values()), ", ".join(f"{name} {mark:.2f}" for name, mark in marks.items())
+
+
+def create(rest: str, options: ModelOptions) -> Model:
+    """`--judge heuristic`."""
+    options.take()
+    if rest:
+        raise UsageError(f"'heuristic' takes nothing after its name; got 'heuristic/{rest}'")
+    return Heuristic()
