@@ -29,6 +29,8 @@ class Selection(Struct, frozen=True):
     benchmark: Benchmark
     tasks: tuple[str, ...]
     root: Path
+    absent: tuple[str, ...] = ()
+    """Tasks of a group that the folder does not hold."""
 
 
 def names() -> dict[str, str]:
@@ -84,9 +86,20 @@ def select(
         if name == "jsonl":
             raise UsageError("Give the path of your questions instead of 'jsonl', e.g. ./mine.jsonl")
         benchmark = get(name, **options)
-        tasks = tuple(f"{name}/{task}" for task in benchmark.expand(rest))
-        chosen.append(Selection(benchmark, tasks, locate(benchmark, roots.get(name) or roots.get(""))))
+        root = locate(benchmark, roots.get(name) or roots.get(""))
+        chosen.append(_present(benchmark, benchmark.expand(rest), root))
     return chosen
+
+
+def _present(benchmark: Benchmark, tasks: tuple[str, ...], root: Path) -> Selection:
+    """Of several tasks, those whose data are there; a task named alone must be."""
+    there = tasks if len(tasks) == 1 else benchmark.available(root, tasks)
+    if not there:
+        raise DataError(
+            f"{root} holds none of {benchmark.name}'s tasks asked for. {benchmark.data_help}".strip()
+        )
+    absent = tuple(task for task in tasks if task not in there)
+    return Selection(benchmark, tuple(f"{benchmark.name}/{task}" for task in there), root, absent)
 
 
 def _roots(data: Sequence[str], selectors: Sequence[str]) -> dict[str, str]:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
+from vivant.cli.settle import split
 from vivant.cli.show import say
+from vivant.errors import UsageError
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
+
+Out = Annotated[Path, typer.Option("--out", "-o", help="Folder to write to.")]
 
 
 @app.callback()
@@ -18,13 +22,68 @@ def build() -> None:
 
 
 @app.command()
-def mime(
-    out: Annotated[
-        Path, typer.Option("--out", "-o", help="Folder to write the videos and metadata.jsonl to.")
-    ],
-) -> None:
+def mime(out: Out) -> None:
     """Render the mini-edition of MIME anew: mimed actions in ten variants each."""
     from vivant.build.mime import build_mini
 
-    build_mini(out, progress=say)
+    def progress(done: int, total: int, name: str) -> None:
+        if done % 10 == 0 or done == total:
+            say(f"{done}/{total} videos: {name}")
+
+    build_mini(out, progress)
     say(f"Written to {out}. Run it: vivant run mime --data {out} --model random")
+
+
+@app.command()
+def needles(
+    out: Out,
+    kind: Annotated[
+        Literal["text", "image"],
+        typer.Option("--kind", help="text: a word in the text; image: a word drawn into a picture."),
+    ] = "text",
+    pictures: Annotated[
+        Path | None,
+        typer.Option("--pictures", help="A folder of pictures for the haystack. [default: drawn ones]"),
+    ] = None,
+    depths: Annotated[
+        list[str] | None,
+        typer.Option("--depths", help="Tenths of the way, e.g. 0,5,9. [default: 0 to 9]"),
+    ] = None,
+    lengths: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--lengths", help="Tokens (text) or pictures (image), e.g. 0,1000,8000. [default: MileBench's 32]"
+        ),
+    ] = None,
+    per_cell: Annotated[int, typer.Option("--per-cell", min=1, help="Samples per depth and length.")] = 1,
+    seed: Annotated[int, typer.Option("--seed", help="Another seed makes other needles.")] = 0,
+) -> None:
+    """Make a needle set like MileBench's that no model has seen.
+
+    Example:
+
+        vivant build needles --kind image --depths 0,5,9 --lengths 4,16,62 --seed 7 --out needles
+
+        vivant run milebench --data needles --model openai/NAME
+    """
+    from vivant.build.needles import DEPTHS, build_needles
+
+    folder = build_needles(
+        out,
+        kind=kind,
+        pictures=pictures,
+        depths=_numbers(depths, "--depths") or DEPTHS,
+        lengths=_numbers(lengths, "--lengths"),
+        per_cell=per_cell,
+        seed=seed,
+    )
+    say(f"Written to {folder}. Run it: vivant run milebench/{folder.name} --data {out} --model NAME")
+
+
+def _numbers(entries: list[str] | None, flag: str) -> list[int] | None:
+    if entries is None:
+        return None
+    try:
+        return [int(piece) for piece in split(entries)]
+    except ValueError as error:
+        raise UsageError(f"{flag} {','.join(entries)}: write numbers with commas between them") from error

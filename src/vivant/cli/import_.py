@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from vivant.cli import options as o
+from vivant.cli.settle import pairs
 from vivant.cli.show import print_run, say
 from vivant.imports import import_predictions
 
@@ -42,7 +43,7 @@ def import_(
         data=tuple(data or ()),
         model=model,
         style=style,
-        options=o.pairs(variant, "--option"),
+        options=pairs(variant, "--option"),
     )
     for note in run.manifest.notes:
         say(f"Note: {note}")

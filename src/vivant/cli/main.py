@@ -29,7 +29,7 @@ COMMANDS = {
     "score": Entry("score", "Score runs again, with other settings or another protocol.", ANALYSE),
     "table": Entry("table", "Tables of runs: text, CSV, Markdown, LaTeX, JSON.", ANALYSE),
     "export": Entry("export", "Write a run in a benchmark's native files.", ANALYSE),
-    "build": Entry("build", "Make benchmarks: render MIME-like videos.", MAKE),
+    "build": Entry("build", "Make benchmarks: mimed actions as videos, fresh needles.", MAKE),
     "benchmarks": Entry("benchmarks", "What can be evaluated: tasks, styles, facets, tables.", SET_UP),
     "models": Entry("models", "What can be evaluated on: backends and what each needs.", SET_UP),
     "data": Entry("data", "Where data are looked for, and whether they are whole.", SET_UP),

@@ -1,18 +1,15 @@
-"""Options that mean the same everywhere, and what they turn into."""
+"""Options that mean the same everywhere, declared once."""
 
 from __future__ import annotations
 
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Annotated, Any, Literal, cast, get_args
+from typing import Annotated, Any, Literal
 
 import typer
 
-from vivant.errors import UsageError, unknown
-from vivant.evaluate import Options, load_wording
-from vivant.models.base import ModelOptions
-from vivant.types import Control, Decoding, FramePolicy
+from vivant.cli.settle import run_options
 
 ASKED, HOW, MODEL = "What is asked", "How it runs", "The model"
 
@@ -145,11 +142,46 @@ Seed = Annotated[int, typer.Option("--seed", help="For option order and --limit.
 Repeat = Annotated[
     int, typer.Option("--repeat", min=1, help="Ask every question so often.", rich_help_panel=ASKED)
 ]
-Temperature = Annotated[float, typer.Option("--temperature", help="0 is greedy.", rich_help_panel=ASKED)]
+Temperature = Annotated[
+    float | None, typer.Option("--temperature", help="0 is greedy. [default: 0]", rich_help_panel=ASKED)
+]
 MaxTokens = Annotated[
     int | None,
     typer.Option(
         "--max-tokens", min=1, help="Length of a reply. [default: the benchmark's]", rich_help_panel=ASKED
+    ),
+]
+ModelsFile = Annotated[
+    str | None,
+    typer.Option(
+        "--models",
+        metavar="FILE",
+        help="YAML of models in MileBench's form; --model then names one of them.",
+        rich_help_panel=MODEL,
+    ),
+]
+MaxContext = Annotated[
+    int | None,
+    typer.Option(
+        "--max-context-len",
+        min=1,
+        help="Tokens of the model's window, for benchmarks that cut to it (milebench).",
+        rich_help_panel=MODEL,
+    ),
+]
+ImageTokens = Annotated[
+    int | None,
+    typer.Option(
+        "--tokens-per-image", min=0, help="What a picture costs in that window.", rich_help_panel=MODEL
+    ),
+]
+Adversarial = Annotated[
+    bool, typer.Option("--adv", help="MileBench's adversarial files.", rich_help_panel=ASKED)
+]
+Combine = Annotated[
+    int | None,
+    typer.Option(
+        "--combine", min=1, help="MileBench: pictures as so many numbered grids.", rich_help_panel=ASKED
     ),
 ]
 Variant = Annotated[
@@ -180,9 +212,14 @@ _COMMON: dict[str, tuple[Any, Any]] = {
     "prompts": (Prompts, None),
     "seed": (Seed, 0),
     "repeat": (Repeat, 1),
-    "temperature": (Temperature, 0.0),
+    "temperature": (Temperature, None),
     "max_tokens": (MaxTokens, None),
+    "adv": (Adversarial, False),
+    "combine": (Combine, None),
     "variant": (Variant, None),
+    "models": (ModelsFile, None),
+    "max_context_len": (MaxContext, None),
+    "tokens_per_image": (ImageTokens, None),
     "base_url": (BaseUrl, None),
     "model_option": (ModelOption, None),
     "timeout": (Timeout, 600.0),
@@ -273,78 +310,3 @@ def asks(*without: str, runs: bool = False) -> Callable[[Callable[..., None]], C
         return called
 
     return decorate
-
-
-def pairs(entries: list[str] | None, flag: str) -> dict[str, str]:
-    """`NAME=VALUE` entries as a mapping."""
-    found: dict[str, str] = {}
-    for entry in entries or []:
-        name, equals, value = entry.partition("=")
-        if not equals or not name:
-            raise UsageError(f"{flag} {entry}: write NAME=VALUE")
-        found[name.strip()] = value.strip()
-    return found
-
-
-def split(entries: list[str] | None) -> list[str]:
-    """Repeated and comma-separated values as one list."""
-    return [name.strip() for entry in entries or [] for name in entry.split(",") if name.strip()]
-
-
-def frame_policy(
-    frames: int | None, fps: float | None, every: int | None, cap: int | None, longest_side: int | None
-) -> FramePolicy:
-    """The policy that the options name; two ways of choosing at once are refused."""
-    if sum(value is not None for value in (frames, fps, every)) > 1:
-        raise UsageError("Choose one of --frames, --fps and --every")
-    if cap is not None and fps is None and every is None:
-        raise UsageError("--max-frames goes with --fps or --every; --frames N is already a number")
-    if fps is not None and fps <= 0:
-        raise UsageError(f"--fps {fps}: must be above 0")
-    if fps is not None:
-        return FramePolicy(select="fps", fps=fps, cap=cap, longest_side=longest_side)
-    if every is not None:
-        return FramePolicy(select="every", every=every, cap=cap, longest_side=longest_side)
-    return FramePolicy(count=frames or FramePolicy().count, longest_side=longest_side)
-
-
-def control(name: str) -> Control:
-    """A control by name."""
-    known = get_args(Control)
-    if name not in known:
-        raise unknown("control", name, known)
-    return cast(Control, name)
-
-
-def run_options(given: dict[str, Any]) -> Options:
-    """The parameters of `run` and `plan`, which are the same, as `Options`."""
-    return Options(
-        selectors=tuple(given["selectors"]),
-        model=given["model"],
-        style=given["style"],
-        data=tuple(given["data"] or ()),
-        frames=frame_policy(
-            given["frames"], given["fps"], given["every"], given["max_frames"], given["longest_side"]
-        ),
-        decoding=Decoding(max_tokens=given["max_tokens"], temperature=given["temperature"]),
-        control=control(given["control_name"]),
-        seed=given["seed"],
-        limit=given["limit"],
-        where=tuple(given["where"] or ()),
-        repeat=given["repeat"],
-        wording=load_wording(given["prompts"]),
-        limits={},
-        variant=pairs(given["variant"], "--option"),
-        audio=given["audio"],
-        model_options=ModelOptions(
-            base_url=given["base_url"],
-            timeout=given["timeout"],
-            video="native" if given["native_video"] else "frames",
-            values=pairs(given["model_option"], "--model-option"),
-        ),
-        out=given["out"],
-        concurrency=given["concurrency"],
-        cache=given["cache"],
-        keep_errors=given["keep_errors"],
-        workers=given["workers"],
-    )

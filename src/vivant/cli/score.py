@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from vivant.cli import options as o
+from vivant.cli.settle import pairs
 from vivant.cli.show import protocol_name, say, show
 from vivant.report.overview import overview
 from vivant.runs import load_run
@@ -29,6 +30,6 @@ def score(
     """
     loaded = [load_run(path) for path in runs]
     for run in loaded:
-        run.scores(protocol_name(protocol), o.pairs(settings, "--set"), anew=True)
+        run.scores(protocol_name(protocol), pairs(settings, "--set"), anew=True)
     show(overview(loaded, protocol_name(protocol)))
     say(f"Scores written to {', '.join(str(run.dir.score_file(protocol)) for run in loaded)}")

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from vivant.cli import options as o
+from vivant.cli.settle import split
 from vivant.cli.show import protocol_name, say, show
 from vivant.errors import UsageError
 from vivant.evaluate import Options
@@ -41,7 +42,7 @@ def sweep(
     if not points:
         say("Stopped. Run the same command to go on.")
         raise typer.Exit(130)
-    table = sweep_table(points, protocol_name(protocol), o.split(by))
+    table = sweep_table(points, protocol_name(protocol), split(by))
     show(table)
     drawn = figure or points[0].run.dir.path.parent / "frames.svg"
     curve(table, drawn)

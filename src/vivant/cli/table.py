@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from vivant.cli import options as o
+from vivant.cli.settle import split
 from vivant.cli.show import protocol_name, say, show
 from vivant.errors import UsageError, unknown
 from vivant.report import table as tables
@@ -43,7 +44,7 @@ def table(
             raise UsageError("--layout has its own groups; leave out --by, --where and --published")
         made = layout(layout_name, loaded, protocol_name(protocol))
     else:
-        made = overview(loaded, protocol_name(protocol), o.split(by), tuple(where or ()), published)
+        made = overview(loaded, protocol_name(protocol), split(by), tuple(where or ()), published)
     if form == "text" and out is None:
         show(made)
         return

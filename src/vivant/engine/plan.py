@@ -64,7 +64,12 @@ def make_plan(
         raise UsageError("A task is named twice")
     settings = settings_for({task: digest(pool)[:16] for _, task, pool in pools})
     tasks = [_plan_task(selection, task, pool, settings) for selection, task, pool in pools]
-    notes = [note for task in tasks for note in _notes(task, settings)]
+    notes = [
+        f"{chosen.benchmark.name}: {len(chosen.absent)} tasks have no data here: {', '.join(chosen.absent)}"
+        for chosen in selections
+        if chosen.absent
+    ]
+    notes += [note for task in tasks for note in _notes(task, settings)]
     if not any(task.chosen for task in tasks):
         raise UsageError(f"No sample is left after --where {' '.join(settings.where) or '(none)'}")
     return Plan(tasks=tuple(tasks), settings=settings, notes=tuple(notes))

@@ -1,0 +1,108 @@
+"""What a user's options turn into: text taken apart, combinations checked, `Options` filled."""
+
+from __future__ import annotations
+
+from typing import Any, cast, get_args
+
+import msgspec
+
+from vivant.errors import UsageError, unknown
+from vivant.evaluate import Options, load_wording
+from vivant.models.base import ModelOptions
+from vivant.models.yaml_config import load_models
+from vivant.types import Control, Decoding, FramePolicy
+
+
+def pairs(entries: list[str] | None, flag: str) -> dict[str, str]:
+    """`NAME=VALUE` entries as a mapping."""
+    found: dict[str, str] = {}
+    for entry in entries or []:
+        name, equals, value = entry.partition("=")
+        if not equals or not name:
+            raise UsageError(f"{flag} {entry}: write NAME=VALUE")
+        found[name.strip()] = value.strip()
+    return found
+
+
+def split(entries: list[str] | None) -> list[str]:
+    """Repeated and comma-separated values as one list."""
+    return [name.strip() for entry in entries or [] for name in entry.split(",") if name.strip()]
+
+
+def frame_policy(
+    frames: int | None, fps: float | None, every: int | None, cap: int | None, longest_side: int | None
+) -> FramePolicy:
+    """The policy that the options name; two ways of choosing at once are refused."""
+    if sum(value is not None for value in (frames, fps, every)) > 1:
+        raise UsageError("Choose one of --frames, --fps and --every")
+    if cap is not None and fps is None and every is None:
+        raise UsageError("--max-frames goes with --fps or --every; --frames N is already a number")
+    if fps is not None and fps <= 0:
+        raise UsageError(f"--fps {fps}: must be above 0")
+    if fps is not None:
+        return FramePolicy(select="fps", fps=fps, cap=cap, longest_side=longest_side)
+    if every is not None:
+        return FramePolicy(select="every", every=every, cap=cap, longest_side=longest_side)
+    return FramePolicy(count=frames or FramePolicy().count, longest_side=longest_side)
+
+
+def control(name: str) -> Control:
+    """A control by name."""
+    known = get_args(Control)
+    if name not in known:
+        raise unknown("control", name, known)
+    return cast(Control, name)
+
+
+def run_options(given: dict[str, Any]) -> Options:
+    """The parameters of `run` and `plan`, which are the same, as `Options`. What is said outright wins over
+    what a file of models says."""
+    model, limits = given["model"], {}
+    decoding = Decoding()
+    if given["models"]:
+        known = load_models(given["models"])
+        if model not in known:
+            raise unknown(f"model in {given['models']}", model, known)
+        config = known[model]
+        model, limits, decoding = config.spec, dict(config.limits), config.decoding
+    if given["max_tokens"] is not None:
+        decoding = msgspec.structs.replace(decoding, max_tokens=given["max_tokens"])
+    if given["temperature"] is not None:
+        decoding = msgspec.structs.replace(decoding, temperature=given["temperature"])
+    named = {"max_context_len": given["max_context_len"], "n_tokens_per_image": given["tokens_per_image"]}
+    limits |= {name: value for name, value in named.items() if value is not None}
+    variant: dict[str, Any] = dict(pairs(given["variant"], "--option"))
+    if given["adv"]:
+        variant["adv"] = True
+    if given["combine"] is not None:
+        variant["combine"] = given["combine"]
+    return Options(
+        selectors=tuple(given["selectors"]),
+        model=model,
+        style=given["style"],
+        data=tuple(given["data"] or ()),
+        frames=frame_policy(
+            given["frames"], given["fps"], given["every"], given["max_frames"], given["longest_side"]
+        ),
+        decoding=decoding,
+        control=control(given["control_name"]),
+        seed=given["seed"],
+        limit=given["limit"],
+        where=tuple(given["where"] or ()),
+        repeat=given["repeat"],
+        wording=load_wording(given["prompts"]),
+        limits=limits,
+        variant=variant,
+        audio=given["audio"],
+        model_options=ModelOptions(
+            base_url=given["base_url"],
+            timeout=given["timeout"],
+            video="native" if given["native_video"] else "frames",
+            values=pairs(given["model_option"], "--model-option"),
+        ),
+        out=given["out"],
+        concurrency=given["concurrency"],
+        cache=given["cache"],
+        keep_errors=given["keep_errors"],
+        workers=given["workers"],
+    )
