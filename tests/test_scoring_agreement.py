@@ -129,7 +129,8 @@ def test_how_items_and_values_are_written_changes_nothing() -> None:
     levels: tuple[Level, ...] = ("nominal", "ordinal", "interval")
     for level in levels:
         expected = krippendorff_alpha([f"item {item}" for item in items], values, level)
-        assert krippendorff_alpha(codes[items].astype(np.int8), values.astype(np.int8), level) == expected
+        small = krippendorff_alpha(codes[items].astype(np.int8), values.astype(np.int8), level)
+        assert small == pytest.approx(expected, abs=1e-12)
         # Values that are no whole numbers, and so many items apart that they must be sorted.
         far = krippendorff_alpha(items * 10.0**9, values * 0.1, level)
         assert far == pytest.approx(expected, abs=1e-12)
