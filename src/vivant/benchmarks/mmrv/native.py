@@ -38,9 +38,9 @@ def read_results(
     try:
         items = read_file(file)
     except DataError:
-        if _mentions(file, RAW):
+        if file.suffix in (".json", ".parquet") or _mentions(file, RAW):
             raise
-        return None
+        return None  # JSON lines of another kind, for others to read
     if not items:
         return None
     model = _model(file, [item for _, item in items], model)
