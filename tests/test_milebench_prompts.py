@@ -205,6 +205,12 @@ def test_a_grid_is_as_square_as_it_can_be(tmp_path: Path, count: int, columns: i
         assert {(0, 0, 0), (255, 255, 255)} <= {colour for _, colour in foot}
 
 
+def test_tiles_shrink_where_there_are_very_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vivant.media.grid.MAX_PIXELS", 400_000)
+    grid = draw_grid([picture(tmp_path / "a.png", (9, 9, 9))] * 7)
+    assert grid.size == (210 * 3, 210 * 3)
+
+
 def test_grids_are_cached_by_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VIVANT_CACHE", str(tmp_path / "cache"))
     first = [picture(tmp_path / "a.png", (1, 2, 3)), picture(tmp_path / "b.png", (4, 5, 6))]

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from PIL import Image
 
 TILE = 800
+MAX_PIXELS = 80_000_000
+"""Tiles shrink where a grid of full ones would be larger than what programs take for an honest picture."""
 CAPTION_SIZE = 40
 QUALITY = 85
 _RECIPE = f"grid 1, {TILE} px, caption {CAPTION_SIZE}, quality {QUALITY}"
@@ -63,23 +65,24 @@ def draw_grid(pictures: Sequence[Path], first: int = 1) -> Image.Image:
         raise MediaError("There is no picture to make a grid of")
     columns = math.ceil(math.sqrt(len(pictures)))
     rows = math.ceil(len(pictures) / columns)
-    grid = Image.new("RGB", (columns * TILE, rows * TILE))
+    side = min(TILE, math.isqrt(MAX_PIXELS // (columns * rows)))
+    grid = Image.new("RGB", (columns * side, rows * side))
     for index, picture in enumerate(pictures):
-        tile = _tile(picture)
+        tile = _tile(picture, side)
         _caption(tile, f"Image {first + index}")
-        grid.paste(tile, (index % columns * TILE, index // columns * TILE))
+        grid.paste(tile, (index % columns * side, index // columns * side))
     return grid
 
 
-def _tile(picture: Path) -> Image.Image:
+def _tile(picture: Path, side: int) -> Image.Image:
     from PIL import Image, ImageOps
 
     try:
         with Image.open(picture) as opened:
             # A large JPEG is decoded at a fraction of its size, never below the tile's.
-            opened.draft("RGB", (TILE, TILE))
+            opened.draft("RGB", (side, side))
             upright = ImageOps.exif_transpose(opened).convert("RGB")
-            return upright.resize((TILE, TILE), Image.Resampling.LANCZOS)
+            return upright.resize((side, side), Image.Resampling.LANCZOS)
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
         raise MediaError(f"{picture} is no picture that can be read: {error}") from error
 
@@ -89,6 +92,7 @@ def _caption(tile: Image.Image, text: str) -> None:
 
     draw = ImageDraw.Draw(tile)
     font = ImageFont.load_default(CAPTION_SIZE)
-    left, top, right, bottom = draw.textbbox((TILE / 2, TILE - 14), text, font=font, anchor="mb")
+    foot = (tile.width / 2, tile.height - 14)
+    left, top, right, bottom = draw.textbbox(foot, text, font=font, anchor="mb")
     draw.rectangle((left - 12, top - 10, right + 12, bottom + 12), fill="black")
-    draw.text((TILE / 2, TILE - 14), text, font=font, anchor="mb", fill="white")
+    draw.text(foot, text, font=font, anchor="mb", fill="white")
