@@ -37,6 +37,16 @@ class TaskInfo(Struct, frozen=True, kw_only=True):
     """Scored by a judge (see `Benchmark.ask_judge`), so that without one there is no score."""
 
 
+class Figure(Struct, frozen=True, kw_only=True):
+    """A figure that the benchmark's readers expect: scores by one facet as bars, by two as a map."""
+
+    name: str
+    title: str
+    facets: tuple[str, ...]
+    tasks: tuple[str, ...] = ()
+    """Only these tasks; empty for all of them together."""
+
+
 class Prompt(Struct, frozen=True, kw_only=True):
     """A sample, phrased."""
 
@@ -142,6 +152,7 @@ class Benchmark(ABC):
     """Scoring settings and their defaults."""
     layouts: ClassVar[Mapping[str, str]] = {}
     """The benchmark's own tables by short name (`1`, `failures`), with a title each."""
+    figures: ClassVar[tuple[Figure, ...]] = ()
     exports: ClassVar[tuple[str, ...]] = ()
     """Native formats that `export` writes."""
     data_help: ClassVar[str] = ""

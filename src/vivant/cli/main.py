@@ -28,6 +28,7 @@ COMMANDS = {
     "import": Entry("import_", "Turn a prediction file into a run.", EVALUATE),
     "score": Entry("score", "Score runs again, with other settings or another protocol.", ANALYSE),
     "table": Entry("table", "Tables of runs: text, CSV, Markdown, LaTeX, JSON.", ANALYSE),
+    "figures": Entry("figures", "Draw the figures of the benchmarks: SVG, PDF or PNG.", ANALYSE),
     "export": Entry("export", "Write a run in a benchmark's native files.", ANALYSE),
     "build": Entry("build", "Make benchmarks: mimed actions as videos, fresh needles.", MAKE),
     "benchmarks": Entry("benchmarks", "What can be evaluated: tasks, styles, facets, tables.", SET_UP),

@@ -148,7 +148,7 @@ Temperature = Annotated[
 MaxTokens = Annotated[
     int | None,
     typer.Option(
-        "--max-tokens", min=1, help="Length of a reply. [default: the benchmark's]", rich_help_panel=ASKED
+        "--max-new-tokens", min=1, help="Length of a reply. [default: the benchmark's]", rich_help_panel=ASKED
     ),
 ]
 ModelsFile = Annotated[
@@ -213,7 +213,7 @@ _COMMON: dict[str, tuple[Any, Any]] = {
     "seed": (Seed, 0),
     "repeat": (Repeat, 1),
     "temperature": (Temperature, None),
-    "max_tokens": (MaxTokens, None),
+    "max_new_tokens": (MaxTokens, None),
     "adv": (Adversarial, False),
     "combine": (Combine, None),
     "variant": (Variant, None),

@@ -65,8 +65,8 @@ def run_options(given: dict[str, Any]) -> Options:
             raise unknown(f"model in {given['models']}", model, known)
         config = known[model]
         model, limits, decoding = config.spec, dict(config.limits), config.decoding
-    if given["max_tokens"] is not None:
-        decoding = msgspec.structs.replace(decoding, max_tokens=given["max_tokens"])
+    if given["max_new_tokens"] is not None:
+        decoding = msgspec.structs.replace(decoding, max_tokens=given["max_new_tokens"])
     if given["temperature"] is not None:
         decoding = msgspec.structs.replace(decoding, temperature=given["temperature"])
     named = {"max_context_len": given["max_context_len"], "n_tokens_per_image": given["tokens_per_image"]}

@@ -6,8 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
+from vivant.benchmarks import registry
+from vivant.benchmarks.base import ScoredRun
 from vivant.errors import UsageError
 from vivant.report.table import Row, Table
+from vivant.scoring.summary import natural, summarise
 
 FORMATS = (".svg", ".pdf", ".png")
 _COLOURS = ("#2b6cb0", "#c05621", "#2f855a", "#6b46c1", "#b83280", "#4a5568", "#b7791f", "#285e61")
@@ -135,3 +140,67 @@ def bars(
         axes.set_title(title, fontsize=9, loc="left")
     axes.legend(frameon=False, fontsize=7)
     _save(pyplot, figure, path)
+
+
+def heat_map(rows: Sequence[Row], path: Path, *, facets: tuple[str, str], title: str = "") -> None:
+    """One cell per pair of groups, from red (0) to green (100); empty where there is no sample."""
+    pyplot = _pyplot()
+    down, across = facets
+    ys = sorted({row.group[down] for row in rows}, key=natural)
+    xs = sorted({row.group[across] for row in rows}, key=natural)
+    values = {(row.group[down], row.group[across]): row.value for row in rows}
+    grid = [[_or_nan(values.get((y, x))) for x in xs] for y in ys]
+    figure, axes = pyplot.subplots(figsize=(max(2.6, 0.32 * len(xs) + 1.4), max(1.8, 0.26 * len(ys) + 1.0)))
+    drawn = axes.imshow(grid, vmin=0, vmax=100, cmap="RdYlGn", aspect="auto")
+    axes.set_xticks(range(len(xs)), xs, rotation=90 if len(xs) > 10 else 0, fontsize=7)
+    axes.set_yticks(range(len(ys)), ys, fontsize=7)
+    axes.set_xlabel(across)
+    axes.set_ylabel(down)
+    axes.grid(visible=False)
+    if title:
+        axes.set_title(title, fontsize=9, loc="left")
+    figure.colorbar(drawn, ax=axes, shrink=0.85)
+    _save(pyplot, figure, path)
+
+
+def _or_nan(value: float | None) -> float:
+    return float("nan") if value is None else value
+
+
+def draw_all(parts: Sequence[ScoredRun], out: Path, suffix: str = ".svg") -> list[Path]:
+    """The figures that each benchmark in these runs names, one file each; maps one file per run."""
+    written: list[Path] = []
+    for name in dict.fromkeys(part.task.partition("/")[0] for part in parts):
+        benchmark = registry.get(name)
+        for figure in benchmark.figures:
+            chosen = [
+                part
+                for part in parts
+                if part.task.partition("/")[0] == name
+                and (not figure.tasks or part.task.partition("/")[2] in figure.tasks)
+            ]
+            rows = [row for part in _together(chosen) for row in summarise(part, benchmark, figure.facets)]
+            rows = [row for row in rows if all(row.group.values())]
+            if not rows:
+                continue
+            path = out / f"{name}-{figure.name}{suffix}"
+            if len(figure.facets) == 1:
+                bars(rows, path, facet=figure.facets[0], title=figure.title)
+                written.append(path)
+                continue
+            for run in dict.fromkeys(row.run for row in rows):
+                place = out / f"{name}-{figure.name}-{run}{suffix}"
+                own = [row for row in rows if row.run == run]
+                heat_map(own, place, facets=(figure.facets[0], figure.facets[1]), title=figure.title)
+                written.append(place)
+    return written
+
+
+def _together(parts: Sequence[ScoredRun]) -> list[ScoredRun]:
+    """The tasks of a run as one, for facets that span tasks."""
+    joined: list[ScoredRun] = []
+    for run in dict.fromkeys(part.run for part in parts):
+        own = [part for part in parts if part.run == run]
+        rows = tuple(row for part in own for row in part.rows)
+        joined.append(msgspec.structs.replace(own[0], rows=rows))
+    return joined

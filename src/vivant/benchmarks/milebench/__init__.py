@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from vivant.benchmarks.base import (
     Benchmark,
     DataReport,
+    Figure,
     Imported,
     Prompt,
     PromptContext,
@@ -51,6 +52,22 @@ class MileBench(Benchmark):
     facets: ClassVar[tuple[str, ...]] = ("dataset", "group", "realm", "level", "n_images", "question_type")
     layouts: ClassVar[Mapping[str, str]] = _LAYOUTS
     exports: ClassVar[tuple[str, ...]] = ("milebench",)
+    figures: ClassVar[tuple[Figure, ...]] = (
+        Figure(name="groups", title="Groups of datasets", facets=("group",)),
+        Figure(name="levels", title="Number of pictures", facets=("level",)),
+        Figure(
+            name="text-needles",
+            title="Text needles: depth against length",
+            facets=("depth", "length"),
+            tasks=("TextNeedleInAHaystack",),
+        ),
+        Figure(
+            name="image-needles",
+            title="Image needles: depth against pictures",
+            facets=("depth", "length"),
+            tasks=("ImageNeedleInAHaystack",),
+        ),
+    )
     data_options: ClassVar[Mapping[str, Any]] = {"adv": False, "combine": 0}
     data_help: ClassVar[str] = (
         "It reads the release as it is unpacked: <dataset>/<dataset>.json and <dataset>/images/, from "

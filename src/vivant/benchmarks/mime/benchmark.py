@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from vivant.benchmarks.base import (
     Benchmark,
     DataReport,
+    Figure,
     Imported,
     Prompt,
     PromptContext,
@@ -36,6 +37,10 @@ class Mime(Benchmark):
         TaskInfo(name="ff", title="Free form"),
     )
     styles = prompts.STYLES
+    figures = (
+        Figure(name="mcq", title="Multiple choice by variant", facets=("variant",), tasks=("mcq",)),
+        Figure(name="ff", title="Free form by variant", facets=("variant",), tasks=("ff",)),
+    )
     facets = (
         "variant",
         "action",

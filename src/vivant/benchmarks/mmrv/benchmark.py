@@ -9,6 +9,7 @@ from typing import ClassVar
 from vivant.benchmarks.base import (
     Benchmark,
     DataReport,
+    Figure,
     Imported,
     Prompt,
     PromptContext,
@@ -32,6 +33,10 @@ class MMRV(Benchmark):
     summary = "Deep reasoning over long videos: implicit and explicit, seven to twelve options a question."
     tasks = (TaskInfo(name="mcq", title="Multiple choice"),)
     styles = prompts.STYLES
+    figures = (
+        Figure(name="abilities", title="Abilities", facets=("ability",)),
+        Figure(name="types", title="Types of video", facets=("type",)),
+    )
     facets = ("type", "l1", "l2", "ability", "l3", "video", "n_options")
     layouts: ClassVar[Mapping[str, str]] = tables.LAYOUTS
     exports = ("mmrv-raw",)
