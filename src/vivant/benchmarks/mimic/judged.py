@@ -1,0 +1,182 @@
+"""Judgements + key → figures: how often each source passes as human, how real it reads, how far judges agree.
+
+People and each judge model are a panel of their own; no figure is taken over two panels.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from vivant.benchmarks.mimic.judgements import Judgement, Judges, read_judgements
+from vivant.benchmarks.mimic.packs import Key, Pack
+from vivant.errors import DataError, UsageError
+from vivant.scoring.agreement import fleiss_kappa, krippendorff_alpha, percent_agreement
+from vivant.scoring.stats import Interval
+from vivant.scoring.twoway import numbered, two_way_interval
+
+Column = NDArray[np.float64]
+Numbers = NDArray[np.intp]
+
+
+class Judged(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How one source did before one panel."""
+
+    source: str
+    kind: str
+    """`human` or `model`."""
+    comments: int
+    """Comments of this source that were judged at least once."""
+    unjudged: int
+    judgements: int
+    human: float | None = None
+    """Percent of judgements that say human."""
+    human_interval: Interval | None = None
+    realism: float | None = None
+    """Mean, 0 to 5."""
+    realism_interval: Interval | None = None
+    rated: int = 0
+    """Judgements that give realism."""
+
+
+class Agreement(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How far the annotators of one panel agree; None where nothing was judged twice, or nothing varies."""
+
+    percent: float | None
+    """Percent of pairs of judgements of the same comment with the same verdict."""
+    alpha: float | None
+    """Krippendorff's, of the verdict."""
+    kappa: float | None
+    """Fleiss', over the comments that have the most frequent number of judgements."""
+    kappa_items: int
+    realism_alpha: float | None
+    """Krippendorff's, interval level."""
+    items: int
+    """Comments judged at least twice."""
+
+
+class Panel(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One group of judges: people, or one judge model."""
+
+    name: str
+    kind: str
+    annotators: int
+    judgements: int
+    sources: tuple[Judged, ...]
+    agreement: Agreement
+    unparsed: int = 0
+    """Comments on which a judge model said nothing usable."""
+
+
+class Outcome(Struct, frozen=True, kw_only=True):
+    """All panels of a pack: what `vivant mimic score --out` writes."""
+
+    pack: str
+    panels: tuple[Panel, ...]
+    notes: tuple[str, ...] = ()
+
+
+def judge_outcome(pack: Pack, key: Key, files: Sequence[Path]) -> Outcome:
+    """Read files of judgements, put those of the same judges together, and compute every panel."""
+    panels: dict[tuple[str, str], tuple[list[Judges], dict[tuple[str, str], Judgement]]] = {}
+    notes: list[str] = []
+    for file in files:
+        judges, judgements = read_judgements(file, pack)
+        heads, taken = panels.setdefault((judges.kind, judges.name), ([], {}))
+        if heads and judges.kind == "model" and judges.settings != heads[0].settings:
+            raise UsageError(
+                f"{file}: {judges.name} judged with other settings than in the file before; score them apart"
+            )
+        heads.append(judges)
+        before = len(taken)
+        taken |= {(j.annotator, j.item): j for j in judgements}
+        again = before + len(judgements) - len(taken)
+        if again:
+            notes.append(f"{file}: {again} judgements replace earlier ones of the same annotator and comment")
+    if not panels:
+        raise UsageError("Name at least one file of judgements")
+    found = [
+        _panel(heads, list(taken.values()), key)
+        for (kind, _), (heads, taken) in sorted(panels.items(), key=lambda entry: entry[0][0] != "people")
+    ]
+    return Outcome(pack=pack.header.pack, panels=tuple(found), notes=tuple(notes))
+
+
+def _panel(heads: Sequence[Judges], judgements: Sequence[Judgement], key: Key) -> Panel:
+    strangers = [j.item for j in judgements if j.item not in key.entries]
+    if strangers:
+        raise DataError(f"{len(strangers)} judged items are not in the key, the first is {strangers[0]}")
+    entries = [key.entries[j.item] for j in judgements]
+    items = numbered([j.item for j in judgements])
+    videos = numbered([entry.video for entry in entries])
+    annotators = numbered([j.annotator for j in judgements])
+    sources = np.array([entry.source for entry in entries], np.intp)
+    verdicts = np.array([j.verdict == "human" for j in judgements], np.float64)
+    realism = np.array([math.nan if j.realism is None else j.realism for j in judgements], np.float64)
+    held = Counter(entry.source for entry in key.entries.values())
+    rows = []
+    for place, source in enumerate(key.header.sources):
+        mask = sources == place
+        comments = len(np.unique(items[mask]))
+        rows.append(
+            Judged(
+                source=source.name,
+                kind=source.kind,
+                comments=comments,
+                unjudged=held[place] - comments,
+                judgements=int(mask.sum()),
+                **_means(verdicts[mask], realism[mask], videos[mask], annotators[mask]),
+            )
+        )
+    return Panel(
+        name=heads[0].name,
+        kind=heads[0].kind,
+        annotators=int(annotators.max(initial=-1)) + 1,
+        judgements=len(judgements),
+        sources=tuple(rows),
+        agreement=agreement(items, verdicts, realism),
+        unparsed=sum(head.unparsed for head in heads),
+    )
+
+
+def _means(verdicts: Column, realism: Column, videos: Numbers, annotators: Numbers) -> dict[str, Any]:
+    if not verdicts.size:
+        return {}
+    share = two_way_interval(verdicts, videos, annotators, binary=True)
+    rated = ~np.isnan(realism)
+    real = two_way_interval(realism[rated], videos[rated], annotators[rated], binary=False)
+    return {
+        "human": float(verdicts.mean()) * 100,
+        "human_interval": share.scaled(100) if share else None,
+        "realism": float(realism[rated].mean()) if rated.any() else None,
+        "realism_interval": real,
+        "rated": int(rated.sum()),
+    }
+
+
+def agreement(items: Numbers, verdicts: Column, realism: Column) -> Agreement:
+    """Agreement over comments that were judged more than once."""
+    sizes = np.bincount(items) if items.size else np.zeros(0, np.intp)
+    usual = Counter(sizes[sizes >= 2].tolist()).most_common(1)
+    alike = (sizes == usual[0][0]) if usual else np.zeros_like(sizes, bool)
+    chosen = alike[items] if items.size else np.zeros(0, bool)
+    percent = percent_agreement(items, verdicts)
+    return Agreement(
+        percent=_known(percent * 100),
+        alpha=_known(krippendorff_alpha(items, verdicts)),
+        kappa=_known(fleiss_kappa(items[chosen], verdicts[chosen])) if usual else None,
+        kappa_items=int(alike.sum()),
+        realism_alpha=_known(krippendorff_alpha(items, realism, "interval")),
+        items=int((sizes >= 2).sum()),
+    )
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else value

@@ -1,0 +1,109 @@
+"""Judgements as tables: one for each panel of judges, beside the paper's rows."""
+
+from __future__ import annotations
+
+from vivant.benchmarks.mimic import names, published
+from vivant.benchmarks.mimic.judged import Judged, Outcome, Panel
+from vivant.benchmarks.mimic.tables import MARK
+from vivant.report.table import Cell, Row, Table
+from vivant.scoring.stats import Interval
+
+
+def judged_tables(outcome: Outcome) -> list[Table]:
+    """A table for each panel of judges: the paper's second, with intervals and agreement."""
+    return [_panel_table(panel, outcome) for panel in outcome.panels]
+
+
+def _panel_table(panel: Panel, outcome: Outcome) -> Table:
+    ordered = sorted(panel.sources, key=lambda j: (j.kind == "human", -(j.human or 0)))
+    body: list[tuple[Cell, ...]] = [
+        (
+            judged.source,
+            judged.human,
+            _ends(judged.human_interval, 1),
+            judged.realism,
+            _ends(judged.realism_interval, 2),
+            judged.comments,
+            judged.judgements,
+            judged.unjudged,
+        )
+        for judged in ordered
+    ]
+    measured = len(body)
+    for model, (share, realism) in published.JUDGED.items():
+        body.append((model + MARK, share, None, realism, None, None, None, None))
+    judges = f"{panel.annotators} people" if panel.kind == "people" else f"the judge model {panel.name}"
+    return Table(
+        title=f"MIMIC-Bench, mimicking, judged by {judges}",
+        columns=(
+            "Source",
+            "Judged human %",
+            "95 % interval",
+            "Realism 0–5",
+            "95 % interval ",
+            "comments",
+            "judgements",
+            "unjudged",
+        ),
+        body=tuple(body),
+        rules=(measured,),
+        decimals=2,
+        rows=tuple(row for judged in ordered for row in _judged_rows(panel, judged, outcome)),
+        notes=tuple(_panel_notes(panel)) + tuple(outcome.notes),
+    )
+
+
+def _panel_notes(panel: Panel) -> list[str]:
+    found = panel.agreement
+    methods = {i.method for j in panel.sources for i in (j.human_interval, j.realism_interval) if i}
+    notes = [f"Intervals by video and annotator: {'; '.join(sorted(methods))}."] if methods else []
+    if found.items:
+        notes.append(
+            f"Agreement over {found.items} comments judged at least twice: "
+            f"{_figure(found.percent, 2)} % of pairs (published: {published.AGREEMENT}), "
+            f"Krippendorff's alpha {_figure(found.alpha, 3)}, "
+            f"Fleiss' kappa {_figure(found.kappa, 3)} ({found.kappa_items} comments with equally many "
+            f"judgements), alpha of realism {_figure(found.realism_alpha, 3)}."
+        )
+    else:
+        notes.append("No comment was judged twice: agreement cannot be told.")
+    if panel.unparsed:
+        notes.append(f"{panel.unparsed} comments: the judge's reply could not be read; they are left out.")
+    if panel.kind == "model":
+        notes.append(
+            "A judge model's figures are not people's: compare them with none of the published rows."
+        )
+    notes.append(f"† {published.SOURCE}, judged by people.")
+    return notes
+
+
+def _judged_rows(panel: Panel, judged: Judged, outcome: Outcome) -> list[Row]:
+    figures_ = (
+        ("judged human", judged.human, judged.human_interval, judged.judgements),
+        ("realism", judged.realism, judged.realism_interval, judged.rated),
+    )
+    return [
+        Row(
+            run=outcome.pack[:12],
+            benchmark=names.BENCHMARK,
+            task=names.task_name(names.MIMICKING),
+            group={"judges": panel.name},
+            metric=metric,
+            value=value,
+            n=n,
+            errors=judged.unjudged,
+            unparsed=0,
+            interval=(interval.low, interval.high) if interval else None,
+            interval_method=interval.method if interval else "",
+            model=judged.source,
+        )
+        for metric, value, interval, n in figures_
+    ]
+
+
+def _figure(value: float | None, decimals: int) -> str:
+    return "–" if value is None else f"{value:.{decimals}f}"
+
+
+def _ends(interval: Interval | None, decimals: int) -> str | None:
+    return None if interval is None else f"{interval.low:.{decimals}f} – {interval.high:.{decimals}f}"

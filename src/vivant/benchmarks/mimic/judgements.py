@@ -1,0 +1,243 @@
+"""Judgements of a pack: read from CSV or JSON lines, checked against the pack, kept as JSON lines.
+
+People's judgements and a judge model's never share a file: the header says whose they are, and no figure is
+computed over both. A row that cannot be used is not dropped: it goes into a file beside, with the reason.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from vivant.benchmarks.mimic.format import raw_lines
+from vivant.benchmarks.mimic.packs import Pack
+from vivant.errors import DataError, UsageError
+
+FORMAT = 1
+COLUMNS = ("annotator", "item", "verdict", "realism")
+MAX_REALISM = 5.0
+
+
+class Judgement(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What one annotator said of one comment."""
+
+    annotator: str
+    item: str
+    verdict: Literal["human", "ai"]
+    realism: float | None = None
+    """0 to 5; None where only the verdict was given."""
+    time: str = ""
+
+
+class Judges(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """First line of a file of judgements: whose they are, and of which pack."""
+
+    format: int = FORMAT
+    pack: str
+    """The pack's hash."""
+    kind: Literal["people", "model"]
+    name: str
+    """`people`, or the judge model's name."""
+    settings: dict[str, Any] = {}
+    """A judge model's settings: rubric, decoding."""
+    unparsed: int = 0
+    """Items that a judge model answered in no usable way."""
+
+
+class Rejected(Struct, frozen=True, kw_only=True):
+    """A row that was not taken."""
+
+    file: str
+    line: int
+    reason: str
+    row: Any
+
+
+class Read(Struct, frozen=True, kw_only=True):
+    """What a file of judgements held."""
+
+    judgements: tuple[Judgement, ...]
+    rejected: tuple[Rejected, ...]
+    repeated: int
+    """Rows that said the same again."""
+
+
+def import_judgements(
+    files: Sequence[Path], pack: Pack, out: Path, *, judge_model: str | None = None
+) -> tuple[Read, Path | None]:
+    """Check rows and write those that hold; returns what was read, and the file of rejected rows if any."""
+    if out.exists():
+        raise UsageError(f"{out} exists already; choose another --out")
+    read = read_rows(files, pack)
+    judges = Judges(
+        pack=pack.header.pack, kind="model" if judge_model else "people", name=judge_model or "people"
+    )
+    try:
+        write_judgements(out, judges, read.judgements)
+        if not read.rejected:
+            return read, None
+        beside = out.with_name(f"{out.name}.rejected.jsonl")
+        encoder = msgspec.json.Encoder()
+        beside.write_bytes(b"".join(encoder.encode(row) + b"\n" for row in read.rejected))
+    except OSError as error:
+        raise UsageError(f"Cannot write {out}: {error.strerror}") from error
+    return read, beside
+
+
+def read_rows(files: Sequence[Path], pack: Pack) -> Read:
+    """All rows of all files. The later of two rows by the same annotator on the same item stands."""
+    known = {item.item for item in pack.items()}
+    taken: dict[tuple[str, str], tuple[Judgement, Path, int, Any]] = {}
+    rejected: list[Rejected] = []
+    rows = strangers = repeated = 0
+    for file in files:
+        for number, row in _rows(file):
+            rows += 1
+            judged = _judgement(row, known)
+            if isinstance(judged, str):
+                strangers += judged.startswith(_NO_ITEM)
+                rejected.append(Rejected(file=str(file), line=number, reason=judged, row=row))
+                continue
+            before = taken.get((judged.annotator, judged.item))
+            if before is not None and before[0] == judged:
+                repeated += 1
+                continue
+            if before is not None:
+                reason = f"replaced by {file}, line {number}"
+                rejected.append(Rejected(file=str(before[1]), line=before[2], reason=reason, row=before[3]))
+            taken[judged.annotator, judged.item] = (judged, file, number, row)
+    if not rows:
+        raise DataError(f"{', '.join(map(str, files))}: no judgements")
+    if strangers * 2 > rows:
+        raise DataError(
+            f"{strangers} of {rows} judgements name items that are not in {pack.path}: "
+            "they were made for another pack"
+        )
+    if not taken:
+        first = rejected[0]
+        raise DataError(f"{first.file}, line {first.line}: {first.reason}; no row could be used")
+    judgements = tuple(entry[0] for entry in taken.values())
+    return Read(judgements=judgements, rejected=tuple(rejected), repeated=repeated)
+
+
+def reasons(rejected: Iterable[Rejected]) -> list[str]:
+    """How often each reason occurred, with the first place."""
+    counts: Counter[str] = Counter()
+    first: dict[str, Rejected] = {}
+    for row in rejected:
+        kind = (
+            "replaced by a later row" if row.reason.startswith("replaced") else row.reason.partition(":")[0]
+        )
+        counts[kind] += 1
+        first.setdefault(kind, row)
+    return [
+        f"{count} × {kind} (first: {first[kind].file}, line {first[kind].line})"
+        for kind, count in counts.most_common()
+    ]
+
+
+def write_judgements(out: Path, judges: Judges, judgements: Iterable[Judgement]) -> None:
+    """The header, then a line a judgement."""
+    encoder = msgspec.json.Encoder()
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with out.open("wb") as file:
+        file.write(encoder.encode(judges) + b"\n")
+        for judgement in judgements:
+            file.write(encoder.encode(judgement) + b"\n")
+
+
+def read_judgements(path: Path, pack: Pack) -> tuple[Judges, list[Judgement]]:
+    """A file that `vivant mimic import` or a judge wrote, for this pack and no other."""
+    lines = raw_lines(path)
+    first = next(lines, None)
+    try:
+        judges = msgspec.json.decode(first[1] if first else b"", type=Judges)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise DataError(
+            f"{path} is no file of judgements ({error}); make one with `vivant mimic import`"
+        ) from error
+    if judges.pack != pack.header.pack:
+        raise DataError(
+            f"{path} judges another pack: {judges.pack[:12]}, and {pack.path} is {pack.header.pack[:12]}"
+        )
+    decoder = msgspec.json.Decoder(Judgement)
+    judgements = []
+    for number, line in lines:
+        try:
+            judgements.append(decoder.decode(line))
+        except msgspec.MsgspecError as error:
+            raise DataError(f"{path}, line {number}: {error}") from error
+    return judges, judgements
+
+
+_NO_ITEM = "no such item in the pack"
+
+
+def _judgement(row: Any, known: set[str]) -> Judgement | str:
+    """A judgement, or why the row is none."""
+    if not isinstance(row, dict):
+        return row if isinstance(row, str) else "not an object with fields"
+    values = {name: "" if row.get(name) is None else str(row[name]).strip() for name in (*COLUMNS, "time")}
+    if not values["annotator"]:
+        return "no annotator"
+    if values["item"] not in known:
+        return f"{_NO_ITEM}: {values['item'] or 'empty'}"
+    verdict = values["verdict"].casefold()
+    if verdict not in ("human", "ai"):
+        return f"the verdict is neither human nor ai: {values['verdict'] or 'empty'}"
+    realism = None
+    if values["realism"]:
+        try:
+            realism = float(values["realism"])
+        except ValueError:
+            return f"realism is not a number: {values['realism']}"
+        if not (math.isfinite(realism) and 0 <= realism <= MAX_REALISM):
+            return f"realism is not between 0 and 5: {values['realism']}"
+    return Judgement(
+        annotator=values["annotator"],
+        item=values["item"],
+        verdict="human" if verdict == "human" else "ai",
+        realism=realism,
+        time=values["time"],
+    )
+
+
+def _rows(file: Path) -> Iterator[tuple[int, Any]]:
+    if file.suffix.lower() in (".jsonl", ".ndjson", ".json"):
+        for number, line in raw_lines(file):
+            try:
+                yield number, msgspec.json.decode(line)
+            except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+                yield number, f"not JSON: {error}"
+        return
+    try:
+        with file.open(encoding="utf-8-sig", newline="") as text:
+            yield from _csv_rows(file, text)
+    except OSError as error:
+        raise DataError(f"Cannot read {file}: {error.strerror}") from error
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise DataError(f"{file} is not a CSV file in UTF-8: {error}") from error
+
+
+def _csv_rows(file: Path, text: Iterable[str]) -> Iterator[tuple[int, Any]]:
+    lines = iter(text)
+    head = next(lines, "")
+    separator = max(",;\t", key=head.count)
+    columns = [name.strip().casefold() for name in next(csv.reader([head], delimiter=separator), [])]
+    missing = [name for name in COLUMNS[:3] if name not in columns]
+    if missing:
+        raise DataError(
+            f"{file}: there is no column {', '.join(missing)}, but {', '.join(columns) or 'none'}; "
+            f"needed are {', '.join(COLUMNS)}"
+        )
+    reader = csv.reader(lines, delimiter=separator)
+    for cells in reader:
+        if any(cell.strip() for cell in cells):
+            yield reader.line_num + 1, dict(zip(columns, cells, strict=False))

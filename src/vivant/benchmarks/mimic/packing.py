@@ -1,0 +1,304 @@
+"""Runs + people's comments → a blind pack and its key.
+
+Ids and order come from the seed together with the runs' fingerprints: the same command gives the same pack,
+while somebody who holds the pack alone cannot work the order out. Videos are streamed, and models' comments
+wait in a temporary file of SQLite's own, so that memory does not grow with the pack.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import shutil
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from types import TracebackType
+
+import msgspec
+from msgspec import Struct
+
+from vivant.benchmarks.mimic import names
+from vivant.benchmarks.mimic.data import distinct_videos
+from vivant.benchmarks.mimic.format import VideoLine, most_liked
+from vivant.benchmarks.mimic.packs import (
+    HEADER_FILE,
+    HUMAN,
+    ITEMS_FILE,
+    VIDEOS_FILE,
+    KeyEntry,
+    KeyHeader,
+    PackHeader,
+    PackItem,
+    PackVideo,
+    Source,
+)
+from vivant.benchmarks.mimic.score import read_comment
+from vivant.chance import permutation, sample_ids
+from vivant.errors import DataError, UsageError
+from vivant.types import Record
+
+LONG = 2000
+"""Characters above which a comment is counted as very long; it is shown whole all the same."""
+_TASK = names.task_name(names.MIMICKING)
+
+
+class Packed(Struct, frozen=True, kw_only=True):
+    """What was written, and what there is to know about it."""
+
+    header: PackHeader
+    key: KeyHeader
+    key_file: Path
+    notes: tuple[str, ...]
+
+
+class Author(Struct, frozen=True, kw_only=True):
+    """A model and what it wrote."""
+
+    source: Source
+    records: Iterable[Record]
+
+
+class _Entry(Struct, frozen=True):
+    """A comment that still has its name."""
+
+    source: int
+    text: str
+    comment: str = ""
+    rank: int | None = None
+    likes: int | None = None
+
+
+def parse_human(text: str) -> int:
+    """`top5` → 5, `none` → 0."""
+    digits = text.removeprefix("top")
+    if text == "none":
+        return 0
+    if text.startswith("top") and digits.isdecimal() and 0 < int(digits) <= 100:
+        return int(digits)
+    raise UsageError(f"--human {text}: write top5 for the five most-liked comments, or none")
+
+
+def build_pack(
+    authors: Sequence[Author],
+    root: Path,
+    out: Path,
+    *,
+    key: Path | None = None,
+    human: int = 5,
+    seed: int = 0,
+    limit: int | None = None,
+) -> Packed:
+    """Write a pack from models' comments and the people's comments in the data folder `root`."""
+    key_file = key or out.with_name(f"{out.name}.key.jsonl")
+    _check_places(out, key_file)
+    if not authors:
+        raise UsageError("Name at least one run of mimic/comment")
+    sources = (*(author.source for author in authors), Source(name=HUMAN, kind="human"))
+    if len({source.name for source in sources}) != len(sources):
+        raise UsageError("Two sources of comments have the same name")
+    counts: Counter[str] = Counter()
+    with closing(_gather(authors, counts)) as waiting:
+        _keep(waiting, limit, seed)
+        try:
+            return _Maker(waiting, sources, counts, human, seed).write(root, out, key_file)
+        except OSError as error:
+            raise UsageError(f"Cannot write the pack {out}: {error.strerror}") from error
+
+
+def _check_places(out: Path, key_file: Path) -> None:
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise UsageError(f"{out} exists already; choose another --out")
+    if key_file.exists():
+        raise UsageError(f"The key {key_file} exists already; choose another --key")
+    if out.resolve() in key_file.resolve().parents:
+        raise UsageError(f"The key {key_file} would travel inside the pack; put it outside of {out}")
+
+
+def _gather(authors: Sequence[Author], counts: Counter[str]) -> sqlite3.Connection:
+    """Models' comments by video; an empty one where a model wrote none."""
+    waiting = sqlite3.connect("")
+    waiting.execute(
+        "CREATE TABLE comments (video TEXT, source INT, text TEXT, PRIMARY KEY (video, source)) WITHOUT ROWID"
+    )
+    for place, author in enumerate(authors):
+        for record in author.records:
+            if record.task != _TASK:
+                continue
+            if record.repeat:
+                counts["further comments by the same model on the same video: the first is taken"] += 1
+                continue
+            text, rule = read_comment(record.reply.text, author.source.style)
+            if record.reply.status != "ok" or not text:
+                reason = rule if record.reply.status == "ok" else record.reply.status
+                counts[f"videos without a comment by {author.source.name} ({reason})"] += 1
+                text = ""
+            waiting.execute("INSERT OR REPLACE INTO comments VALUES (?, ?, ?)", (record.id, place, text))
+    return waiting
+
+
+def _keep(waiting: sqlite3.Connection, limit: int | None, seed: int) -> None:
+    """Leave `limit` of the videos, chosen by their own hashes."""
+    if limit is None:
+        return
+    videos = [video for (video,) in waiting.execute("SELECT DISTINCT video FROM comments ORDER BY video")]
+    dropped = set(videos) - set(sample_ids(videos, limit, seed, "mimic/pack"))
+    waiting.executemany("DELETE FROM comments WHERE video = ?", [(video,) for video in dropped])
+
+
+class _Maker:
+    """Streams videos into the three files."""
+
+    def __init__(
+        self,
+        waiting: sqlite3.Connection,
+        sources: tuple[Source, ...],
+        counts: Counter[str],
+        human: int,
+        seed: int,
+    ) -> None:
+        self._waiting = waiting
+        self._sources = sources
+        self._counts = counts
+        self._human = human
+        self._seed = seed
+        self._secret = hashlib.sha256(msgspec.json.encode((seed, human, sources))).hexdigest()
+        self._items = self._videos = 0
+
+    def write(self, root: Path, out: Path, key_file: Path) -> Packed:
+        out.mkdir(parents=True, exist_ok=True)
+        key_file.parent.mkdir(parents=True, exist_ok=True)
+        body_file = key_file.with_name(key_file.name + ".tmp")
+        with (
+            _Hashed(out / ITEMS_FILE) as items,
+            _Hashed(out / VIDEOS_FILE) as videos,
+            _Hashed(body_file) as body,
+        ):
+            try:
+                for _, video in distinct_videos(root):
+                    self._video(video, items, videos, body)
+                self._complete(root)
+            except DataError:
+                body_file.unlink()
+                raise
+        header = KeyHeader(
+            pack=items.sha256,
+            seed=self._seed,
+            human=self._human,
+            sources=self._sources,
+            counts=dict(self._counts),
+        )
+        with key_file.open("wb") as key, body_file.open("rb") as lines:
+            key.write(msgspec.json.encode(header) + b"\n")
+            shutil.copyfileobj(lines, key)
+        body_file.unlink()
+        made = PackHeader(
+            pack=items.sha256,
+            key=body.sha256,
+            items=self._items,
+            videos=self._videos,
+            root=str(root.resolve()),
+        )
+        (out / HEADER_FILE).write_bytes(msgspec.json.format(msgspec.json.encode(made), indent=1))
+        notes = tuple(f"{count} {what}" for what, count in sorted(self._counts.items()))
+        return Packed(header=made, key=header, key_file=key_file, notes=notes)
+
+    def _video(self, video: VideoLine, items: _Hashed, videos: _Hashed, body: _Hashed) -> None:
+        written = self._waiting.execute(
+            "SELECT source, text FROM comments WHERE video = ? ORDER BY source", (video.ref,)
+        ).fetchall()
+        if not written:
+            self._counts["videos of the data that no run comments on, or that --limit leaves out"] += 1
+            return
+        entries = [_Entry(source, text) for source, text in written if text]
+        entries += self._people(video)
+        self._count_odd(entries)
+        videos.write(
+            PackVideo(
+                video=video.ref,
+                file=video.path,
+                title=video.title,
+                platform=video.platform,
+                language=video.language,
+            )
+        )
+        for place in permutation(len(entries), self._seed, self._secret, video.ref):
+            entry = entries[place]
+            name = self._item_id(video.ref, entry)
+            items.write(PackItem(item=name, video=video.ref, text=entry.text))
+            body.write(
+                KeyEntry(
+                    item=name,
+                    video=video.ref,
+                    source=entry.source,
+                    comment=entry.comment,
+                    rank=entry.rank,
+                    likes=entry.likes,
+                )
+            )
+        self._items += len(entries)
+        self._videos += 1
+
+    def _people(self, video: VideoLine) -> Iterator[_Entry]:
+        chosen = most_liked(video.comments, self._human)
+        if len(chosen) < self._human:
+            self._counts[f"videos with fewer than {self._human} human comments: all of them are taken"] += 1
+        if any(comment.likes is None for comment in chosen):
+            self._counts["videos with human comments of unknown likes among those taken: file order"] += 1
+        for rank, comment in enumerate(chosen, 1):
+            yield _Entry(len(self._sources) - 1, comment.text.strip(), comment.id, rank, comment.likes)
+
+    def _count_odd(self, entries: Sequence[_Entry]) -> None:
+        texts = Counter(entry.text for entry in entries)
+        self._counts["comments that stand word for word under the same video by another hand"] += sum(
+            count for count in texts.values() if count > 1
+        )
+        self._counts[f"comments of more than {LONG} characters, shown whole"] += sum(
+            len(entry.text) > LONG for entry in entries
+        )
+        self._counts += Counter()  # drops what was counted as zero
+
+    def _item_id(self, ref: str, entry: _Entry) -> str:
+        name = "\x1f".join((self._secret, ref, str(entry.source), entry.comment, str(entry.rank)))
+        return base64.b32encode(hashlib.sha256(name.encode()).digest())[:13].decode().lower()
+
+    def _complete(self, root: Path) -> None:
+        (asked,) = self._waiting.execute("SELECT COUNT(DISTINCT video) FROM comments").fetchone()
+        if not asked:
+            raise DataError("The runs hold no comments; finish them first")
+        if self._videos < asked:
+            raise DataError(
+                f"{asked - self._videos} of the {asked} videos that the runs comment on are not in {root}; "
+                "give the folder that the runs were made with"
+            )
+        if not self._items:
+            raise DataError("None of the runs wrote a comment, and there are no human ones")
+
+
+class _Hashed:
+    """A file of JSON lines that knows its own hash."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._encoder = msgspec.json.Encoder()
+        self._hash = hashlib.sha256()
+
+    def write(self, value: Struct) -> None:
+        line = self._encoder.encode(value) + b"\n"
+        self._hash.update(line)
+        self._file.write(line)
+
+    @property
+    def sha256(self) -> str:
+        return self._hash.hexdigest()
+
+    def __enter__(self) -> _Hashed:
+        self._file = self._path.open("wb")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()

@@ -1,0 +1,285 @@
+"""The paper's two tables, from any mix of runs, beside its published rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import msgspec
+
+from vivant.benchmarks.base import Benchmark, ScoredRun
+from vivant.benchmarks.mimic import names, published
+from vivant.benchmarks.mimic.data import HUMAN_COMMENTS
+from vivant.benchmarks.mimic.judged import Judged, Outcome, Panel
+from vivant.benchmarks.mimic.packs import HUMAN
+from vivant.benchmarks.mimic.textmetrics import (
+    Commented,
+    TextFigures,
+    Vectors,
+    figures,
+    human_comments,
+    one_a_video,
+)
+from vivant.errors import DataError, UsageError
+from vivant.report.table import Cell, Row, Table
+from vivant.scoring.summary import summarise
+
+MARK = " †"
+"""Stands behind the name of a published row."""
+
+
+def by_run(runs: Sequence[ScoredRun]) -> dict[str, dict[str, ScoredRun]]:
+    """Tasks of each run by their short names."""
+    found: dict[str, dict[str, ScoredRun]] = {}
+    for part in runs:
+        found.setdefault(part.run, {})[part.task.partition("/")[2]] = part
+    return found
+
+
+# ── the seven tasks ──
+
+
+def tasks_table(runs: Sequence[ScoredRun], benchmark: Benchmark) -> Table:
+    """Accuracy per task, over all items, and as the mean of tasks."""
+    body: list[tuple[Cell, ...]] = []
+    rows: list[Row] = []
+    for parts in by_run(runs).values():
+        own = {
+            short: summarise(part, benchmark)[0] for short, part in parts.items() if short in names.THINKING
+        }
+        if not own:
+            continue
+        whole = overall(list(parts.values()), benchmark)
+        rows += [*own.values(), whole]
+        body.append(
+            (
+                whole.model if whole.style == "zero-shot" else f"{whole.model} ({whole.style})",
+                *(own[short].value if short in own else None for short in names.THINKING),
+                whole.value,
+                _interval(whole),
+                _mean_of_tasks([own[s].value if s in own else None for s in names.THINKING]),
+                whole.n,
+                whole.errors,
+                whole.unparsed,
+            )
+        )
+    if not body:
+        raise UsageError("None of these runs holds a thinking task of mimic; run mimic/thinking")
+    measured = len(body)
+    for model, values in published.TASKS.items():
+        body.append((model + MARK, *values, None, _mean_of_tasks(values[:-1]), None, None, None))
+    rows += [_published_row(figure) for figure in published.rows() if figure.metric == "accuracy"]
+    return Table(
+        title="MIMIC-Bench, thinking tasks: accuracy in percent (chance: 25)",
+        columns=(
+            "Model",
+            *(names.SHORT[short] for short in names.THINKING),
+            "Overall",
+            "95 % interval",
+            "Mean of tasks",
+            "n",
+            "errors",
+            "unparsed",
+        ),
+        body=tuple(body),
+        rows=tuple(rows),
+        rules=(measured,),
+        notes=(
+            "Overall: over all items, interval clustered by video. Mean of tasks: each task counts alike.",
+            f"† {published.SOURCE}. Its overall is not the mean of its tasks; the weights are not known.",
+        ),
+    )
+
+
+def overall(parts: Sequence[ScoredRun], benchmark: Benchmark) -> Row:
+    """All thinking items of a run as one row: each item counts alike."""
+    thinking = [part for part in parts if part.task.partition("/")[2] in names.THINKING]
+    whole = msgspec.structs.replace(thinking[0], rows=tuple(row for part in thinking for row in part.rows))
+    row = summarise(whole, benchmark)[0]
+    return msgspec.structs.replace(row, task=names.task_name(published.OVERALL))
+
+
+def _mean_of_tasks(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return fmean(known) if len(known) == len(names.THINKING) else None
+
+
+# ── mimicking ──
+
+
+def mimicking_table(runs: Sequence[ScoredRun]) -> Table:
+    """How comments were judged, where judgements are at hand, and what can be said of them without anyone."""
+    parts = {run: tasks[names.MIMICKING] for run, tasks in by_run(runs).items() if names.MIMICKING in tasks}
+    if not parts:
+        raise UsageError("None of these runs wrote comments; run mimic/comment")
+    written = {run: _written(part) for run, part in parts.items()}
+    people = _people(list(parts.values()))
+    vectors = Vectors([*written.values(), people])
+    panels = _panels(list(parts.values()))
+    body: list[tuple[Cell, ...]] = []
+    rows: list[Row] = []
+    for run, part in parts.items():
+        found = figures(written[run], vectors)
+        judged = next((j for panel in panels for j in panel.sources if _same(j, part)), None)
+        body.append((part.model, *_judged_cells(judged), *_text_cells(found), *_counts(part)))
+        rows += _text_rows(part, found)
+    human = next((j for panel in panels for j in panel.sources if j.kind == "human"), None)
+    body.append((HUMAN, *_judged_cells(human), *_text_cells(figures(people, vectors)), None, None))
+    measured = len(body)
+    for model, (share, realism) in published.JUDGED.items():
+        body.append((model + MARK, share, realism, *([None] * (len(_TEXT_COLUMNS) + 2))))
+    rows += [_published_row(f) for f in published.rows() if f.metric != "accuracy"]
+    judged_by = f"Judged by {panels[0].name}" if panels else "Not judged yet: `vivant mimic pack`, then"
+    return Table(
+        title="MIMIC-Bench, mimicking",
+        columns=("Source", "Judged human %", "Realism", *_TEXT_COLUMNS, "errors", "unparsed"),
+        body=tuple(body),
+        rows=tuple(rows),
+        rules=(measured,),
+        decimals=2,
+        notes=(
+            f"{judged_by}; intervals and agreement: `vivant mimic score`.",
+            "Text figures describe; they are no scores. "
+            f"Human comments: one of the top {HUMAN_COMMENTS} of each video, drawn by seed.",
+            "Length: median characters. Repeated: the same comment under several videos. "
+            "Opening: begin with the source's commonest two words.",
+            "≈ description, ≈ human: MiniLM cosine to the video's description, "
+            "and to the nearest human comment under it.",
+            f"† {published.SOURCE}.",
+        ),
+    )
+
+
+_TEXT_COLUMNS = (
+    "Length",
+    "Words",
+    "Emoji %",
+    "Questions %",
+    "Repeated %",
+    "Opening %",
+    "Distinct-1",
+    "Distinct-2",
+    "≈ description",
+    "≈ human",
+)
+
+
+def _written(part: ScoredRun) -> list[Commented]:
+    return [
+        Commented(
+            text=score.answer,
+            description=sample.extra["description"],
+            others=tuple(sample.extra["human"]),
+            spare=True,
+        )
+        for sample, record, score in part.rows
+        if score.status == "scored" and (record is None or record.repeat == 0)
+    ]
+
+
+def _people(parts: Sequence[ScoredRun]) -> list[Commented]:
+    """One human comment of each video that any of the runs was asked for."""
+    samples = {sample.id: sample for part in parts for sample, _, _ in part.rows}
+    return one_a_video(
+        [human_comments(s.extra["description"], s.extra["human"]) for _, s in sorted(samples.items())]
+    )
+
+
+def _panels(parts: Sequence[ScoredRun]) -> tuple[Panel, ...]:
+    """The judgements that `vivant score --set judged=FILE` named for these runs: one file for all of them."""
+    files = {str(part.settings.get("judged") or "") for part in parts} - {""}
+    if not files:
+        return ()
+    if len(files) > 1:
+        raise UsageError(f"The runs were scored with different judgements ({', '.join(sorted(files))})")
+    path = Path(files.pop())
+    try:
+        outcome = msgspec.json.decode(path.read_bytes(), type=Outcome)
+    except OSError as error:
+        raise DataError(f"Cannot read the judgements {path}: {error.strerror}") from error
+    except msgspec.MsgspecError as error:
+        raise DataError(f"{path} was not written by `vivant mimic score --out`: {error}") from error
+    if len(outcome.panels) != 1:
+        raise UsageError(
+            f"{path} holds {len(outcome.panels)} panels of judges; write a file for each, "
+            "so that no table mixes them"
+        )
+    return outcome.panels
+
+
+def _same(judged: Judged, part: ScoredRun) -> bool:
+    return judged.source in (part.model, f"{part.model} ({part.run})")
+
+
+def _judged_cells(judged: Judged | None) -> tuple[Cell, Cell]:
+    return (judged.human, judged.realism) if judged else (None, None)
+
+
+def _text_cells(found: TextFigures | None) -> tuple[Cell, ...]:
+    if found is None:
+        return (None,) * len(_TEXT_COLUMNS)
+    return (
+        found.characters,
+        found.words,
+        found.emoji * 100,
+        found.questions * 100,
+        found.repeated * 100,
+        found.opening * 100,
+        found.distinct_1,
+        found.distinct_2,
+        found.to_description,
+        found.to_human,
+    )
+
+
+def _counts(part: ScoredRun) -> tuple[int, int]:
+    statuses = [score.status for _, _, score in part.rows]
+    return statuses.count("missing"), statuses.count("unparsed")
+
+
+def _text_rows(part: ScoredRun, found: TextFigures | None) -> list[Row]:
+    errors, unparsed = _counts(part)
+    values: Mapping[str, Any] = msgspec.structs.asdict(found) if found else {}
+    return [
+        Row(
+            run=part.run,
+            benchmark=names.BENCHMARK,
+            task=part.task,
+            group={},
+            metric=metric.replace("_", " "),
+            value=value,
+            n=found.n if found else 0,
+            errors=errors,
+            unparsed=unparsed,
+            interval=None,
+            model=part.model,
+            style=part.style,
+            protocol=part.protocol,
+        )
+        for metric, value in values.items()
+        if metric != "n"
+    ]
+
+
+def _interval(row: Row) -> str | None:
+    return None if row.interval is None else f"{row.interval[0]:.1f} – {row.interval[1]:.1f}"
+
+
+def _published_row(figure: Any) -> Row:
+    return Row(
+        run="published",
+        benchmark=names.BENCHMARK,
+        task=figure.task,
+        group=figure.group,
+        metric=figure.metric,
+        value=figure.value,
+        n=0,
+        errors=0,
+        unparsed=0,
+        interval=None,
+        model=figure.model,
+        style=figure.style,
+        source=figure.source,
+    )
