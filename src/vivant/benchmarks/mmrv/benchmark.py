@@ -19,7 +19,7 @@ from vivant.benchmarks.base import (
     ScoreSettings,
     TaskInfo,
 )
-from vivant.benchmarks.mmrv import check, data, native, prompts, published, score, tables
+from vivant.benchmarks.mmrv import data, native, prompts, published, score, tables
 from vivant.errors import unknown
 from vivant.report.table import Table
 from vivant.types import Record, Sample, Score
@@ -57,7 +57,9 @@ class MMRV(Benchmark):
         return score.score(items, settings)
 
     def check(self, root: Path) -> DataReport:
-        return check.check(root)
+        from vivant.benchmarks.mmrv.check import check  # late: it opens videos
+
+        return check(root)
 
     def published(self) -> Sequence[Published]:
         return list(published.rows())
