@@ -109,14 +109,6 @@ def load_models(file: str | Path) -> dict[str, ModelConfig]:
     return models
 
 
-def find_model(file: str | Path, name: str) -> ModelConfig:
-    """One model of a file."""
-    models = load_models(file)
-    if name not in models:
-        raise unknown(f"model in {file}", name, models)
-    return models[name]
-
-
 def _entry(entry: Any, where: str) -> ModelConfig:
     if not isinstance(entry, dict):
         raise UsageError(f"{where}: should be a mapping with model_name and the like")
