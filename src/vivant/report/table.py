@@ -79,6 +79,12 @@ def to_text(table: Table, width: int | None = None) -> str:
 _MANY = 10
 
 
+def _holds_figures(table: Table, index: int) -> bool:
+    """Whether a column is one of figures; one that is all dashes is too, for others of its kind hold some."""
+    cells = [row[index] for row in table.body]
+    return any(isinstance(c, int | float) for c in cells) or not any(isinstance(c, str) for c in cells)
+
+
 def renderable(table: Table) -> Any:
     """The table as something Rich can print."""
     from rich import box
@@ -88,7 +94,7 @@ def renderable(table: Table) -> Any:
 
     drawn = RichTable(title=Text(table.title, style="bold"), title_justify="left", box=box.SIMPLE_HEAD)
     for index, column in enumerate(table.columns):
-        numeric = any(isinstance(row[index], int | float) for row in table.body)
+        numeric = _holds_figures(table, index)
         # Where figures are many, their headings stand on several lines, so that names keep their room.
         heading = column.replace(" ", "\n") if numeric and len(table.columns) > _MANY else column
         drawn.add_column(Text(heading), justify="right" if numeric else "left", overflow="fold")
@@ -116,7 +122,7 @@ def to_markdown(table: Table) -> str:
     def line(cells: Sequence[str]) -> str:
         return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
-    numeric = [any(isinstance(r[i], int | float) for r in table.body) for i in range(len(table.columns))]
+    numeric = [_holds_figures(table, i) for i in range(len(table.columns))]
     lines = [f"**{table.title}**", "", line(table.columns), line(["---:" if n else "---" for n in numeric])]
     lines += [line([format_cell(cell, table.decimals) for cell in row]) for row in table.body]
     lines += [f"\n{note}" for note in table.notes]
@@ -142,7 +148,7 @@ _LATEX = str.maketrans(
 
 def to_latex(table: Table) -> str:
     """A `booktabs` table that compiles as it is."""
-    numeric = [any(isinstance(r[i], int | float) for r in table.body) for i in range(len(table.columns))]
+    numeric = [_holds_figures(table, i) for i in range(len(table.columns))]
     spec = "".join("r" if n else "l" for n in numeric)
     lines = [r"\begin{table}", r"\centering", rf"\begin{{tabular}}{{{spec}}}", r"\toprule"]
     lines.append(" & ".join(c.translate(_LATEX) for c in table.columns) + r" \\")
