@@ -367,7 +367,7 @@ def test_judgements_become_repeats_with_their_own_question(tmp_path: Path) -> No
     ]
     assert [s.id for s in imported.samples] == [first.id, second.id]
     assert imported.model == "human"
-    assert "1 further judgements of a person on the same video dropped" in notes_of(imported)
+    assert "repeated judgements of a person on one video dropped: 1" in notes_of(imported)
     assert [r.reply.text for r in imported.records] == ["B", "A", "B"]
     assert [s.value for *_, s in scored(imported).rows] == [1.0, 0.0, 1.0]
     sources = [r.source for r in imported.records]

@@ -109,10 +109,10 @@ def _read_file(
             f"that the data do not hold, the first in {strangers[0]}; give the data that people judged"
         )
     if again:
-        notes.append(f"{file.name}: {again} further judgements of a person on the same video dropped")
+        notes.append(f"{task}, {_label(file)}: repeated judgements of a person on one video dropped: {again}")
     if contradictory:
         notes.append(
-            f"{file.name}: in {contradictory} lines user_is_correct contradicts the option selected; "
+            f"{task}, {_label(file)}: in {contradictory} lines user_is_correct contradicts the option; "
             "the option counts"
         )
     return records

@@ -12,6 +12,7 @@ from vivant.benchmarks.mime import failures, ttest
 from vivant.benchmarks.mime.cells import SHORT, TASKS, Item, Line, Rounding, gather, has
 from vivant.benchmarks.mime.names import REAL
 from vivant.benchmarks.mime.published import SCENES
+from vivant.benchmarks.mime.score import SETTINGS
 from vivant.errors import UsageError, unknown
 from vivant.report.table import Cell, Row, Table
 
@@ -45,6 +46,11 @@ class Builder:
         self.rows: list[Row] = []
         self.rules: list[int] = []
         self.notes: list[str] = []
+        default = SETTINGS["threshold"]
+        asked = {f"{run.run}, {run.task}": run.settings.get("threshold", default) for run in runs}
+        self._thresholds = {
+            name: value for name, value in asked.items() if value != default and name.endswith(TASKS[1])
+        }
         self._sizes: dict[str, set[int]] = {}
         self._lost: dict[tuple[str, str], list[int]] = {}
 
@@ -100,6 +106,8 @@ class Builder:
             found.append(
                 f"{who}, {task}: {errors} errors (not counted), {unparsed} unparsed (counted as wrong)."
             )
+        for run, value in self._thresholds.items():
+            found.append(f"{run}: free-form answers are right from a similarity of {value:g} up.")
         if self.protocol == "paper" and any(line.is_human for line in self.lines):
             found.append(
                 "People's free-form figures are those of the paper: how often (similarity ≥ threshold) and "
