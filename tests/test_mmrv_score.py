@@ -141,7 +141,7 @@ def test_a_key_that_is_no_option() -> None:
     assert score_one(one, record(one, "[[C]]"), "paper").value == 0.0
     assert score_one(one, record(one, "[[K]]"), "paper").value == 1.0
     strict = score_one(one, record(one, "[[C]]"), "strict")
-    assert (strict.status, strict.rule) == ("missing", NO_KEY)
+    assert (strict.status, strict.rule) == ("excluded", NO_KEY)
 
 
 def test_options_shown_in_another_order_are_followed() -> None:

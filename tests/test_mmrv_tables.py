@@ -99,6 +99,11 @@ def test_every_step_of_the_extraction_is_counted() -> None:
     }
     assert counts == {"[[X]]": 4, "\\boxed{X}": 1, "last letter": 1, "stored": 0, "none": 1, "empty reply": 1}
     assert (own["n"], own["no option"], own["several"]) == (8, 1, 1)
+    cut = Score(key=f"{TASK}/99", task=TASK, id="99", status="unparsed", rule="truncated")
+    base = scored(PAIRS, "strict")
+    more = msgspec.structs.replace(base, rows=(*base.rows, (sample(99), None, cut)))
+    counted = line(MMRV().layout("extraction", [more], "strict"))
+    assert (counted["truncated"], counted["n"]) == (1, 9)
     strict = line(MMRV().layout("extraction", [scored(PAIRS, "strict")], "strict"))
     assert (strict["[[X]]"], strict["last letter"], strict["none"]) == (3, 0, 3)
 
@@ -107,7 +112,7 @@ def test_a_question_without_a_key_is_named_in_strict() -> None:
     odd = sample(268, correctAnswer="(K)")
     pairs = [*PAIRS, (odd, record(odd, "[[C]]"))]
     table = MMRV().layout("main", [scored(pairs, "strict")], "strict")
-    assert line(table)["n"] == 8
+    assert (line(table)["n"], line(table)["errors"]) == (8, 0)
     assert any("268" in note and "no option" in note for note in table.notes)
     assert line(MMRV().layout("main", [scored(pairs)], "paper"))["n"] == 9
 

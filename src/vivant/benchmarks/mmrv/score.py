@@ -27,9 +27,11 @@ BOXED = "\\boxed{X}"
 LAST = "last letter"
 NONE = "none"
 EMPTY = "empty reply"
-NO_KEY = "no valid key"
-STEPS = (BRACKETS, BOXED, LAST, STORED, NONE, EMPTY)
-"""The chain in its order; an answer stored against it; and what decides nothing."""
+NO_KEY = "the key is no option"
+CUT = "truncated"
+STEPS = (BRACKETS, BOXED, LAST, STORED, NONE, EMPTY, CUT)
+"""The chain in its order; an answer stored against it; and what decides nothing (`strict` reads no reply that
+was cut off)."""
 
 FINAL = "final_answer"
 """Where a record's `extra` keeps the answer that the original stored."""
@@ -86,13 +88,13 @@ def score_one(sample: Sample, record: Record, protocol: Protocol) -> Score:
     """Right is the key's option; a letter that is no option is wrong, and said to be none.
 
     A question whose key is no option is compared letter by letter in `paper`, as the original does, so that
-    nobody gets it right; `strict` cannot score it.
+    nobody gets it right; `strict` leaves it out.
     """
     shown = record.options or sample.options
     found = read_answer(record, shown, protocol)
     base: dict[str, Any] = {"key": record.key, "task": record.task, "id": record.id}
     if protocol == "strict" and sample.key is None:
-        return Score(**base, status="missing", answer=found.letter or "", rule=NO_KEY)
+        return Score(**base, status="excluded", answer=found.letter or "", rule=NO_KEY)
     if found.letter is None:
         return Score(**base, status="unparsed", rule=found.rule)
     order = record.order or tuple(range(len(shown)))

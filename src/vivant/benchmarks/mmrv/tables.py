@@ -52,7 +52,7 @@ def _notes(runs: Sequence[ScoredRun], *, beside_paper: bool = False) -> list[str
     """What a reader must know to judge the figures."""
     notes: list[str] = []
     scores = [score for run in runs for _, _, score in run.rows]
-    if any(score.status == "missing" and score.rule != NO_KEY for score in scores):
+    if any(score.status == "missing" for score in scores):
         notes.append("Errors are questions without a reply to score: no part of n, and not wrong answers.")
     if any(score.status == "unparsed" for score in scores):
         notes.append("Unparsed replies hold no answer that the protocol can read; they count as wrong.")
@@ -60,8 +60,8 @@ def _notes(runs: Sequence[ScoredRun], *, beside_paper: bool = False) -> list[str
         keyless = sorted({sample.id for sample, _, score in run.rows if score.rule == NO_KEY})
         if keyless:
             notes.append(
-                f"{run.run}: {len(keyless)} question(s) whose key is no option are left out, and stand under "
-                f"errors: {', '.join(keyless[:5])}."
+                f"{run.run}: {len(keyless)} question(s) left out, because the key is no option: "
+                f"{', '.join(keyless[:5])}."
             )
     if beside_paper:
         notes.append("Published figures (percent): the MMR-V paper; 1,257 questions, people 200 of them.")
@@ -228,13 +228,14 @@ def extraction_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: B
     for run in runs:
         steps: dict[str, list[tuple[Sample, Record | None, Score]]] = {step: [] for step in STEPS}
         for entry in run.rows:
-            if entry[2].status != "missing":
+            if entry[2].status not in ("missing", "excluded"):
                 steps.setdefault(entry[2].rule, []).append(entry)
         missing = sum(score.status == "missing" for _, _, score in run.rows)
         strange = sum(bool(score.detail.get("not_an_option")) for _, _, score in run.rows)
         several = sum(bool(score.detail.get("several")) for _, _, score in run.rows)
         counts = [len(steps[step]) for step in STEPS]
-        body.append((run.model, run.style, *counts, len(run.rows) - missing, missing, strange, several))
+        counted = sum(map(len, steps.values()))
+        body.append((run.model, run.style, *counts, counted, missing, strange, several))
         for step, entries in steps.items():
             if entries:
                 part = msgspec.structs.replace(run, rows=tuple(entries))
