@@ -6,7 +6,7 @@ import hashlib
 import math
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,16 +33,24 @@ def shares(pictures: int, grids: int) -> list[range]:
     return [range(start, min(start + each, pictures)) for start in range(0, pictures, each)]
 
 
-def grid_file(pictures: Sequence[Path], first: int = 1) -> Path:
-    """The file of a grid whose tiles are numbered from `first`; drawn where it is not cached yet."""
+def grid_digest(hashes: Iterable[bytes], first: int = 1) -> str:
+    """A grid's identity: from its tiles' SHA-256 hashes, without drawing it."""
     name = hashlib.sha256(f"{_RECIPE}, from {first}".encode())
+    for each in hashes:
+        name.update(each)
+    return name.hexdigest()
+
+
+def grid_file(pictures: Sequence[Path], first: int = 1, cache: Path | None = None) -> Path:
+    """The file of a grid whose tiles are numbered from `first`; drawn where it is not cached yet."""
+    hashes = []
     for picture in pictures:
         try:
-            name.update(hashlib.sha256(picture.read_bytes()).digest())
+            hashes.append(hashlib.sha256(picture.read_bytes()).digest())
         except OSError as error:
             raise MediaError(f"Cannot read {picture}: {error.strerror}") from error
-    digest = name.hexdigest()
-    path = cache_root() / "grids" / digest[:2] / f"{digest}.jpg"
+    digest = grid_digest(hashes, first)
+    path = (cache or cache_root()) / "grids" / digest[:2] / f"{digest}.jpg"
     if not path.is_file():
         path.parent.mkdir(parents=True, exist_ok=True)
         # Written apart and renamed, so that several processes may share the cache.
