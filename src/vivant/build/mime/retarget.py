@@ -1,0 +1,251 @@
+"""Motion capture on our skeleton: joints found by common names, bones pointed where the file's bones point.
+
+Rotations are taken relative to a reference pose, which is the file's rest pose if a figure stands in it, and
+its first frame otherwise. So the unit, the up axis, the heading and the rest pose of a file do not matter.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from vivant.build.mime.bvh import Bvh, load_bvh
+from vivant.build.mime.motion import Motion
+from vivant.build.mime.rotation import Array, between, slerp, unit
+from vivant.build.mime.skeleton import (
+    ANKLE_HEIGHT,
+    HIP_HEIGHT,
+    INDEX,
+    JOINTS,
+    OFFSETS,
+    TIPS,
+    Skeleton,
+    forward,
+    local_rotations,
+)
+from vivant.errors import DataError
+
+_SIDED: dict[str, tuple[str, ...]] = {
+    "Shoulder": ("collar", "clavicle", "clavicula", "collarbone", "shoulder"),
+    "Arm": ("arm", "upperarm", "uparm", "humerus", "shldr", "shoulder"),
+    "ForeArm": ("forearm", "lowerarm", "lowarm", "elbow", "radius"),
+    "Hand": ("hand", "wrist"),
+    "Fingers": ("fingers", "handmiddle1", "middle1", "handindex1", "index1", "fingerbase", "finger0"),
+    "UpLeg": ("upleg", "upperleg", "thigh", "femur", "hip"),
+    "Leg": ("leg", "lowerleg", "lowleg", "shin", "calf", "knee", "tibia"),
+    "Foot": ("foot", "ankle"),
+    "Toe": ("toe", "toebase", "toes", "ball", "toe0"),
+}
+"""Names after the side is taken away, most telling first."""
+_NEEDED = ("Arm", "ForeArm", "UpLeg", "Leg")
+_SIDE = re.compile(r"^(?:(?P<before>left|right|l|r)(?P<bone>.+)|(?P<bone2>.+?)(?P<after>left|right|l|r))$")
+
+
+@dataclass(frozen=True, eq=False)
+class Retargeted:
+    """A file's motion on this package's skeleton, and what became of the file's joints."""
+
+    motion: Motion
+    mapped: dict[str, str]
+    """Our joint → the file's."""
+    ignored: tuple[str, ...]
+    """Joints of the file that this skeleton has no place for (single fingers, twist bones, props)."""
+
+
+def read_bvh(file: Path, name: str = "") -> Motion:
+    """The motion of a BVH file on this package's skeleton, on the floor in the middle of the stage."""
+    return retarget(load_bvh(file), name or file.stem).motion
+
+
+def map_joints(bvh: Bvh) -> dict[str, int]:
+    """Our joints → places in the file's list. Raises a DataError naming the joints that cannot be found."""
+    sided: dict[tuple[str, str], int] = {}
+    plain: dict[str, int] = {}
+    for place, joint in enumerate(bvh.joints):
+        word = re.sub(r"[^a-z0-9]", "", joint.name.rsplit(":", 1)[-1].lower())
+        plain.setdefault(word, place)
+        match = _SIDE.match(word)
+        if match:
+            side = (match["before"] or match["after"])[0]
+            sided.setdefault(("Left" if side == "l" else "Right", match["bone"] or match["bone2"]), place)
+    found: dict[str, int] = {}
+    for side in ("Left", "Right"):
+        for bone, words in _SIDED.items():
+            known = [sided[side, word] for word in words if (side, word) in sided]
+            if known:
+                found[side + bone] = known[0]
+        # "Shoulder" names the collarbone in some files and the upper arm in others.
+        if found.get(side + "Shoulder") == found.get(side + "Arm"):
+            found.pop(side + "Shoulder", None)
+    head = next((plain[word] for word in ("head", "headbase", "skull") if word in plain), None)
+    missing = [side + bone for bone in _NEEDED for side in ("Left", "Right") if side + bone not in found]
+    missing += ["Head"] if head is None else []
+    if missing or head is None:
+        names = ", ".join(joint.name for joint in bvh.joints[:10]) + (" …" if len(bvh.joints) > 10 else "")
+        raise DataError(
+            f"{bvh.source}: no joint can be taken for {', '.join(missing)}; the file has {names}; rename its "
+            "joints to common names (LeftArm, LeftForeArm, LeftUpLeg, LeftLeg, Head …)"
+        )
+    _map_trunk(bvh, found, head)
+    return found
+
+
+def _map_trunk(bvh: Bvh, found: dict[str, int], head: int) -> None:
+    """Trunk joints by their place between legs, arms and head, because their names mean different things."""
+
+    def line(place: int) -> list[int]:
+        path = [place]
+        while path[-1] >= 0:
+            path.append(bvh.joints[path[-1]].parent)
+        return path[-2::-1]
+
+    def fork(one: int, other: int) -> int:
+        shared = [a for a, b in zip(line(one), line(other), strict=False) if a == b]
+        return shared[-1]
+
+    hips, chest = fork(found["LeftUpLeg"], found["RightUpLeg"]), fork(found["LeftArm"], found["RightArm"])
+    spine, neck = line(chest), line(head)
+    if hips not in spine or chest not in neck:
+        raise DataError(f"{bvh.source}: arms and head do not hang on a trunk that begins at the hips")
+    found["Hips"], found["Head"] = hips, head
+    if chest != hips:
+        found["Chest"] = chest
+        if spine.index(chest) > spine.index(hips) + 1:
+            found["Spine"] = spine[spine.index(hips) + 1]
+    if len(neck) > neck.index(chest) + 2:
+        found["Neck"] = neck[neck.index(chest) + 1]
+
+
+def retarget(bvh: Bvh, name: str) -> Retargeted:
+    """Put a file's motion on our skeleton."""
+    found = map_joints(bvh)
+    place, turned = bvh.globals()
+    rest_place, rest_turned = _reference(bvh, found, place, turned)
+    axes = _alignment(bvh, found, rest_place)
+    # Joint by joint: how far it has turned from the reference pose, in our axes.
+    delta = axes @ (turned @ np.swapaxes(rest_turned, -1, -2)) @ axes.T
+    frames = len(place)
+    ours = np.empty((frames, len(JOINTS), 3, 3))
+    parent_of = {"Spine": ("Hips", "Chest"), "Neck": ("Chest", "Head")}
+    for joint in ("Hips", "Chest", "Head"):
+        ours[:, INDEX[joint]] = delta[:, found.get(joint, found["Hips"])]
+    for joint, (below, above) in parent_of.items():
+        if joint in found:
+            ours[:, INDEX[joint]] = delta[:, found[joint]]
+        else:
+            half = np.full(frames, 0.5)
+            ours[:, INDEX[joint]] = slerp(ours[:, INDEX[below]], ours[:, INDEX[above]], half)
+    for side in ("Left", "Right"):
+        for chain, base in (
+            (("Shoulder", "Arm", "ForeArm", "Hand", "Fingers"), "Chest"),
+            (("UpLeg", "Leg", "Foot", "Toe"), "Hips"),
+        ):
+            last, correction = INDEX[base], np.eye(3)
+            for bone in chain:
+                here = INDEX[side + bone]
+                if side + bone in found:
+                    theirs = _direction(bvh, side + bone, found, rest_place, rest_turned)
+                    # A bone without an end of its own lies as the one before it does.
+                    correction = correction if theirs is None else between(_own(side + bone), axes @ theirs)
+                    ours[:, here] = delta[:, found[side + bone]] @ correction
+                else:
+                    ours[:, here] = ours[:, last]
+                last = here
+    scale = HIP_HEIGHT / _hip_height(bvh, found, rest_place, axes)
+    root = place[:, found["Hips"]] @ axes.T * scale
+    motion = Motion(name, _rate(bvh.frame_time), root, local_rotations(ours))
+    used = set(found.values())
+    return Retargeted(
+        _settle(motion),
+        {joint: bvh.joints[found[joint]].name for joint in JOINTS if joint in found},
+        tuple(joint.name for number, joint in enumerate(bvh.joints) if number not in used),
+    )
+
+
+def _rate(frame_time: float) -> float:
+    """Frames a second. Files state the time of a frame in few digits: 0.0333 is meant to be 30 a second."""
+    fps = 1 / frame_time
+    return float(round(fps)) if abs(fps - round(fps)) < 2e-3 * fps else fps
+
+
+def _reference(bvh: Bvh, found: dict[str, int], place: Array, turned: Array) -> tuple[Array, Array]:
+    """Positions (joints, 3) and rotations of the pose that rotations are taken from."""
+    rest = np.zeros((len(bvh.joints), 3))
+    for number, joint in enumerate(bvh.joints):
+        if joint.parent >= 0:
+            rest[number] = rest[joint.parent] + joint.offset
+    up = rest[found["Head"]] - rest[found["Hips"]]
+    down = rest[found["LeftLeg"]] + rest[found["RightLeg"]] - 2 * rest[found["Hips"]]
+    across = rest[found["LeftUpLeg"]] - rest[found["RightUpLeg"]]
+    standing = np.dot(unit(up), unit(down)) < -0.8 and abs(np.dot(unit(up), unit(across))) < 0.5
+    if standing and np.linalg.norm(across) > 0:
+        return rest, np.broadcast_to(np.eye(3), (len(rest), 3, 3))
+    return place[0], turned[0]
+
+
+def _alignment(bvh: Bvh, found: dict[str, int], rest: Array) -> Array:
+    """The rotation from the file's axes to ours: up to +Y, the figure's left to +X."""
+
+    def snapped(vector: Array) -> Array:
+        """The coordinate axis that a direction nearly follows, or the direction itself."""
+        axis = np.eye(3)[int(np.argmax(np.abs(vector)))] * np.sign(vector[int(np.argmax(np.abs(vector)))])
+        return axis if np.dot(axis, unit(vector)) > 0.9 else unit(vector)
+
+    up = snapped(rest[found["Head"]] - rest[found["Hips"]])
+    across = rest[found["LeftUpLeg"]] - rest[found["RightUpLeg"]]
+    left = snapped(across - up * np.dot(across, up))
+    left = unit(left - up * np.dot(left, up))
+    if not np.linalg.norm(left):
+        raise DataError(f"{bvh.source}: left and right legs start at one point, so no side can be told")
+    return np.stack([left, up, np.cross(left, up)])
+
+
+def _direction(bvh: Bvh, joint: str, found: dict[str, int], rest: Array, turned: Array) -> Array | None:
+    """Where a bone of the file points in the reference pose: to its chain's next joint, or to its end."""
+    chain = [name for name in JOINTS if name.startswith(joint[:4])]
+    place = found[joint]
+    after = [found[name] for name in chain[chain.index(joint) + 1 :] if name in found]
+    ends = [rest[other] - rest[place] for other in after if _below(bvh, other, place)]
+    tip = bvh.joints[place].tip
+    if not ends and tip is not None:
+        ends = [turned[place] @ np.asarray(tip)]
+    return ends[0] if ends and np.linalg.norm(ends[0]) > 1e-9 else None
+
+
+def _own(joint: str) -> Array:
+    """Where the bone points at rest in our skeleton."""
+    return TIPS[joint] if joint in TIPS else np.asarray(OFFSETS[INDEX[joint] + 1])
+
+
+def _below(bvh: Bvh, place: int, ancestor: int) -> bool:
+    while place > ancestor:
+        place = bvh.joints[place].parent
+    return place == ancestor
+
+
+def _hip_height(bvh: Bvh, found: dict[str, int], rest: Array, axes: Array) -> float:
+    """How high the hips are in the reference pose, with the ankles' own height in proportion."""
+    heights = rest @ axes.T[:, 1]
+    feet = [found.get(side + "Foot", found[side + "Leg"]) for side in ("Left", "Right")]
+    above = float(heights[found["Hips"]] - np.mean(heights[feet]))
+    if above <= 0:
+        raise DataError(f"{bvh.source}: the hips are not above the feet, so the figure's size cannot be told")
+    ours = HIP_HEIGHT - ANKLE_HEIGHT
+    if "LeftFoot" not in found or "RightFoot" not in found:
+        ours = -float(OFFSETS[INDEX["LeftUpLeg"], 1] + OFFSETS[INDEX["LeftLeg"], 1])
+    return above * HIP_HEIGHT / ours
+
+
+def _settle(motion: Motion) -> Motion:
+    """Stand the motion on the floor, its path around the middle of the stage."""
+    place, _ = forward(Skeleton(), motion.root, motion.rotations)
+    ankles = place[:, [INDEX["LeftFoot"], INDEX["RightFoot"]], 1].min() - ANKLE_HEIGHT
+    toes = place[:, [INDEX["LeftToe"], INDEX["RightToe"]], 1].min() - (
+        ANKLE_HEIGHT + OFFSETS[INDEX["LeftToe"], 1]
+    )
+    middle = (motion.root.min(axis=0) + motion.root.max(axis=0)) / 2
+    shift = np.array([middle[0], min(ankles, toes), middle[2]])
+    return Motion(motion.name, motion.fps, motion.root - shift, motion.rotations)

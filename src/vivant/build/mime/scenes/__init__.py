@@ -1,0 +1,120 @@
+"""Backgrounds: drawn scenes that come with the project, the blank one, and any picture file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from PIL import Image, UnidentifiedImageError
+
+from vivant.build.mime.camera import Camera
+from vivant.build.mime.render import Plane
+from vivant.build.mime.scenes import indoor, outdoor
+from vivant.build.mime.scenes.canvas import Canvas
+from vivant.errors import MediaError, unknown
+
+BLANK = "blank"
+_GREY = (182, 184, 188)
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A drawn background. `fits` says in words what people do there: meaning is measured on it."""
+
+    name: str
+    description: str
+    fits: str
+    draw: Callable[[Canvas], None]
+
+
+SCENES: dict[str, Scene] = {
+    scene.name: scene
+    for scene in (
+        Scene(
+            "archery_range",
+            "a meadow with round targets before trees",
+            "shooting arrows with a bow",
+            outdoor.archery_range,
+        ),
+        Scene(
+            "basketball_court",
+            "a parquet court with a hoop and seats",
+            "playing basketball",
+            indoor.basketball_court,
+        ),
+        Scene("bowling_alley", "bowling lanes with pins at the end", "bowling", indoor.bowling_alley),
+        Scene("boxing_gym", "the inside of a boxing ring", "boxing", indoor.boxing_gym),
+        Scene(
+            "concert_hall",
+            "a stage with red curtains and lights",
+            "playing music on an instrument",
+            indoor.concert_hall,
+        ),
+        Scene("fishing_pier", "a wooden pier on a lake", "fishing", outdoor.fishing_pier),
+        Scene("golf_course", "a fairway with a bunker and a flag", "playing golf", outdoor.golf_course),
+        Scene("gym", "a weight room with dumb-bells and a mirror", "lifting weights", indoor.gym),
+        Scene(
+            "house_front",
+            "a brick house with a ladder against it",
+            "climbing a ladder, hammering",
+            outdoor.house_front,
+        ),
+        Scene("lake_shore", "the shore of a lake with a boat", "rowing a boat", outdoor.lake_shore),
+        Scene(
+            "living_room",
+            "a room with a sofa, a rug and a window",
+            "sweeping, drinking coffee",
+            indoor.living_room,
+        ),
+        Scene(
+            "playground",
+            "a playground with a swing and a slide",
+            "jumping rope, playing outdoors",
+            outdoor.playground,
+        ),
+        Scene("road", "a road to the horizon with cars on it", "driving a car", outdoor.road),
+        Scene(
+            "soccer_field",
+            "a football pitch with a goal",
+            "kicking a ball, playing soccer",
+            outdoor.soccer_field,
+        ),
+        Scene("street", "a pavement before a row of houses", "greeting people in the street", outdoor.street),
+        Scene("swimming_pool", "an indoor pool with lane ropes", "swimming", indoor.swimming_pool),
+        Scene("tennis_court", "a tennis court with its net", "playing tennis", outdoor.tennis_court),
+    )
+}
+
+
+def draw_background(name: str, camera: Camera) -> Plane:
+    """A background by name as planes (3, height, width) from 0 to 1; `blank` is an even grey."""
+    if name == BLANK:
+        grey = np.asarray(_GREY, np.float32)[:, None, None] / np.float32(255)
+        return np.ascontiguousarray(np.broadcast_to(grey, (3, camera.height, camera.width)))
+    if name not in SCENES:
+        raise unknown("background", name, [BLANK, *SCENES])
+    canvas = Canvas(camera)
+    SCENES[name].draw(canvas)
+    return _planes(canvas.finished())
+
+
+def read_background(file: Path, size: tuple[int, int]) -> Plane:
+    """A picture file as a background: scaled to cover `size` (width, height) and cut around its middle."""
+    try:
+        with Image.open(file) as opened:
+            picture = opened.convert("RGB")
+    except FileNotFoundError:
+        raise MediaError(f"{file}: there is no such background picture") from None
+    except (UnidentifiedImageError, OSError, SyntaxError) as error:
+        raise MediaError(f"{file}: not a picture that can be read ({error}); use PNG or JPEG") from None
+    scale = max(size[0] / picture.width, size[1] / picture.height)
+    wide, high = max(size[0], round(picture.width * scale)), max(size[1], round(picture.height * scale))
+    picture = picture.resize((wide, high), Image.Resampling.LANCZOS)
+    left, top = (wide - size[0]) // 2, (high - size[1]) // 2
+    return _planes(np.asarray(picture.crop((left, top, left + size[0], top + size[1]))))
+
+
+def _planes(picture: np.typing.NDArray[np.uint8]) -> Plane:
+    return np.ascontiguousarray(picture.transpose(2, 0, 1), dtype=np.float32) / np.float32(255)

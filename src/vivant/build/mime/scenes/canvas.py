@@ -1,0 +1,131 @@
+"""What scenes are drawn with: a floor in true perspective and upright boards at a depth, seen by a camera."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw
+
+from vivant.build.mime.camera import Camera
+from vivant.build.mime.rotation import Array
+
+Colour = tuple[int, int, int]
+Pattern = Callable[[Array, Array], Array]
+"""Stage x and z of floor points → colours (…, 3) from 0 to 255."""
+_FINE = 2
+"""Scenes are drawn this many times larger and scaled down, for smooth edges."""
+
+
+class Canvas:
+    """A picture in the making. Depths are metres behind the figure; the floor runs on to the horizon.
+
+    Scenes are seen from the front whatever the camera's angle, as a painted backdrop is.
+    """
+
+    def __init__(self, camera: Camera) -> None:
+        self.size = (camera.width, camera.height)
+        target = (0.0, camera.target[1], 0.0)
+        self.camera = replace(
+            camera, angle=0.0, target=target, width=camera.width * _FINE, height=camera.height * _FINE
+        )
+        self.picture = Image.new("RGB", (self.camera.width, self.camera.height))
+        self.pen = ImageDraw.Draw(self.picture)
+
+    def sky(self, top: Colour, bottom: Colour) -> None:
+        """A gradient from the upper edge down to the horizon (and on below it)."""
+        rows = np.clip(np.arange(self.camera.height) / max(self.camera.horizon, 1.0), 0.0, 1.0)[:, None]
+        shades = np.asarray(top) * (1 - rows) + np.asarray(bottom) * rows
+        picture = np.broadcast_to(shades[:, None], (self.camera.height, self.camera.width, 3))
+        self.picture.paste(Image.fromarray(np.rint(picture).astype(np.uint8)))
+
+    def floor(self, pattern: Pattern, far: Colour, haze: float = 18.0, end: float = 200.0) -> None:
+        """Paint the floor down from `end` metres behind the figure; details fade into `far` with distance."""
+        x, z = self.camera.floor()
+        seen = ~np.isnan(z) & (z > -end)
+        colours = np.asarray(self.picture, dtype=float).copy()
+        behind = np.maximum(-z[seen], 0.0)[:, None]
+        clear = np.exp(-behind / haze)
+        colours[seen] = pattern(x[seen], z[seen]) * clear + np.asarray(far) * (1 - clear)
+        self.picture.paste(Image.fromarray(np.clip(np.rint(colours), 0, 255).astype(np.uint8)))
+
+    def shape(self, depth: float, points: Sequence[tuple[float, float]], colour: Colour) -> None:
+        """A polygon of (x, height) points in metres, upright at a depth."""
+        self.pen.polygon(self._pixels([(x, y, -depth) for x, y in points]), fill=colour)
+
+    def board(self, depth: float, left: float, right: float, low: float, high: float, colour: Colour) -> None:
+        """An upright rectangle at a depth."""
+        self.shape(depth, [(left, low), (right, low), (right, high), (left, high)], colour)
+
+    def disc(
+        self, depth: float, x: float, y: float, radius: float, colour: Colour, tall: float = 1.0
+    ) -> None:
+        """An upright disc at a depth, or an ellipse `tall` × as high as wide."""
+        turn = np.linspace(0, 2 * np.pi, 40)
+        self.shape(depth, [(x + radius * np.cos(a), y + tall * radius * np.sin(a)) for a in turn], colour)
+
+    def line(self, start: Sequence[float], end: Sequence[float], width: float, colour: Colour) -> None:
+        """A line between two stage points, `width` metres thick at their mean depth."""
+        pixels = self._pixels([start, end])
+        depth = float(self.camera.view(np.array([start, end], dtype=float))[:, 2].mean())
+        self.pen.line(pixels, fill=colour, width=max(1, round(width * self.camera.focal / depth)))
+
+    def ground(self, points: Sequence[tuple[float, float]], colour: Colour) -> None:
+        """A polygon of (x, depth) points lying on the floor."""
+        self.pen.polygon(self._pixels([(x, 0.0, -depth) for x, depth in points]), fill=colour)
+
+    def tree(self, depth: float, x: float, height: float, leaves: Colour) -> None:
+        """A trunk and a crown of three discs."""
+        self.board(depth, x - 0.035 * height, x + 0.035 * height, 0.0, 0.5 * height, (96, 74, 54))
+        for dx, dy, size in ((-0.16, 0.55, 0.22), (0.17, 0.58, 0.21), (0.0, 0.75, 0.26)):
+            self.disc(depth, x + dx * height, dy * height, size * height, leaves)
+
+    def finished(self) -> NDArray[np.uint8]:
+        """The picture (height, width, 3) at the camera's size."""
+        return np.asarray(self.picture.resize(self.size, Image.Resampling.BOX))
+
+    def _pixels(self, points: Sequence[Sequence[float]]) -> list[tuple[float, float]]:
+        return [(float(x), float(y)) for x, y in self.camera.project(np.array(points, dtype=float))]
+
+
+def plain(colour: Colour) -> Pattern:
+    """A floor of one colour."""
+    return lambda x, _: np.broadcast_to(np.asarray(colour, dtype=float), (*x.shape, 3))
+
+
+def stripes(width: float, one: Colour, other: Colour, *, across: bool = False) -> Pattern:
+    """Bands `width` metres wide that run away from the viewer, or across the view."""
+
+    def pattern(x: Array, z: Array) -> Array:
+        band = np.floor((z if across else x) / width) % 2
+        return np.where(band[..., None] == 0, np.asarray(one, float), np.asarray(other, float))
+
+    return pattern
+
+
+def tiles(size: float, colour: Colour, joint: Colour, gap: float = 0.02) -> Pattern:
+    """Square tiles with joints between them."""
+
+    def pattern(x: Array, z: Array) -> Array:
+        edge = (np.abs((x / size) % 1 - 0.5) > 0.5 - gap / size) | (
+            np.abs((z / size) % 1 - 0.5) > 0.5 - gap / size
+        )
+        return np.where(edge[..., None], np.asarray(joint, float), np.asarray(colour, float))
+
+    return pattern
+
+
+def planks(width: float, colour: Colour, spread: float = 10.0) -> Pattern:
+    """Boards that run away from the viewer, each a shade of its own."""
+
+    def pattern(x: Array, z: Array) -> Array:
+        board = np.floor(x / width)
+        length = np.floor((z + 0.7 * board) / 2.4)
+        # Any fixed scatter of shades will do; this one needs no generator.
+        shade = np.sin(board * 12.9898 + length * 78.233) * spread
+        joint = np.abs((x / width) % 1 - 0.5) > 0.47
+        return np.asarray(colour, float) + (shade - 22.0 * joint)[..., None]
+
+    return pattern

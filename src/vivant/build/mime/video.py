@@ -1,0 +1,174 @@
+"""Frames over a background, encoded as H.264 without sound; and pictures of videos at a glance."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import av
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+
+from vivant.build.mime.avatars import Avatar, Shapes
+from vivant.build.mime.bodies import make_avatar
+from vivant.build.mime.camera import Camera, fit
+from vivant.build.mime.motion import Motion
+from vivant.build.mime.render import Picture, Plane, Renderer
+from vivant.build.mime.scenes import draw_background
+from vivant.errors import MediaError, UsageError
+from vivant.media.encode import Encoder
+from vivant.media.scan import opened, video_stream
+
+_GAP = 2
+"""White pixels between the pictures of a sheet."""
+
+
+def framing(shapes: Shapes, size: tuple[int, int]) -> Camera:
+    """The camera for a posed motion: one distance for all angles, so that only the angle differs."""
+    points = np.concatenate([shapes.a.reshape(-1, 3), shapes.b.reshape(-1, 3)])
+    return fit(points, size=size)
+
+
+def render_frames(shapes: Shapes, camera: Camera, background: Plane) -> Iterator[Picture]:
+    """RGB pictures (height, width, 3) of a posed motion before a background, one at a time."""
+    if background.shape != (3, camera.height, camera.width):
+        raise UsageError(
+            f"The background is {background.shape[2]}×{background.shape[1]} and the camera's picture "
+            f"{camera.width}×{camera.height}; they must be of one size"
+        )
+    renderer = Renderer(camera)
+    for number in range(len(shapes)):
+        picture = renderer.paint(shapes, number).over(background)
+        picture *= np.float32(255)
+        picture += np.float32(0.5)
+        yield np.ascontiguousarray(np.clip(picture, 0, 255).astype(np.uint8).transpose(1, 2, 0))
+
+
+def encode(frames: Iterable[Picture], out: Path, fps: float, *, crf: int = 23, preset: str = "medium") -> int:
+    """Write frames as an MP4 at a constant rate and return their number.
+
+    The file appears under its name only when it is whole, so a killed run leaves no half video.
+    """
+    part = out.with_name(f".{out.name}.{os.getpid()}.part")
+    count = 0
+    try:
+        with av.open(str(part), "w", format="mp4", options={"movflags": "+faststart"}) as container:
+            stream = None
+            for picture in frames:
+                height, width = picture.shape[:2]
+                if stream is None:
+                    if width % 2 or height % 2:
+                        raise UsageError(
+                            f"A video of {width}×{height} cannot be yuv420p; use an even width and height"
+                        )
+                    rate = Fraction(fps).limit_denominator(100_000)
+                    stream = container.add_stream("libx264", rate=rate)
+                    stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
+                    stream.time_base = 1 / rate
+                    # One thread, so that the same frames give the same bytes; a key frame every ten seconds.
+                    stream.codec_context.thread_count = 1
+                    stream.options = {"crf": str(crf), "preset": preset, "g": str(max(1, round(10 * fps)))}
+                frame = av.VideoFrame.from_ndarray(picture, format="rgb24")
+                frame.pts = count
+                frame.time_base = stream.time_base
+                container.mux(stream.encode(frame))
+                count += 1
+            if stream is None:
+                raise UsageError(f"{out}: there are no frames to encode")
+            container.mux(stream.encode(None))
+        part.replace(out)
+    except OSError as error:
+        raise MediaError(f"{out}: the video cannot be written ({error.strerror or error})") from None
+    finally:
+        part.unlink(missing_ok=True)
+    return count
+
+
+def render_video(
+    motion: Motion,
+    avatar: str | Avatar,
+    background: str | Plane,
+    angle: float,
+    size: tuple[int, int],
+    fps: float,
+    out: Path,
+    *,
+    camera: Camera | None = None,
+    crf: int = 23,
+    preset: str = "medium",
+) -> int:
+    """Put a motion on a body before a background, seen from an angle, as a video; returns the frame count.
+
+    `background` is a scene's name, `blank`, or planes of one's own (`read_background`). Without a `camera`
+    (whose angle and size are replaced) the framing is worked out from the motion.
+    """
+    body = make_avatar(avatar) if isinstance(avatar, str) else avatar
+    shapes = body.pose(motion.resampled(fps))
+    view = replace(camera or framing(shapes, size), angle=angle, width=size[0], height=size[1])
+    planes = draw_background(background, view) if isinstance(background, str) else background
+    return encode(render_frames(shapes, view, planes), out, fps, crf=crf, preset=preset)
+
+
+def read_frames(video: Path, count: int | None = None) -> list[Picture]:
+    """All frames of a short video, or `count` of them spread evenly from the first to the last."""
+    encoder = Encoder()
+    try:
+        with opened(str(video), str(video)) as container:
+            stream = video_stream(container, str(video))
+            frames = [encoder.pixels(frame) for frame in container.decode(stream)]
+    except OSError as error:
+        raise MediaError(f"{video}: cannot be read ({error.strerror or error})") from None
+    if not frames:
+        raise MediaError(f"{video}: holds no frames")
+    if count is None:
+        return frames
+    return [frames[int(n)] for n in np.rint(np.linspace(0, len(frames) - 1, count))]
+
+
+def strip(frames: Sequence[Picture], height: int, *, crop: float = 1.0) -> Image.Image:
+    """Frames side by side at one height; `crop` keeps that share of each frame's width, around its middle."""
+    cells = []
+    for picture in frames:
+        cut = round(picture.shape[1] * (1 - crop) / 2)
+        cell = Image.fromarray(picture[:, cut : picture.shape[1] - cut] if cut else picture)
+        cells.append(
+            cell.resize((round(height * cell.width / cell.height), height), Image.Resampling.LANCZOS)
+        )
+    sheet = Image.new("RGB", (sum(cell.width + _GAP for cell in cells) - _GAP, height), (255, 255, 255))
+    x = 0
+    for cell in cells:
+        sheet.paste(cell, (x, 0))
+        x += cell.width + _GAP
+    return sheet
+
+
+def contact_sheet(
+    videos: Sequence[Path],
+    out: Path,
+    *,
+    titles: Sequence[str] | None = None,
+    frames: int = 8,
+    height: int = 110,
+    crop: float = 0.8,
+) -> Path:
+    """One strip per video, one below the other, as a picture whose format `out` names; titles at the left."""
+    if not videos:
+        raise UsageError("A contact sheet needs at least one video")
+    strips = [strip(read_frames(video, frames), height, crop=crop) for video in videos]
+    font = ImageFont.load_default(size=max(10, height // 8))
+    margin = 0
+    if titles is not None:
+        margin = 16 + max(round(font.getlength(title)) for title in titles)
+    step = height + _GAP
+    size = (margin + max(s.width for s in strips), step * len(strips) - _GAP)
+    sheet = Image.new("RGB", size, (255, 255, 255))
+    pen = ImageDraw.Draw(sheet)
+    for row, picture in enumerate(strips):
+        sheet.paste(picture, (margin, row * step))
+        if titles is not None:
+            pen.text((8, row * step + height / 2), titles[row], fill=(30, 30, 30), font=font, anchor="lm")
+    sheet.save(out, quality=82, optimize=True)
+    return out
