@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from tests.helpers import vivant
 from tests.mmrv_kit import TASK, item, record, sample, scored, write
 from vivant.benchmarks.base import Imported, ScoreSettings
 from vivant.benchmarks.mmrv import MMRV
@@ -65,7 +66,7 @@ def test_results_are_joined_by_id_not_by_place_or_text(tmp_path: Path) -> None:
     assert (imported.model, imported.style) == ("gpt-x", "cot")
     assert {name: score.answer for name, score in scores(imported).items()} == {"2": "C", "0": "A"}
     assert len(imported.samples) == 4
-    assert imported.notes == ("2 of 4 questions have no reply; the first is 1",)
+    assert imported.notes == ("gpt-x_on_MMR_V_cot.json: 2 of 4 questions have no reply; the first is 1",)
 
 
 def test_a_mapping_by_id_and_json_lines_are_read_too(tmp_path: Path) -> None:
@@ -119,6 +120,26 @@ def test_other_files_are_left_to_others(tmp_path: Path) -> None:
     table = tmp_path / "x.csv"
     table.write_text("a,b\n")
     assert MMRV().read_predictions(table, SAMPLES, "mcq") is None
+
+
+def test_the_command_line_imports_tabulates_and_exports(tmp_path: Path) -> None:
+    results = [result(n, "so [[C]]" if n % 2 else "it is c") for n in range(4)]
+    write(tmp_path / "data" / "MMR-V.json", [item(n) for n in range(4)])
+    file = write(tmp_path / "gpt-x_on_MMR_V.json", results)
+    done = vivant("import", "mmrv", file, "--data", tmp_path / "data", "--out", "run", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    table = vivant("table", "run", "--layout", "mmrv:extraction", "--format", "json", cwd=tmp_path)
+    found = {row["group"]["step"]: (row["n"], row["value"]) for row in json.loads(table.stdout)}
+    assert found == {"[[X]]": (2, 100.0), "last letter": (2, 100.0)}
+    done = vivant("export", "run", "--as", "mmrv-raw", "--out", "native", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    written = json.loads((tmp_path / "native" / "gpt-x_on_MMR_V.json").read_text())
+    assert [one["gpt-x_raw_response"] for one in written] == [one["gpt-x_raw_response"] for one in results]
+    write(file, [*results, results[0]])
+    done = vivant("import", "mmrv", file, "--data", tmp_path / "data", "--out", "run2", cwd=tmp_path)
+    assert done.returncode != 0
+    assert "1 ids stand more than once; the first is 0" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_an_export_is_read_back_as_it_was(tmp_path: Path) -> None:

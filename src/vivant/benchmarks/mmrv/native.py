@@ -77,7 +77,7 @@ def read_results(
         samples=tuple(samples),
         model=model or file.stem.removeprefix("mmrv_").removesuffix("_cot").removesuffix("-cot"),
         style=style,
-        notes=(*_notes(entries, samples, replies, stored, own), *guess),
+        notes=(*_notes(file, entries, samples, replies, stored, own), *guess),
     )
 
 
@@ -165,6 +165,7 @@ def _stored(item: Item, model: str | None) -> dict[str, Any]:
 
 
 def _notes(
+    file: Path,
     entries: Sequence[Entry],
     samples: Sequence[Sample],
     replies: Mapping[str, Reply],
@@ -177,7 +178,10 @@ def _notes(
     answered = {name for _, name, _ in entries}
     without = [sample.id for sample in samples if sample.id not in answered]
     if without:
-        notes.append(f"{len(without)} of {len(samples)} questions have no reply; the first is {without[0]}")
+        notes.append(
+            f"{file.name}: {len(without)} of {len(samples)} questions have no reply; "
+            f"the first is {without[0]}"
+        )
     failed = [name for name, reply in replies.items() if reply.status == "error"]
     if failed:
         notes.append(
