@@ -51,7 +51,7 @@ from tests.helpers import questions, vivant
         ),
         (["table", "nothing-here"], "No run at nothing-here"),
         (["score", "nothing-here"], "No run at nothing-here"),
-        (["benchmarks", "mimr"], "did you mean 'mime'?"),
+        (["benchmarks", "milebnch"], "did you mean 'milebench'?"),
         (
             ["run", "mime", "--model", "random", "--data", "mini", "--prompts", "no.yaml"],
             "Cannot read the prompts",

@@ -17,7 +17,8 @@ from vivant.engine.retry import RetryPolicy
 from vivant.errors import MediaError, VivantError
 from vivant.media import Prepared, Preparer
 from vivant.models.base import Model, ModelError, TransientError
-from vivant.types import Clip, Job, MediaUse, Picture, Record, Reply, Request, Sound
+from vivant.pictures import PictureFolder, self_contained
+from vivant.types import Clip, Job, MediaUse, Picture, Record, Reply, Request, Sound, Text, Turn
 
 _BYTES_AHEAD = 512 * 1024 * 1024
 """Media held in memory for requests that wait or are under way; one request always fits."""
@@ -64,6 +65,7 @@ class Runner:
         retry: RetryPolicy | None = None,
         progress: Progress | None = None,
         audio: bool = False,
+        pictures: PictureFolder | None = None,
     ) -> None:
         self._model = model
         self._preparer = preparer
@@ -71,6 +73,7 @@ class Runner:
         self._cache = cache
         self._retry = retry or RetryPolicy()
         self._progress = progress
+        self._pictures = pictures
         self._audio = audio and model.takes.audio
         self._concurrency = concurrency
         self._limit = AdaptiveLimit(concurrency)
@@ -134,6 +137,8 @@ class Runner:
                 await asyncio.sleep(0)
 
     async def _prepare(self, job: Job) -> _Waiting | None:
+        if not self._model.takes.images:
+            return _Waiting(job, self._fingerprints.of(job, ()), (), text_alone(job), 0)
         media = self._preparer.describe(job)
         fingerprint = self._fingerprints.of(job, media)
         if self._cache is not None:
@@ -198,7 +203,7 @@ class Runner:
             if await self._paused(pause):
                 return
         seconds = time.perf_counter() - began
-        if self._cache is not None and reply.status in ("ok", "truncated"):
+        if self._cache is not None and reply.status in ("ok", "truncated") and self_contained(reply):
             self._cache.put(waiting.fingerprint, reply)
         self._finish(
             job, waiting.fingerprint, waiting.media, reply, started=started, seconds=seconds, attempts=attempt
@@ -252,6 +257,8 @@ class Runner:
         attempts: int = 1,
         cached: bool = False,
     ) -> None:
+        if self._pictures is not None:
+            reply = self._pictures.keep(reply)
         record = Record(
             key=job.key,
             task=job.task,
@@ -276,6 +283,15 @@ class Runner:
         self._outcome.cached += cached
         if self._progress is not None:
             self._progress.update(record)
+
+
+def text_alone(job: Job) -> Prepared:
+    """A job for a model without eyes and ears."""
+    turns = (
+        Turn(message.role, tuple(part for part in message.parts if isinstance(part, Text)))
+        for message in job.messages
+    )
+    return Prepared(turns=tuple(turns), media=())
 
 
 def prepared_bytes(prepared: Prepared) -> int:

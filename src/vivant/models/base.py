@@ -16,6 +16,7 @@ class Takes(Struct, frozen=True):
     """Which media a model accepts. Without `video`, it receives a video as frames."""
 
     images: bool = True
+    """Without, it receives text alone, and no media are read for it."""
     video: bool = False
     audio: bool = False
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from vivant.chance import generator
 from vivant.errors import UsageError
-from vivant.models.base import Model, ModelOptions
+from vivant.models.base import Model, ModelOptions, Takes
 from vivant.types import Reply, Request
 
 Choice = Callable[[Request], int]
@@ -18,6 +18,7 @@ class Guesser(Model):
     """Chooses an option by a rule; where there are none, one of the candidate texts by the same rule."""
 
     cacheable = False
+    takes = Takes(images=False)
 
     def __init__(self, name: str, choose: Callable[[Request, tuple[str, ...]], int]) -> None:
         self.name = name
@@ -92,6 +93,7 @@ class Echo(Model):
     """Always the same text."""
 
     cacheable = False
+    takes = Takes(images=False)
 
     def __init__(self, text: str) -> None:
         self.name = "echo"
