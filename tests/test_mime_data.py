@@ -277,7 +277,7 @@ def test_check_names_missing_videos_and_bad_rows(tmp_path: Path) -> None:
     write_lines(tmp_path / "metadata.jsonl", [row("Archery001"), row("Fishing001", distractors="")])
     (tmp_path / row("Archery001")["file_name"]).touch()
     report = MIME.check(tmp_path)
-    assert report.found == ("base+blank@0: 2 videos",)
+    assert report.found == ("base+blank@0: 2 samples",)
     bad_row, missing = report.problems
     assert "line 2" in bad_row
     assert "man_j_Fishing001_angle0_blank.mp4" in missing

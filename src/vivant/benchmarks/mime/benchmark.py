@@ -90,7 +90,7 @@ class Mime(Benchmark):
             path = next(part.path for part in sample.question if isinstance(part, Video))
             if not (base / path).is_file():
                 problems.append(f"the video of sample {sample.id} is missing: {base / path}")
-        found = [f"{variant}: {count} videos" for variant, count in counts.items()]
+        found = [f"{variant}: {count} samples" for variant, count in counts.items()]
         found += [f"people's judgements: {file}" for file in human.find(root)]
         return DataReport(found=tuple(found), problems=tuple(problems))
 
