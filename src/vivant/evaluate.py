@@ -27,6 +27,7 @@ from vivant.errors import UsageError
 from vivant.models.base import Model, ModelOptions
 from vivant.models.registry import create
 from vivant.paths import cache_root
+from vivant.pictures import PictureFolder
 from vivant.runs import Run
 from vivant.types import Control, Decoding, FramePolicy, Job
 
@@ -52,6 +53,9 @@ class Options(Struct, frozen=True, kw_only=True):
     variant: Mapping[str, Any] = field(default_factory=dict)
     audio: bool = False
     model_options: ModelOptions = ModelOptions()
+    image_model: str | None = None
+    """Draws the pictures that a model without them describes."""
+    image_options: ModelOptions = ModelOptions()
 
     out: str | None = None
     concurrency: int = 16
@@ -91,8 +95,12 @@ def prepare(options: Options) -> Prepared:
     if not options.selectors:
         raise UsageError("Name at least one benchmark, e.g. mime, or a file of your own questions")
     model = create(options.model, options.model_options)
+    if options.audio and not model.takes.audio:
+        raise UsageError(f"{model.name} takes no sound; leave out --audio")
     selections = registry.select(options.selectors, options.data, options.variant)
     style = options.style or selections[0].benchmark.styles[0]
+    if options.image_model:
+        model, style = _illustrated(options, model, selections)
 
     def settings_for(data: Mapping[str, str]) -> RunSettings:
         return RunSettings(
@@ -115,6 +123,18 @@ def prepare(options: Options) -> Prepared:
     plan = make_plan(selections, settings_for)
     out = Path(options.out) if options.out else Path("runs") / default_name(plan, model.name, selections)
     return Prepared(plan, model, out)
+
+
+def _illustrated(options: Options, model: Model, selections: Sequence[Selection]) -> tuple[Model, str]:
+    """The model with an image model beside it, and the style in which it describes pictures."""
+    from vivant.models.draw.base import create_drawer
+    from vivant.models.draw.illustrated import Illustrated
+
+    for selection in selections:
+        if not selection.benchmark.illustrated_style:
+            raise UsageError(f"--image-model: answers to {selection.benchmark.name} hold no pictures")
+    drawer = create_drawer(options.image_model or "", options.image_options)
+    return Illustrated(model, drawer), options.style or selections[0].benchmark.illustrated_style
 
 
 def default_name(plan: Plan, model: str, selections: Sequence[Selection]) -> str:
@@ -198,6 +218,7 @@ async def _run(
                 concurrency=options.concurrency,
                 progress=progress,
                 audio=options.audio,
+                pictures=PictureFolder(log.path.parent),
             )
             with stop_on_interrupt(runner, say):
                 return await runner.run(jobs)

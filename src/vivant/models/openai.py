@@ -12,7 +12,7 @@ import msgspec
 from vivant.errors import UsageError
 from vivant.models.base import Model, ModelOptions, Takes, TransientError
 from vivant.models.http import HttpClient, RequestRefusedError, key_from, public_url
-from vivant.types import Clip, Content, Picture, Reply, Request, Sound, Text
+from vivant.types import Clip, Content, Image, Part, Picture, Reply, Request, Sound, Text
 
 DEFAULT_URL = "https://api.openai.com/v1"
 _REASONING = ("o1", "o3", "o4", "gpt-5")
@@ -121,6 +121,7 @@ def read_completion(answer: Any, where: str) -> Reply:
         raise TransientError(f"{where} sent JSON without choices: {str(answer)[:120]}") from error
     finish = choice.get("finish_reason") or "stop"
     text = message.get("content") or ""
+    parts = _interleaved(text, message.get("images"))
     if isinstance(text, list):
         text = "".join(piece.get("text", "") for piece in text if isinstance(piece, dict))
     refusal = message.get("refusal") or ""
@@ -134,12 +135,29 @@ def read_completion(answer: Any, where: str) -> Reply:
     return Reply(
         status=status,
         text=text,
+        parts=parts,
         thinking=message.get("reasoning_content") or message.get("reasoning") or "",
         error=error_text,
         tokens_in=usage.get("prompt_tokens"),
         tokens_out=usage.get("completion_tokens"),
         model=answer.get("model") or "",
     )
+
+
+def _interleaved(content: Any, images: Any) -> tuple[Part, ...]:
+    """Text and pictures in order, where a server sends pictures: among the content, or in a list after it."""
+    pieces = content if isinstance(content, list) else [{"type": "text", "text": content or ""}]
+    parts: list[Part] = []
+    for piece in [*pieces, *(images if isinstance(images, list) else [])]:
+        if not isinstance(piece, dict):
+            continue
+        url = piece.get("image_url")
+        url = url.get("url") if isinstance(url, dict) else url
+        if isinstance(url, str) and url.startswith("data:"):
+            parts.append(Image(url))
+        elif isinstance(piece.get("text"), str) and piece["text"]:
+            parts.append(Text(piece["text"]))
+    return tuple(parts) if any(isinstance(part, Image) for part in parts) else ()
 
 
 def create(rest: str, options: ModelOptions) -> Model:

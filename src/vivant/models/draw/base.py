@@ -1,0 +1,70 @@
+"""What an image model is, and which there are. Nothing is imported to be listed."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+from vivant.errors import unknown
+from vivant.models.base import ModelOptions
+
+
+class DrawingRefusedError(Exception):
+    """This description will not be drawn, now or later; others may."""
+
+
+class Drawer(ABC):
+    """Subclass and implement `draw`. `open` and `close` frame a run."""
+
+    name: str
+    """As tables show it."""
+    cacheable: bool = False
+    """Whether the same description and seed give the same picture again."""
+    caveat: str = ""
+    """What tables must say beside figures that rest on its pictures."""
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """What tells it from another in a fingerprint. Never a secret."""
+        return {"image_model": self.name}
+
+    @property
+    def server(self) -> str:
+        """Where it answers, without secrets."""
+        return ""
+
+    async def open(self) -> None:
+        """Called once before the first picture."""
+        return
+
+    async def close(self) -> None:
+        """Called once after the last."""
+        return
+
+    @abstractmethod
+    async def draw(self, description: str, seed: int) -> bytes:
+        """An encoded picture.
+
+        Raise `TransientError` for what may pass, `DrawingRefusedError` for what will not, `ModelError` where
+        no picture can be drawn at all.
+        """
+
+
+_BUILTIN = {
+    "placeholder": "vivant.models.draw.placeholder:create",
+    "openai": "vivant.models.draw.openai:create",
+    "diffusers": "vivant.models.draw.diffusers:create",
+}
+FORMS = ("placeholder", "openai/NAME", "diffusers/ID")
+
+
+def create_drawer(spec: str, options: ModelOptions | None = None) -> Drawer:
+    """The image model that `--image-model` names."""
+    name, _, rest = spec.partition("/")
+    if name not in _BUILTIN:
+        raise unknown("image model", name, _BUILTIN, f"(write {', '.join(FORMS)})")
+    module, _, attribute = _BUILTIN[name].partition(":")
+    factory: Callable[[str, ModelOptions], Drawer] = getattr(import_module(module), attribute)
+    return factory(rest, options or ModelOptions())

@@ -1,0 +1,83 @@
+"""Text-to-image pipelines of the diffusers library, on this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from collections.abc import Mapping
+from typing import Any
+
+from vivant.errors import UsageError
+from vivant.models.base import ModelError, ModelOptions, require
+from vivant.models.draw.base import Drawer
+
+
+class Diffusers(Drawer):
+    """One pipeline, one picture at a time, seeded, so that the same description gives the same picture."""
+
+    cacheable = True
+
+    def __init__(self, name: str, options: ModelOptions) -> None:
+        settings = options.take(device="auto", dtype="auto", steps=None, size=None)
+        self.name = f"diffusers/{name}"
+        self._id = name
+        self._settings = settings
+        self._pipeline: Any = None
+        self._busy = asyncio.Lock()
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        named = {"image_steps": self._settings["steps"], "image_size": self._settings["size"]}
+        return {"image_model": self.name, **{key: value for key, value in named.items() if value is not None}}
+
+    async def open(self) -> None:
+        self._pipeline = await asyncio.to_thread(self._load)
+
+    def _load(self) -> Any:
+        import torch
+        from diffusers import AutoPipelineForText2Image
+
+        device = self._settings["device"]
+        if device == "auto":
+            device = "cuda" if torch.cuda.is_available() else "cpu"
+        dtype = self._settings["dtype"]
+        if dtype == "auto":
+            dtype = "float16" if device.startswith("cuda") else "float32"
+        try:
+            pipeline = AutoPipelineForText2Image.from_pretrained(self._id, torch_dtype=getattr(torch, dtype))
+        except (OSError, ValueError) as error:
+            line = " ".join(str(error).split())[:200]
+            raise ModelError(f"The image model {self._id} cannot be loaded: {line}") from error
+        pipeline.set_progress_bar_config(disable=True)
+        return pipeline.to(device)
+
+    async def close(self) -> None:
+        self._pipeline = None
+
+    async def draw(self, description: str, seed: int) -> bytes:
+        async with self._busy:
+            return await asyncio.to_thread(self._drawn, description, seed)
+
+    def _drawn(self, description: str, seed: int) -> bytes:
+        import torch
+
+        wanted: dict[str, Any] = {"generator": torch.Generator("cpu").manual_seed(seed)}
+        if self._settings["steps"] is not None:
+            wanted["num_inference_steps"] = int(self._settings["steps"])
+        if self._settings["size"] is not None:
+            width, _, height = str(self._settings["size"]).partition("x")
+            wanted |= {"width": int(width), "height": int(height or width)}
+        picture = self._pipeline(description, **wanted).images[0]
+        encoded = io.BytesIO()
+        picture.save(encoded, "PNG")
+        return encoded.getvalue()
+
+
+def create(rest: str, options: ModelOptions) -> Drawer:
+    """`--image-model diffusers/ID`, a repository or a folder."""
+    if not rest:
+        raise UsageError(
+            "Name the pipeline: diffusers/ID, e.g. diffusers/stabilityai/stable-diffusion-xl-base-1.0"
+        )
+    require("diffusers", "diffusers", f"--image-model diffusers/{rest}")
+    return Diffusers(rest, options)

@@ -1,0 +1,81 @@
+"""A language model and an image model as one: the first marks where pictures go, the second draws them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from vivant.chance import derive
+from vivant.models.base import Model
+from vivant.models.draw.base import Drawer, DrawingRefusedError
+from vivant.pictures import Described, as_image, split_marks
+from vivant.types import Part, Reply, Request, Text
+
+MOST_PICTURES = 8
+"""Marks beyond this many stay text: a model that repeats itself must not fill a disk."""
+
+
+class Illustrated(Model):
+    """Asks the language model, then has its descriptions drawn; the reply's parts interleave both."""
+
+    def __init__(self, writer: Model, drawer: Drawer) -> None:
+        self.name = f"{writer.name} + {drawer.name}"
+        self.takes = writer.takes
+        self.cacheable = writer.cacheable and drawer.cacheable
+        self.caveat = "; ".join(caveat for caveat in (writer.caveat, drawer.caveat) if caveat)
+        self._writer = writer
+        self._drawer = drawer
+        self._written: dict[str, Reply] = {}
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        return {**self._writer.identity, **self._drawer.identity}
+
+    @property
+    def server(self) -> str:
+        return " + ".join(server for server in (self._writer.server, self._drawer.server) if server)
+
+    async def open(self) -> None:
+        await self._writer.open()
+        try:
+            await self._drawer.open()
+        except BaseException:
+            await self._writer.close()
+            raise
+
+    async def close(self) -> None:
+        try:
+            await self._writer.close()
+        finally:
+            await self._drawer.close()
+
+    async def generate(self, request: Request) -> Reply:
+        # Kept while drawing is tried again, so that the text is not paid for twice.
+        reply = self._written.get(request.key) or await self._writer.generate(request)
+        if reply.status not in ("ok", "truncated"):
+            return reply
+        self._written[request.key] = reply
+        parts: list[Part] = []
+        drawn = 0
+        for piece in split_marks(reply.text):
+            if isinstance(piece, str):
+                parts.append(Text(piece))
+            elif drawn == MOST_PICTURES:
+                parts.append(Text(piece.text))
+            else:
+                drawn += 1
+                try:
+                    parts.append(await self._draw(piece, request.seed, drawn))
+                except DrawingRefusedError as refused:
+                    del self._written[request.key]
+                    error = f"the image model would not draw picture {drawn}: {refused}"
+                    return msgspec.structs.replace(reply, status="refused", error=error)
+        del self._written[request.key]
+        return msgspec.structs.replace(reply, parts=tuple(parts)) if drawn else reply
+
+    async def _draw(self, piece: Described, seed: int, number: int) -> Part:
+        return as_image(
+            await self._drawer.draw(piece.text, derive(seed, "picture", str(number)) & 0x7FFFFFFF)
+        )
