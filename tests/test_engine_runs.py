@@ -174,6 +174,17 @@ def test_the_key_reaches_the_server_and_nothing_else(tmp_path: Path, monkeypatch
             assert b"sk-very-secret" not in file.read_bytes(), file
 
 
+def test_a_password_in_the_address_is_not_recorded(tmp_path: Path) -> None:
+    path = questions(tmp_path, 2, pictures=False)
+    with serving(lambda _n, _b: Act("A")) as server:
+        address = server.url.replace("://", "://me:hunter2@") + "?token=hunter3"
+        result = vivant("run", path, "--model", "openai/x", "--base-url", address, "-o", "run", cwd=tmp_path)
+    assert result.returncode in (0, 1)
+    for file in (tmp_path / "run").rglob("*"):
+        assert not file.is_file() or b"hunter" not in file.read_bytes(), file
+    assert "hunter" not in result.stderr + result.stdout
+
+
 def test_the_server_is_asked_less_when_it_says_so(tmp_path: Path) -> None:
     path = questions(tmp_path, 80, pictures=False)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import platform
+import re
+import shlex
 import sys
 import time
 from collections.abc import Iterable, Mapping
@@ -228,5 +230,6 @@ def read_lines(path: Path, kind: type[_T]) -> list[_T]:
 
 
 def command_line() -> str:
-    """How this process was called, for the manifest."""
-    return " ".join(["vivant", *sys.argv[1:]])
+    """How this process was called, for the manifest: addresses without user, password and query."""
+    words = (re.sub(r"(\w+://)[^/@\s]*@", r"\1", word) for word in sys.argv[1:])
+    return shlex.join(["vivant", *(re.sub(r"(\w+://[^?\s]*)\?\S*", r"\1", word) for word in words)])
