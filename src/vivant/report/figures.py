@@ -110,11 +110,11 @@ def bars(
     """One bar per group and model, with intervals."""
     pyplot = _pyplot()
     groups = list(dict.fromkeys(row.group.get(facet, "all") for row in rows))
-    models = list(dict.fromkeys(row.model for row in rows))
+    models = labels(rows)
     height = 0.8 / max(1, len(models))
     figure, axes = pyplot.subplots(figsize=(5.2, 0.7 + 0.34 * len(groups) * max(1, len(models) * 0.6)))
-    for number, model in enumerate(models):
-        own = {row.group.get(facet, "all"): row for row in rows if row.model == model}
+    for number, (run, model) in enumerate(models.items()):
+        own = {row.group.get(facet, "all"): row for row in rows if row.run == run}
         places = [place + number * height for place, group in enumerate(groups) if group in own]
         chosen = [own[group] for group in groups if group in own]
         values = [row.value or 0.0 for row in chosen]
@@ -140,6 +140,13 @@ def bars(
         axes.set_title(title, fontsize=9, loc="left")
     axes.legend(frameon=False, fontsize=7)
     _save(pyplot, figure, path)
+
+
+def labels(rows: Sequence[Row]) -> dict[str, str]:
+    """What a legend calls each run: its model, and the run's name too where two have the same model."""
+    models = {row.run: row.model for row in rows}
+    names = list(models.values())
+    return {run: model if names.count(model) == 1 else f"{model} ({run})" for run, model in models.items()}
 
 
 def heat_map(rows: Sequence[Row], path: Path, *, facets: tuple[str, str], title: str = "") -> None:
