@@ -157,6 +157,20 @@ def test_legacy_videos_are_found_beside_and_in_videos(tmp_path: Path) -> None:
     assert [path_of(s) for s in MIME.load(tmp_path, "ff")] == [beside, f"videos/{below}", absent]
 
 
+def test_a_snapshot_in_the_hubs_cache_keeps_its_links(tmp_path: Path) -> None:
+    from vivant.media.paths import resolve
+
+    blobs, snapshot = tmp_path / "blobs", tmp_path / "snapshots" / "8dadf4b" / "test"
+    blobs.mkdir()
+    snapshot.mkdir(parents=True)
+    write_lines(snapshot / "metadata.jsonl", [row("Archery001")])
+    (blobs / "f00d").write_bytes(b"video")
+    (snapshot / row("Archery001")["file_name"]).symlink_to("../../../blobs/f00d")
+    for root in (tmp_path, snapshot.parent, snapshot, snapshot / "metadata.jsonl"):
+        (sample,) = MIME.load(root, "ff")
+        assert Path(resolve(MIME.media_root(root), path_of(sample))).read_bytes() == b"video"
+
+
 # ── what a sample says ──
 
 
@@ -271,16 +285,6 @@ def test_missing_data_say_where_to_get_them(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("x")
     with pytest.raises(DataError, match=r"notes.txt is none of"):
         MIME.load(tmp_path / "notes.txt", "ff")
-
-
-def test_check_names_missing_videos_and_bad_rows(tmp_path: Path) -> None:
-    write_lines(tmp_path / "metadata.jsonl", [row("Archery001"), row("Fishing001", distractors="")])
-    (tmp_path / row("Archery001")["file_name"]).touch()
-    report = MIME.check(tmp_path)
-    assert report.found == ("base+blank@0: 2 samples",)
-    bad_row, missing = report.problems
-    assert "line 2" in bad_row
-    assert "man_j_Fishing001_angle0_blank.mp4" in missing
 
 
 # ── parsing ──

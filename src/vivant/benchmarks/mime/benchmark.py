@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 from vivant.benchmarks.base import (
     Benchmark,
-    DataReport,
     Figure,
     Imported,
     Prompt,
@@ -21,9 +20,8 @@ from vivant.benchmarks.base import (
 )
 from vivant.benchmarks.mime import data, human, native, prompts, published, score, tables
 from vivant.benchmarks.mime import export as exports
-from vivant.errors import DataError
 from vivant.report.table import Table
-from vivant.types import Record, Sample, Score, Video
+from vivant.types import Record, Sample, Score
 
 
 class Mime(Benchmark):
@@ -64,6 +62,9 @@ class Mime(Benchmark):
     def load(self, root: Path, task: str) -> list[Sample]:
         return data.load(root, f"mime/{self.task(task).name}", self.data_help)
 
+    def media_root(self, root: Path) -> Path:
+        return data.media_root(root)
+
     def prompt(self, sample: Sample, context: PromptContext) -> Prompt:
         return prompts.prompt(sample, context)
 
@@ -74,25 +75,6 @@ class Mime(Benchmark):
 
     def keep(self, sample: Sample, style: str) -> bool:
         return style != "few-shot" or not prompts.is_demonstration(sample)
-
-    def check(self, root: Path) -> DataReport:
-        samples = self.load(root, "ff")
-        base = self.media_root(root)
-        counts: dict[str, int] = {}
-        problems: list[str] = []
-        try:
-            self.load(root, "mcq")
-        except DataError as error:
-            problems.append(str(error))
-        for sample in samples:
-            variant = sample.facets["variant"]
-            counts[variant] = counts.get(variant, 0) + 1
-            path = next(part.path for part in sample.question if isinstance(part, Video))
-            if not (base / path).is_file():
-                problems.append(f"the video of sample {sample.id} is missing: {base / path}")
-        found = [f"{variant}: {count} samples" for variant, count in counts.items()]
-        found += [f"people's judgements: {file}" for file in human.find(root)]
-        return DataReport(found=tuple(found), problems=tuple(problems))
 
     def human(self, root: Path, task: str) -> Imported | None:
         files = human.find(root)

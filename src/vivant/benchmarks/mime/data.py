@@ -62,7 +62,7 @@ class Row(Struct, frozen=True):
 
 def load(root: Path, task: str, data_help: str) -> list[Sample]:
     """All samples of a task (`mime/mcq` or `mime/ff`) below `root`, in the order of the files' rows."""
-    base = root if root.is_dir() else root.parent
+    base = media_root(root)
     seen: dict[str, Row] = {}
     samples: list[Sample] = []
     for file in sources(root, data_help):
@@ -79,6 +79,19 @@ def load(root: Path, task: str, data_help: str) -> list[Sample]:
     if not samples:
         raise DataError(f"{root} holds no rows. {data_help}")
     return samples
+
+
+def media_root(root: Path) -> Path:
+    """The folder that video paths are relative to, for a folder or file of data.
+
+    In Hugging Face's cache a snapshot holds links to `blobs/` beside `snapshots/`: media may not leave their
+    folder, so it is the one that holds both.
+    """
+    folder = Path(os.path.normpath(root if root.is_dir() else root.parent))
+    for place in (folder, *folder.parents):
+        if place.name == "snapshots" and (place.parent / "blobs").is_dir():
+            return place.parent
+    return folder
 
 
 # ── finding the files ────────────────────────────────────────────────────────────────────────────
