@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
 
 from vivant.benchmarks import registry
-from vivant.benchmarks.base import Benchmark, DataReport
+from vivant.benchmarks.base import Benchmark, DataReport, Progress
 from vivant.engine.plan import media_paths
 from vivant.errors import MediaError, VivantError
 from vivant.types import Audio, Image, Part, Sample, Video
 
 
-def check_data(name: str, given: str | None, progress: Callable[[str], None] = lambda _: None) -> DataReport:
+def check_data(name: str, given: str | None, progress: Progress | None = None) -> DataReport:
     """The benchmark's own check where it has one, else every sample and every media file."""
     if registry.is_file(name):
         selection = registry.select([name])[0]
         return check_media(selection.benchmark, selection.root, selection.tasks, progress)
     benchmark = registry.get(name)
     root = registry.locate(benchmark, given)
-    own = benchmark.check(root)
+    own = benchmark.check(root, progress)
     if own is not None:
         return own
     tasks = [f"{name}/{task}" for task in benchmark.expand("")]
@@ -27,7 +27,7 @@ def check_data(name: str, given: str | None, progress: Callable[[str], None] = l
 
 
 def check_media(
-    benchmark: Benchmark, root: Path, tasks: list[str] | tuple[str, ...], progress: Callable[[str], None]
+    benchmark: Benchmark, root: Path, tasks: Sequence[str], progress: Progress | None
 ) -> DataReport:
     """Load the tasks, then open each file that their samples name, once."""
     found: list[str] = []
@@ -51,8 +51,8 @@ def check_media(
         problem = open_problem(folder, part)
         if problem is not None:
             problems.append(f"{folder / path} (sample {sample_id}): {problem}")
-        if number % 200 == 0:
-            progress(f"{number} of {len(parts)} files opened")
+        if progress is not None:
+            progress(number, len(parts), path)
     return DataReport(found=tuple(found), problems=tuple(problems))
 
 

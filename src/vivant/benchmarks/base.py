@@ -19,6 +19,8 @@ from vivant.scoring.judge.rubric import JudgeContext, JudgeInfo, Question, Rubri
 from vivant.types import Message, Option, Record, Sample, Score
 
 Protocol = Literal["paper", "strict"]
+Progress = Callable[[int, int, str], None]
+"""(done, of how many, what): told now and then by whatever takes long."""
 
 
 class TaskInfo(Struct, frozen=True, kw_only=True):
@@ -100,6 +102,10 @@ class ScoredRun(Struct, frozen=True, kw_only=True):
     settings: Mapping[str, Any] = field(default_factory=dict)
     judges: tuple[JudgeInfo, ...] = ()
     """Who judged, where the task is judged."""
+    root: str = ""
+    """The folder that media paths in samples are relative to."""
+    path: str = ""
+    """The run's directory."""
 
 
 class Published(Struct, frozen=True, kw_only=True):
@@ -196,9 +202,13 @@ class Benchmark(ABC):
         """Those of `tasks` whose data are in `root`, for benchmarks that people hold in part."""
         return tuple(tasks)
 
-    def check(self, root: Path) -> DataReport | None:  # noqa: ARG002
+    def check(self, root: Path, progress: Progress | None = None) -> DataReport | None:  # noqa: ARG002
         """Read everything in `root` and say what is there and what is wrong; None where there is no check."""
         return None
+
+    def frame_curves(self) -> Mapping[str, Sequence[tuple[float, float]]]:
+        """Published scores against the number of frames, by model, for sweeps."""
+        return {}
 
     def keep(self, sample: Sample, style: str) -> bool:  # noqa: ARG002
         """Whether a sample belongs to the test set in this style (few-shot leaves demonstrations out)."""
@@ -233,6 +243,14 @@ class Benchmark(ABC):
     def export(self, run: ScoredRun, kind: str, out: Path) -> list[Path]:  # noqa: ARG002
         """Write a run in a native format and return the files written."""
         raise UsageError(f"{self.name} has no export format '{kind}'")
+
+    def export_run(self, parts: Sequence[ScoredRun], kind: str, out: Path) -> list[Path]:
+        """All tasks of a run in a native format: task by task, unless they share a file."""
+        return [path for part in parts for path in self.export(part, kind, out)]
+
+    def read_answers(self, root: Path) -> dict[str, list[Imported]]:  # noqa: ARG002
+        """Prepared answers in a native format (`--answers`), by model: one part per task."""
+        raise UsageError(f"{self.name} reads no prepared answers; see `vivant import`")
 
     # ── for tasks with `judged` ──
 

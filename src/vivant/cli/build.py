@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from vivant.cli.settle import split
-from vivant.cli.show import say
+from vivant.cli.show import say, ticker
 from vivant.errors import UsageError
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
@@ -26,11 +26,7 @@ def mime(out: Out) -> None:
     """Render the mini-edition of MIME anew: mimed actions in ten variants each."""
     from vivant.build.mime import build_mini
 
-    def progress(done: int, total: int, name: str) -> None:
-        if done % 10 == 0 or done == total:
-            say(f"{done}/{total} videos: {name}")
-
-    build_mini(out, progress)
+    build_mini(out, ticker())
     say(f"Written to {out}. Run it: vivant run mime --data {out} --model random")
 
 

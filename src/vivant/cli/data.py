@@ -9,7 +9,7 @@ import typer
 
 from vivant import mini
 from vivant.benchmarks import registry
-from vivant.cli.show import say, show
+from vivant.cli.show import say, show, ticker
 from vivant.report.table import Table
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
@@ -53,7 +53,7 @@ def check(
     """Read all samples and open all media; list everything that is missing or broken."""
     from vivant.check import check_data
 
-    report = check_data(name, path, progress=say)
+    report = check_data(name, path, ticker())
     for line in report.found:
         say(line)
     for problem in report.problems:

@@ -34,10 +34,11 @@ def export(
     written: list[Path] = []
     try:
         out.mkdir(parents=True, exist_ok=True)
-        for part in loaded.scores(protocol_name(protocol)):
-            benchmark = registry.of_task(part.task)
-            if kind in benchmark.exports:
-                written += benchmark.export(part, kind, out)
+        parts = loaded.scores(protocol_name(protocol))
+        for name in sorted(names):
+            if kind in registry.get(name).exports:
+                own = [part for part in parts if part.task.partition("/")[0] == name]
+                written += registry.get(name).export_run(own, kind, out)
     except OSError as error:
         raise UsageError(f"Cannot write to {out}: {error.strerror}") from error
     for path in dict.fromkeys(written):

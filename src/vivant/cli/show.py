@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import cast
 
@@ -14,6 +16,20 @@ from vivant.report.table import Table
 def say(sentence: str) -> None:
     """Tell the user something that is not a result."""
     print(sentence, file=sys.stderr, flush=True)
+
+
+def ticker(every: float = 2.0) -> Callable[[int, int, str], None]:
+    """A progress callback that says how far things are, not too often."""
+    last = time.monotonic()
+
+    def tick(done: int, total: int, what: str) -> None:
+        nonlocal last
+        if time.monotonic() - last >= every:
+            last = time.monotonic()
+            share = f" ({done / total:.0%})" if total else ""
+            say(f"{done:,} of {total:,}{share}: {what}")
+
+    return tick
 
 
 def show(table: Table) -> None:

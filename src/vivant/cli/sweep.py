@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from vivant.benchmarks import registry
 from vivant.cli import options as o
 from vivant.cli.settle import split
 from vivant.cli.show import protocol_name, say, show
@@ -45,7 +47,10 @@ def sweep(
     table = sweep_table(points, protocol_name(protocol), split(by))
     show(table)
     drawn = figure or points[0].run.dir.path.parent / "frames.svg"
-    curve(table, drawn)
+    curves: dict[str, Sequence[tuple[float, float]]] = {}
+    for task in points[0].run.manifest.tasks:
+        curves.update(registry.of_task(task).frame_curves())
+    curve(table, drawn, published=curves)
     say(f"Figure: {drawn}    runs: {points[0].run.dir.path.parent}")
 
 

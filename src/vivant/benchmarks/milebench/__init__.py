@@ -11,6 +11,7 @@ from vivant.benchmarks.base import (
     DataReport,
     Figure,
     Imported,
+    Progress,
     Prompt,
     PromptContext,
     Protocol,
@@ -45,7 +46,6 @@ class MileBench(Benchmark):
             name=dataset.name,
             title=f"{dataset.group} {GROUP[dataset.group].title}: {dataset.name}",
             metric=dataset.metric,
-            chance=0.0,
         )
         for dataset in DATASETS
     )
@@ -97,7 +97,7 @@ class MileBench(Benchmark):
         name = self.task(task).name
         return load(root, name, adv=self.adv, combine=self.combine)
 
-    def check(self, root: Path) -> DataReport:
+    def check(self, root: Path, progress: Progress | None = None) -> DataReport:  # noqa: ARG002
         """Every file and every picture, whatever options this instance has."""
         from vivant.benchmarks.milebench.check import check
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from vivant.benchmarks.base import (
     Benchmark,
     DataReport,
+    Progress,
     Prompt,
     PromptContext,
     Protocol,
@@ -85,7 +86,7 @@ class Mimic(Benchmark):
         """The samples of one task."""
         return data.load(root, self.task(task).name)
 
-    def check(self, root: Path) -> DataReport:
+    def check(self, root: Path, progress: Progress | None = None) -> DataReport:  # noqa: ARG002
         """Lines, references, keys, leaks between options, files."""
         from vivant.benchmarks.mimic.check import check
 

@@ -11,6 +11,7 @@ from vivant.benchmarks.base import (
     DataReport,
     Figure,
     Imported,
+    Progress,
     Prompt,
     PromptContext,
     Protocol,
@@ -56,10 +57,13 @@ class MMRV(Benchmark):
     def score(self, items: Sequence[tuple[Sample, Record]], settings: ScoreSettings) -> list[Score]:
         return score.score(items, settings)
 
-    def check(self, root: Path) -> DataReport:
+    def check(self, root: Path, progress: Progress | None = None) -> DataReport:
         from vivant.benchmarks.mmrv.check import check  # late: it opens videos
 
-        return check(root)
+        return check(root, progress)
+
+    def frame_curves(self) -> Mapping[str, Sequence[tuple[float, float]]]:
+        return tables.published_curve()
 
     def published(self) -> Sequence[Published]:
         return list(published.rows())
