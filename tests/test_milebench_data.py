@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from PIL import Image as Pillow
 
 from tests.milebench_kit import item, write_dataset
 from vivant.benchmarks.milebench import MileBench
@@ -263,7 +264,7 @@ def test_check_lists_everything_at_once(tmp_path: Path) -> None:
         ],
         pictures=False,
     )
-    (tmp_path / "TQA" / "images" / "a.png").write_bytes(b"x")
+    Pillow.new("RGB", (8, 6)).save(tmp_path / "TQA" / "images" / "a.png")
     write_dataset(tmp_path, "WebQA", [item(0, "", [], "x")], dataset="DocVQA")
     write_dataset(tmp_path, "Mine", [item(0, "", [], "x")])
     report = MileBench().check(tmp_path)
@@ -282,6 +283,24 @@ def test_check_lists_everything_at_once(tmp_path: Path) -> None:
     assert len(report.problems) == 8
     assert report.found[0].startswith("TQA.json: 6 samples")
     assert "27 of 29 datasets are not there" in report.found[-1]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "is empty"),
+        (b"<html>Sign in</html>", "is an HTML page"),
+        (b"\x00\x01\x02\x03", "is no picture"),
+        (None, "is cut short"),
+    ],
+)
+def test_check_looks_into_pictures(tmp_path: Path, content: bytes | None, message: str) -> None:
+    write_dataset(tmp_path, "TQA", [item(9, "{image#1}", ["a.jpg"], "red", ["red", "blue"])])
+    assert MileBench().check(tmp_path).problems == ()
+    file = tmp_path / "TQA" / "images" / "a.jpg"
+    file.write_bytes(file.read_bytes()[:-20] if content is None else content)
+    (problem,) = MileBench().check(tmp_path).problems
+    assert f"sample 9: the picture images/a.jpg {message}" in problem
 
 
 def test_check_says_once_that_no_picture_is_there(tmp_path: Path) -> None:

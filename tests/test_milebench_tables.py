@@ -6,6 +6,7 @@ from pathlib import Path
 from statistics import fmean
 
 import pytest
+from msgspec import structs
 
 from tests.milebench_kit import item, scored, write_dataset
 from vivant.benchmarks.base import ScoredRun
@@ -175,6 +176,18 @@ def test_protocols_side_by_side_whatever_the_run_was_scored_with(tmp_path: Path)
         shown = dict(zip(made.columns, made.body[0], strict=True))
         assert {name: shown[name] for name in expected} == expected
         assert shown["unparsed, strict"] == 2
+
+
+def test_runs_of_one_model_that_share_no_dataset_are_one_line(tmp_path: Path) -> None:
+    parts = [
+        structs.replace(right(samples(tmp_path, name), 1.0, f"run-{name}"), model="m")
+        for name in ("TextNeedleInAHaystack", "ImageNeedleInAHaystack", "GPR1200")
+    ]
+    made = table("main", parts)
+    assert cell(made, 0, "diagnostic") == 100.0
+    assert made.body[1][0] == "Random †"
+    twice = table("main", [*parts, structs.replace(parts[0], run="again")])
+    assert [row[0] for row in twice.body[:5]] == ["m", "m", "m", "m", "Random †"]
 
 
 def test_runs_are_kept_apart(tmp_path: Path) -> None:

@@ -18,6 +18,10 @@ from vivant.benchmarks.milebench.native import (
 )
 from vivant.benchmarks.milebench.normalise import normalise
 from vivant.errors import DataError
+from vivant.media.sniff import impostor
+from vivant.media.sniff import picture as sniff
+
+_SNIFFED = frozenset((".jpg", ".jpeg", ".png", ".webp", ".gif"))
 
 MARK_FAULTS_SHOWN = 20
 """Marks that do not match can be wrong in every sample of a file: past this number they are counted."""
@@ -106,6 +110,8 @@ def _faults(file: Path, annotation: Annotation, dataset: str) -> Iterator[str]:
                 yield f"{where}: the picture {picture} lies outside the dataset's folder"
             elif not (file.parent / picture).is_file():
                 missing[picture] = where
+            elif fault := _fault(file.parent / picture):
+                yield f"{where}: the picture {picture} {fault}"
     yield from marks[:MARK_FAULTS_SHOWN]
     if len(marks) > MARK_FAULTS_SHOWN:
         yield f"{file}: {len(marks) - MARK_FAULTS_SHOWN} more marks and pictures that do not match"
@@ -115,6 +121,18 @@ def _faults(file: Path, annotation: Annotation, dataset: str) -> Iterator[str]:
         yield f"{where}: the picture {picture} is not there, nor are the {others} others of the file"
     else:
         yield from (f"{where}: the picture {picture} is not there" for picture, where in missing.items())
+
+
+def _fault(picture: Path) -> str:
+    """What is wrong with a picture file, as far as its bytes tell without being decoded."""
+    data = picture.read_bytes()
+    text = impostor(data)
+    if text:
+        return text
+    look = sniff(data)
+    if look is None and picture.suffix.lower() in _SNIFFED:
+        return "is no picture, or its header is broken"
+    return "is cut short; fetch it again" if look and not look.whole else ""
 
 
 def _inside(path: str) -> bool:

@@ -47,16 +47,30 @@ class Whole(Struct, frozen=True):
 
 
 def gather(runs: Sequence[ScoredRun]) -> list[Whole]:
-    """Scored datasets put together again by run."""
-    found: dict[str, list[ScoredRun]] = defaultdict(list)
+    """Scored datasets put together again: by model where its runs share no dataset, else by run.
+
+    Imported predictions come as one run a dataset; they are one line of a table all the same.
+    """
+    by_model: dict[tuple[str, str], list[ScoredRun]] = defaultdict(list)
     for part in runs:
-        found[part.run].append(part)
+        by_model[part.model, part.style].append(part)
     wholes = []
-    for name, parts in found.items():
-        by_name = {part.task.rpartition("/")[2]: part for part in parts}
-        ordered = {d.name: by_name[d.name] for d in DATASETS if d.name in by_name}
-        wholes.append(Whole(name, parts[0].model, parts[0].style, ordered))
+    for parts in by_model.values():
+        if len({part.task for part in parts}) == len(parts):
+            wholes.append(_whole(parts))
+            continue
+        by_run: dict[str, list[ScoredRun]] = defaultdict(list)
+        for part in parts:
+            by_run[part.run].append(part)
+        wholes += [_whole(one) for one in by_run.values()]
     return wholes
+
+
+def _whole(parts: Sequence[ScoredRun]) -> Whole:
+    by_name = {part.task.rpartition("/")[2]: part for part in parts}
+    ordered = {d.name: by_name[d.name] for d in DATASETS if d.name in by_name}
+    names = dict.fromkeys(part.run for part in parts)
+    return Whole(" + ".join(names), parts[0].model, parts[0].style, ordered)
 
 
 def main(benchmark: Benchmark, runs: Sequence[ScoredRun], protocol: Protocol) -> Table:
