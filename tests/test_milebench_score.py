@@ -39,10 +39,7 @@ def plain_choice(text: str, choices: list[str]) -> str:
     names = [option_name(i) for i in range(len(choices))]
 
     def escaped(option: str) -> str:
-        option = plain_normalise(option)
-        for sign in "\\.^$*+?{}[]|()":
-            option = option.replace(sign, "\\" + sign)
-        return option
+        return re.sub(r"[\\.^$*+?{}\[\]|()]", r"\\\g<0>", plain_normalise(option))
 
     named = [escaped(f"{name} {choice}") for name, choice in zip(names, choices, strict=True)]
     found = re.search("(" + "|".join(named) + ")", text, re.DOTALL)

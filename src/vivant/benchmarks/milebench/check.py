@@ -23,9 +23,6 @@ from vivant.media.sniff import picture as sniff
 
 _SNIFFED = frozenset((".jpg", ".jpeg", ".png", ".webp", ".gif"))
 
-MARK_FAULTS_SHOWN = 20
-"""Marks that do not match can be wrong in every sample of a file: past this number they are counted."""
-
 
 def check(root: Path) -> DataReport:
     """Read every annotation file below `root`; look for every picture it names."""
@@ -112,9 +109,7 @@ def _faults(file: Path, annotation: Annotation, dataset: str) -> Iterator[str]:
                 missing[picture] = where
             elif fault := _fault(file.parent / picture):
                 yield f"{where}: the picture {picture} {fault}"
-    yield from marks[:MARK_FAULTS_SHOWN]
-    if len(marks) > MARK_FAULTS_SHOWN:
-        yield f"{file}: {len(marks) - MARK_FAULTS_SHOWN} more marks and pictures that do not match"
+    yield from marks
     if missing and len(missing) == len(pictures):
         picture, where = next(iter(missing.items()))
         others = len(pictures) - 1
