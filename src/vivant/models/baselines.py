@@ -65,7 +65,9 @@ class Blind(Guesser):
     """The option whose text is nearest to the question's, by MiniLM."""
 
     def __init__(self) -> None:
-        super().__init__("blind", _nearest)
+        super().__init__("blind", self._nearest)
+        # Questions and options repeat from sample to sample; each text is encoded once.
+        self._vectors: dict[str, Any] = {}
 
     async def open(self) -> None:
         from vivant.scoring.similarity import load_encoder
@@ -73,14 +75,17 @@ class Blind(Guesser):
         await asyncio.to_thread(load_encoder)
 
 
-def _nearest(request: Request, texts: tuple[str, ...]) -> int:
-    from vivant.scoring.similarity import load_encoder
+    def _nearest(self, request: Request, texts: tuple[str, ...]) -> int:
+        from vivant.scoring.similarity import load_encoder
 
-    question = request.text
-    for option in request.options:
-        question = question.replace(option.text, "")
-    vectors = load_encoder().encode([question, *texts])
-    return int((vectors[1:] @ vectors[0]).argmax())
+        question = request.text
+        for option in request.options:
+            question = question.replace(option.text, "")
+        new = [text for text in dict.fromkeys((question, *texts)) if text not in self._vectors]
+        if new:
+            self._vectors.update(zip(new, load_encoder().encode(new), strict=True))
+        target = self._vectors[question]
+        return max(range(len(texts)), key=lambda i: float(self._vectors[texts[i]] @ target))
 
 
 def create_blind(rest: str, options: ModelOptions) -> Model:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Protocol, ScoredRun
 from vivant.errors import UsageError, unknown
@@ -22,15 +24,7 @@ def scored(
         return found
     conditions = parse_where(where, [sample for part in found for sample, _, _ in part.rows])
     return [
-        ScoredRun(
-            run=part.run,
-            model=part.model,
-            style=part.style,
-            task=part.task,
-            protocol=part.protocol,
-            rows=tuple(row for row in part.rows if matches(row[0], conditions)),
-            settings=part.settings,
-        )
+        msgspec.structs.replace(part, rows=tuple(row for row in part.rows if matches(row[0], conditions)))
         for part in found
     ]
 
@@ -83,6 +77,26 @@ def overview(
     return Table(
         title=f"Scores, protocol {protocol}",
         columns=tuple(columns),
+        body=tuple(body),
+        notes=tuple(_notes(runs, parts, rows)),
+        rows=tuple(rows),
+    )
+
+
+def side_by_side(runs: Sequence[Run], protocol: Protocol = "paper") -> Table:
+    """A line per task, a column per model: for a first look at many runs."""
+    parts = scored(runs, protocol)
+    rows = [row for part in parts for row in summarise(part, registry.of_task(part.task))]
+    models = list(dict.fromkeys(row.model for row in rows))
+    chance = {task: value for (_, task), value in _chances(parts).items()}
+    body = []
+    for task in sorted(dict.fromkeys(row.task for row in rows)):
+        own = {row.model: row for row in rows if row.task == task}
+        figures = [own[model].value if model in own else None for model in models]
+        body.append((task, chance.get(task), *figures, max(row.n for row in own.values())))
+    return Table(
+        title=f"Scores, protocol {protocol}",
+        columns=("task", "chance", *models, "n"),
         body=tuple(body),
         notes=tuple(_notes(runs, parts, rows)),
         rows=tuple(rows),
@@ -152,6 +166,18 @@ def judge_notes(parts: Sequence[ScoredRun]) -> list[str]:
     for (run, judges), judged in tasks.items():
         each = ", ".join(f"{j.name} ({j.fingerprint[:8]}, {j.samples} verdict(s) each)" for j in judges)
         notes.append(f"{run}, {', '.join(judged)}: judged by {each}.")
+        unseen = [
+            (score.key, score.detail["unseen"][0])
+            for part in parts
+            if part.run == run
+            for _, _, score in part.rows
+            if score.detail.get("unseen")
+        ]
+        if unseen:
+            notes.append(
+                f"{run}: {len(unseen)} answers were not shown to the judge in full; "
+                f"the first: {unseen[0][0]}: {unseen[0][1]}."
+            )
     known = dict.fromkeys(judge for _, judges in tasks for judge in judges)
     return notes + [f"{judge.name} is {judge.caveat}." for judge in known if judge.caveat]
 
