@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from vivant.benchmarks import registry
-from vivant.benchmarks.base import Benchmark, Imported, PromptContext
+from vivant.benchmarks.base import Benchmark, Imported, PromptContext, Protocol
 from vivant.benchmarks.registry import Selection
 from vivant.engine.log import LogWriter
 from vivant.engine.plan import job_key
@@ -77,17 +78,98 @@ def import_human(selections: Sequence[Selection], out: Path, style: str) -> Run:
     return write_run(found, selection, out, "human", style)
 
 
-def write_run(imported: Sequence[Imported], selection: Selection, out: Path, model: str, style: str) -> Run:
-    """Records as a run directory that looks like any other."""
-    directory = RunDir(out)
-    if directory.exists() or (out.is_dir() and any(out.iterdir())):
-        raise RunError(f"{out} exists already; choose another --out")
-    settings = RunSettings(
+def import_answers(
+    selectors: Sequence[str],
+    folder: Path,
+    out: str | None = None,
+    data: Sequence[str] = (),
+    options: Mapping[str, object] | None = None,
+) -> list[Run]:
+    """Prepared answers as runs, one per model. Runs that are there already with the same answers are reused.
+
+    `data` names the benchmark's own files, for facets that the answers do not bring.
+    """
+    if len(selectors) != 1:
+        raise UsageError("--answers takes one benchmark at a time")
+    benchmark = registry.get(selectors[0].partition("/")[0], **(options or {}))
+    if not folder.exists():
+        raise DataError(f"No such folder: {folder}")
+    wanted = {f"{benchmark.name}/{task}" for task in benchmark.expand(selectors[0].partition("/")[2])}
+    facets = _facets(selectors, data, options) if data else {}
+    runs: list[Run] = []
+    by_model = benchmark.read_answers(folder)
+    for model, parts in by_model.items():
+        chosen = [part for part in parts if part.task in wanted or "/" not in selectors[0]]
+        if not chosen:
+            raise DataError(f"{folder} holds no answers to {selectors[0]}")
+        imported = [_with_facets(part, facets) for part in chosen]
+        selection = Selection(benchmark, tuple(part.task for part in imported), folder)
+        variant = {"answers": digest([part.records for part in imported])[:16]}
+        settings = _settings(imported, model, "prepared", variant)
+        place = Path(out or f"runs/{_slug(benchmark.name, model)}-answers-{settings.fingerprint()[:8]}")
+        if out and len(by_model) > 1:
+            place = place / _slug(model)
+        directory = RunDir(place)
+        if directory.exists() and directory.manifest().fingerprint == settings.fingerprint():
+            runs.append(Run(place))
+        else:
+            runs.append(write_run(imported, selection, place, model, "prepared", variant))
+    return runs
+
+
+def _facets(
+    selectors: Sequence[str], data: Sequence[str], options: Mapping[str, object] | None
+) -> dict[str, dict[str, str]]:
+    selection = registry.select(selectors, data, options)[0]
+    samples = (s for task in selection.tasks for s in selection.benchmark.load(selection.root, task))
+    return {sample.id: sample.facets for sample in samples}
+
+
+def _with_facets(part: Imported, facets: Mapping[str, dict[str, str]]) -> Imported:
+    samples = [
+        msgspec.structs.replace(sample, facets={**sample.facets, **facets.get(sample.id, {})})
+        for sample in part.samples
+    ]
+    return msgspec.structs.replace(part, samples=tuple(samples))
+
+
+def _slug(*names: str) -> str:
+    return re.sub(r"[^A-Za-z0-9.+_-]+", "-", "-".join(names)).strip("-.")[:80] or "unnamed"
+
+
+def export_result(run: Run, protocol: Protocol) -> list[Path]:
+    """The original's own result file beside the log, where a benchmark has one."""
+    benchmark = registry.of_task(run.manifest.tasks[0])
+    kinds = [kind for kind in benchmark.exports if kind.endswith("result")]
+    parts = run.scores(protocol)
+    return [path for kind in kinds for path in benchmark.export_run(parts, kind, run.dir.path)]
+
+
+def _settings(
+    imported: Sequence[Imported], model: str, style: str, variant: Mapping[str, object] | None
+) -> RunSettings:
+    return RunSettings(
         tasks=tuple(part.task for part in imported),
         model={"model": model},
         style=style,
         data={part.task: digest(part.samples)[:16] for part in imported},
+        variant=variant or {},
     )
+
+
+def write_run(
+    imported: Sequence[Imported],
+    selection: Selection,
+    out: Path,
+    model: str,
+    style: str,
+    variant: Mapping[str, object] | None = None,
+) -> Run:
+    """Records as a run directory that looks like any other."""
+    directory = RunDir(out)
+    if directory.exists() or (out.is_dir() and any(out.iterdir())):
+        raise RunError(f"{out} exists already; choose another --out")
+    settings = _settings(imported, model, style, variant)
     manifest = new_manifest(
         out.resolve(),
         model,

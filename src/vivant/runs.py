@@ -134,6 +134,8 @@ class Run:
                     rows=rows,
                     settings=values.get(task, {}),
                     judges=infos if registry.of_task(task).task(task).judged else (),
+                    root=self.manifest.roots.get(task, ""),
+                    path=str(self.dir.path),
                 )
             )
         return gathered

@@ -19,6 +19,8 @@ _BUILTIN: Mapping[str, str] = {
     "mime": "vivant.benchmarks.mime:Mime",
     "mmrv": "vivant.benchmarks.mmrv:MMRV",
     "milebench": "vivant.benchmarks.milebench:MileBench",
+    "mmie": "vivant.benchmarks.mmie:MMIE",
+    "mimic": "vivant.benchmarks.mimic:Mimic",
     "jsonl": "vivant.benchmarks.jsonl:Jsonl",
 }
 

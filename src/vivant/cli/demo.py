@@ -9,10 +9,12 @@ import typer
 
 from vivant import mini
 from vivant.benchmarks import registry
+from vivant.cli.judges import needs_judge
 from vivant.cli.show import say, show
 from vivant.evaluate import Options, prepare, run_plan
-from vivant.report.overview import layout, overview
+from vivant.report.overview import layout, side_by_side
 from vivant.runs import Run
+from vivant.scoring.judge.judging import JudgeOptions, judge_run
 
 app = typer.Typer(add_completion=False)
 
@@ -36,12 +38,10 @@ def demo(
             say(f"{name}, {model}: {prepared.plan.size} requests → {prepared.out}")
             run_plan(prepared, options, say)
             runs.append(Run(prepared.out))
-    show(overview(runs))
-    for name in names:
-        benchmark = registry.get(name)
-        own = [run for run in runs if run.manifest.tasks[0].startswith(f"{name}/")]
-        if benchmark.layouts:
-            show(layout(f"{name}:{next(iter(benchmark.layouts))}", own, "paper"))
+            if needs_judge(runs[-1].manifest.tasks):
+                judge_run(runs[-1], [JudgeOptions(model="heuristic")], say=say)
+    show(side_by_side(runs))
+    show(layout("mime:2", [run for run in runs if run.manifest.tasks[0].startswith("mime/")], "paper"))
     say(_NEXT.format(out=out))
 
 
@@ -52,5 +52,6 @@ These are guesses: no model has looked at a picture yet. Next, with a real model
   vivant run mime --data mini --model openai/gpt-4o-mini --limit 20
   vivant run mime --data mini --model openai/NAME --base-url http://localhost:8000/v1  any server
   vivant models new my_model.py                                                        your own model
-  vivant table {out}/* --by variant                                                    these runs again
+  vivant table {out}/mime-* --by variant                                                these runs
+  vivant table {out}/mmrv-* --layout mmrv:main                                          beside the paper
 """

@@ -195,6 +195,30 @@ Variant = Annotated[
 ]
 
 
+ImageModel = Annotated[
+    str | None,
+    typer.Option(
+        "--image-model",
+        metavar="NAME",
+        help="Draws what a model without pictures describes: placeholder, openai/NAME, diffusers/ID.",
+        rich_help_panel=MODEL,
+    ),
+]
+ImageUrl = Annotated[
+    str | None,
+    typer.Option("--image-base-url", help="Address of the image model's server.", rich_help_panel=MODEL),
+]
+ImageOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--image-option",
+        metavar="NAME=VALUE",
+        help="A setting of the image model, e.g. size=512x512.",
+        rich_help_panel=MODEL,
+    ),
+]
+
+
 _COMMON: dict[str, tuple[Any, Any]] = {
     "selectors": (Selectors, inspect.Parameter.empty),
     "model": (ModelName, inspect.Parameter.empty),
@@ -224,6 +248,9 @@ _COMMON: dict[str, tuple[Any, Any]] = {
     "model_option": (ModelOption, None),
     "timeout": (Timeout, 600.0),
     "native_video": (NativeVideo, False),
+    "image_model": (ImageModel, None),
+    "image_base_url": (ImageUrl, None),
+    "image_option": (ImageOption, None),
 }
 
 

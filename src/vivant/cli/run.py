@@ -3,24 +3,41 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
 import typer
 
 from vivant.benchmarks import registry
+from vivant.cli import judges as j
 from vivant.cli import options as o
-from vivant.cli.show import print_run, say
+from vivant.cli.show import print_run, protocol_name, say
+from vivant.errors import UsageError
 from vivant.evaluate import Options, prepare, run_plan
-from vivant.imports import import_human
+from vivant.imports import export_result, import_answers, import_human
 from vivant.models.human import NAME as HUMAN
+from vivant.models.registry import create
 from vivant.runs import load_run
+from vivant.scoring.judge.judging import JudgeOptions
 
 app = typer.Typer(add_completion=False)
 
 
 @app.command()
-@o.asks(runs=True)
+@o.asks("model", runs=True)
+@j.judged
 def run(
     options: Options,
+    judges: list[JudgeOptions],
+    model: o.ModelName = "",
+    answers: Annotated[
+        Path | None,
+        typer.Option(
+            "--answers",
+            metavar="DIR",
+            help="Judge answers that are there already, in the benchmark's own format; no --model.",
+            rich_help_panel=o.ASKED,
+        ),
+    ] = None,
     protocol: o.ProtocolOption = "paper",
 ) -> None:
     """Evaluate a model. The same command again resumes the run; nothing answered is asked twice.
@@ -32,22 +49,44 @@ def run(
         vivant run mime --model openai/gpt-4o-mini --style cot --frames 16
 
         vivant run ./mine.jsonl --model openai/my-model --base-url http://localhost:8000/v1
+
+        vivant run mmie --model openai/gpt-4o --image-model openai/gpt-image-1 --judge openai/gpt-4o
+
+        vivant run mmie --answers eval_inputs --judge openai/gpt-4o
     """
-    if options.model == HUMAN:
+    judges = j.like(options, judges)
+    if answers is not None:
+        _judge_answers(options, answers, judges, protocol)
+        return
+    if not model:
+        raise UsageError("Name a model with --model; see `vivant models`")
+    if model == HUMAN:
         print_run(_human(options), protocol)
         return
+    for judge in judges:  # a misspelt judge should not show after hours of answers
+        create(judge.model, judge.model_options)
     prepared = prepare(options)
     plan = prepared.plan
+    tasks = [task.task for task in plan.tasks]
+    j.refuse_idle(tasks, judges)
     say(f"{prepared.model.name}: {plan.size} requests in {len(plan.tasks)} task(s) → {prepared.out}")
     for note in plan.notes:
         say(f"Note: {note}")
+    if j.needs_judge(tasks) and not judges:
+        say("Note: answers here are scored by a judge and none is named; --judge can be given later too")
     outcome = run_plan(prepared, options, say)
     if outcome.stopped:
         say(f"Stopped after {outcome.done} samples. Run the same command to go on: {prepared.out}")
         raise typer.Exit(130)
-    errors = print_run(prepared.out, protocol)
+    if judges:
+        j.let_judge(prepared.out, judges, protocol)
+    _report(prepared.out, protocol)
+
+
+def _report(path: Path, protocol: str) -> None:
+    errors = print_run(path, protocol)
     if errors:
-        say(f"{errors} samples failed; the first: {first_error(prepared.out)}")
+        say(f"{errors} samples failed; the first: {first_error(path, protocol)}")
         say("Run the same command to try them again.")
         raise typer.Exit(1)
 
@@ -59,9 +98,27 @@ def _human(options: Options) -> str:
     return place
 
 
-def first_error(path: Path) -> str:
+def _judge_answers(options: Options, folder: Path, judges: list[JudgeOptions], protocol: str) -> None:
+    """Each model's answers become a run, which is judged; verdicts are also written as the original does."""
+    if options.model:
+        raise UsageError("--answers are there already: leave out --model, or leave out --answers")
+    if not judges:
+        raise UsageError("--answers need a judge: add --judge openai/NAME; see `vivant models`")
+    for run in import_answers(options.selectors, folder, options.out, options.data, options.variant):
+        for note in run.manifest.notes:
+            say(f"Note: {note}")
+        say(f"{run.model}: {sum(run.manifest.planned.values())} answers → {run.dir.path}")
+        j.let_judge(run.dir.path, judges, protocol)
+        for path in export_result(run, protocol_name(protocol)):
+            say(f"Written: {path}")
+        _report(run.dir.path, protocol)
+
+
+def first_error(path: Path, protocol: str) -> str:
     """The first failed sample of a run, with the reason."""
-    for record in load_run(path).records().values():
+    run = load_run(path)
+    for record in run.records().values():
         if record.reply.status == "error":
             return f"{record.key}: {record.reply.error}"
-    return "no record"
+    scores = (score for part in run.scores(protocol_name(protocol)) for _, _, score in part.rows)
+    return next((f"{score.key}: {score.rule}" for score in scores if score.status == "missing"), "no record")

@@ -7,28 +7,39 @@ from typing import Annotated
 
 import typer
 
+from vivant.cli import judges as j
 from vivant.cli import options as o
 from vivant.cli.settle import pairs
 from vivant.cli.show import protocol_name, say, show
 from vivant.report.overview import overview
 from vivant.runs import load_run
+from vivant.scoring.judge.judging import JudgeOptions
 
 app = typer.Typer(add_completion=False)
 
 
 @app.command()
+@j.judged
 def score(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN…", help="Run directories.")],
+    judges: list[JudgeOptions],
     protocol: o.ProtocolOption = "paper",
     settings: o.Settings = None,
 ) -> None:
     """Score runs again from their logs; no model is needed. The new scores replace the stored ones.
 
-    Example:
+    Where a judge is named, it judges first: what it said already is not asked again.
+
+    Examples:
 
         vivant score runs/mime-gpt --set threshold=0.75
+
+        vivant score runs/mmie-gpt --judge openai/gpt-4o --judge-samples 3
     """
     loaded = [load_run(path) for path in runs]
+    if judges:
+        for run in loaded:
+            j.let_judge(run.dir.path, judges, protocol)
     for run in loaded:
         run.scores(protocol_name(protocol), pairs(settings, "--set"), anew=True)
     show(overview(loaded, protocol_name(protocol)))

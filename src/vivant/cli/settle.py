@@ -100,6 +100,12 @@ def run_options(given: dict[str, Any]) -> Options:
             video="native" if given["native_video"] else "frames",
             values=pairs(given["model_option"], "--model-option"),
         ),
+        image_model=given["image_model"],
+        image_options=ModelOptions(
+            base_url=given["image_base_url"],
+            timeout=given["timeout"],
+            values=pairs(given["image_option"], "--image-option"),
+        ),
         out=given["out"],
         concurrency=given["concurrency"],
         cache=given["cache"],

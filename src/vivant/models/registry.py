@@ -78,6 +78,13 @@ _BUILTIN = (
         factory="vivant.models.heuristic:create",
     ),
     Backend(
+        name="replay",
+        form="replay/FILE",
+        summary="replies from a file, looked up by id: JSON or JSON lines of {id, response}",
+        factory="vivant.models.replay:create",
+        needs="the file",
+    ),
+    Backend(
         name="echo",
         form="echo/TEXT",
         summary="always the same text, for trying things out",

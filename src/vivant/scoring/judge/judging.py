@@ -302,6 +302,10 @@ def judge_run(
         folder = judgements_folder(run.dir.path, fingerprint)
         asks = asks_of(run, tasks, protocol, options)
         say(f"Judge {model.name}: {len(asks)} answers → {folder}")
+        partial = [(ask.key, ask.question.notes[0]) for ask in asks if ask.question.notes]
+        if partial:
+            key, note = partial[0]
+            say(f"Note: {len(partial)} answers are not shown to the judge in full; the first: {key}: {note}")
         if model.caveat:
             say(f"Note: {model.name} is {model.caveat}.")
         _add(summed, Judging(model, settings, folder, read, options, say).judge(asks))

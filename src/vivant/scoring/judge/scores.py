@@ -66,12 +66,16 @@ def _score(
                 "judge": judgements.manifest.name,
                 "fingerprint": judgements.manifest.fingerprint[:8],
                 "verdicts": [dict(one.verdict.values) for one in read],
+                "replies": [one.text for one in ordered if one.text],
                 "spread": round(statistics.pstdev(own), 6) if len(own) > 1 else 0.0,
                 "unparsed": sum(not one.verdict.read and not one.error for one in ordered),
                 "errors": sum(bool(one.error) for one in ordered),
                 "again": sum(one.attempts - 1 for one in ordered),
             }
         )
+    unseen = next((one.notes for _, said in by_judge for one in said.values() if one.notes), ())
+    if unseen:
+        detail["unseen"] = list(unseen)
     if not values:
         everything = [one for _, said in by_judge for one in said.values()]
         unread = [one.verdict.why for one in everything if not one.error]

@@ -75,6 +75,8 @@ class Said(Struct, frozen=True):
     text: str = ""
     error: str = ""
     """Why there is no reply at all."""
+    notes: tuple[str, ...] = ()
+    """What the judge did not get to see."""
 
 
 Read = Callable[[str, Rubric], Verdict]
@@ -138,15 +140,18 @@ class Judgements:
 def said_in(record: Record, attempt: int, rubrics: Mapping[str, Rubric], read: Read) -> Said:
     """What one record of a judge's log says."""
     name = next((note.removeprefix(_NOTE) for note in record.notes if note.startswith(_NOTE)), "")
+    notes = tuple(note for note in record.notes if not note.startswith(_NOTE))
     reply = record.reply
     if name not in rubrics:
         raise RunError(f"{record.key}: judged by a rubric '{name}' that judge.json does not name")
     if reply.status in ("error", "too_long"):
         error = f"{reply.status}: {reply.error}" if reply.status == "too_long" else reply.error
-        return Said(Verdict(why=error), name, attempt + 1, error=error)
+        return Said(Verdict(why=error), name, attempt + 1, error=error, notes=notes)
     if reply.status == "refused":
-        return Said(Verdict(why=f"the judge refused: {reply.error}"), name, attempt + 1, reply.text)
-    return Said(read(reply.text, rubrics[name]), name, attempt + 1, reply.text)
+        verdict = Verdict(why=f"the judge refused: {reply.error}")
+    else:
+        verdict = read(reply.text, rubrics[name])
+    return Said(verdict, name, attempt + 1, reply.text, notes=notes)
 
 
 def rubric_note(rubric: Rubric) -> str:

@@ -1,0 +1,141 @@
+"""MMIE as a benchmark: which tasks, and where each stage is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+from vivant.benchmarks.base import (
+    Benchmark,
+    DataReport,
+    Imported,
+    Progress,
+    Prompt,
+    PromptContext,
+    Protocol,
+    Published,
+    ScoredRun,
+    ScoreSettings,
+    TaskInfo,
+)
+from vivant.benchmarks.mmie import data, prompts, published, rubrics
+from vivant.chance import sample_ids
+from vivant.errors import UsageError
+from vivant.scoring.judge.contract import Verdict
+from vivant.scoring.judge.rubric import JudgeContext, Question, Rubric
+from vivant.types import Record, Sample, Score, Text
+
+_MOST_CANDIDATES = 64
+_TITLES = {
+    "sa": "Situational analysis: go on with a story",
+    "pbl": "Project-based learning: how to do a thing",
+    "msr": "Multi-step reasoning: solve a problem",
+    "other": "Items whose category is none of the three: asked, but not judged",
+}
+
+
+class MMIE(Benchmark):
+    """Interleaved comprehension and generation in twelve fields."""
+
+    name: ClassVar[str] = "mmie"
+    title: ClassVar[str] = "MMIE"
+    summary: ClassVar[str] = "answers in text and pictures to interleaved questions, scored 0–6 by a judge"
+    tasks: ClassVar[tuple[TaskInfo, ...]] = tuple(
+        TaskInfo(name=name, title=title, metric="judge", judged=True) for name, title in _TITLES.items()
+    )
+    styles: ClassVar[tuple[str, ...]] = prompts.STYLES
+    illustrated_style: ClassVar[str] = "described"
+    facets: ClassVar[tuple[str, ...]] = ("category", "field", "form", "pictures")
+    exports: ClassVar[tuple[str, ...]] = ("eval_input", "eval_result")
+    data_options: ClassVar[Mapping[str, Any]] = {"file": ""}
+    data_help: ClassVar[str] = (
+        "MMIE/MMIE from the Hugging Face hub (gated): overview.json and images.tar.gz in one folder; or the "
+        "input of the original's judge: data.json and images/."
+    )
+    layouts: ClassVar[Mapping[str, str]] = {
+        "main": "SA, PBL, MSR and all, in percent and from 0 to 6, beside the leaderboard",
+        "fields": "Per field",
+        "judges": "Each judge: means, spread, what could not be read; published agreement with people",
+    }
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._candidates: tuple[tuple[Sample, ...], tuple[str, ...]] = ((), ())
+
+    def expand(self, selector: str) -> tuple[str, ...]:
+        """The three categories; `other` is only there where odd data are, see `available`."""
+        return ("sa", "pbl", "msr") if not selector else super().expand(selector)
+
+    def available(self, root: Path, tasks: Sequence[str]) -> tuple[str, ...]:
+        """The categories met in the data, and `other` where items have none of them: nothing is lost."""
+        met = {data.category(item).lower() for item in data.items_in(root, self.options["file"])}
+        return tuple(task for task in (*tasks, "other") if task in met)
+
+    def load(self, root: Path, task: str) -> list[Sample]:
+        """From the released conversations, or from the input of the original's judge."""
+        return data.load(root, task, self.options["file"])
+
+    def prompt(self, sample: Sample, context: PromptContext) -> Prompt:
+        """The interleaved question, and what the answer may hold."""
+        return prompts.phrase(sample, context, self._references(context))
+
+    def _references(self, context: PromptContext) -> tuple[str, ...]:
+        """Texts that a guesser may answer with: references of the same task, at most 64 of them."""
+        if self._candidates[0] is not context.pool:
+            texts = {
+                " ".join(p.text for p in s.reference if isinstance(p, Text)).strip() for s in context.pool
+            }
+            chosen = sample_ids(sorted(texts - {""}), _MOST_CANDIDATES, context.seed, "mmie candidates")
+            self._candidates = (context.pool, tuple(chosen))
+        return self._candidates[1]
+
+    def score(self, items: Sequence[tuple[Sample, Record]], settings: ScoreSettings) -> list[Score]:  # noqa: ARG002
+        """There is no scoring without a judge."""
+        raise UsageError("mmie is scored by a judge: vivant score RUN --judge openai/NAME")
+
+    def unparsed_value(self, protocol: Protocol) -> float | None:  # noqa: ARG002
+        """A verdict that cannot be read is the judge's failure, so it stays out of the mean, as published."""
+        return None
+
+    def rubrics(self, protocol: Protocol) -> tuple[Rubric, ...]:  # noqa: ARG002
+        """One per category."""
+        return tuple(rubrics.BY_TASK.values())
+
+    def ask_judge(self, sample: Sample, record: Record, context: JudgeContext) -> Question | Score:
+        """As published, cuts included; or in full."""
+        from vivant.benchmarks.mmie.judged import ask
+
+        return ask(sample, record, context)
+
+    def read_judge(self, text: str, rubric: Rubric, protocol: Protocol) -> Verdict:
+        """As published, or by the contract."""
+        from vivant.benchmarks.mmie.judged import read
+
+        return read(text, rubric, protocol)
+
+    def read_answers(self, root: Path) -> dict[str, list[Imported]]:
+        """`data.json` with answers."""
+        return data.read_answers(root, self.options["file"])
+
+    def published(self) -> Sequence[Published]:
+        """The project's leaderboard."""
+        return published.rows()
+
+    def check(self, root: Path, progress: Progress | None = None) -> DataReport:  # noqa: ARG002
+        """Unpack the pictures, read all items, open all pictures."""
+        from vivant.benchmarks.mmie.check import check
+
+        return check(root, self.options["file"])
+
+    def layout(self, name: str, runs: Sequence[ScoredRun], protocol: Protocol) -> Any:
+        """`main`, `fields`, `judges`."""
+        from vivant.benchmarks.mmie.tables import layout
+
+        return layout(name, runs, protocol, self)
+
+    def export_run(self, parts: Sequence[ScoredRun], kind: str, out: Path) -> list[Path]:
+        """`eval_input`: what the original's judge reads. `eval_result`: what it writes."""
+        from vivant.benchmarks.mmie.export import export
+
+        return export(parts, kind, out)

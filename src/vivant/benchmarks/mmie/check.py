@@ -1,0 +1,85 @@
+"""Everything that is wrong with the data, at once: the archive, the items, the pictures."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path, PurePosixPath
+
+from vivant.archives import unpack
+from vivant.benchmarks.base import DataReport
+from vivant.benchmarks.mmie.data import ARCHIVES, IMAGES, category, to_sample
+from vivant.benchmarks.mmie.items import OTHER, Item, find_file, read_items, unique_ids
+from vivant.errors import DataError, MediaError
+
+_SHOWN = 20
+
+
+def check(root: Path, name: str = "") -> DataReport:
+    """Unpack `images.tar.gz` where it is, then read every item and open every picture that one names."""
+    folder = root if root.is_dir() else root.parent
+    found: list[str] = []
+    problems: list[str] = []
+    archive = next((folder / packed for packed in ARCHIVES if (folder / packed).is_file()), None)
+    if archive is not None:
+        try:
+            unpacked = unpack([archive], folder, place=_place)
+        except DataError as error:
+            return DataReport(problems=(str(error),))
+        found.append(
+            f"{archive.name}: {unpacked.written} file(s) extracted, {unpacked.present} there already"
+        )
+        problems += unpacked.problems
+    try:
+        file = find_file(root, name)
+        items = read_items(file)
+    except DataError as error:
+        return DataReport(found=tuple(found), problems=(*problems, str(error)))
+    unique, repeats = unique_ids(items)
+    problems += [f"{file}: the id '{repeated}' stands {count} times" for repeated, count in repeats.items()]
+    problems += [
+        f"{file}, id '{item.id}': the category is none of SA, PBL and MSR; it will not be judged"
+        for item in unique
+        if category(item) == OTHER
+    ]
+    found += _summary(file, unique)
+    opened, faults = _pictures(folder, unique)
+    found.append(f"pictures: {opened} open")
+    problems += faults[:_SHOWN]
+    if len(faults) > _SHOWN:
+        problems.append(f"… and {len(faults) - _SHOWN} more pictures")
+    return DataReport(found=tuple(found), problems=tuple(problems))
+
+
+def _place(path: PurePosixPath) -> PurePosixPath:
+    """Into `images/`, whether or not the archive has that folder itself."""
+    return path if path.parts[0] == IMAGES else PurePosixPath(IMAGES) / path
+
+
+def _summary(file: Path, items: list[Item]) -> list[str]:
+    categories = Counter(category(item) for item in items)
+    fields = Counter(item.field or "unstated" for item in items)
+    forms = Counter(to_sample(item).facets["form"] for item in items)
+    answered = sum(item.answer is not None for item in items)
+    lines = [f"{file.name}: {len(items)} items"]
+    for label, counts in (("category", categories), ("field", fields), ("form", forms)):
+        lines.append(f"{label}: " + ", ".join(f"{key} {count}" for key, count in counts.most_common()))
+    return lines + ([f"answers: {answered}"] if answered else [])
+
+
+def _pictures(folder: Path, items: list[Item]) -> tuple[int, list[str]]:
+    from vivant.media import resolve, verify
+
+    named: dict[str, str] = {}
+    for item in items:
+        for part in (*item.question, *item.reference, *(item.answer or ())):
+            if part.image is not None:
+                named.setdefault(part.image.removeprefix("./"), item.id)
+    faults: list[str] = []
+    for path, item_id in named.items():
+        try:
+            line = verify(resolve(folder, path))
+        except MediaError as error:
+            line = str(error)
+        if line is not None:
+            faults.append(f"{folder / path} (id '{item_id}'): {line}")
+    return len(named) - len(faults), faults

@@ -1,0 +1,181 @@
+"""MMIE's files as samples, and answers in its judge's input format as records."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from pathlib import Path
+
+import msgspec
+
+from vivant.benchmarks.base import Imported
+from vivant.benchmarks.mmie.items import CATEGORIES, OTHER, Item, RawPart, category_of, find_file, read_items
+from vivant.benchmarks.mmie.items import unique_ids as with_unique_ids
+from vivant.errors import DataError
+from vivant.types import Image, Part, Record, Reply, Sample, Text
+
+TASKS = tuple(name.lower() for name in (*CATEGORIES, OTHER))
+IMAGES, ARCHIVES = "images", ("images.tar.gz", "images.tgz", "images.tar")
+PARTS = "parts"
+"""Where a record keeps an answer as its file had it: flat parts would lose where one ends."""
+_NAMES = {"situationalanalysis": "SA", "projectbasedlearning": "PBL", "multistepreasoning": "MSR"}
+_CHOICE = re.compile(r"(?:^|[\s(])\(?([A-H])[).:]\s*\S", re.MULTILINE)
+
+
+def items_in(root: Path, name: str = "") -> list[Item]:
+    """All items of a folder or file, ids made unique."""
+    file = find_file(root, name)
+    status = file.stat()
+    return _read(file, status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=4)
+def _read(file: Path, _changed: int, _size: int) -> list[Item]:
+    return with_unique_ids(read_items(file))[0]
+
+
+def category(item: Item) -> str:
+    """SA, PBL or MSR by the id, else by the file's own word for it; `other` where neither says."""
+    found = category_of(item.id)
+    if found != OTHER:
+        return found
+    word = re.sub(r"[^a-z]", "", item.category.casefold())
+    return _NAMES.get(word, item.category.upper() if item.category.upper() in CATEGORIES else OTHER)
+
+
+def load(root: Path, task: str, name: str = "") -> list[Sample]:
+    """The samples of one category."""
+    refuse_packed(root)
+    short = task.rsplit("/", 1)[-1]
+    items = [item for item in items_in(root, name) if category(item).lower() == short]
+    return [to_sample(item) for item in items]
+
+
+def refuse_packed(root: Path) -> None:
+    """Say how to unpack the pictures, where they still lie in their archive."""
+    folder = root if root.is_dir() else root.parent
+    packed = [name for name in ARCHIVES if (folder / name).is_file()]
+    if packed and not (folder / IMAGES).is_dir():
+        raise DataError(
+            f"{folder / packed[0]} is not unpacked yet; `vivant data check mmie --data {root}` does it safely"
+        )
+
+
+def to_sample(item: Item) -> Sample:
+    """A question as the files state it, its reference, and what tables group by."""
+    kind = category(item)
+    first = item.reference[0].text if item.reference else None
+    return Sample(
+        id=item.id,
+        task=f"mmie/{kind.lower()}",
+        question=flat(item.question),
+        reference=flat(item.reference),
+        facets={
+            "category": kind,
+            "field": item.field or "unstated",
+            **({"subfield": item.subfield} if item.subfield else {}),
+            "form": "multiple-choice" if has_choices(item.question) else "open",
+            "pictures": str(sum(part.image is not None for part in item.question)),
+        },
+        cluster=item.id,
+        extra={"gt": first} if first is not None else {},
+    )
+
+
+def has_choices(question: Sequence[RawPart]) -> bool:
+    """Whether a question lists options: at least A and B, each before a text or a picture."""
+    text = "\n".join(part.text or "" for part in question)
+    return {"A", "B"} <= set(_CHOICE.findall(text + "\n"))
+
+
+def flat(parts: Iterable[RawPart]) -> tuple[Part, ...]:
+    """Texts and pictures one after the other. An empty text is kept: the published protocol counts it."""
+    found: list[Part] = []
+    for part in parts:
+        if part.text is not None:
+            found.append(Text(part.text))
+        if part.image is not None:
+            found.append(Image(part.image.removeprefix("./")))
+    return tuple(found)
+
+
+def raw(parts: Iterable[Part]) -> tuple[RawPart, ...]:
+    """The inverse, as far as it goes: a picture joins the text right before it."""
+    found: list[RawPart] = []
+    for part in parts:
+        if isinstance(part, Text):
+            found.append(RawPart(part.text))
+        elif isinstance(part, Image):
+            if found and found[-1].image is None:
+                found[-1] = RawPart(found[-1].text, part.path)
+            else:
+                found.append(RawPart(None, part.path))
+    return tuple(found)
+
+
+def answer_of(record: Record) -> tuple[RawPart, ...]:
+    """The answer in a record, part by part."""
+    if PARTS in record.extra:
+        return tuple(msgspec.convert(record.extra[PARTS], list[RawPart]))
+    return raw(record.reply.parts) if record.reply.parts else (RawPart(record.reply.text),)
+
+
+def read_answers(root: Path, name: str = "") -> dict[str, list[Imported]]:
+    """Prepared answers by model, one part per category met."""
+    file = find_file(root, name)
+    items = read_items(file)
+    if all(item.answer is None for item in items):
+        raise DataError(f"{file} holds questions but no answers; each item needs an 'answer'")
+    models = dict.fromkeys(item.model or "unnamed" for item in items)
+    return {
+        model: _imported([i for i in items if (i.model or "unnamed") == model], model) for model in models
+    }
+
+
+def _imported(items: list[Item], model: str) -> list[Imported]:
+    unique, repeats = with_unique_ids(items)
+    found: list[Imported] = []
+    for short in TASKS:
+        own = [item for item in unique if category(item).lower() == short]
+        if not own:
+            continue
+        notes = [
+            f"the id '{item.id}' stands {repeats[item.id]} times; the next is called '{item.id} (2)'"
+            for item in own
+            if item.id in repeats
+        ]
+        empty = sum(item.answer is None for item in own)
+        if empty:
+            notes.append(f"{empty} items of mmie/{short} have no answer and count as missing")
+        if short == OTHER:
+            notes.append(
+                f"{len(own)} ids name none of SA, PBL and MSR, the first is '{own[0].id}'; not judged"
+            )
+        found.append(
+            Imported(
+                task=f"mmie/{short}",
+                samples=tuple(to_sample(item) for item in own),
+                records=tuple(_record(item) for item in own),
+                model=model,
+                notes=tuple(notes),
+            )
+        )
+    return found
+
+
+def _record(item: Item) -> Record:
+    sample = to_sample(item)
+    key = f"{sample.task}/{item.id}"
+    if item.answer is None:
+        reply = Reply(status="error", error="the file holds no answer to this item")
+        return Record(key=key, task=sample.task, id=item.id, reply=reply)
+    parts = flat(item.answer)
+    text = "\n".join(part.text for part in parts if isinstance(part, Text))
+    return Record(
+        key=key,
+        task=sample.task,
+        id=item.id,
+        reply=Reply(text=text, parts=parts if any(isinstance(p, Image) for p in parts) else ()),
+        extra={PARTS: msgspec.to_builtins(item.answer)},
+    )

@@ -1,0 +1,86 @@
+"""A run in the files of the original: what its judge reads (`data.json`, `images/`) and what it writes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from vivant.benchmarks.base import ScoredRun
+from vivant.benchmarks.mmie import paper
+from vivant.benchmarks.mmie.data import IMAGES, answer_of, raw
+from vivant.benchmarks.mmie.items import EVALUATION, RawPart
+from vivant.benchmarks.mmie.judged import find_picture
+from vivant.engine.rundir import write_whole
+from vivant.scoring.judge.rubric import JudgeContext
+from vivant.types import Record, Sample, Score
+
+INPUT, RESULT = "eval_input", "eval_result"
+
+
+def export(parts: Sequence[ScoredRun], kind: str, out: Path) -> list[Path]:
+    """All categories of a run in one file; answers that failed are not in it."""
+    entries: list[dict[str, Any]] = []
+    for part in parts:
+        context = JudgeContext(protocol="paper", root=Path(part.root), run=Path(part.path))
+        for sample, record, score in part.rows:
+            if record is None or record.reply.status not in ("ok", "truncated"):
+                continue
+            if kind == INPUT:
+                entries.append(_as_input(sample, record, part.model, context, out / IMAGES))
+            elif (entry := _as_result(sample, record, score, part.model, context)) is not None:
+                entries.append(entry)
+    file = out / (EVALUATION if kind == INPUT else f"{RESULT}.json")
+    write_whole(file, msgspec.json.format(msgspec.json.encode(entries), indent=4))
+    return [file]
+
+
+def _as_input(
+    sample: Sample, record: Record, model: str, context: JudgeContext, images: Path
+) -> dict[str, Any]:
+    return {
+        "id": sample.id,
+        "question": [_copied(part, context, images) for part in raw(sample.question)],
+        "answer": [_copied(part, context, images) for part in answer_of(record)],
+        "model": model,
+        "gt_answer": [_copied(part, context, images) for part in raw(sample.reference)] or [RawPart("")],
+    }
+
+
+def _copied(part: RawPart, context: JudgeContext, images: Path) -> RawPart:
+    """The part with its picture in the export's own folder; a picture that is missing keeps its name."""
+    file = find_picture(part.image, context) if part.image is not None else None
+    if file is None:
+        return part
+    data = file.read_bytes()
+    name = hashlib.sha256(data).hexdigest()[:24] + file.suffix
+    images.mkdir(parents=True, exist_ok=True)
+    if not (images / name).exists():
+        write_whole(images / name, data)
+    return RawPart(part.text, f"{IMAGES}/{name}")
+
+
+def _as_result(
+    sample: Sample, record: Record, score: Score, model: str, context: JudgeContext
+) -> dict[str, Any] | None:
+    """The original's fields, its judge's text, and the score read in it; of several verdicts the first."""
+    replies: list[str] = next((judge["replies"] for judge in score.detail.get("judges", [])), [])
+    if not replies:
+        return None
+    shown = paper.show(
+        raw(sample.question), answer_of(record), lambda path: find_picture(path, context) is not None
+    )
+    found = paper.find_score(replies[0])
+    return {
+        "id": sample.id,
+        "model": model,
+        "question": shown.question_text,
+        "answer": shown.answer_text,
+        "gt_answer": sample.extra.get("gt"),
+        "images": shown.images,
+        "gpt_feedback": replies[0],
+        "score": found if paper.kept(found) else None,
+    }

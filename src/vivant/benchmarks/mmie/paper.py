@@ -1,0 +1,186 @@
+"""The published protocol: what the judge is shown, how its score is read, how scores are averaged.
+
+Showing: the question's parts, then the answer's. A text adds itself and a line break; a picture whose file
+exists adds `Image-<n>: <image>` and a line break, n counting from 0 through both. In the answer, once three
+pictures have been shown in all, nothing more is, save the text of the first part where the question alone
+held three. An answer with more than four pictures to show is left out. A reference is its first part's text.
+Reading: the first number after the first `### Score`, rounded half to even; kept from 0 to 6.
+Averaging: over all scores kept, so that categories weigh as many as they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from vivant.benchmarks.mmie.items import CATEGORIES, EVALUATION, RawPart, category_of, read_items
+from vivant.errors import MediaError
+from vivant.media.paths import resolve
+from vivant.types import Image, Part, Text
+
+LOW, HIGH = 0, 6
+_ANSWER_STOPS_AT = 3
+_MOST_IMAGES = 4
+_HEADING = "### Score"
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+
+Exists = Callable[[str], bool]
+
+
+class Shown(Struct, frozen=True, kw_only=True):
+    """What a judge is shown of one answer."""
+
+    question: tuple[Part, ...]
+    answer: tuple[Part, ...]
+    images: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    """Pictures that are named but not there."""
+    cut: int = 0
+    """Parts of the answer that are not shown, or not wholly."""
+
+    @property
+    def question_text(self) -> str:
+        """With `<image>` where a picture stands."""
+        return as_text(self.question)
+
+    @property
+    def answer_text(self) -> str:
+        """With `<image>` where a picture stands."""
+        return as_text(self.answer)
+
+    @property
+    def left_out(self) -> bool:
+        """Whether the protocol leaves the item out."""
+        return len(self.images) > _MOST_IMAGES
+
+
+def as_text(parts: Iterable[Part]) -> str:
+    """Parts as the original has them: one text with a mark for each picture."""
+    return "".join(part.text if isinstance(part, Text) else "<image>" for part in parts)
+
+
+def show(question: Sequence[RawPart], answer: Sequence[RawPart], exists: Exists) -> Shown:
+    """Put a judge's input together, cuts included."""
+    walk = _Walk(exists)
+    asked: list[Part] = []
+    for part in question:
+        walk.text(part, asked)
+        walk.image(part, asked)
+    said: list[Part] = []
+    whole = 0
+    for part in answer:
+        walk.text(part, said)
+        if len(walk.images) >= _ANSWER_STOPS_AT:
+            whole += part.image is None
+            break
+        walk.image(part, said)
+        whole += 1
+        if len(walk.images) >= _ANSWER_STOPS_AT:
+            break
+    return Shown(
+        question=tuple(asked),
+        answer=tuple(said),
+        images=tuple(walk.images),
+        missing=tuple(walk.missing),
+        cut=len(answer) - whole,
+    )
+
+
+class _Walk:
+    """Counts pictures through question and answer."""
+
+    def __init__(self, exists: Exists) -> None:
+        self._exists = exists
+        self.images: list[str] = []
+        self.missing: list[str] = []
+
+    def text(self, part: RawPart, out: list[Part]) -> None:
+        if part.text is not None:
+            out.append(Text(part.text + "\n"))
+
+    def image(self, part: RawPart, out: list[Part]) -> None:
+        if part.image is None:
+            return
+        if not self._exists(part.image):
+            self.missing.append(part.image)
+            return
+        out += [Text(f"Image-{len(self.images)}: "), Image(part.image), Text("\n")]
+        self.images.append(part.image)
+
+
+def is_there(root: Path) -> Exists:
+    """Whether a path names a file inside the folder. What leaves the folder counts as missing."""
+
+    def exists(path: str) -> bool:
+        try:
+            resolve(root, path)
+        except MediaError:
+            return False
+        return True
+
+    return exists
+
+
+class JudgeInput(Struct, frozen=True, kw_only=True):
+    """One entry of what the original makes of its input file."""
+
+    id: str
+    model: str
+    question: str
+    answer: str
+    gt_answer: str | None
+    images: tuple[str, ...]
+
+
+def judge_inputs(folder: Path, name: str = EVALUATION) -> list[JudgeInput]:
+    """What the published protocol shows its judge of the answers in a folder, without those it leaves out."""
+    exists = is_there(folder)
+    found: list[JudgeInput] = []
+    for item in read_items(folder / name):
+        shown = show(item.question, item.answer or (), exists)
+        if not shown.left_out:
+            found.append(
+                JudgeInput(
+                    id=item.id,
+                    model=item.model,
+                    question=shown.question_text,
+                    answer=shown.answer_text,
+                    gt_answer=item.reference[0].text if item.reference else None,
+                    images=shown.images,
+                )
+            )
+    return found
+
+
+def find_score(feedback: str) -> int | None:
+    """The score that a judge's text names, on the scale or off it; None where it names none."""
+    _, heading, rest = feedback.partition(_HEADING)
+    match = _NUMBER.search(rest) if heading else None
+    if match is None:
+        return None
+    try:
+        return round(float(match[0]))
+    except OverflowError:  # hundreds of digits
+        return None
+
+
+def kept(score: int | None) -> bool:
+    """Whether a score counts: unreadable ones and those off the scale are left out of means."""
+    return score is not None and LOW <= score <= HIGH
+
+
+def averages(scores: Iterable[tuple[str, int | None]]) -> dict[str, float | int | None]:
+    """Mean of (id, score) per category and over all, on the scale, to three decimals; and how many count."""
+    counted = [(category_of(item), score) for item, score in scores if score is not None and kept(score)]
+    groups = {name: [score for category, score in counted if category == name] for name in CATEGORIES}
+    groups["AVG"] = [score for _, score in counted]
+    means = {name: _thousandths(sum(own) / len(own)) if own else None for name, own in groups.items()}
+    return {**means, "n": len(counted)}
+
+
+def _thousandths(mean: float) -> float:
+    """Rounded as numpy does it, which differs from `round(mean, 3)` where the fourth decimal is a lone 5."""
+    return round(mean * 1000) / 1000

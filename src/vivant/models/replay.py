@@ -1,0 +1,74 @@
+"""Replies that are there already, looked up by id: other people's judgements as a judge of their own."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from vivant.errors import UsageError
+from vivant.models.base import Model, ModelOptions
+from vivant.types import Reply, Request
+
+_FIELDS = ("response", "reply", "text", "feedback", "gpt_feedback")
+_VERDICT = re.compile(r"@\d+\.\d+$")
+_REPEAT = re.compile(r"#\d+$")
+
+
+class Replay(Model):
+    """Answers with what the file holds for the sample's id; an id that it lacks is that sample's error."""
+
+    cacheable = False
+
+    def __init__(self, path: Path) -> None:
+        self.name = f"replay/{path.name}"
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            raise UsageError(f"Cannot read the replies {path}: {error.strerror}") from error
+        self._digest = hashlib.sha256(data).hexdigest()[:16]
+        self._replies = _replies(data, path)
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        return {"model": self.name, "replies": self._digest}
+
+    async def generate(self, request: Request) -> Reply:
+        key = _VERDICT.sub("", request.key)
+        names = (key, _REPEAT.sub("", key))
+        for name in (*names, *(named.split("/", 2)[-1] for named in names)):
+            if name in self._replies:
+                return Reply(text=self._replies[name])
+        return Reply(status="error", error=f"{self.name} holds no reply to {names[-1]}")
+
+
+def _replies(data: bytes, path: Path) -> dict[str, str]:
+    """From a list, or from a line each; the first of the known fields is the reply."""
+    try:
+        if path.suffix == ".json":
+            entries = msgspec.json.decode(data)
+        else:
+            entries = [msgspec.json.decode(line) for line in data.splitlines() if line.strip()]
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} holds no JSON: {error}") from error
+    found: dict[str, str] = {}
+    for number, entry in enumerate(entries if isinstance(entries, list) else [entries], 1):
+        name = next((field for field in _FIELDS if isinstance(entry, dict) and field in entry), None)
+        if name is None or "id" not in entry or not isinstance(entry[name], str):
+            raise UsageError(f"{path}, entry {number}: a reply is an object with an id and a {_FIELDS[0]}")
+        if str(entry["id"]) in found:
+            raise UsageError(f"{path}, entry {number}: the id '{entry['id']}' stands twice")
+        found[str(entry["id"])] = entry[name]
+    return found
+
+
+def create(rest: str, options: ModelOptions) -> Model:
+    """`--model replay/FILE` or `--judge replay/FILE`."""
+    options.take()
+    if not rest:
+        raise UsageError("Name the file of replies: replay/FILE")
+    return Replay(Path(rest).expanduser())
