@@ -127,7 +127,7 @@ def bare(folder: Path, count: int, url: str) -> None:
 
 def vivant_run(questions: Path, url: str, out: Path) -> None:
     """The same through `vivant.evaluate`: fingerprints, response cache, retries, log, progress."""
-    from vivant.evaluate import evaluate
+    from vivant.evaluation import evaluate
     from vivant.models.base import ModelOptions
 
     evaluate(
@@ -152,7 +152,7 @@ def cpu(function: Any, *arguments: Any) -> tuple[float, float]:
 def _timed(pipe: Any, function: Any, arguments: tuple[Any, ...]) -> None:
     import aiohttp
 
-    import vivant.evaluate
+    import vivant.evaluation
     import vivant.media
     import vivant.models.openai  # noqa: F401
 

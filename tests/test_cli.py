@@ -160,3 +160,12 @@ def test_a_directory_that_is_not_a_run_is_left_alone(tmp_path: Path) -> None:
     assert result.returncode == 1
     assert "is not empty and not a run" in result.stderr
     assert [p.name for p in (tmp_path / "thesis").iterdir()] == ["chapter.txt"]
+
+
+def test_the_library_s_front_door_stays_a_function(tmp_path: Path) -> None:
+    import vivant as library
+
+    path = questions(tmp_path, 2, pictures=False)
+    for name in ("one", "two"):
+        run = library.evaluate(str(path), "first", out=str(tmp_path / name))
+        assert len(library.load_run(run.dir.path).records()) == 2

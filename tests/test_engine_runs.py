@@ -19,7 +19,7 @@ from tests.fault_server import Act, FaultServer, serving
 from tests.helpers import questions, vivant
 from vivant.engine.log import LogError, LogWriter, read_log
 from vivant.engine.rundir import RunError
-from vivant.evaluate import evaluate
+from vivant.evaluation import evaluate
 from vivant.models.base import ModelError, ModelOptions
 from vivant.runs import Run
 from vivant.types import Decoding, Record, Reply

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from vivant.benchmarks.jsonl import Jsonl, option_name
 from vivant.errors import DataError
-from vivant.evaluate import evaluate
+from vivant.evaluation import evaluate
 from vivant.imports import import_predictions
 from vivant.types import Image, Text, Video
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.milebench_kit import item, write_dataset
 from vivant.benchmarks.milebench import MileBench
-from vivant.evaluate import evaluate
+from vivant.evaluation import evaluate
 from vivant.report.overview import layout
 from vivant.report.table import to_text
 from vivant.runs import Run

@@ -9,7 +9,7 @@ import pytest
 
 from tests.helpers import questions, vivant
 from vivant.errors import UsageError
-from vivant.evaluate import evaluate
+from vivant.evaluation import evaluate
 from vivant.models.base import ModelOptions
 from vivant.models.registry import create
 

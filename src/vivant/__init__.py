@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from vivant.evaluate import evaluate
+    from vivant.evaluation import evaluate
     from vivant.imports import import_predictions
     from vivant.runs import Run, load_run
 
@@ -19,7 +19,7 @@ __all__ = ["Run", "__version__", "evaluate", "import_predictions", "load_run"]
 
 _HOMES = {
     "Run": "vivant.runs",
-    "evaluate": "vivant.evaluate",
+    "evaluate": "vivant.evaluation",
     "import_predictions": "vivant.imports",
     "load_run": "vivant.runs",
 }

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Protocol
-from vivant.evaluate import Options, Prepared, default_name, prepare, run_plan
+from vivant.evaluation import Options, Prepared, default_name, prepare, run_plan
 from vivant.paths import cache_root
 from vivant.report.table import Row, Table
 from vivant.runs import Run

@@ -48,7 +48,9 @@ class Jsonl(Benchmark):
 
     name: ClassVar[str] = "jsonl"
     title: ClassVar[str] = "Your own questions"
-    summary: ClassVar[str] = "one JSON object a line: question, pictures or a video, choices or accepted answers"
+    summary: ClassVar[str] = (
+        "one JSON object a line: question, pictures or a video, choices or accepted answers"
+    )
     tasks: ClassVar[tuple[TaskInfo, ...]] = ()
     styles: ClassVar[tuple[str, ...]] = ("zero-shot", "cot")
     settings: ClassVar[dict[str, Any]] = {"threshold": 1.0}
@@ -79,7 +81,9 @@ class Jsonl(Benchmark):
             except (msgspec.MsgspecError, UnicodeDecodeError, VivantError) as error:
                 raise DataError(f"{root}, line {number}: {error}") from error
             if sample.id in seen:
-                raise DataError(f"{root}, line {number}: the id '{sample.id}' stands already in line {seen[sample.id]}")
+                raise DataError(
+                    f"{root}, line {number}: the id '{sample.id}' stands already in line {seen[sample.id]}"
+                )
             seen[sample.id] = number
             samples.append(sample)
         if not samples:
@@ -117,7 +121,9 @@ class Jsonl(Benchmark):
                 found = extract_option(record.reply.text, record.options)
                 if found.name is None:
                     scores.append(
-                        Score(key=record.key, task=record.task, id=record.id, status="unparsed", rule=found.rule)
+                        Score(
+                            key=record.key, task=record.task, id=record.id, status="unparsed", rule=found.rule
+                        )
                     )
                     continue
                 shown = [option.name for option in record.options].index(found.name)
@@ -150,7 +156,10 @@ class Jsonl(Benchmark):
 
 _INSTRUCTIONS = {
     (True, "zero-shot"): "Reply with the letter of the right choice and nothing else.",
-    (True, "cot"): "Think it through step by step, then write the letter of the right choice alone on the last line.",
+    (
+        True,
+        "cot",
+    ): "Think it through step by step, then write the letter of the right choice alone on the last line.",
     (False, "zero-shot"): "Reply with the answer and nothing else.",
     (False, "cot"): "Think it through step by step, then write the answer alone on the last line.",
 }
@@ -268,5 +277,7 @@ def _question(question: str | list[str | dict[str, str]]) -> tuple[Part, ...]:
             elif kind in _MEDIA:
                 parts.append(_MEDIA[kind](value))
             else:
-                raise DataError(f"part {place} of `question` is '{kind}'; it may be text, image, video or audio")
+                raise DataError(
+                    f"part {place} of `question` is '{kind}'; it may be text, image, video or audio"
+                )
     return tuple(parts)

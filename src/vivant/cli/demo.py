@@ -11,7 +11,7 @@ from vivant import mini
 from vivant.benchmarks import registry
 from vivant.cli.judges import needs_judge
 from vivant.cli.show import say, show
-from vivant.evaluate import Options, prepare, run_plan
+from vivant.evaluation import Options, prepare, run_plan
 from vivant.report.overview import layout, side_by_side
 from vivant.runs import Run
 from vivant.scoring.judge.judging import JudgeOptions, judge_run

@@ -15,7 +15,7 @@ from vivant.benchmarks import registry
 from vivant.cli.settle import pairs
 from vivant.cli.show import protocol_name, say
 from vivant.errors import UsageError
-from vivant.evaluate import Options, load_wording
+from vivant.evaluation import Options, load_wording
 from vivant.models.base import ModelOptions
 from vivant.runs import Run, load_run
 from vivant.scoring.judge.judging import JudgeOptions, judge_run

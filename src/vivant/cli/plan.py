@@ -10,7 +10,7 @@ import typer
 from vivant.cli import options as o
 from vivant.cli.show import say, show
 from vivant.engine.rundir import write_lines
-from vivant.evaluate import Options, Prepared, prepare
+from vivant.evaluation import Options, Prepared, prepare
 from vivant.report.table import Table
 from vivant.types import Audio, Image, Text, Video
 

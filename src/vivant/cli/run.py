@@ -12,7 +12,7 @@ from vivant.cli import judges as j
 from vivant.cli import options as o
 from vivant.cli.show import print_run, protocol_name, say
 from vivant.errors import UsageError
-from vivant.evaluate import Options, prepare, run_plan
+from vivant.evaluation import Options, prepare, run_plan
 from vivant.imports import export_result, import_answers, import_human
 from vivant.models.human import NAME as HUMAN
 from vivant.models.registry import create

@@ -7,7 +7,7 @@ from typing import Any, cast, get_args
 import msgspec
 
 from vivant.errors import UsageError, unknown
-from vivant.evaluate import Options, load_wording
+from vivant.evaluation import Options, load_wording
 from vivant.models.base import ModelOptions
 from vivant.models.yaml_config import load_models
 from vivant.types import Control, Decoding, FramePolicy

@@ -13,7 +13,7 @@ from vivant.cli import options as o
 from vivant.cli.settle import split
 from vivant.cli.show import protocol_name, say, show
 from vivant.errors import UsageError
-from vivant.evaluate import Options
+from vivant.evaluation import Options
 from vivant.report.figures import curve
 from vivant.sweep import sweep as run_sweep
 from vivant.sweep import sweep_table

@@ -24,7 +24,7 @@ from vivant.engine.replies import ReplyCache
 from vivant.engine.runner import Outcome, Runner
 from vivant.engine.settings import digest
 from vivant.errors import UsageError
-from vivant.evaluate import CacheUse, progress_for, stop_on_interrupt
+from vivant.evaluation import CacheUse, progress_for, stop_on_interrupt
 from vivant.models.base import Model, ModelOptions
 from vivant.models.registry import create
 from vivant.paths import cache_root
