@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from vivant.media.store import CacheUse as CacheUse
     from vivant.media.store import Store as Store
     from vivant.media.store import VideoInfo as VideoInfo
+    from vivant.media.upkeep import trim as trim
+    from vivant.media.upkeep import usage as usage
 
 _HOMES = {
     "CacheUse": "store",
@@ -27,6 +29,8 @@ _HOMES = {
     "VideoInfo": "store",
     "probe": "inspection",
     "resolve": "paths",
+    "trim": "upkeep",
+    "usage": "upkeep",
     "verify": "inspection",
 }
 

@@ -34,6 +34,8 @@ def decode(
 ) -> Iterator[tuple[int, VideoFrame | None]]:
     """Each wanted frame by its index, once, in the file's own order; None for what cannot be decoded."""
     indices = sorted(set(wanted))
+    if not indices:
+        return
     with ExitStack() as files:
 
         def reopen() -> tuple[InputContainer, VideoStream]:

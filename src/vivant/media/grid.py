@@ -16,6 +16,8 @@ from vivant.paths import cache_root
 if TYPE_CHECKING:
     from PIL import Image
 
+GRIDS = "grids"
+"""The folder of grids in a cache."""
 TILE = 800
 MAX_PIXELS = 80_000_000
 """Tiles shrink where a grid of full ones would be larger than what programs take for an honest picture."""
@@ -50,7 +52,7 @@ def grid_file(pictures: Sequence[Path], first: int = 1, cache: Path | None = Non
         except OSError as error:
             raise MediaError(f"Cannot read {picture}: {error.strerror}") from error
     digest = grid_digest(hashes, first)
-    path = (cache or cache_root()) / "grids" / digest[:2] / f"{digest}.jpg"
+    path = (cache or cache_root()) / GRIDS / digest[:2] / f"{digest}.jpg"
     if not path.is_file():
         path.parent.mkdir(parents=True, exist_ok=True)
         # Written apart and renamed, so that several processes may share the cache.

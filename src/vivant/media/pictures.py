@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 # Formats that hold pixels and nothing else: no PostScript, no stubs that run other programs.
 _FORMATS = (
     "JPEG",
-    "MPO",
     "PNG",
     "WEBP",
     "GIF",
@@ -168,8 +167,10 @@ def _opened(data: bytes, name: str) -> Iterator[Image.Image]:
     text = impostor(data[:512])
     if text is not None:
         raise MediaError(f"{name} {text}")
+    Image.init()
+    known = [kind for kind in _FORMATS if kind in Image.OPEN]  # not every build reads AVIF
     try:
-        with Image.open(io.BytesIO(data), formats=_FORMATS) as image:
+        with Image.open(io.BytesIO(data), formats=known) as image:
             _refuse_bomb(*image.size, name)
             yield image
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):

@@ -22,6 +22,7 @@ from vivant.errors import MediaError, UsageError
 from vivant.media.tasks import Answer, Task, receive, send
 
 _START_LIMIT = 60.0
+_ENDING = "was not decoded: the run was ending"
 
 
 class LostWorkerError(MediaError):
@@ -74,13 +75,15 @@ class Pool:
     def _start(self, name: str) -> _Worker:
         with self._lock:
             if self._closed:
-                raise MediaError(f"{name} was not decoded: the run was ending")
+                raise MediaError(f"{name} {_ENDING}")
             worker = _Worker()
             self._alive.add(worker)
         try:
             worker.greet()
-        except BaseException:
+        except UsageError:
             self._bury(worker)
+            if self._closed:
+                raise MediaError(f"{name} {_ENDING}") from None
             raise
         return worker
 
@@ -91,7 +94,7 @@ class Pool:
 
     def _epitaph(self, worker: _Worker) -> str:
         if self._closed:
-            return "was not decoded: the run was ending"
+            return _ENDING
         if worker.expired:
             return f"could not be decoded within {self.time_limit:g} s; it may be damaged"
         code = worker.kill()

@@ -162,6 +162,7 @@ class Preparer:
     def _grid(self, job: Job, part: Image) -> tuple[Shown, str]:
         file = grid_file([Path(_real(job, tile)) for tile in part.tiles], part.first, self._cache)
         data = file.read_bytes()
+        os.utime(file)
         shown = as_is(data, job.frames, part.path)
         return shown or changed(self._store, file.stem, data, job.frames, part.path), file.stem
 
