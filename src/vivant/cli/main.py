@@ -30,6 +30,7 @@ COMMANDS = {
     "table": Entry("table", "Tables of runs: text, CSV, Markdown, LaTeX, JSON.", ANALYSE),
     "figures": Entry("figures", "Draw the figures of the benchmarks: SVG, PDF or PNG.", ANALYSE),
     "export": Entry("export", "Write a run in a benchmark's native files.", ANALYSE),
+    "mimic": Entry("mimic", "Who passes as human? Blind packs of comments, judgements, scores.", ANALYSE),
     "build": Entry("build", "Make benchmarks: mimed actions as videos, fresh needles.", MAKE),
     "benchmarks": Entry("benchmarks", "What can be evaluated: tasks, styles, facets, tables.", SET_UP),
     "models": Entry("models", "What can be evaluated on: backends and what each needs.", SET_UP),

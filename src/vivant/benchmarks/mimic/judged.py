@@ -72,7 +72,10 @@ class Panel(Struct, frozen=True, kw_only=True, omit_defaults=True):
     sources: tuple[Judged, ...]
     agreement: Agreement
     unparsed: int = 0
-    """Comments on which a judge model said nothing usable."""
+    """Verdicts of a judge model that could not be read."""
+    failed: int = 0
+    """Verdicts that it did not give."""
+    caveat: str = ""
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
@@ -143,6 +146,8 @@ def _panel(heads: Sequence[Judges], judgements: Sequence[Judgement], key: Key) -
         sources=tuple(rows),
         agreement=agreement(items, verdicts, realism),
         unparsed=sum(head.unparsed for head in heads),
+        failed=sum(head.failed for head in heads),
+        caveat=heads[0].caveat,
     )
 
 

@@ -67,8 +67,12 @@ def _panel_notes(panel: Panel) -> list[str]:
         )
     else:
         notes.append("No comment was judged twice: agreement cannot be told.")
-    if panel.unparsed:
-        notes.append(f"{panel.unparsed} comments: the judge's reply could not be read; they are left out.")
+    if panel.unparsed or panel.failed:
+        notes.append(
+            f"Left out: {panel.unparsed} verdicts that could not be read, {panel.failed} that failed."
+        )
+    if panel.caveat:
+        notes.append(f"{panel.name} is {panel.caveat}.")
     if panel.kind == "model":
         notes.append(
             "A judge model's figures are not people's: compare them with none of the published rows."

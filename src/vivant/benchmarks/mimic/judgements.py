@@ -48,7 +48,11 @@ class Judges(Struct, frozen=True, kw_only=True, omit_defaults=True):
     settings: dict[str, Any] = {}
     """A judge model's settings: rubric, decoding."""
     unparsed: int = 0
-    """Items that a judge model answered in no usable way."""
+    """Verdicts of a judge model that could not be read."""
+    failed: int = 0
+    """Verdicts that it did not give: errors."""
+    caveat: str = ""
+    """What must be said beside every figure that rests on it."""
 
 
 class Rejected(Struct, frozen=True, kw_only=True):
@@ -153,16 +157,22 @@ def write_judgements(out: Path, judges: Judges, judgements: Iterable[Judgement])
             file.write(encoder.encode(judgement) + b"\n")
 
 
-def read_judgements(path: Path, pack: Pack) -> tuple[Judges, list[Judgement]]:
-    """A file that `vivant mimic import` or a judge wrote, for this pack and no other."""
-    lines = raw_lines(path)
-    first = next(lines, None)
+def read_head(path: Path) -> Judges:
+    """Whose judgements a file holds."""
+    first = next(raw_lines(path), None)
     try:
-        judges = msgspec.json.decode(first[1] if first else b"", type=Judges)
+        return msgspec.json.decode(first[1] if first else b"", type=Judges)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise DataError(
             f"{path} is no file of judgements ({error}); make one with `vivant mimic import`"
         ) from error
+
+
+def read_judgements(path: Path, pack: Pack) -> tuple[Judges, list[Judgement]]:
+    """A file that `vivant mimic import` or a judge wrote, for this pack and no other."""
+    lines = raw_lines(path)
+    judges = read_head(path)
+    next(lines)
     if judges.pack != pack.header.pack:
         raise DataError(
             f"{path} judges another pack: {judges.pack[:12]}, and {pack.path} is {pack.header.pack[:12]}"

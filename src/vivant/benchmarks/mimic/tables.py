@@ -131,21 +131,23 @@ def mimicking_table(runs: Sequence[ScoredRun]) -> Table:
     for model, (share, realism) in published.JUDGED.items():
         body.append((model + MARK, share, realism, *([None] * (len(_TEXT_COLUMNS) + 2))))
     rows += [_published_row(f) for f in published.rows() if f.metric != "accuracy"]
-    judged_by = f"Judged by {panels[0].name}" if panels else "Not judged yet: `vivant mimic pack`, then"
+    judged_by = "Not judged yet: see `vivant mimic pack`."
+    if panels:
+        judged_by = f"Judged by {panels[0].name}; intervals and agreement: `vivant mimic score`."
     return Table(
         title="MIMIC-Bench, mimicking",
-        columns=("Source", "Judged human %", "Realism", *_TEXT_COLUMNS, "errors", "unparsed"),
+        columns=("Source", "Human %", "Realism", *_TEXT_COLUMNS, "errors", "unparsed"),
         body=tuple(body),
         rows=tuple(rows),
         rules=(measured,),
         decimals=2,
         notes=(
-            f"{judged_by}; intervals and agreement: `vivant mimic score`.",
+            judged_by,
             "Text figures describe; they are no scores. "
             f"Human comments: one of the top {HUMAN_COMMENTS} of each video, drawn by seed.",
-            "Length: median characters. Repeated: the same comment under several videos. "
+            "Length: median characters. Asks: with a question mark. Same: the same comment under several videos. "
             "Opening: begin with the source's commonest two words.",
-            "≈ description, ≈ human: MiniLM cosine to the video's description, "
+            "Dist-n: distinct words and pairs of words. ≈ desc, ≈ human: MiniLM cosine to the video's description, "
             "and to the nearest human comment under it.",
             f"† {published.SOURCE}.",
         ),
@@ -154,14 +156,13 @@ def mimicking_table(runs: Sequence[ScoredRun]) -> Table:
 
 _TEXT_COLUMNS = (
     "Length",
-    "Words",
     "Emoji %",
-    "Questions %",
-    "Repeated %",
+    "Asks %",
+    "Same %",
     "Opening %",
-    "Distinct-1",
-    "Distinct-2",
-    "≈ description",
+    "Dist-1",
+    "Dist-2",
+    "≈ desc",
     "≈ human",
 )
 
@@ -222,7 +223,6 @@ def _text_cells(found: TextFigures | None) -> tuple[Cell, ...]:
         return (None,) * len(_TEXT_COLUMNS)
     return (
         found.characters,
-        found.words,
         found.emoji * 100,
         found.questions * 100,
         found.repeated * 100,

@@ -1,0 +1,199 @@
+"""`vivant mimic`: blind packs of comments, judgements, and data in other shapes."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from vivant.cli import judges as j
+from vivant.cli.show import say, show
+from vivant.errors import UsageError, unknown
+from vivant.scoring.judge.judging import JudgeOptions
+
+app = typer.Typer(no_args_is_help=True, add_completion=False)
+
+PackPath = Annotated[Path, typer.Argument(metavar="PACK", help="Folder of a pack.")]
+
+
+@app.callback()
+def mimic() -> None:
+    """MIMIC-Bench: who passes as human? Packs of comments for blind judging, and what came of it."""
+
+
+@app.command()
+def pack(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN…", help="Runs of mimic/comment, one a model.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write the pack to.")],
+    data: Annotated[
+        str | None,
+        typer.Option("--data", metavar="PATH", help="The data that the runs were made with; 'mini'."),
+    ] = None,
+    human: Annotated[str, typer.Option("--human", help="top5: the five most-liked comments; none.")] = "top5",
+    key: Annotated[
+        Path | None, typer.Option("--key", help="File for the sealed key. [default: PACK.key.jsonl]")
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, help="At most so many videos, by seed.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", help="For order and names of comments.")] = 0,
+) -> None:
+    """Build a blind pack: comments of people and models under each video, shuffled, without names.
+
+    Give judges the pack and keep the key: it says who wrote what, and fits this pack alone.
+
+    Example:
+
+        vivant mimic pack runs/a runs/b --data mini --human top5 --out packs/first
+    """
+    from vivant.benchmarks import registry
+    from vivant.benchmarks.mimic.authors import authors
+    from vivant.benchmarks.mimic.packing import build_pack, parse_human
+
+    root = registry.locate(registry.get("mimic"), data)
+    made = build_pack(authors(runs), root, out, key=key, human=parse_human(human), seed=seed, limit=limit)
+    for note in made.notes:
+        say(f"Note: {note}")
+    say(
+        f"{made.header.items} comments of {len(made.key.sources)} sources under {made.header.videos} videos → {out}"
+    )
+    say(f"Sealed key: {made.key_file} (keep it away from the judges)")
+
+
+@app.command(name="import")
+def import_(
+    pack_path: PackPath,
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar="FILE…", help="CSV or JSON lines: annotator, item, verdict, realism."),
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="File of judgements to write (.jsonl).")],
+    judge_model: Annotated[
+        str | None,
+        typer.Option("--judge-model", metavar="NAME", help="These are a model's judgements, not people's."),
+    ] = None,
+) -> None:
+    """Read judgements of a pack and check every row; rows that cannot be used go into a file beside.
+
+    Verdict is human or ai, realism a number from 0 to 5 or empty.
+    """
+    from vivant.benchmarks.mimic.judgements import import_judgements, reasons
+    from vivant.benchmarks.mimic.packs import Pack
+
+    read, rejected = import_judgements(files, Pack(pack_path), out, judge_model=judge_model)
+    say(f"{len(read.judgements)} judgements → {out}")
+    if read.repeated:
+        say(f"Note: {read.repeated} rows say the same again")
+    for reason in reasons(read.rejected):
+        say(f"Not taken: {reason}")
+    if rejected:
+        say(f"Rows not taken, with reasons: {rejected}")
+
+
+@app.command()
+@j.judged
+def judge(
+    pack_path: PackPath,
+    judges: list[JudgeOptions],
+    out: Annotated[Path, typer.Option("--out", "-o", help="File of judgements to write (.jsonl).")],
+) -> None:
+    """Let a judge model say of every comment whether a person wrote it, and how real it reads.
+
+    The same command again goes on where it stopped. A model's judgements are never mixed with people's.
+
+    Example:
+
+        vivant mimic judge packs/first --judge openai/gpt-4o --out packs/first.gpt-4o.jsonl
+    """
+    from vivant.benchmarks.mimic.judge import judge_pack
+    from vivant.benchmarks.mimic.packs import Pack
+
+    if len(judges) != 1:
+        raise UsageError("Name one judge with --judge MODEL; each judge has its own file")
+    done = judge_pack(Pack(pack_path), judges[0], out, say)
+    say(f"{done.written} judgements by {done.judges.name} → {out}")
+    if done.judges.unparsed or done.judges.failed:
+        say(
+            f"{done.judges.unparsed} verdicts could not be read, {done.judges.failed} failed; they are left out"
+        )
+    if done.stopped:
+        say("Stopped. Run the same command to go on.")
+        raise typer.Exit(130)
+
+
+@app.command()
+def score(
+    pack_path: PackPath,
+    judgements: Annotated[
+        list[Path], typer.Argument(metavar="JUDGEMENTS…", help="Files that `import` or `judge` wrote.")
+    ],
+    key: Annotated[Path, typer.Option("--key", help="The pack's sealed key.")],
+    form: Annotated[str, typer.Option("--format", help="text, csv, markdown, latex or json.")] = "text",
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Also keep the figures here, for `vivant score --set judged=FILE`."),
+    ] = None,
+) -> None:
+    """Open the key: how often each source passes as human, how real it reads, how far judges agree.
+
+    People and each judge model get a table of their own.
+    """
+    import msgspec
+
+    from vivant.benchmarks.mimic.judged import judge_outcome
+    from vivant.benchmarks.mimic.judged_tables import judged_tables
+    from vivant.benchmarks.mimic.packs import Pack, open_key
+    from vivant.report import table as tables
+
+    if form not in tables.FORMATS:
+        raise unknown("format", form, tables.FORMATS)
+    opened = Pack(pack_path)
+    outcome = judge_outcome(opened, open_key(key, opened), judgements)
+    made = judged_tables(outcome)
+    for one in made:
+        if form == "text":
+            show(one)
+        elif form != "json":
+            sys.stdout.write(tables.render(one, form))
+    if form == "json":
+        sys.stdout.write(tables.to_json(made))
+    if out is not None:
+        try:
+            out.write_bytes(msgspec.json.format(msgspec.json.encode(outcome), indent=1) + b"\n")
+        except OSError as error:
+            raise UsageError(f"Cannot write {out}: {error.strerror}") from error
+        say(f"Figures written to {out}")
+
+
+@app.command()
+def check(
+    pack_path: PackPath,
+    key: Annotated[Path | None, typer.Option("--key", help="Also check that this key opens it.")] = None,
+) -> None:
+    """Is a pack whole, and does a key belong to it? Says nothing about who wrote what."""
+    from vivant.benchmarks.mimic.packs import Pack, open_key
+
+    opened = Pack(pack_path)
+    say(f"{pack_path}: {opened.header.items} comments under {opened.header.videos} videos, unchanged")
+    if key is not None:
+        sealed = open_key(key, opened)
+        say(f"{key}: opens it, {len(sealed.header.sources)} sources")
+
+
+@app.command()
+def convert(
+    mapping: Annotated[Path, typer.Argument(metavar="MAPPING", help="YAML: our field ← their column.")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="Folder to write videos.jsonl and items.jsonl to.")
+    ],
+) -> None:
+    """Turn a data set in another shape into the format that `vivant run mimic` reads.
+
+    Paths of video files are relative to the folder written, so let it be the one that holds them.
+    """
+    from vivant.benchmarks.mimic.mapping import convert as convert_
+
+    videos, items = convert_(mapping, out)
+    say(f"{videos} videos and {items} items → {out}. Check them: vivant data check mimic --data {out}")
