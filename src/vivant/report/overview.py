@@ -93,12 +93,13 @@ def side_by_side(runs: Sequence[Run], protocol: Protocol = "paper") -> Table:
     for task in sorted(dict.fromkeys(row.task for row in rows)):
         own = {row.model: row for row in rows if row.task == task}
         figures = [own[model].value if model in own else None for model in models]
-        body.append((task, chance.get(task), *figures, max(row.n for row in own.values())))
+        metric = next(iter(own.values())).metric
+        body.append((task, metric, chance.get(task), *figures, max(row.n for row in own.values())))
     return Table(
         title=f"Scores, protocol {protocol}",
-        columns=("task", "chance", *models, "n"),
+        columns=("task", "metric", "chance", *models, "n"),
         body=tuple(body),
-        notes=tuple(_notes(runs, parts, rows)),
+        notes=tuple(note for note in _notes(runs, parts, rows) if not note.startswith("Intervals")),
         rows=tuple(rows),
     )
 
