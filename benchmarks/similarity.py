@@ -86,47 +86,46 @@ def peer(encoder: Encoder) -> tuple[str, Encode, bool]:
         def encode(text: str) -> NDArray[np.float32]:
             return np.asarray(model.encode(text, normalize_embeddings=True, show_progress_bar=False))
 
-        # On a busy machine its threads wait for each other: it gets the number that suits it best.
-        speeds = {}
-        for threads in (torch.get_num_threads(), 1):
-            torch.set_num_threads(threads)
-            start = time.perf_counter()
-            for _ in range(100):
-                encode("a person swings an imaginary object")
-            speeds[threads] = time.perf_counter() - start
-        best = min(speeds, key=lambda threads: speeds[threads])
-        torch.set_num_threads(best)
-        return f"sentence-transformers {__version__}, each answer alone, torch threads {best}", encode, True
+        # On texts this short a second thread gains little, and on a busy machine the two wait for each other.
+        torch.set_num_threads(1)
+        return f"sentence-transformers {__version__}, each answer alone", encode, True
     own = "our own encoder, each answer alone (torch is not installed)"
     return own, lambda text: encoder.encode([text])[0], False
 
 
+def clocks() -> NDArray[np.float64]:
+    """Seconds passed, and seconds of CPU that this process has used."""
+    return np.array([time.perf_counter(), time.process_time()])
+
+
 def main() -> int:
-    """Measure both sides in turns and print the ratio of their best rounds: the rest is other load."""
+    """Measure both sides in turns; the smaller of the ratios of time and of CPU, in the best rounds, counts."""
     texts, labels, source = answers()
-    start = time.perf_counter()
+    start = clocks()
     encoder = load_encoder()
-    loading = time.perf_counter() - start
+    loading, _ = clocks() - start
     name, encode, real = peer(encoder)
     encode("warm up")
     ours, theirs = [], []
     for _ in range(ROUNDS):
-        start = time.perf_counter()
+        start = clocks()
         expected = one_by_one(encode, texts, labels)
-        theirs.append(time.perf_counter() - start)
-        start = time.perf_counter()
+        theirs.append(clocks() - start)
+        start = clocks()
         found = best_similarity(texts, labels, encoder)
-        ours.append(time.perf_counter() - start)
-    ratio = min(theirs) / min(ours)
+        ours.append(clocks() - start)
+    (wall, cpu), (peer_wall, peer_cpu) = np.min(ours, axis=0), np.min(theirs, axis=0)
+    ratio = min(peer_wall / wall, peer_cpu / cpu)
     apart = max(abs(a - b) for a, b in zip(found, expected, strict=True))
     print(f"answers  {len(texts)}, {len(set(texts))} distinct, {source}")
-    print(f"peer     {name}: {min(theirs):.2f} s")
-    print(f"vivant   {min(ours):.2f} s (loading once: {loading:.2f} s)")
+    print(f"peer     {name}: {peer_wall:.2f} s, {peer_cpu:.2f} s of CPU")
+    print(f"vivant   {wall:.2f} s, {cpu:.2f} s of CPU (loading once: {loading:.2f} s)")
     print(f"scores   differ by at most {apart:.1e}")
+    print(f"ratios   time {peer_wall / wall:.1f}, CPU {peer_cpu / cpu:.1f}")
     if not real:
-        print(f"ratio    {ratio:.1f} (the limit is about sentence-transformers: install it to measure)")
+        print("limit    is about sentence-transformers: install it and torch to measure")
         return 0
-    print(f"ratio    {ratio:.1f} (limit: at least {LIMIT:.0f})  {'ok' if ratio >= LIMIT else 'MISSED'}")
+    print(f"limit    both at least {LIMIT:.0f}  {'ok' if ratio >= LIMIT else 'MISSED'}")
     return 0 if ratio >= LIMIT else 1
 
 
