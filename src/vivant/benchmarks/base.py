@@ -15,7 +15,7 @@ from msgspec import Struct, field
 
 from vivant.errors import UsageError, unknown
 from vivant.scoring.judge.contract import Verdict
-from vivant.scoring.judge.rubric import JudgeContext, JudgeInfo, Question, Rubric
+from vivant.scoring.judge.rubric import JudgeAgreement, JudgeContext, JudgeInfo, Question, Rubric
 from vivant.types import Message, Option, Record, Sample, Score
 
 Protocol = Literal["paper", "strict"]
@@ -265,6 +265,10 @@ class Benchmark(ABC):
     def read_judge(self, text: str, rubric: Rubric, protocol: Protocol) -> Verdict:  # noqa: ARG002
         """What a judge's reply says; the rubric's contract decides unless a protocol reads otherwise."""
         return rubric.contract.read(text)
+
+    def judge_agreement(self) -> Sequence[JudgeAgreement]:
+        """Published figures of judges against people."""
+        return ()
 
     def judged_value(self, verdict: Verdict, rubric: Rubric) -> float:
         """A verdict as `Score.value`: its first figure, from 0 at the bottom of its scale to 1 at the top."""

@@ -29,6 +29,7 @@ COMMANDS = {
     "score": Entry("score", "Score runs again, with other settings or another protocol.", ANALYSE),
     "table": Entry("table", "Tables of runs: text, CSV, Markdown, LaTeX, JSON.", ANALYSE),
     "figures": Entry("figures", "Draw the figures of the benchmarks: SVG, PDF or PNG.", ANALYSE),
+    "judge-check": Entry("judge_check", "How good is a judge? Its scores beside people's.", ANALYSE),
     "export": Entry("export", "Write a run in a benchmark's native files.", ANALYSE),
     "mimic": Entry("mimic", "Who passes as human? Blind packs of comments, judgements, scores.", ANALYSE),
     "build": Entry("build", "Make benchmarks: mimed actions as videos, fresh needles.", MAKE),

@@ -74,7 +74,6 @@ class Blind(Guesser):
 
         await asyncio.to_thread(load_encoder)
 
-
     def _nearest(self, request: Request, texts: tuple[str, ...]) -> int:
         from vivant.scoring.similarity import load_encoder
 

@@ -23,7 +23,7 @@ from vivant.benchmarks.mmie import data, prompts, published, rubrics
 from vivant.chance import sample_ids
 from vivant.errors import UsageError
 from vivant.scoring.judge.contract import Verdict
-from vivant.scoring.judge.rubric import JudgeContext, Question, Rubric
+from vivant.scoring.judge.rubric import JudgeAgreement, JudgeContext, Question, Rubric
 from vivant.types import Record, Sample, Score, Text
 
 _MOST_CANDIDATES = 64
@@ -113,6 +113,10 @@ class MMIE(Benchmark):
         from vivant.benchmarks.mmie.judged import read
 
         return read(text, rubric, protocol)
+
+    def judge_agreement(self) -> Sequence[JudgeAgreement]:
+        """The paper's judge and two others against people."""
+        return published.judge_agreement()
 
     def read_answers(self, root: Path) -> dict[str, list[Imported]]:
         """`data.json` with answers."""

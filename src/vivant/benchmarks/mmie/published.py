@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
-
 from vivant.benchmarks.base import Published
+from vivant.scoring.judge.rubric import JudgeAgreement
 
 LEADERBOARD = "MMIE project site"
 AGREEMENT = "MMIE paper, table 5, as a review quotes it"
@@ -63,21 +62,12 @@ def rows() -> list[Published]:
     ]
 
 
-class JudgeAgreement(Struct, frozen=True, kw_only=True):
-    """A judge against people, as published: 200 answers held out."""
-
-    judge: str
-    pearson: float | None = None
-    cosine: float | None = None
-    mse: float | None = None
-    mae: float | None = None
-    source: str = AGREEMENT
-
-
 def judge_agreement() -> tuple[JudgeAgreement, ...]:
-    """Secondary: quoted by a review of the paper."""
+    """On 200 answers held out. Secondary: quoted by a review of the paper."""
     return (
-        JudgeAgreement(judge="MMIE-Score", pearson=0.113, cosine=0.873, mse=3.300, mae=1.444),
-        JudgeAgreement(judge="GPT-4o", pearson=0.042, cosine=0.733, mse=3.724, mae=1.573),
-        JudgeAgreement(judge="CLIPScore", pearson=0.023),
+        JudgeAgreement(
+            judge="MMIE-Score", pearson=0.113, cosine=0.873, mse=3.300, mae=1.444, source=AGREEMENT
+        ),
+        JudgeAgreement(judge="GPT-4o", pearson=0.042, cosine=0.733, mse=3.724, mae=1.573, source=AGREEMENT),
+        JudgeAgreement(judge="CLIPScore", pearson=0.023, source=AGREEMENT),
     )

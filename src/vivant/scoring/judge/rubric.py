@@ -86,6 +86,19 @@ class JudgeContext(Struct, frozen=True, kw_only=True):
     """As many as the judge takes."""
 
 
+class JudgeAgreement(Struct, frozen=True, kw_only=True):
+    """How far a judge agreed with people, as published."""
+
+    judge: str
+    pearson: float | None = None
+    spearman: float | None = None
+    cosine: float | None = None
+    mse: float | None = None
+    mae: float | None = None
+    kappa: float | None = None
+    source: str
+
+
 class JudgeInfo(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A judge as tables name it."""
 

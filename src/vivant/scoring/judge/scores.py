@@ -9,7 +9,7 @@ from typing import Any
 
 from vivant.benchmarks.base import Benchmark, Protocol
 from vivant.scoring.judge.rubric import JudgeContext, Rubric
-from vivant.scoring.judge.store import Judgements, Said
+from vivant.scoring.judge.store import Judgements, Read, Said
 from vivant.types import Record, Sample, Score
 
 
@@ -105,3 +105,18 @@ def _figure(said: Said, rubric: Rubric) -> float | None:
 def _answer(said: Said, rubric: Rubric) -> str:
     value = said.verdict.values[rubric.contract.fields[0].name]
     return f"{value:g}" if isinstance(value, float) else value
+
+
+def figures(judgements: Judgements, read: Read) -> dict[str, float]:
+    """A judge's mean figure for every answer of which a verdict could be read, on the rubric's own scale."""
+    rubrics = {rubric.name: rubric for rubric in judgements.manifest.settings.rubrics}
+    found: dict[str, float] = {}
+    for key, verdicts in judgements.said(read).items():
+        own = [
+            figure
+            for said in verdicts.values()
+            if said.verdict.read and (figure := _figure(said, rubrics[said.rubric])) is not None
+        ]
+        if own:
+            found[key] = statistics.fmean(own)
+    return found

@@ -1,0 +1,111 @@
+"""`vivant judge-check`."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from vivant.benchmarks.base import Protocol
+from vivant.cli import judges as j
+from vivant.cli import options as o
+from vivant.cli.show import protocol_name, say, show
+from vivant.errors import UsageError, unknown
+from vivant.report.judges import judge_tables
+from vivant.report.table import Cell, Table, to_json, to_markdown
+from vivant.runs import Run, load_run
+from vivant.scoring.human_scores import read_human_scores
+from vivant.scoring.judge.judging import JudgeOptions
+from vivant.scoring.judge.pairs import judge_pairs
+
+app = typer.Typer(add_completion=False)
+_FORMATS = ("text", "markdown", "json")
+
+
+@app.command()
+@j.judged
+def judge_check(
+    human: Annotated[
+        Path,
+        typer.Argument(
+            metavar="HUMAN_SCORES", help="CSV, JSON or JSON lines: id, score[, model, annotator]."
+        ),
+    ],
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN…", help="Judged runs.")],
+    judges: list[JudgeOptions],
+    by: Annotated[
+        str, typer.Option("--by", metavar="FACET", help="Also for each value of this facet.")
+    ] = "category",
+    pairs: Annotated[
+        bool, typer.Option("--pairs", help="Have --judge compare the runs' answers in both orders first.")
+    ] = False,
+    low: Annotated[
+        float | None, typer.Option("--low", help="Bottom of people's scale, to check the file.")
+    ] = None,
+    high: Annotated[
+        float | None, typer.Option("--high", help="Top of people's scale, to check the file.")
+    ] = None,
+    form: Annotated[str, typer.Option("--format", help="text, markdown or json.")] = "text",
+    protocol: o.ProtocolOption = "paper",
+) -> None:
+    """How good is a judge? All judges of the runs beside people's scores, beside each other and published figures.
+
+    Pearson, Spearman, cosine, MSE, MAE and quadratic kappa with intervals; then what a judge may be swayed by:
+    length, its own family, position, and figures that hardly vary.
+
+    Example:
+
+        vivant judge-check people.csv runs/mmie-a runs/mmie-b --judge openai/gpt-4o --pairs
+    """
+    if form not in _FORMATS:
+        raise unknown("format", form, _FORMATS)
+    if bool(judges) != pairs:
+        raise UsageError(
+            "--judge and --pairs go together here; to have answers scored: vivant score RUN --judge …"
+        )
+    loaded = [load_run(path) for path in runs]
+    scores = read_human_scores(human, low, high)
+    settled = protocol_name(protocol)
+    tables = [_compared(loaded, judges, settled)] if pairs else []
+    tables = judge_tables(scores, loaded, settled, by) + tables
+    if form == "json":
+        sys.stdout.write(to_json(tables))
+        return
+    for table in tables:
+        if form == "markdown":
+            sys.stdout.write(to_markdown(table) + "\n")
+        else:
+            show(table)
+
+
+def _compared(runs: list[Run], judges: list[JudgeOptions], protocol: Protocol) -> Table:
+    """Every two runs, compared by every judge in both orders."""
+    if len(runs) < 2:
+        raise UsageError("--pairs compares the answers of at least two runs")
+    body: list[tuple[Cell, ...]] = []
+    for judge in judges:
+        for first, second in itertools.combinations(runs, 2):
+            pairs = judge_pairs(first, second, judge, protocol, say)
+            counts = Counter(pair.winner for pair in pairs)
+            each = (counts[name] for name in ("first", "second", "tie", "inconsistent", "unparsed"))
+            body.append((judge.model, first.name, second.name, *each, len(pairs)))
+    return Table(
+        title="Pairs, each judged in both orders",
+        columns=(
+            "judge",
+            "first",
+            "second",
+            "first wins",
+            "second wins",
+            "ties",
+            "inconsistent",
+            "unparsed",
+            "pairs",
+        ),
+        body=tuple(body),
+        notes=("Inconsistent: the judge named the same place in both orders; nobody wins.",),
+    )

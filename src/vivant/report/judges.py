@@ -1,0 +1,145 @@
+"""Judges beside people, as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from vivant.benchmarks import registry
+from vivant.benchmarks.base import Protocol
+from vivant.report.table import Cell, Row, Table
+from vivant.runs import Run
+from vivant.scoring.agreement import krippendorff_alpha, percent_agreement
+from vivant.scoring.human_scores import HumanScores
+from vivant.scoring.judge_check import (
+    METRICS,
+    Agreement,
+    Bias,
+    Figure,
+    Judged,
+    agreements,
+    among_judges,
+    biases,
+    gather,
+)
+
+_TITLES = ("Pearson", "Spearman", "cosine", "MSE", "MAE", "kappa")
+
+
+def judge_tables(
+    human: HumanScores, runs: Sequence[Run], protocol: Protocol, by: str = "category"
+) -> list[Table]:
+    """Agreement with people, with other judges, and biases."""
+    judged = gather(human, runs, protocol)
+    tables = [_agreement(agreements(judged, by), judged, human, runs, by)]
+    between = among_judges(judged)
+    if between:
+        tables.append(
+            Table(
+                title="Judges among each other",
+                columns=("judge", "other", "n", *_TITLES),
+                body=tuple(
+                    (one, other, n, *(_shown(figures[name]) for name in METRICS))
+                    for one, other, n, figures in between
+                ),
+            )
+        )
+    tables.append(_biases(biases(judged, runs, protocol)))
+    return tables
+
+
+def _shown(figure: Figure) -> str | None:
+    if figure.value is None:
+        return None
+    if figure.interval is None:
+        return f"{figure.value:.3f}"
+    return f"{figure.value:.3f} [{figure.interval.low:.2f}, {figure.interval.high:.2f}]"
+
+
+def _agreement(
+    found: Sequence[Agreement], judged: Sequence[Judged], human: HumanScores, runs: Sequence[Run], by: str
+) -> Table:
+    body: list[tuple[Cell, ...]] = [
+        (
+            f"{one.judge} ({one.fingerprint[:8]})",
+            one.group,
+            one.n,
+            *(_shown(one.figures[name]) for name in METRICS),
+        )
+        for one in found
+    ]
+    rules = (len(body),)
+    names = dict.fromkeys(task.partition("/")[0] for run in runs for task in run.manifest.tasks)
+    figures = [figure for name in names for figure in registry.get(name).judge_agreement()]
+    for figure in figures:
+        values = (getattr(figure, name) for name in METRICS)
+        shown = (None if value is None else f"{value:.3f}" for value in values)
+        body.append((f"{figure.judge} †", "all", None, *shown))
+    notes = [
+        "In brackets: 95 % intervals by resampling samples. A dash: the figures do not vary, or are too few."
+    ]
+    notes += [f"† {source}." for source in dict.fromkeys(figure.source for figure in figures)]
+    notes += [
+        f"{one.judge} ({one.fingerprint[:8]}): {one.unmatched} answers that it judged have no score by people."
+        for one in judged
+        if one.unmatched
+    ]
+    return Table(
+        title="Judges and people",
+        columns=("judge", by or "group", "n", *_TITLES),
+        body=tuple(body),
+        rules=rules,
+        rows=tuple(_rows(found, by)),
+        notes=(*notes, *people_notes(human)),
+    )
+
+
+def _rows(found: Sequence[Agreement], by: str) -> list[Row]:
+    return [
+        Row(
+            run=one.fingerprint[:8],
+            benchmark="",
+            task="judge-check",
+            group={} if one.group == "all" else {by: one.group},
+            metric=name,
+            value=figure.value,
+            n=one.n,
+            errors=0,
+            unparsed=0,
+            interval=(figure.interval.low, figure.interval.high) if figure.interval else None,
+            interval_method=figure.interval.method if figure.interval else "",
+            model=one.judge,
+        )
+        for one in found
+        for name, figure in one.figures.items()
+    ]
+
+
+def people_notes(human: HumanScores) -> list[str]:
+    """How far people agree among themselves: no judge can be expected to agree more with them."""
+    items = [item for item, given in enumerate(human.scores.values()) for _ in given]
+    values = [value for given in human.scores.values() for value in given]
+    if not any(len(given) > 1 for given in human.scores.values()):
+        return ["People scored every answer once, so that nothing is known of how far they agree."]
+    alpha = krippendorff_alpha(items, values, "interval")
+    equal = percent_agreement(items, values)
+    several = sum(len(given) > 1 for given in human.scores.values())
+    return [
+        f"People among themselves, on {several} answers scored more than once: Krippendorff's alpha (interval) "
+        f"{alpha:.3f}, {equal:.1%} of pairs of scores equal. Judges are compared with the mean of people."
+    ]
+
+
+def _biases(found: Sequence[Bias]) -> Table:
+    body = tuple(
+        (f"{one.judge} ({one.fingerprint[:8]})", one.name, _shown(one.figure), one.n, one.says)
+        for one in found
+    )
+    return Table(
+        title="What a judge may be swayed by",
+        columns=("judge", "bias", "figure", "n", "what it is"),
+        body=body,
+        notes=(
+            "Own family needs answers by several models; position needs pairs: vivant judge-check HUMAN RUN RUN "
+            "--pairs --judge MODEL.",
+        ),
+    )
