@@ -93,6 +93,7 @@ def serving(behave: Behave) -> Iterator[FaultServer]:
     async def main() -> None:
         app = web.Application(client_max_size=2**26)
         app.router.add_post("/v1/chat/completions", server.handle)
+        app.router.add_post("/v1/images/generations", server.handle)
         runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
         await runner.setup()
         site = web.TCPSite(runner, "127.0.0.1", 0)

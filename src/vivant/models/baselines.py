@@ -19,6 +19,7 @@ class Guesser(Model):
 
     cacheable = False
     takes = Takes(images=False)
+    caveat = "a guesser that understands nothing, never for results"
 
     def __init__(self, name: str, choose: Callable[[Request, tuple[str, ...]], int]) -> None:
         self.name = name
@@ -98,6 +99,7 @@ class Echo(Model):
 
     cacheable = False
     takes = Takes(images=False)
+    caveat = "the same text every time, never for results"
 
     def __init__(self, text: str) -> None:
         self.name = "echo"
