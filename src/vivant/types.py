@@ -156,7 +156,7 @@ class Job(Struct, frozen=True, kw_only=True, omit_defaults=True):
 # ── Media in memory: never logged, never cached with pickle ──────────────────────────────────────
 
 
-class Picture(Struct, frozen=True, eq=False):
+class Picture(Struct, frozen=True, eq=False, tag="picture", tag_field="kind"):
     """An encoded picture, ready to be sent."""
 
     data: bytes
@@ -167,7 +167,7 @@ class Picture(Struct, frozen=True, eq=False):
     """Seconds into the video, for a frame."""
 
 
-class Clip(Struct, frozen=True, eq=False):
+class Clip(Struct, frozen=True, eq=False, tag="clip", tag_field="kind"):
     """A video as its chosen frames; `path` serves models that take the file itself."""
 
     frames: tuple[Picture, ...]
@@ -175,7 +175,7 @@ class Clip(Struct, frozen=True, eq=False):
     media_type: str = "video/mp4"
 
 
-class Sound(Struct, frozen=True, eq=False):
+class Sound(Struct, frozen=True, eq=False, tag="sound", tag_field="kind"):
     """Encoded sound."""
 
     data: bytes
@@ -230,6 +230,9 @@ class Reply(Struct, frozen=True, omit_defaults=True):
     tokens_out: int | None = None
     model: str = ""
     """The name that the server gives itself."""
+    likelihoods: tuple[float | None, ...] = ()
+    """Natural logarithm of each shown option's likelihood, where options are weighed (`--options loglik`);
+    None where the server does not report it because it is too small."""
 
 
 class MediaUse(Struct, frozen=True, omit_defaults=True):

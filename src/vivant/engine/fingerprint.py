@@ -21,6 +21,7 @@ class Fingerprints:
         server: str = "",
         native_video: bool = False,
         audio: bool = False,
+        limits: Any = None,
     ) -> None:
         shared = {
             "identity": dict(identity),
@@ -29,6 +30,8 @@ class Fingerprints:
             "audio": audio,
             "version": 1,
         }
+        if limits is not None:  # what is over them is sent otherwise, or not at all
+            shared["limits"] = limits
         self._shared = hashlib.sha256(msgspec.json.encode(shared, order="sorted"))
         self._encoder = msgspec.json.Encoder()
 

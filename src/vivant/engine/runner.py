@@ -7,16 +7,18 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
+import msgspec
 from msgspec import Struct
 
-from vivant.engine.fingerprint import Fingerprints
 from vivant.engine.limits import AdaptiveLimit
 from vivant.engine.log import LogWriter
 from vivant.engine.replies import ReplyCache
+from vivant.engine.requests import fingerprints, fitted
 from vivant.engine.retry import RetryPolicy
 from vivant.errors import MediaError, VivantError
 from vivant.media import Prepared, Preparer
 from vivant.models.base import Model, ModelError, TransientError
+from vivant.models.fitting import OnTooLarge
 from vivant.pictures import PictureFolder, self_contained
 from vivant.types import Clip, Job, MediaUse, Picture, Record, Reply, Request, Sound, Text, Turn
 
@@ -66,6 +68,7 @@ class Runner:
         progress: Progress | None = None,
         audio: bool = False,
         pictures: PictureFolder | None = None,
+        on_too_large: OnTooLarge = "shrink",
     ) -> None:
         self._model = model
         self._preparer = preparer
@@ -77,9 +80,8 @@ class Runner:
         self._audio = audio and model.takes.audio
         self._concurrency = concurrency
         self._limit = AdaptiveLimit(concurrency)
-        self._fingerprints = Fingerprints(
-            model.identity, server=model.server, native_video=model.takes.video, audio=self._audio
-        )
+        self._on_too_large = on_too_large
+        self._fingerprints = fingerprints(model, audio=self._audio, on_too_large=on_too_large)
         self._outcome = Outcome()
         self._bytes = 0
         self._unanswered = 0
@@ -150,9 +152,15 @@ class Runner:
             async with self._room:
                 await self._room.wait_for(lambda: self._bytes <= _BYTES_AHEAD)
         prepared = await self._preparer.prepare(job, native_video=self._model.takes.video, audio=self._audio)
+        prepared, notes, refused = await fitted(prepared, self._model, self._on_too_large)
+        job = msgspec.structs.replace(job, notes=job.notes + notes) if notes else job
+        used = prepared.media or media
+        if refused:
+            self._finish(job, fingerprint, used, refused, started=time.time())
+            return None
         size = prepared_bytes(prepared)
         self._bytes += size
-        return _Waiting(job, fingerprint, prepared.media or media, prepared, size)
+        return _Waiting(job, fingerprint, used, prepared, size)
 
     # ── sending ──
 

@@ -82,6 +82,27 @@ def changed(store: Store, sha256: str, data: bytes, policy: FramePolicy, name: s
     return Shown(Picture(made, shown.media_type, shown.width, shown.height), note.decode())
 
 
+def scaled(picture: Picture, longest_side: int, name: str, *, png: bool = False) -> Picture:
+    """The picture with its longer side at most so long, in its own format where servers take that, or as PNG.
+
+    For limits that are known only after a picture was read; nothing is cached.
+    """
+    from PIL import Image
+
+    _, kind = _FAMILIES["image/png"] if png else _FAMILIES.get(picture.media_type, _FAMILIES["image/png"])
+    buffer = io.BytesIO()
+    with _opened(picture.data, name) as image:
+        result: Image.Image = image
+        if max(image.size) > longest_side:
+            if image.mode in ("P", "1"):
+                result = image.convert("RGBA" if "transparency" in image.info else "RGB")
+            result.thumbnail((longest_side, longest_side), Image.Resampling.LANCZOS, reducing_gap=3.0)
+        settings = {} if kind == "PNG" else {"quality": FramePolicy().quality}
+        _in_mode_for(kind, result).save(buffer, kind, icc_profile=image.info.get("icc_profile"), **settings)
+        width, height = result.size
+    return Picture(buffer.getvalue(), f"image/{kind.lower()}", width, height, picture.time)
+
+
 def is_picture(head: bytes, suffix: str) -> bool:
     """Whether a file is to be read as a picture: by its first bytes, or else by its name."""
     magic = head.startswith((b"\xff\xd8", b"\x89PNG", b"GIF8", b"BM", b"II*\0", b"MM\0*")) or (

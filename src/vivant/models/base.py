@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
 from vivant.errors import UsageError, VivantError
 from vivant.types import Reply, Request
+
+if TYPE_CHECKING:
+    from vivant.models.batch.base import BatchApi
+    from vivant.models.capabilities import Budget
 
 
 class Takes(Struct, frozen=True):
@@ -75,6 +79,10 @@ class Model(ABC):
     """Whether a reply may be reused for an identical request."""
     caveat: str = ""
     """What tables must say beside figures that rest on it: "a rule of thumb, never for results"."""
+    budget: Budget | None = None
+    """The most that one request may hold; what is over it is shrunk or refused before `generate` sees it."""
+    weighs: bool = False
+    """Whether `weigh` is offered (`--options loglik`)."""
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -98,6 +106,14 @@ class Model(ABC):
     @abstractmethod
     async def generate(self, request: Request) -> Reply:
         """Answer one request. Raise `TransientError` for what may pass, `ModelError` for what cannot."""
+
+    async def weigh(self, request: Request, answers: tuple[str, ...]) -> Reply:  # noqa: ARG002
+        """How likely each answer is, as `Reply.likelihoods`; the reply's text does not matter."""
+        raise UsageError(f"{self.name} does not report likelihoods; leave out --options loglik")
+
+    def batches(self) -> BatchApi:
+        """The provider's batch endpoints (`--batch`). They share the model's session: open it first."""
+        raise UsageError(f"{self.name} has no batch endpoint; leave out --batch")
 
 
 def require(module: str, extra: str, what: str) -> None:

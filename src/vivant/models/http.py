@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import email.utils
 import os
+import re
 import time
-from collections.abc import Mapping
+from abc import abstractmethod
+from collections.abc import Awaitable, Mapping
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import aiohttp
 import msgspec
 
-from vivant.models.base import ModelError, TransientError
+from vivant.errors import MediaError
+from vivant.models.base import Model, ModelError, TransientError
+from vivant.types import Reply, Request
 
 _RETRIED = {408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529}
 _TOO_LONG = (
@@ -39,6 +43,7 @@ class HttpClient:
     def __init__(self, base_url: str, headers: Mapping[str, str], timeout: float) -> None:
         self.base_url = base_url.rstrip("/")
         self._headers = {"Content-Type": "application/json", **headers}
+        self._secrets = [word.encode() for value in headers.values() for word in value.split()[-1:] if word]
         self._timeout = aiohttp.ClientTimeout(total=timeout, sock_connect=min(timeout, 30.0))
         self._session: aiohttp.ClientSession | None = None
 
@@ -60,12 +65,43 @@ class HttpClient:
 
     async def post(self, path: str, body: bytes) -> Any:
         """The decoded JSON of a 200; everything else is raised."""
+        return self.decoded((await self.call("POST", path, body))[0])
+
+    async def get(self, path: str) -> Any:
+        """The decoded JSON of a 200; everything else is raised."""
+        return self.decoded((await self.call("GET", path))[0])
+
+    def decoded(self, data: bytes) -> Any:
+        """JSON; something else may come right on another try."""
+        try:
+            return msgspec.json.decode(data)
+        except msgspec.DecodeError as error:
+            where = public_url(self.base_url)
+            raise TransientError(f"{where} sent something that is not JSON: {_excerpt(data)}") from error
+
+    def address(self, path: str) -> str:
+        """Where a path leads. A path on the server's root begins with `//`; of a whole URL that a server
+        sends, only the path counts, so that a key goes nowhere but to the server that the user named."""
+        if path.startswith("//"):
+            parts = urlsplit(self.base_url)
+            return urlunsplit((parts.scheme, parts.netloc, "", "", "")) + path[1:]
+        if "://" in path:
+            parts = urlsplit(path)
+            return self.address("/" + urlunsplit(("", "", parts.path, parts.query, "")))
+        return self.base_url + path
+
+    async def call(
+        self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None
+    ) -> tuple[bytes, Mapping[str, str]]:
+        """Body and headers of a 200; everything else is raised."""
         assert self._session is not None, "open() first"
         where = public_url(self.base_url)
         try:
-            async with self._session.post(self.base_url + path, data=body) as response:
+            async with self._session.request(
+                method, self.address(path), data=body, headers=headers
+            ) as response:
                 data = await response.read()
-                status, headers = response.status, response.headers
+                status, answered = response.status, response.headers
         except TimeoutError as error:
             raise TransientError(f"{where} did not answer in time") from error
         except aiohttp.ClientConnectorError as error:
@@ -77,21 +113,61 @@ class HttpClient:
         except (aiohttp.ClientError, OSError) as error:
             raise TransientError(f"The connection to {where} broke: {type(error).__name__}") from error
         if status != 200:
-            raise _classify(status, headers, data, where)
+            for secret in self._secrets:  # servers like to quote a key that they refuse
+                data = data.replace(secret, b"[key]")
+            raise classify(status, answered, data, where)
+        return data, answered
+
+
+class HttpModel(Model):
+    """A model behind an HTTP API. A subclass implements `ask`; what the server will not take becomes a reply
+    with a status, what may pass is raised."""
+
+    def __init__(self, name: str, url: str, headers: Mapping[str, str], timeout: float) -> None:
+        self.name = name
+        self.client = HttpClient(url, headers, timeout)
+
+    @property
+    def server(self) -> str:
+        return public_url(self.client.base_url)
+
+    async def open(self) -> None:
+        await self.client.open()
+
+    async def close(self) -> None:
+        await self.client.close()
+
+    async def generate(self, request: Request) -> Reply:
+        return await self.answered(self.ask(request))
+
+    async def answered(self, asking: Awaitable[Reply]) -> Reply:
+        """The reply, also where the server refused the request."""
         try:
-            return msgspec.json.decode(data)
-        except msgspec.DecodeError as error:
-            raise TransientError(f"{where} sent something that is not JSON: {_excerpt(data)}") from error
+            return await asking
+        except RequestRefusedError as refused:
+            return refusal(refused)
+        except MediaError as error:
+            return Reply(status="error", error=str(error))
+
+    @abstractmethod
+    async def ask(self, request: Request) -> Reply:
+        """Send one request and read the answer."""
 
 
-def _classify(status: int, headers: Mapping[str, str], data: bytes, where: str) -> Exception:
+def refusal(refused: RequestRefusedError) -> Reply:
+    """The reply that stands for a request which the server will not take."""
+    return Reply(status="too_long" if refused.too_long else "error", error=str(refused))
+
+
+def classify(status: int, headers: Mapping[str, str], data: bytes, where: str) -> Exception:
+    """Which of the three kinds of failure an answer other than 200 is."""
     message = error_message(data)
-    if status in (401, 403):
+    if status in (401, 403) or (status == 400 and "api key" in message.lower()):
         return ModelError(f"{where} refuses the key (HTTP {status}): {message}")
     if status in _RETRIED:
         return TransientError(
             f"{where} answered HTTP {status}: {message}",
-            retry_after=retry_after(headers),
+            retry_after=retry_after(headers) or _retry_delay(data),
             slow_down=status in (429, 503, 529),
         )
     if status == 404:
@@ -111,6 +187,15 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
         pass
     try:
         return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())
+    except ValueError:
+        return None
+
+
+def _retry_delay(data: bytes) -> float | None:
+    """Seconds to wait, from a body in the form of Google's APIs: details with a `retryDelay` of "34s"."""
+    found = re.search(rb'"retryDelay"\s*:\s*"([0-9.]+)s"', data[:20_000])
+    try:
+        return float(found[1]) if found else None
     except ValueError:
         return None
 

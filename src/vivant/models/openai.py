@@ -5,37 +5,74 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from vivant.errors import UsageError
 from vivant.models.base import Model, ModelOptions, Takes, TransientError
-from vivant.models.http import HttpClient, RequestRefusedError, key_from, public_url
+from vivant.models.capabilities import (
+    OPENAI_MODELS,
+    OPTIONS,
+    ServerFacts,
+    budget_for,
+    mapping,
+    model_facts,
+    server_facts,
+    truth,
+)
+from vivant.models.http import HttpModel, key_from, public_url
+from vivant.models.loglik import weights_among
 from vivant.types import Clip, Content, Image, Part, Picture, Reply, Request, Sound, Text
 
+if TYPE_CHECKING:
+    from vivant.models.batch.base import BatchApi
+
 DEFAULT_URL = "https://api.openai.com/v1"
-_REASONING = ("o1", "o3", "o4", "gpt-5")
+_WEIGHED_TOKENS = 16
+"""An option must be named within so many tokens to be weighed."""
 
 
-class OpenAI(Model):
-    """Chat completions over aiohttp. Pictures go out as the bytes they are, in data URLs."""
+class OpenAI(HttpModel):
+    """Chat completions. Pictures go out as the bytes they are, in data URLs."""
 
-    def __init__(self, model: str, options: ModelOptions) -> None:
-        settings = options.take(detail="auto", reasoning=None, extra_body={}, key_variable="OPENAI_API_KEY")
-        self.name = f"openai/{model}"
-        self.takes = Takes(video=options.video == "native", audio=True)
-        self._model = model
+    def __init__(self, model: str, options: ModelOptions, *, facts: ServerFacts | None = None) -> None:
+        settings = options.take(
+            detail="auto",
+            reasoning=None,
+            sampling=None,
+            extra_body={},
+            key_variable=None,
+            server=None,
+            **OPTIONS,
+        )
+        url = options.base_url or key_from("OPENAI_BASE_URL") or DEFAULT_URL
+        self.facts = facts or server_facts(url, settings["server"])
+        variable = settings["key_variable"] or self.facts.key
+        key = key_from(variable)
+        if not key and self.facts.needs_key:
+            raise UsageError(f"No key for {public_url(url)}: set {variable}, or give --base-url")
+        bearer = "Bearer " if self.facts.key_header == "Authorization" else ""
+        headers = {self.facts.key_header: bearer + key} if key else {}
+        super().__init__(f"openai/{model}", url, headers, options.timeout)
+        self._may("--native-video", options.video == "native", self.facts.video)
+        self._may("--model-option detail", settings["detail"] != "auto", self.facts.detail)
+        self.takes = Takes(video=options.video == "native", audio=self.facts.audio)
+        self.model = model
         self._detail: str = settings["detail"]
-        self._extra: dict[str, Any] = settings["extra_body"]
-        reasoning = settings["reasoning"]
-        self._reasoning = model.startswith(_REASONING) if reasoning is None else reasoning in (True, "true")
-        self._url = options.base_url or key_from("OPENAI_BASE_URL") or DEFAULT_URL
-        key = key_from(settings["key_variable"])
-        if not key and self._url == DEFAULT_URL:
-            raise UsageError(f"No key for {DEFAULT_URL}: set {settings['key_variable']}, or give --base-url")
-        headers = {"Authorization": f"Bearer {key}"} if key else {}
-        self._client = HttpClient(self._url, headers, options.timeout)
+        self._extra = mapping("extra_body", settings["extra_body"])
+        known = model_facts(model, OPENAI_MODELS)
+        reasoning, sampling = settings["reasoning"], settings["sampling"]
+        self._reasoning = known.reasoning if reasoning is None else truth("reasoning", reasoning)
+        self._sampling = not self._reasoning and known.sampling
+        if sampling is not None:
+            self._sampling = truth("sampling", sampling)
+        self.budget = budget_for(self.facts, known, settings)
+        self.weighs = self.facts.top_logprobs > 0 and not self._reasoning
+
+    def _may(self, what: str, asked: bool, taken: bool) -> None:
+        if asked and not taken:
+            raise UsageError(f"{self.facts.name} does not take {what}; leave it out")
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -46,22 +83,33 @@ class OpenAI(Model):
             "extra": self._extra,
         }
 
-    @property
-    def server(self) -> str:
-        return public_url(self._url)
+    async def ask(self, request: Request) -> Reply:
+        answer = await self.client.post("/chat/completions", msgspec.json.encode(self.body(request)))
+        return read_completion(answer, self.server)
 
-    async def open(self) -> None:
-        await self._client.open()
+    async def weigh(self, request: Request, answers: tuple[str, ...]) -> Reply:  # noqa: ARG002
+        """From the alternatives that the server reports at the token which names an option."""
+        return await self.answered(self._weigh(request))
 
-    async def close(self) -> None:
-        await self._client.close()
+    async def _weigh(self, request: Request) -> Reply:
+        names = [option.name for option in request.options]
+        wanted = {"max_tokens": _WEIGHED_TOKENS, "logprobs": True, "top_logprobs": self.facts.top_logprobs}
+        answer = await self.client.post("/chat/completions", msgspec.json.encode(self.body(request) | wanted))
+        reply = read_completion(answer, self.server)
+        tokens = (answer["choices"][0].get("logprobs") or {}).get("content") or []
+        if not tokens and reply.status in ("ok", "truncated"):
+            return Reply(status="error", error=f"{self.server} sends no logprobs; leave out --options loglik")
+        weights = weights_among(tokens, names)
+        if weights and reply.status == "truncated":  # it was cut off on purpose
+            reply = msgspec.structs.replace(reply, status="ok", error="")
+        return msgspec.structs.replace(reply, likelihoods=weights)
 
-    async def generate(self, request: Request) -> Reply:
-        try:
-            answer = await self._client.post("/chat/completions", msgspec.json.encode(self.body(request)))
-        except RequestRefusedError as refused:
-            return Reply(status="too_long" if refused.too_long else "error", error=str(refused))
-        return read_completion(answer, public_url(self._url))
+    def batches(self) -> BatchApi:
+        from vivant.models.batch.openai import OpenAIBatches
+
+        if not self.facts.batches:
+            return super().batches()
+        return OpenAIBatches(self)
 
     def body(self, request: Request) -> dict[str, Any]:
         """The request as the API takes it."""
@@ -72,19 +120,19 @@ class OpenAI(Model):
                 messages.append({"role": turn.role, "content": content[0]["text"]})
             else:
                 messages.append({"role": turn.role, "content": content})
-        body: dict[str, Any] = {"model": self._model, "messages": messages, **self._extra}
+        body: dict[str, Any] = {"model": self.model, "messages": messages, **self._extra}
         decoding = request.decoding
         if decoding.max_tokens is not None:
             body["max_completion_tokens" if self._reasoning else "max_tokens"] = decoding.max_tokens
-        if not self._reasoning:
+        if self._sampling:
             if decoding.temperature is not None:
                 body["temperature"] = decoding.temperature
             if decoding.top_p is not None:
                 body["top_p"] = decoding.top_p
-            if decoding.stop:
-                body["stop"] = list(decoding.stop)
+        if decoding.stop and not self._reasoning:
+            body["stop"] = list(decoding.stop)
         if decoding.seed is not None:
-            body["seed"] = decoding.seed
+            body[self.facts.seed] = decoding.seed
         return body
 
     def _pieces(self, part: Content) -> list[dict[str, Any]]:

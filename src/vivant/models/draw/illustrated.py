@@ -23,6 +23,7 @@ class Illustrated(Model):
     def __init__(self, writer: Model, drawer: Drawer) -> None:
         self.name = f"{writer.name} + {drawer.name}"
         self.takes = writer.takes
+        self.budget = writer.budget
         self.cacheable = writer.cacheable and drawer.cacheable
         self.caveat = "; ".join(caveat for caveat in (writer.caveat, drawer.caveat) if caveat)
         self._writer = writer

@@ -1,0 +1,133 @@
+"""Anthropic's Messages API: several hundred pictures a request; videos as frames."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from vivant.errors import MediaError, UsageError
+from vivant.models.base import Model, ModelOptions, Takes, TransientError
+from vivant.models.capabilities import (
+    ANTHROPIC,
+    ANTHROPIC_MODELS,
+    DEFAULT_MAX_TOKENS,
+    OPTIONS,
+    budget_for,
+    mapping,
+    model_facts,
+    truth,
+)
+from vivant.models.http import HttpModel, key_from
+from vivant.types import Clip, Content, Reply, ReplyStatus, Request, Sound, Text
+
+if TYPE_CHECKING:
+    from vivant.models.batch.base import BatchApi
+
+DEFAULT_URL = "https://api.anthropic.com/v1"
+_VERSION = "2023-06-01"
+_ENDS: Mapping[str, tuple[ReplyStatus, str]] = {
+    "max_tokens": ("truncated", "stopped at the token limit"),
+    "model_context_window_exceeded": ("truncated", "stopped at the end of the model's window"),
+    "refusal": ("refused", "the model refused"),
+}
+
+
+class Anthropic(HttpModel):
+    """`POST /messages`."""
+
+    def __init__(self, model: str, options: ModelOptions) -> None:
+        settings = options.take(sampling=None, extra_body={}, **OPTIONS)
+        if options.video == "native":
+            raise UsageError(f"anthropic/{model} takes no video files; leave out --native-video")
+        url = options.base_url or DEFAULT_URL
+        key = key_from(ANTHROPIC.key)
+        if not key and url == DEFAULT_URL:
+            raise UsageError(f"No key for anthropic/{model}: set {ANTHROPIC.key}")
+        headers = {"anthropic-version": _VERSION, **({ANTHROPIC.key_header: key} if key else {})}
+        super().__init__(f"anthropic/{model}", url, headers, options.timeout)
+        self.takes = Takes()
+        facts = model_facts(model, ANTHROPIC_MODELS)
+        self.budget = budget_for(ANTHROPIC, facts, settings)
+        self.model = model
+        sampling = settings["sampling"]
+        self._sampling = facts.sampling if sampling is None else truth("sampling", sampling)
+        self._extra = mapping("extra_body", settings["extra_body"])
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        return {"model": self.name, **({"extra": self._extra} if self._extra else {})}
+
+    async def ask(self, request: Request) -> Reply:
+        answer = await self.client.post("/messages", msgspec.json.encode(self.body(request)))
+        return read_message(answer, self.server)
+
+    def batches(self) -> BatchApi:
+        from vivant.models.batch.anthropic import AnthropicBatches
+
+        return AnthropicBatches(self)
+
+    def body(self, request: Request) -> dict[str, Any]:
+        """The request as the API takes it."""
+        messages: list[dict[str, Any]] = []
+        system: list[dict[str, Any]] = []
+        for turn in request.turns:
+            content = [block for part in turn.parts for block in _blocks(part)]
+            if turn.role == "system":
+                system += content
+            elif content:
+                messages.append({"role": turn.role, "content": content})
+        decoding = request.decoding
+        body: dict[str, Any] = {
+            "model": self.model,
+            "max_tokens": decoding.max_tokens or DEFAULT_MAX_TOKENS,
+            "messages": messages,
+        }
+        if system:
+            body["system"] = system
+        # Newer models take one of the two at most: top_p only where the user set it and no temperature.
+        if self._sampling and decoding.temperature is not None:
+            body["temperature"] = decoding.temperature
+        elif self._sampling and decoding.top_p is not None:
+            body["top_p"] = decoding.top_p
+        if decoding.stop:
+            body["stop_sequences"] = list(decoding.stop)
+        return body | self._extra
+
+
+def _blocks(part: Content) -> list[dict[str, Any]]:
+    if isinstance(part, Text):
+        return [{"type": "text", "text": part.text}] if part.text.strip() else []  # empty ones are refused
+    if isinstance(part, Clip):
+        return [block for frame in part.frames for block in _blocks(frame)]
+    if isinstance(part, Sound):
+        raise MediaError("this API takes no sound")
+    data = b64encode(part.data).decode("ascii")
+    return [{"type": "image", "source": {"type": "base64", "media_type": part.media_type, "data": data}}]
+
+
+def read_message(answer: Any, where: str) -> Reply:
+    """A message as a Reply."""
+    blocks = answer.get("content") if isinstance(answer, dict) else None
+    if not isinstance(blocks, list):
+        raise TransientError(f"{where} sent JSON that is no message: {str(answer)[:120]}")
+    usage = answer.get("usage") or {}
+    status, error = _ENDS.get(answer.get("stop_reason") or "", ("ok", ""))
+    return Reply(
+        status=status,
+        text="".join(block.get("text") or "" for block in blocks if block.get("type") == "text"),
+        thinking="".join(block.get("thinking") or "" for block in blocks if block.get("type") == "thinking"),
+        error=error,
+        tokens_in=usage.get("input_tokens"),
+        tokens_out=usage.get("output_tokens"),
+        model=answer.get("model") or "",
+    )
+
+
+def create(rest: str, options: ModelOptions) -> Model:
+    """`--model anthropic/NAME`."""
+    if not rest:
+        raise UsageError("Name the model: anthropic/NAME, e.g. anthropic/claude-sonnet-4-5")
+    return Anthropic(rest, options)

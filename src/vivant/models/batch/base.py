@@ -1,0 +1,78 @@
+"""What a provider's batch endpoint is: submit, ask how far it is, fetch the answers."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal
+
+import msgspec
+from msgspec import Struct
+
+from vivant.models.base import ModelError, TransientError
+from vivant.models.http import HttpClient, RequestRefusedError, classify, refusal
+from vivant.types import Reply, Request
+
+
+class BatchState(Struct, frozen=True):
+    """How far a batch is. An ended one has answers, though perhaps not to everything."""
+
+    state: Literal["running", "ended", "failed"]
+    done: int = 0
+    note: str = ""
+    """Why it failed."""
+
+
+class BatchApi(ABC):
+    """One provider. Methods raise as `HttpClient` does."""
+
+    most_requests: ClassVar[int]
+    most_bytes: ClassVar[int]
+
+    @abstractmethod
+    def line(self, custom_id: str, request: Request) -> bytes:
+        """One request as it stands in a batch."""
+
+    @abstractmethod
+    async def submit(self, lines: list[bytes], name: str) -> str:
+        """Hand over a batch under a name of ours; returns the provider's id."""
+
+    @abstractmethod
+    async def find(self, name: str, since: float, count: int) -> list[str]:
+        """Ids of batches that may be the one handed over under this name at this time (Unix), because the
+        process died before it could note the id."""
+
+    @abstractmethod
+    async def state(self, batch: str) -> BatchState:
+        """How far it is."""
+
+    @abstractmethod
+    async def results(self, batch: str) -> list[tuple[str, Reply]]:
+        """Answers by custom id, in any order."""
+
+
+def json_lines(data: bytes) -> list[Any]:
+    """One value per line."""
+    decoder = msgspec.json.Decoder()
+    return [decoder.decode(line) for line in data.splitlines() if line.strip()]
+
+
+def failed(status: int, body: Any, where: str) -> Reply:
+    """The reply that stands for a request which failed inside a batch."""
+    error = classify(status, {}, msgspec.json.encode(body), where)
+    return (
+        refusal(error) if isinstance(error, RequestRefusedError) else Reply(status="error", error=str(error))
+    )
+
+
+def read(body: Any, where: str, reader: Callable[[Any, str], Reply]) -> Reply:
+    """An answer that cannot be read costs its sample, not the batch."""
+    try:
+        return reader(body, where)
+    except (TransientError, ModelError) as error:
+        return Reply(status="error", error=str(error))
+
+
+async def lines_at(client: HttpClient, path: str) -> list[Any]:
+    """A file of JSON lines."""
+    return json_lines((await client.call("GET", path))[0])

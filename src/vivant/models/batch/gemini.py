@@ -1,0 +1,67 @@
+"""Gemini's batches: a JSONL file through the files API."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import msgspec
+
+from vivant.models.batch.base import BatchApi, BatchState, failed, lines_at, read
+from vivant.models.gemini import read_answer
+from vivant.types import Reply, Request
+
+if TYPE_CHECKING:
+    from vivant.models.gemini import Gemini
+
+
+class GeminiBatches(BatchApi):
+    """`:batchGenerateContent` and `/batches`."""
+
+    most_requests: ClassVar[int] = 50_000
+    most_bytes: ClassVar[int] = 500_000_000
+
+    def __init__(self, model: Gemini) -> None:
+        self._model = model
+        self._client = model.client
+
+    def line(self, custom_id: str, request: Request) -> bytes:
+        return msgspec.json.encode({"key": custom_id, "request": self._model.body(request, {})})
+
+    async def submit(self, lines: list[bytes], name: str) -> str:
+        file = await self._model.files.upload(b"\n".join(lines) + b"\n", "application/jsonl", name)
+        wanted = {"batch": {"display_name": name, "input_config": {"file_name": file["name"]}}}
+        path = f"/models/{self._model.model}:batchGenerateContent"
+        answer = await self._client.post(path, msgspec.json.encode(wanted))
+        return str(answer["name"])
+
+    async def find(self, name: str, since: float, count: int) -> list[str]:  # noqa: ARG002
+        answer = await self._client.get("/batches?pageSize=100")
+        known = answer.get("operations") or []
+        return [b["name"] for b in known if (b.get("metadata") or {}).get("displayName") == name]
+
+    async def state(self, batch: str) -> BatchState:
+        about = await self._client.get(f"/{batch}")
+        metadata = about.get("metadata") or {}
+        state = str(metadata.get("state") or "")
+        if about.get("error") or state.endswith("_FAILED"):
+            return BatchState("failed", note=str((about.get("error") or {}).get("message") or state))
+        stats = metadata.get("batchStats") or {}
+        done = int(stats.get("successfulRequestCount") or 0) + int(stats.get("failedRequestCount") or 0)
+        ended = bool(about.get("done")) or state.endswith(("_SUCCEEDED", "_CANCELLED", "_EXPIRED"))
+        return BatchState("ended" if ended else "running", done)
+
+    async def results(self, batch: str) -> list[tuple[str, Reply]]:
+        about = await self._client.get(f"/{batch}")
+        output = about.get("response") or (about.get("metadata") or {}).get("output") or {}
+        if not output.get("responsesFile"):
+            return []
+        found = await lines_at(
+            self._client, f"//download/v1beta/{output['responsesFile']}:download?alt=media"
+        )
+        return [(line["key"], self._reply(line)) for line in found]
+
+    def _reply(self, line: dict[str, Any]) -> Reply:
+        if "response" in line:
+            return read(line["response"], self._model.server, read_answer)
+        error = line.get("error") or {}
+        return failed(int(error.get("code") or 500), {"error": error}, self._model.server)

@@ -1,0 +1,87 @@
+"""OpenAI's batches: a JSONL file, uploaded, then named in a request."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+from uuid import uuid4
+
+import msgspec
+
+from vivant.models.batch.base import BatchApi, BatchState, failed, lines_at, read
+from vivant.models.openai import read_completion
+from vivant.types import Reply, Request
+
+if TYPE_CHECKING:
+    from vivant.models.openai import OpenAI
+
+_ENDPOINT = "/v1/chat/completions"
+_ENDED = ("completed", "expired", "cancelled")
+
+
+class OpenAIBatches(BatchApi):
+    """`/files` and `/batches`."""
+
+    most_requests: ClassVar[int] = 50_000
+    most_bytes: ClassVar[int] = 190_000_000
+
+    def __init__(self, model: OpenAI) -> None:
+        self._model = model
+        self._client = model.client
+
+    def line(self, custom_id: str, request: Request) -> bytes:
+        body = self._model.body(request)
+        return msgspec.json.encode({"custom_id": custom_id, "method": "POST", "url": _ENDPOINT, "body": body})
+
+    async def submit(self, lines: list[bytes], name: str) -> str:
+        body, kind = _form(b"\n".join(lines) + b"\n", name)
+        data, _ = await self._client.call("POST", "/files", body, {"Content-Type": kind})
+        wanted = {
+            "input_file_id": self._client.decoded(data)["id"],
+            "endpoint": _ENDPOINT,
+            "completion_window": "24h",
+            "metadata": {"vivant": name},
+        }
+        answer = await self._client.post("/batches", msgspec.json.encode(wanted))
+        return str(answer["id"])
+
+    async def find(self, name: str, since: float, count: int) -> list[str]:  # noqa: ARG002
+        answer = await self._client.get("/batches?limit=100")
+        return [b["id"] for b in answer["data"] if (b.get("metadata") or {}).get("vivant") == name]
+
+    async def state(self, batch: str) -> BatchState:
+        about = await self._client.get(f"/batches/{batch}")
+        if about["status"] == "failed":
+            problems = (about.get("errors") or {}).get("data") or [{}]
+            return BatchState("failed", note=str(problems[0].get("message") or "no reason given"))
+        counts = about.get("request_counts") or {}
+        done = (counts.get("completed") or 0) + (counts.get("failed") or 0)
+        return BatchState("ended" if about["status"] in _ENDED else "running", done)
+
+    async def results(self, batch: str) -> list[tuple[str, Reply]]:
+        about = await self._client.get(f"/batches/{batch}")
+        files = [about.get("output_file_id"), about.get("error_file_id")]
+        found: list[Any] = []
+        for file in filter(None, files):
+            found += await lines_at(self._client, f"/files/{file}/content")
+        return [(line["custom_id"], self._reply(line)) for line in found]
+
+    def _reply(self, line: dict[str, Any]) -> Reply:
+        response = line.get("response") or {}
+        if response.get("status_code") == 200:
+            return read(response["body"], self._model.server, read_completion)
+        error = line.get("error")
+        if error:
+            return Reply(status="error", error=f"in the batch: {error.get('message') or error.get('code')}")
+        return failed(int(response.get("status_code") or 500), response.get("body"), self._model.server)
+
+
+def _form(data: bytes, name: str) -> tuple[bytes, str]:
+    """A form with the file and its purpose, and its media type."""
+    border = uuid4().hex
+    head = (
+        f'--{border}\r\nContent-Disposition: form-data; name="purpose"\r\n\r\nbatch\r\n'
+        f'--{border}\r\nContent-Disposition: form-data; name="file"; filename="{name}.jsonl"\r\n'
+        "Content-Type: application/jsonl\r\n\r\n"
+    )
+    body = head.encode() + data + f"\r\n--{border}--\r\n".encode()
+    return body, f"multipart/form-data; boundary={border}"

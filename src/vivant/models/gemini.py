@@ -1,0 +1,161 @@
+"""Google's Gemini API: pictures and sound in the request, videos as frames or as the file itself."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from vivant.errors import UsageError
+from vivant.models.base import Model, ModelOptions, Takes, TransientError
+from vivant.models.capabilities import (
+    GEMINI,
+    GEMINI_INLINE,
+    GEMINI_MODELS,
+    OPTIONS,
+    budget_for,
+    mapping,
+    model_facts,
+    positive,
+)
+from vivant.models.gemini_files import UploadedFiles
+from vivant.models.http import HttpModel, key_from
+from vivant.types import Clip, Content, Reply, ReplyStatus, Request, Text
+
+if TYPE_CHECKING:
+    from vivant.models.batch.base import BatchApi
+
+DEFAULT_URL = "https://generativelanguage.googleapis.com/v1beta"
+_REFUSALS = ("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY", "LANGUAGE")
+
+
+class Gemini(HttpModel):
+    """`generateContent`."""
+
+    def __init__(self, model: str, options: ModelOptions) -> None:
+        settings = options.take(
+            resolution=None, thinking_budget=None, inline_bytes=GEMINI_INLINE, extra_body={}, **OPTIONS
+        )
+        url = options.base_url or DEFAULT_URL
+        key = key_from(GEMINI.key) or key_from("GOOGLE_API_KEY")
+        if not key and url == DEFAULT_URL:
+            raise UsageError(f"No key for gemini/{model}: set {GEMINI.key}")
+        super().__init__(f"gemini/{model}", url, {GEMINI.key_header: key} if key else {}, options.timeout)
+        self.takes = Takes(video=options.video == "native", audio=True)
+        self.budget = budget_for(GEMINI, model_facts(model, GEMINI_MODELS), settings)
+        self.model = model
+        self.files = UploadedFiles(self.client, positive("inline_bytes", settings["inline_bytes"]))
+        self._settings = {key: settings[key] for key in ("resolution", "thinking_budget")}
+        self._extra = mapping("extra_body", settings["extra_body"])
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        given = {key: value for key, value in {**self._settings, "extra": self._extra}.items() if value}
+        return {"model": self.name, "video": self.takes.video, **given}
+
+    async def close(self) -> None:
+        try:
+            await self.files.close()
+        finally:
+            await super().close()
+
+    async def ask(self, request: Request) -> Reply:
+        async with self.files.holding(request) as files:
+            body = msgspec.json.encode(self.body(request, files))
+            answer = await self.client.post(f"/models/{self.model}:generateContent", body)
+        return read_answer(answer, self.server)
+
+    def batches(self) -> BatchApi:
+        from vivant.models.batch.gemini import GeminiBatches
+
+        return GeminiBatches(self)
+
+    def body(self, request: Request, files: Mapping[str, str]) -> dict[str, Any]:
+        """The request as the API takes it; `files` are the addresses of uploaded videos by path."""
+        contents: list[dict[str, Any]] = []
+        system: list[dict[str, Any]] = []
+        for turn in request.turns:
+            pieces = [piece for part in turn.parts for piece in _pieces(part, files)]
+            if turn.role == "system":
+                system += pieces
+            else:
+                contents.append({"role": "model" if turn.role == "assistant" else "user", "parts": pieces})
+        decoding = request.decoding
+        config: dict[str, Any] = {
+            "maxOutputTokens": decoding.max_tokens,
+            "temperature": decoding.temperature,
+            "topP": decoding.top_p,
+            "seed": decoding.seed,
+            "stopSequences": list(decoding.stop) or None,
+        }
+        if self._settings["resolution"]:
+            config["mediaResolution"] = f"MEDIA_RESOLUTION_{str(self._settings['resolution']).upper()}"
+        if self._settings["thinking_budget"] is not None:
+            config["thinkingConfig"] = {"thinkingBudget": int(self._settings["thinking_budget"])}
+        body = {
+            "contents": contents,
+            "generationConfig": {key: value for key, value in config.items() if value is not None},
+        }
+        if system:
+            body["systemInstruction"] = {"parts": system}
+        return body | self._extra
+
+
+def _pieces(part: Content, files: Mapping[str, str]) -> list[dict[str, Any]]:
+    if isinstance(part, Text):
+        return [{"text": part.text}] if part.text else []
+    if isinstance(part, Clip):
+        if part.frames:
+            return [piece for frame in part.frames for piece in _pieces(frame, files)]
+        if part.path in files:
+            return [{"fileData": {"mimeType": part.media_type, "fileUri": files[part.path]}}]
+        with open(part.path, "rb") as file:
+            return [_inline(file.read(), part.media_type)]
+    return [_inline(part.data, part.media_type)]
+
+
+def _inline(data: bytes, media_type: str) -> dict[str, Any]:
+    return {"inlineData": {"mimeType": media_type, "data": b64encode(data).decode("ascii")}}
+
+
+def read_answer(answer: Any, where: str) -> Reply:
+    """A `generateContent` response as a Reply."""
+    if not isinstance(answer, dict):
+        raise TransientError(f"{where} sent JSON that is no answer: {str(answer)[:120]}")
+    usage = answer.get("usageMetadata") or {}
+    thought_tokens = usage.get("thoughtsTokenCount") or 0
+    said = usage.get("candidatesTokenCount")
+    counts: dict[str, Any] = {
+        "tokens_in": usage.get("promptTokenCount"),
+        "tokens_out": None if said is None and not thought_tokens else (said or 0) + thought_tokens,
+        "model": answer.get("modelVersion") or "",
+    }
+    blocked = (answer.get("promptFeedback") or {}).get("blockReason")
+    if blocked:
+        return Reply(status="refused", error=f"the prompt was blocked: {blocked}", **counts)
+    try:
+        candidate = answer["candidates"][0]
+    except (KeyError, IndexError, TypeError) as error:
+        raise TransientError(f"{where} sent JSON without candidates: {str(answer)[:120]}") from error
+    parts = (candidate.get("content") or {}).get("parts") or []
+    text = "".join(part.get("text") or "" for part in parts if not part.get("thought"))
+    thinking = "".join(part.get("text") or "" for part in parts if part.get("thought"))
+    finish = candidate.get("finishReason") or "STOP"
+    status: ReplyStatus = "ok"
+    error_text = ""
+    if finish in _REFUSALS:
+        status, error_text = "refused", f"stopped by the content filter ({finish})"
+    elif finish == "MAX_TOKENS":
+        status, error_text = "truncated", "stopped at the token limit"
+    elif finish != "STOP":
+        status, error_text = "error", f"stopped for {finish}"
+    return Reply(status=status, text=text, thinking=thinking, error=error_text, **counts)
+
+
+def create(rest: str, options: ModelOptions) -> Model:
+    """`--model gemini/NAME`."""
+    if not rest:
+        raise UsageError("Name the model: gemini/NAME, e.g. gemini/gemini-2.5-flash")
+    return Gemini(rest, options)
