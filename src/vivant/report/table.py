@@ -36,6 +36,11 @@ class Row(Struct, frozen=True, kw_only=True):
     interval_method: str = ""
     guessed: int = 0
     """Answers that the protocol supplied."""
+    chance: float | None = None
+    """Expected value of a guess on the same samples, same scale; None where it is not known for all."""
+    corrected: float | None = None
+    """The value with chance as 0 and the top of the scale as it is; None where chance is not known."""
+    corrected_interval: tuple[float, float] | None = None
     model: str = ""
     style: str = ""
     protocol: str = ""
@@ -79,7 +84,7 @@ def to_text(table: Table, width: int | None = None) -> str:
 _MANY = 10
 
 
-def _holds_figures(table: Table, index: int) -> bool:
+def holds_figures(table: Table, index: int) -> bool:
     """Whether a column is one of figures; one that is all dashes is too, for others of its kind hold some."""
     cells = [row[index] for row in table.body]
     return any(isinstance(c, int | float) for c in cells) or not any(isinstance(c, str) for c in cells)
@@ -94,7 +99,7 @@ def renderable(table: Table) -> Any:
 
     drawn = RichTable(title=Text(table.title, style="bold"), title_justify="left", box=box.SIMPLE_HEAD)
     for index, column in enumerate(table.columns):
-        numeric = _holds_figures(table, index)
+        numeric = holds_figures(table, index)
         # Where figures are many, their headings stand on several lines, so that names keep their room.
         heading = column.replace(" ", "\n") if numeric and len(table.columns) > _MANY else column
         drawn.add_column(Text(heading), justify="right" if numeric else "left", overflow="fold")
@@ -122,7 +127,7 @@ def to_markdown(table: Table) -> str:
     def line(cells: Sequence[str]) -> str:
         return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
-    numeric = [_holds_figures(table, i) for i in range(len(table.columns))]
+    numeric = [holds_figures(table, i) for i in range(len(table.columns))]
     lines = [f"**{table.title}**", "", line(table.columns), line(["---:" if n else "---" for n in numeric])]
     lines += [line([format_cell(cell, table.decimals) for cell in row]) for row in table.body]
     lines += [f"\n{note}" for note in table.notes]
@@ -148,7 +153,7 @@ _LATEX = str.maketrans(
 
 def to_latex(table: Table) -> str:
     """A `booktabs` table that compiles as it is."""
-    numeric = [_holds_figures(table, i) for i in range(len(table.columns))]
+    numeric = [holds_figures(table, i) for i in range(len(table.columns))]
     spec = "".join("r" if n else "l" for n in numeric)
     lines = [r"\begin{table}", r"\centering", rf"\begin{{tabular}}{{{spec}}}", r"\toprule"]
     lines.append(" & ".join(c.translate(_LATEX) for c in table.columns) + r" \\")

@@ -1,4 +1,4 @@
-"""The normal and Student's t distribution, so that scoring needs no scipy."""
+"""The normal, Student's t and chi-square distributions, so that scoring needs no scipy."""
 
 from __future__ import annotations
 
@@ -12,6 +12,41 @@ _TINY = 1e-300
 def normal_quantile(probability: float) -> float:
     """The z below which a standard normal value falls with this probability."""
     return NormalDist().inv_cdf(probability)
+
+
+def normal_p_value(z: float) -> float:
+    """The two-sided p value of a standard normal value."""
+    return math.erfc(abs(z) / math.sqrt(2))
+
+
+def chi_square_p_value(statistic: float, df: int) -> float:
+    """How often chance alone gives a chi-square value of at least this."""
+    if statistic < 0 or df <= 0:
+        raise ValueError(f"No p value for the chi-square {statistic} with {df} degrees of freedom")
+    a, x = df / 2, statistic / 2
+    if x == 0:
+        return 1.0
+    front = math.exp(a * math.log(x) - x - math.lgamma(a))
+    if x < a + 1:  # the series of the lower tail is quick there
+        term = total = 1 / a
+        step = a
+        while term > total * 1e-17:
+            step += 1
+            term *= x / step
+            total += term
+        return 1 - front * total
+    # Lentz's algorithm for the continued fraction of the upper tail.
+    b = x + 1 - a
+    c, d = 1 / _TINY, 1 / b
+    fraction = d
+    for i in range(1, 10_000):
+        b += 2
+        d = 1 / _away_from_zero(-i * (i - a) * d + b)
+        c = _away_from_zero(b - i * (i - a) / c)
+        fraction *= c * d
+        if abs(c * d - 1) < 1e-16:
+            break
+    return front * fraction
 
 
 @lru_cache(maxsize=1024)

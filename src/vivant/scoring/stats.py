@@ -14,10 +14,12 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from vivant.scoring.bootstrap import percentile_ends, resampled_means, totals
 from vivant.scoring.distributions import normal_quantile, t_quantile
 
 Method = Literal["auto", "bootstrap"]
-_RESAMPLES = 2000
+Values = NDArray[np.float64]
+Labels = NDArray[np.intp]
 
 
 class Interval(Struct, frozen=True):
@@ -30,6 +32,13 @@ class Interval(Struct, frozen=True):
     def scaled(self, factor: float) -> Interval:
         """The same interval in another unit (percent)."""
         return Interval(self.low * factor, self.high * factor, self.method)
+
+
+class Group(Struct, frozen=True, eq=False):
+    """Values that belong together, and the cluster of each."""
+
+    values: Sequence[float]
+    clusters: Sequence[Hashable] | None = None
 
 
 def mean_interval(
@@ -47,15 +56,37 @@ def mean_interval(
     come in clusters. Other values: Student's t on samples or on clusters. `binary` says which, where the
     values at hand cannot (all of them 0 on a scale to 6). `bootstrap` resamples clusters instead.
     """
+    group = Group(values, clusters)
+    return mean_intervals([group], level=level, binary=binary, method=method, seed=seed)[0]
+
+
+def mean_intervals(
+    groups: Sequence[Group],
+    *,
+    level: float = 0.95,
+    binary: bool | None = None,
+    method: Method = "auto",
+    seed: int = 0,
+) -> list[Interval | None]:
+    """`mean_interval` of many groups: resampling them together is much quicker than one by one."""
+    prepared = [_prepared(group) for group in groups]
+    if method == "bootstrap":
+        return _bootstrap(prepared, level, binary, seed)
+    return [_by_formula(data, labels, level, binary) for data, labels in prepared]
+
+
+def _prepared(group: Group) -> tuple[Values, Labels]:
+    values, clusters = group.values, group.clusters
     if clusters is not None and len(clusters) != len(values):
         raise ValueError(f"{len(values)} values but {len(clusters)} clusters")
     data = np.asarray(values, np.float64)
+    return data, numbered(clusters) if clusters is not None else np.arange(data.size)
+
+
+def _by_formula(data: Values, labels: Labels, level: float, binary: bool | None) -> Interval | None:
     if not data.size:
         return None
-    labels = _numbered(clusters) if clusters is not None else np.arange(data.size)
     groups = int(labels.max()) + 1
-    if method == "bootstrap":
-        return _bootstrap(data, labels, groups, level, seed)
     if binary is None:
         binary = bool(np.isin(data, (0.0, 1.0)).all())
     if groups == data.size:
@@ -63,7 +94,7 @@ def mean_interval(
     if groups < 2:
         return None
     mean = float(data.mean())
-    variance = _cluster_variance(data, labels, groups, mean)
+    variance = cluster_variance(data, labels, mean)
     quantile = t_quantile((1 + level) / 2, groups - 1)
     if binary:
         low, high = _score_ends(mean, _effective_size(mean, variance, data.size, groups), quantile)
@@ -88,7 +119,7 @@ def _score_ends(share: float, size: float, quantile: float) -> tuple[float, floa
     return low, high
 
 
-def _student(data: NDArray[np.float64], level: float) -> Interval | None:
+def _student(data: Values, level: float) -> Interval | None:
     if data.size < 2:
         return None
     half = t_quantile((1 + level) / 2, data.size - 1) * float(data.std(ddof=1)) / math.sqrt(data.size)
@@ -96,9 +127,10 @@ def _student(data: NDArray[np.float64], level: float) -> Interval | None:
     return Interval(mean - half, mean + half, "t")
 
 
-def _cluster_variance(data: NDArray[np.float64], labels: NDArray[np.intp], groups: int, mean: float) -> float:
+def cluster_variance(data: Values, labels: Labels, mean: float) -> float:
     """Variance of the mean, seen as a ratio of cluster totals, from the clusters' summed residuals."""
-    residuals = np.bincount(labels, weights=data - mean, minlength=groups)
+    residuals = np.bincount(labels, weights=data - mean)
+    groups = residuals.size
     return float(groups / (groups - 1) * np.square(residuals).sum() / data.size**2)
 
 
@@ -115,22 +147,23 @@ def _effective_size(share: float, variance: float, size: int, groups: int) -> fl
 
 
 def _bootstrap(
-    data: NDArray[np.float64], labels: NDArray[np.intp], groups: int, level: float, seed: int
-) -> Interval | None:
-    if groups < 2:
-        return None
-    sums = np.bincount(labels, weights=data, minlength=groups)
-    sizes = np.bincount(labels, minlength=groups).astype(np.float64)
-    generator = np.random.default_rng(seed)
-    means = np.empty(_RESAMPLES)
-    step = max(1, 4_000_000 // groups)  # bounds the memory of the draws
-    for start in range(0, _RESAMPLES, step):
-        draws = generator.integers(groups, size=(min(step, _RESAMPLES - start), groups))
-        means[start : start + len(draws)] = sums[draws].sum(axis=1) / sizes[draws].sum(axis=1)
-    low, high = np.quantile(means, ((1 - level) / 2, (1 + level) / 2))
-    return Interval(float(low), float(high), "cluster bootstrap")
+    prepared: Sequence[tuple[Values, Labels]], level: float, binary: bool | None, seed: int
+) -> list[Interval | None]:
+    resampled = resampled_means([totals(data, labels) for data, labels in prepared], seed=seed)
+    found: list[Interval | None] = []
+    for (data, labels), means in zip(prepared, resampled, strict=True):
+        if means is None:
+            found.append(None)
+        elif (data == data[0]).all():
+            # Equal values stay equal however often they are drawn, which is no certainty.
+            plain = _by_formula(data, labels, level, binary)
+            found.append(plain and Interval(plain.low, plain.high, f"{plain.method} (nothing to resample)"))
+        else:
+            found.append(Interval(*percentile_ends(means, level), "cluster bootstrap"))
+    return found
 
 
-def _numbered(clusters: Sequence[Hashable]) -> NDArray[np.intp]:
+def numbered(clusters: Sequence[Hashable]) -> Labels:
+    """Clusters numbered from 0, in the order in which they first occur."""
     numbers: dict[Hashable, int] = {}
     return np.array([numbers.setdefault(cluster, len(numbers)) for cluster in clusters], np.intp)

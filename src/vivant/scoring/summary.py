@@ -5,13 +5,19 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from vivant.benchmarks.base import Benchmark, ScoredRun
 from vivant.errors import DataError, UsageError, unknown
 from vivant.report.table import Row
-from vivant.types import Sample, Score
+from vivant.types import Record, Sample, Score
+
+if TYPE_CHECKING:
+    from vivant.scoring.stats import Interval, Method
+
+Item = tuple[Sample, Record | None, Score]
 
 
 class Condition(Struct, frozen=True):
@@ -35,24 +41,59 @@ def matches(sample: Sample, where: Sequence[Condition]) -> bool:
     return all((sample.facets.get(c.facet) in c.values) != c.negated for c in where)
 
 
-def summarise(run: ScoredRun, benchmark: Benchmark, by: Sequence[str] = ()) -> list[Row]:
+def summarise(
+    run: ScoredRun, benchmark: Benchmark, by: Sequence[str] = (), *, intervals: Method = "auto"
+) -> list[Row]:
     """One row for all samples, or one for each combination of the facets `by`, naturally sorted."""
+    # Late: numpy is not needed to plan a run, which reads conditions with this module.
+    from vivant.scoring.stats import Group, mean_intervals
+
+    groups = grouped(run, benchmark, by)
+    unparsed_value = benchmark.unparsed_value(run.protocol)
+    binary = is_binary(run, unparsed_value)
+    names = sorted(groups, key=lambda values: [natural(value) for value in values])
+    counted = [
+        [
+            (s, v)
+            for s, _, score in groups[name]
+            if (v := counted_value(run, score, unparsed_value)) is not None
+        ]
+        for name in names
+    ]
+    found = mean_intervals(
+        [Group([v for _, v in items], [cluster_of(s) for s, _ in items]) for items in counted],
+        binary=binary,
+        method=intervals,
+    )
+    facets = tuple(dict.fromkeys(by))
+    return [
+        _row(run, benchmark, dict(zip(facets, name, strict=True)), groups[name], items, interval)
+        for name, items, interval in zip(names, counted, found, strict=True)
+    ]
+
+
+def grouped(run: ScoredRun, benchmark: Benchmark, by: Sequence[str]) -> dict[tuple[str, ...], list[Item]]:
+    """The rows of a run by the values of these facets; all of them under () where none is named."""
     by = tuple(dict.fromkeys(by))
     known = set(benchmark.facets).union(*(sample.facets for sample, _, _ in run.rows))
     for facet in by:
         if facet not in known:
             raise unknown("facet", facet, known)
-    groups: dict[tuple[str, ...], list[tuple[Sample, Score]]] = {} if by else {(): []}
-    for sample, _, score in run.rows:
-        groups.setdefault(tuple(sample.facets.get(facet, "") for facet in by), []).append((sample, score))
-    unparsed_value = benchmark.unparsed_value(run.protocol)
-    binary = all(
-        value in (0.0, 1.0) for _, _, s in run.rows if (value := _value(run, s, unparsed_value)) is not None
-    )
-    return [
-        _row(run, benchmark, dict(zip(by, group, strict=True)), groups[group], binary)
-        for group in sorted(groups, key=lambda values: [natural(value) for value in values])
-    ]
+    groups: dict[tuple[str, ...], list[Item]] = {} if by else {(): []}
+    for item in run.rows:
+        groups.setdefault(tuple(item[0].facets.get(facet, "") for facet in by), []).append(item)
+    return groups
+
+
+def is_binary(run: ScoredRun, unparsed_value: float | None) -> bool:
+    """Whether every value of a run is right or wrong."""
+    values = (counted_value(run, score, unparsed_value) for _, _, score in run.rows)
+    return all(value in (0.0, 1.0) for value in values if value is not None)
+
+
+def cluster_of(sample: Sample) -> str:
+    """What a sample is not independent of: its cluster; without one, its own repeats."""
+    return sample.cluster or f"\x00{sample.id}"
 
 
 def natural(text: str) -> list[tuple[int, int, str]]:
@@ -65,39 +106,57 @@ def _row(
     run: ScoredRun,
     benchmark: Benchmark,
     group: dict[str, str],
-    items: list[tuple[Sample, Score]],
-    binary: bool,
+    items: Sequence[Item],
+    counted: Sequence[tuple[Sample, float]],
+    interval: Interval | None,
 ) -> Row:
-    # Late: numpy is not needed to plan a run, which reads conditions with this module.
-    from vivant.scoring.stats import mean_interval
-
     task = benchmark.task(run.task)
-    unparsed_value = benchmark.unparsed_value(run.protocol)
-    counted = [(s, v) for s, score in items if (v := _value(run, score, unparsed_value)) is not None]
-    values = [value for _, value in counted]
-    clusters = [sample.cluster or f"\x00{sample.id}" for sample, _ in counted]
-    interval = mean_interval(values, clusters, binary=binary)
+    value = math.fsum(v for _, v in counted) / len(counted) if counted else None
     scaled = interval.scaled(task.scale) if interval else None
+    chance = _chance(benchmark, counted)
     return Row(
         run=run.run,
         benchmark=benchmark.name,
         task=run.task,
         group=group,
         metric=task.metric,
-        value=math.fsum(values) / len(values) * task.scale if values else None,
-        n=len(values),
-        errors=sum(score.status == "missing" for _, score in items),
-        unparsed=sum(score.status == "unparsed" for _, score in items),
-        guessed=sum(score.guessed for _, score in items),
+        value=None if value is None else value * task.scale,
+        n=len(counted),
+        errors=sum(score.status == "missing" for _, _, score in items),
+        unparsed=sum(score.status == "unparsed" for _, _, score in items),
+        guessed=sum(score.guessed for _, _, score in items),
         interval=(scaled.low, scaled.high) if scaled else None,
         interval_method=scaled.method if scaled else "",
+        chance=None if chance is None else chance * task.scale,
+        corrected=corrected(value, chance, task.scale),
+        corrected_interval=_both(interval, chance, task.scale),
         model=run.model,
         style=run.style,
         protocol=run.protocol,
     )
 
 
-def _value(run: ScoredRun, score: Score, unparsed_value: float | None) -> float | None:
+def corrected(value: float | None, chance: float | None, scale: float) -> float | None:
+    """A value between 0 and 1 with chance moved to 0: what is left when guessing is taken away."""
+    if value is None or chance is None or chance >= 1:
+        return None
+    return (value - chance) / (1 - chance) * scale
+
+
+def _both(interval: Interval | None, chance: float | None, scale: float) -> tuple[float, float] | None:
+    if interval is None:
+        return None
+    low, high = (corrected(end, chance, scale) for end in (interval.low, interval.high))
+    return None if low is None or high is None else (low, high)
+
+
+def _chance(benchmark: Benchmark, counted: Sequence[tuple[Sample, float]]) -> float | None:
+    """The expected mean of a guesser on these samples, where it is known for each of them."""
+    chances = [chance for sample, _ in counted if (chance := benchmark.chance(sample)) is not None]
+    return math.fsum(chances) / len(chances) if chances and len(chances) == len(counted) else None
+
+
+def counted_value(run: ScoredRun, score: Score, unparsed_value: float | None) -> float | None:
     """What a score adds to a mean; None where it stays out of it."""
     if score.status in ("missing", "excluded"):
         return None
@@ -108,6 +167,34 @@ def _value(run: ScoredRun, score: Score, unparsed_value: float | None) -> float 
             f"{run.run}: {score.key} is scored but its value is {score.value}; score the run again"
         )
     return score.value
+
+
+class SampleScores(Struct, frozen=True):
+    """All that counts of one sample: several values where it was asked several times."""
+
+    sample: Sample
+    values: tuple[float, ...]
+    scores: tuple[Score, ...]
+
+    @property
+    def mean(self) -> float:
+        """What the sample is worth: repeats of it count together as one."""
+        return math.fsum(self.values) / len(self.values)
+
+
+def by_sample(run: ScoredRun, benchmark: Benchmark) -> dict[str, SampleScores]:
+    """The values of a run by sample id; samples without any are left out."""
+    unparsed_value = benchmark.unparsed_value(run.protocol)
+    found: dict[str, tuple[Sample, list[float], list[Score]]] = {}
+    for sample, _, score in run.rows:
+        value = counted_value(run, score, unparsed_value)
+        if value is not None:
+            _, values, scores = found.setdefault(sample.id, (sample, [], []))
+            values.append(value)
+            scores.append(score)
+    return {
+        name: SampleScores(s, tuple(values), tuple(scores)) for name, (s, values, scores) in found.items()
+    }
 
 
 def _facet_values(samples: Iterable[Sample]) -> dict[str, set[str]]:

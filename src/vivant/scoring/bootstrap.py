@@ -1,0 +1,108 @@
+"""Cluster bootstrap of many means at once: 100 groups of 10,000 samples in a fraction of a second.
+
+Clusters are drawn with replacement, whole, and the mean of a resample is the ratio of its totals. Two ways
+lead to the same distribution, and which one is used depends on the data alone:
+
+1. Clusters with the same total and size are interchangeable. Where there are few kinds (right and wrong
+   answers, small clusters), how often each kind is drawn is one multinomial draw: exact, whatever the size.
+2. Where there are many kinds, every cluster gets a Poisson weight with mean 1. A resample then holds as many
+   clusters as the data only on average, which with G clusters widens an interval by a share of about 1/(2G).
+   The weights are drawn once for all groups, so that each group costs one matrix product.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+Column = NDArray[np.float64]
+RESAMPLES = 2000
+_FEW_KINDS = 64
+_BLOCK = 8_000_000
+"""Weights held at once, which bounds the memory."""
+
+
+class Totals(Struct, frozen=True, eq=False):
+    """One group: the total and the size of each of its clusters."""
+
+    sums: Column
+    sizes: Column
+
+
+def totals(values: Column, labels: NDArray[np.intp]) -> Totals:
+    """A group from its values and the number of the cluster that each belongs to."""
+    groups = int(labels.max()) + 1 if labels.size else 0
+    if groups == labels.size:
+        return Totals(values, np.ones(groups))
+    sums = np.bincount(labels, weights=values, minlength=groups).astype(np.float64)
+    return Totals(sums, np.bincount(labels, minlength=groups).astype(np.float64))
+
+
+def resampled_means(
+    groups: Sequence[Totals], *, seed: int = 0, resamples: int = RESAMPLES
+) -> list[Column | None]:
+    """The means of `resamples` resamples of each group; None where a group has fewer than two clusters."""
+    found: list[Column | None] = [None] * len(groups)
+    rest: list[int] = []
+    for place, group in enumerate(groups):
+        if group.sums.size < 2:
+            continue
+        kinds, counts = _kinds(group)
+        if len(counts) <= _FEW_KINDS:
+            # Each group has a generator of its own: its interval does not depend on what else is asked.
+            draws = np.random.default_rng(seed).multinomial(
+                group.sums.size, counts / counts.sum(), size=resamples
+            )
+            found[place] = (draws @ kinds[:, 0]) / (draws @ kinds[:, 1])
+        else:
+            rest.append(place)
+    if rest:
+        for place, means in zip(rest, _weighted([groups[i] for i in rest], seed, resamples), strict=True):
+            found[place] = means
+    return found
+
+
+def percentile_ends(means: Column, level: float = 0.95) -> tuple[float, float]:
+    """The ends between which this share of the resamples lies."""
+    low, high = np.quantile(means, ((1 - level) / 2, (1 + level) / 2))
+    return float(low), float(high)
+
+
+def _kinds(group: Totals) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    """The distinct pairs of total and size, and how many clusters have each. Stops where there are many."""
+    pairs = group.sums + 1j * group.sizes  # one number a pair sorts ten times as fast as a row of two
+    if len(np.unique(pairs[: 4 * _FEW_KINDS])) > _FEW_KINDS:
+        return np.column_stack((group.sums, group.sizes)), np.ones(pairs.size, np.intp)
+    kinds, counts = np.unique(pairs, return_counts=True)
+    return np.column_stack((kinds.real, kinds.imag)), counts
+
+
+def _poisson_table() -> NDArray[np.float32]:
+    """Poisson counts with mean 1 by 16 random bits: right to 1/65,536, and quicker than drawing them."""
+    probabilities = [math.exp(-1) / math.factorial(count) for count in range(10)]
+    ends = np.round(np.cumsum(probabilities) * (1 << 16))
+    return np.searchsorted(ends, np.arange(1 << 16), side="right").astype(np.float32)
+
+
+def _weighted(groups: Sequence[Totals], seed: int, resamples: int) -> list[Column]:
+    widest = max(group.sums.size for group in groups)
+    columns = np.zeros((widest, 2 * len(groups)), np.float32)
+    for number, group in enumerate(groups):
+        # Centred, so that single precision loses nothing that shows: only deviations are weighted.
+        mean = group.sums.sum() / group.sizes.sum()
+        columns[: group.sums.size, 2 * number] = group.sums - mean * group.sizes
+        columns[: group.sizes.size, 2 * number + 1] = group.sizes
+    generator, table = np.random.default_rng(seed), _poisson_table()
+    means = np.empty((resamples, len(groups)))
+    step = max(1, _BLOCK // widest)
+    for start in range(0, resamples, step):
+        bits = generator.integers(1 << 16, size=(min(step, resamples - start), widest), dtype=np.uint16)
+        weights = table[bits]
+        products = (weights @ columns).astype(np.float64)
+        means[start : start + len(weights)] = products[:, ::2] / products[:, 1::2]
+    middles = [group.sums.sum() / group.sizes.sum() for group in groups]
+    return [means[:, number] + middle for number, middle in enumerate(middles)]
