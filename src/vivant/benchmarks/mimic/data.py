@@ -38,7 +38,10 @@ def load(root: Path, task: str) -> list[Sample]:
     if not has_items(root):
         raise DataError(f"{root} has no {ITEMS}, so that only comments can be asked for: mimic/comment")
     videos = read_infos(root)
-    return [thinking_sample(item, videos, place) for place, item in _items(root, task)]
+    samples = [thinking_sample(item, videos, place) for place, item in _items(root, task)]
+    if not samples:
+        raise DataError(f"{root / ITEMS} holds no items of the task {task}")
+    return samples
 
 
 def read_infos(root: Path) -> dict[str, VideoInfo]:

@@ -15,7 +15,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from vivant.benchmarks.mimic.judgements import Judgement, Judges, read_judgements
+from vivant.benchmarks.mimic.judgements import MAX_REALISM, Judgement, Judges, read_judgements
 from vivant.benchmarks.mimic.packs import Key, Pack
 from vivant.errors import DataError, UsageError
 from vivant.scoring.agreement import fleiss_kappa, krippendorff_alpha, percent_agreement
@@ -157,6 +157,8 @@ def _means(verdicts: Column, realism: Column, videos: Numbers, annotators: Numbe
     share = two_way_interval(verdicts, videos, annotators, binary=True)
     rated = ~np.isnan(realism)
     real = two_way_interval(realism[rated], videos[rated], annotators[rated], binary=False)
+    if real:  # a scale has ends, Student's t has none
+        real = Interval(max(real.low, 0.0), min(real.high, MAX_REALISM), real.method)
     return {
         "human": float(verdicts.mean()) * 100,
         "human_interval": share.scaled(100) if share else None,

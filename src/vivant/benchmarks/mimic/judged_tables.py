@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vivant.benchmarks.mimic import names, published
 from vivant.benchmarks.mimic.judged import Judged, Outcome, Panel
-from vivant.benchmarks.mimic.tables import MARK
+from vivant.benchmarks.mimic.tables import MARK, published_row
 from vivant.report.table import Cell, Row, Table
 from vivant.scoring.stats import Interval
 
@@ -30,8 +30,11 @@ def _panel_table(panel: Panel, outcome: Outcome) -> Table:
         for judged in ordered
     ]
     measured = len(body)
-    for model, (share, realism) in published.JUDGED.items():
-        body.append((model + MARK, share, None, realism, None, None, None, None))
+    rows = [row for judged in ordered for row in _judged_rows(panel, judged, outcome)]
+    if panel.kind == "people":  # the paper's figures come from people, and are no match for a model's
+        for model, (share, realism) in published.JUDGED.items():
+            body.append((model + MARK, share, None, realism, None, None, None, None))
+        rows += [published_row(figure) for figure in published.rows() if figure.metric != "accuracy"]
     judges = f"{panel.annotators} people" if panel.kind == "people" else f"the judge model {panel.name}"
     return Table(
         title=f"MIMIC-Bench, mimicking, judged by {judges}",
@@ -48,7 +51,7 @@ def _panel_table(panel: Panel, outcome: Outcome) -> Table:
         body=tuple(body),
         rules=(measured,),
         decimals=2,
-        rows=tuple(row for judged in ordered for row in _judged_rows(panel, judged, outcome)),
+        rows=tuple(rows),
         notes=tuple(_panel_notes(panel)) + tuple(outcome.notes),
     )
 
@@ -74,10 +77,9 @@ def _panel_notes(panel: Panel) -> list[str]:
     if panel.caveat:
         notes.append(f"{panel.name} is {panel.caveat}.")
     if panel.kind == "model":
-        notes.append(
-            "A judge model's figures are not people's: compare them with none of the published rows."
-        )
-    notes.append(f"† {published.SOURCE}, judged by people.")
+        notes.append("A judge model's figures are not people's; the published ones, people's, are left out.")
+    else:
+        notes.append(f"† {published.SOURCE}, judged by people.")
     return notes
 
 

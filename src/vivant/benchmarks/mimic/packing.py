@@ -7,7 +7,6 @@ wait in a temporary file of SQLite's own, so that memory does not grow with the 
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import shutil
 import sqlite3
@@ -124,19 +123,24 @@ def _gather(authors: Sequence[Author], counts: Counter[str]) -> sqlite3.Connecti
         "CREATE TABLE comments (video TEXT, source INT, text TEXT, PRIMARY KEY (video, source)) WITHOUT ROWID"
     )
     for place, author in enumerate(authors):
-        for record in author.records:
-            if record.task != _TASK:
-                continue
-            if record.repeat:
-                counts["further comments by the same model on the same video: the first is taken"] += 1
-                continue
-            text, rule = read_comment(record.reply.text, author.source.style)
-            if record.reply.status != "ok" or not text:
-                reason = rule if record.reply.status == "ok" else record.reply.status
-                counts[f"videos without a comment by {author.source.name} ({reason})"] += 1
-                text = ""
-            waiting.execute("INSERT OR REPLACE INTO comments VALUES (?, ?, ?)", (record.id, place, text))
+        rows = ((video, place, text) for video, text in _written(author, counts))
+        waiting.executemany("INSERT OR REPLACE INTO comments VALUES (?, ?, ?)", rows)
     return waiting
+
+
+def _written(author: Author, counts: Counter[str]) -> Iterator[tuple[str, str]]:
+    for record in author.records:
+        if record.task != _TASK:
+            continue
+        if record.repeat:
+            counts["further comments by the same model on the same video: the first is taken"] += 1
+            continue
+        text, rule = read_comment(record.reply.text, author.source.style)
+        if record.reply.status != "ok" or not text:
+            reason = rule if record.reply.status == "ok" else record.reply.status
+            counts[f"videos without a comment by {author.source.name} ({reason})"] += 1
+            text = ""
+        yield record.id, text
 
 
 def _keep(waiting: sqlite3.Connection, limit: int | None, seed: int) -> None:
@@ -224,14 +228,15 @@ class _Maker:
                 language=video.language,
             )
         )
-        for place in permutation(len(entries), self._seed, self._secret, video.ref):
+        ref = video.ref
+        for place in permutation(len(entries), self._seed, self._secret, ref):
             entry = entries[place]
-            name = self._item_id(video.ref, entry)
-            items.write(PackItem(item=name, video=video.ref, text=entry.text))
+            name = self._item_id(ref, entry)
+            items.write(PackItem(item=name, video=ref, text=entry.text))
             body.write(
                 KeyEntry(
                     item=name,
-                    video=video.ref,
+                    video=ref,
                     source=entry.source,
                     comment=entry.comment,
                     rank=entry.rank,
@@ -262,7 +267,7 @@ class _Maker:
 
     def _item_id(self, ref: str, entry: _Entry) -> str:
         name = "\x1f".join((self._secret, ref, str(entry.source), entry.comment, str(entry.rank)))
-        return base64.b32encode(hashlib.sha256(name.encode()).digest())[:13].decode().lower()
+        return hashlib.sha256(name.encode()).hexdigest()[:16]
 
     def _complete(self, root: Path) -> None:
         (asked,) = self._waiting.execute("SELECT COUNT(DISTINCT video) FROM comments").fetchone()

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from vivant.benchmarks.base import Benchmark, ScoredRun
+from vivant.benchmarks.base import Benchmark, Published, ScoredRun
 from vivant.benchmarks.mimic import names, published
 from vivant.benchmarks.mimic.data import HUMAN_COMMENTS
 from vivant.benchmarks.mimic.judged import Judged, Outcome, Panel
@@ -70,7 +70,7 @@ def tasks_table(runs: Sequence[ScoredRun], benchmark: Benchmark) -> Table:
     measured = len(body)
     for model, values in published.TASKS.items():
         body.append((model + MARK, *values, None, _mean_of_tasks(values[:-1]), None, None, None))
-    rows += [_published_row(figure) for figure in published.rows() if figure.metric == "accuracy"]
+    rows += [published_row(figure) for figure in published.rows() if figure.metric == "accuracy"]
     return Table(
         title="MIMIC-Bench, thinking tasks: accuracy in percent (chance: 25)",
         columns=(
@@ -130,7 +130,7 @@ def mimicking_table(runs: Sequence[ScoredRun]) -> Table:
     measured = len(body)
     for model, (share, realism) in published.JUDGED.items():
         body.append((model + MARK, share, realism, *([None] * (len(_TEXT_COLUMNS) + 2))))
-    rows += [_published_row(f) for f in published.rows() if f.metric != "accuracy"]
+    rows += [published_row(f) for f in published.rows() if f.metric != "accuracy"]
     judged_by = "Not judged yet: see `vivant mimic pack`."
     if panels:
         judged_by = f"Judged by {panels[0].name}; intervals and agreement: `vivant mimic score`."
@@ -267,7 +267,8 @@ def _interval(row: Row) -> str | None:
     return None if row.interval is None else f"{row.interval[0]:.1f} – {row.interval[1]:.1f}"
 
 
-def _published_row(figure: Any) -> Row:
+def published_row(figure: Published) -> Row:
+    """A figure of the paper for the JSON form."""
     return Row(
         run="published",
         benchmark=names.BENCHMARK,

@@ -62,7 +62,11 @@ def load_clips() -> dict[str, Clip]:
 def frames(made: Clip) -> Iterator[NDArray[np.uint8]]:
     """The clip's pictures, small."""
     count = round(made.seconds * FPS)
-    for number in range(count):
-        stage = Stage(made.sky, made.ground, made.horizon)
-        made.draw(stage, number / (count - 1))
-        yield np.asarray(stage.picture().resize(SIZE, Image.Resampling.LANCZOS))
+    return (draw(made, number / (count - 1)) for number in range(count))
+
+
+def draw(made: Clip, time: float) -> NDArray[np.uint8]:
+    """The clip at a time from 0 to 1."""
+    stage = Stage(made.sky, made.ground, made.horizon)
+    made.draw(stage, time)
+    return np.asarray(stage.picture().resize(SIZE, Image.Resampling.LANCZOS))

@@ -190,21 +190,24 @@ def blocks(s: Stage, t: float) -> None:
 def spin(s: Stage, t: float) -> None:
     """A dancer in a white dress turns on the spot."""
     s.box(20, 30, 90, 150, (250, 250, 255), 2)
-    turn = math.cos(t * 6 * math.pi)
+    turn = math.cos(t * 5 * math.pi)
+    flare = 22 + 58 * math.sin(t * math.pi)
+    lift = 90 + 60 * math.sin(t * math.pi)
     s.person(
         160,
         214,
         WHITE,
         size=1.9,
-        arms=(-110 - turn * 20, 110 - turn * 20),
+        arms=(-lift - turn * 14, lift - turn * 14),
         facing=1 if turn > 0 else -1,
         long_hair=True,
     )
-    s.shape(
-        [(150, 150), (170, 150), (160 + 54 + turn * 10, 190), (160 - 54 + turn * 10, 190)], (245, 245, 250)
-    )
+    hem = 200 - flare * 0.3
+    s.shape([(150, 146), (170, 146), (160 + flare + turn * 12, hem), (160 - flare + turn * 12, hem)], WHITE)
+    for fold in (-0.5, 0.0, 0.5):
+        s.line([(160, 150), (160 + flare * (fold + turn * 0.3), hem)], (200, 200, 216), 2)
     for ring in range(2):
-        s.arc(160, 216, 46 + ring * 18, 200 + turn * 60, 320 + turn * 60, PURPLE, 2)
+        s.arc(160, 216, 50 + ring * 20, 190 + turn * 70, 300 + turn * 70, PURPLE, 3)
 
 
 @clip((246, 214, 150), (190, 110, 70), 196)
