@@ -42,7 +42,28 @@ def demo(
                 judge_run(runs[-1], [JudgeOptions(model="heuristic")], say=say)
     show(side_by_side(runs))
     show(layout("mime:2", [run for run in runs if run.manifest.tasks[0].startswith("mime/")], "paper"))
+    _mimicking(out, [run for run in runs if "mimic/comment" in run.manifest.tasks])
     say(_NEXT.format(out=out))
+
+
+def _mimicking(out: Path, runs: list[Run]) -> None:
+    """Comments in a blind pack, judged by the baseline judge, then the key is opened."""
+    from vivant.benchmarks.mimic.authors import authors
+    from vivant.benchmarks.mimic.judge import judge_pack
+    from vivant.benchmarks.mimic.judged import judge_outcome
+    from vivant.benchmarks.mimic.judged_tables import judged_tables
+    from vivant.benchmarks.mimic.packing import build_pack
+    from vivant.benchmarks.mimic.packs import Pack, open_key
+
+    place, said = out / "mimic-pack", out / "mimic-pack.heuristic.jsonl"
+    if not (place / "pack.json").exists():
+        build_pack(
+            authors([run.dir.path for run in runs]), registry.locate(registry.get("mimic"), "mini"), place
+        )
+    pack = Pack(place)
+    judge_pack(pack, JudgeOptions(model="heuristic"), said, say)
+    for table in judged_tables(judge_outcome(pack, open_key(out / "mimic-pack.key.jsonl", pack), [said])):
+        show(table)
 
 
 _NEXT = """
