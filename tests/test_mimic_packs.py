@@ -138,10 +138,16 @@ def test_odd_comments_are_kept_whole_and_counted(tmp_path: Path) -> None:
 
 
 def test_videos_that_no_run_commented_on_are_left_out_and_counted(tmp_path: Path) -> None:
-    run = comment_run(tmp_path / "run", "m", {ref(0): "a", ref(1): "b"})
-    packed = build_pack(authors([run]), folder(tmp_path / "data"), tmp_path / "pack")
-    assert packed.header.videos == 2
-    assert packed.notes == ("2 videos of the data that no run comments on, or that --limit leaves out",)
+    runs = [
+        comment_run(tmp_path / "run", "m", {ref(0): "a", ref(1): "b"}),
+        comment_run(tmp_path / "half", "h", {ref(1): "c"}),
+    ]
+    packed = build_pack(authors(runs), folder(tmp_path / "data"), tmp_path / "pack")
+    assert packed.header.videos == 2 and packed.header.items == 2 * 5 + 3
+    assert packed.notes == (
+        "2 videos of the data that no run comments on, or that --limit leaves out",
+        "1 videos without a comment by h (not asked)",
+    )
 
 
 def test_a_limit_takes_so_many_videos_by_seed(tmp_path: Path) -> None:

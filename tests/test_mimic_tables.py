@@ -53,6 +53,13 @@ def test_overall_counts_items_and_the_mean_counts_tasks(tmp_path: Path) -> None:
     assert row["Title"] == 100.0 and row["Tag"] == 0.0 and row["n"] == 4 + 6 * 2
     assert row["Overall"] == pytest.approx(100 * 4 / 16)
     assert row["Mean of tasks"] == pytest.approx(100 / 7)
+    axes = BENCHMARK.layout("axes", runs, "paper")
+    assert [(line[1], line[2], line[4]) for line in axes.body] == [
+        ("mimic/ciu", pytest.approx(100 * 4 / 6), 6),
+        ("mimic/cam", 0.0, 6),
+        ("mimic/uiu", 0.0, 4),
+        ("mimic/thinking", 25.0, 16),
+    ]
     whole = next(r for r in table.rows if r.task == "mimic/thinking" and r.run == "r")
     assert whole.interval is not None and "clustered" in whole.interval_method
 

@@ -59,6 +59,7 @@ class Mimic(Benchmark):
     settings: ClassVar[Mapping[str, Any]] = {"judged": ""}
     layouts: ClassVar[Mapping[str, str]] = {
         "tasks": "The seven tasks, over all items and as the mean of tasks, beside the paper",
+        "axes": "The three axes, each over all of its items",
         "mimicking": "Comments: how they were judged, what their text shows, beside people's and the paper",
     }
     data_help: ClassVar[str] = (
@@ -105,11 +106,13 @@ class Mimic(Benchmark):
         return tuple(published.rows())
 
     def layout(self, name: str, runs: Sequence[ScoredRun], protocol: Protocol) -> Any:  # noqa: ARG002
-        """`tasks` or `mimicking`."""
+        """One of the tables by its short name."""
         from vivant.benchmarks.mimic import tables
 
         if name == "tasks":
             return tables.tasks_table(runs, self)
+        if name == "axes":
+            return tables.axes_table(runs, self)
         if name == "mimicking":
             return tables.mimicking_table(runs)
         raise unknown("table of mimic", name, self.layouts)

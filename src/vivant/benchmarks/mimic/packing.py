@@ -217,6 +217,8 @@ class _Maker:
             self._counts["videos of the data that no run comments on, or that --limit leaves out"] += 1
             return
         entries = [_Entry(source, text) for source, text in written if text]
+        for place in set(range(len(self._sources) - 1)) - {source for source, _ in written}:
+            self._counts[f"videos without a comment by {self._sources[place].name} (not asked)"] += 1
         entries += self._people(video)
         self._count_odd(entries)
         videos.write(

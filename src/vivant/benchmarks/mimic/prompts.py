@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from vivant.benchmarks.base import Prompt, PromptContext
 from vivant.benchmarks.mimic import names
-from vivant.chance import generator, permutation
+from vivant.chance import generator
 from vivant.errors import UsageError
 from vivant.types import Message, Option, Sample, Text
 
@@ -64,7 +64,7 @@ def phrase(sample: Sample, context: PromptContext) -> Prompt:
     short = sample.task.partition("/")[2]
     if short == names.MIMICKING:
         return _mimicking(sample, context)
-    order = permutation(len(sample.options), context.seed, sample.task, sample.id)
+    order = context.order(sample)
     options = tuple(
         Option(sample.options[i].name, one_line(sample.options[k].text)) for i, k in enumerate(order)
     )

@@ -93,12 +93,36 @@ def tasks_table(runs: Sequence[ScoredRun], benchmark: Benchmark) -> Table:
     )
 
 
-def overall(parts: Sequence[ScoredRun], benchmark: Benchmark) -> Row:
-    """All thinking items of a run as one row: each item counts alike."""
+def axes_table(runs: Sequence[ScoredRun], benchmark: Benchmark) -> Table:
+    """Accuracy per axis and over all of them, each item counting alike."""
+    body: list[tuple[Cell, ...]] = []
+    rows: list[Row] = []
+    for parts in by_run(runs).values():
+        groups = {**names.AXES, published.OVERALL: names.THINKING}
+        found = [
+            overall([parts[s] for s in tasks if s in parts], benchmark, name)
+            for name, tasks in groups.items()
+            if any(s in parts for s in tasks)
+        ]
+        rows += found
+        body += [(r.model, r.task, r.value, _interval(r), r.n, r.errors, r.unparsed) for r in found]
+    if not body:
+        raise UsageError("None of these runs holds a thinking task of mimic; run mimic/thinking")
+    return Table(
+        title="MIMIC-Bench, thinking tasks by axis: accuracy in percent (chance: 25)",
+        columns=("Model", "Axis", "Accuracy", "95 % interval", "n", "errors", "unparsed"),
+        body=tuple(body),
+        rows=tuple(rows),
+        notes=("Over all items of an axis; intervals are clustered by video.",),
+    )
+
+
+def overall(parts: Sequence[ScoredRun], benchmark: Benchmark, name: str = published.OVERALL) -> Row:
+    """All thinking items of a run's tasks as one row: each item counts alike."""
     thinking = [part for part in parts if part.task.partition("/")[2] in names.THINKING]
     whole = msgspec.structs.replace(thinking[0], rows=tuple(row for part in thinking for row in part.rows))
     row = summarise(whole, benchmark)[0]
-    return msgspec.structs.replace(row, task=names.task_name(published.OVERALL))
+    return msgspec.structs.replace(row, task=names.task_name(name))
 
 
 def _mean_of_tasks(values: Sequence[float | None]) -> float | None:
