@@ -176,7 +176,7 @@ def _pose_path(motion: Motion) -> Array:
     around = place[chosen] - place[chosen][:, :1]
     ahead = turned[chosen][:, 0, :, 2]
     angle = np.degrees(np.arctan2(ahead[:, 0], ahead[:, 2]))
-    return np.einsum("fij,fnj->fni", about("Y", -angle), around)
+    return np.asarray(np.einsum("fij,fnj->fni", about("Y", -angle), around))
 
 
 def test_every_action_differs_from_every_other(motions: dict[str, Motion]) -> None:

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from vivant.build.mime.edition import MINI, build_mini, stage
+from vivant.build.mime.moves import find_action
 from vivant.build.mime.plan import VARIANTS, plan_shots
 from vivant.build.mime.video import contact_sheet
 from vivant.errors import VivantError
@@ -24,7 +25,7 @@ def draw_sheets(videos: Path, sheets: Path) -> list[Path]:
         contact_sheet(
             [videos / shot.file for shot in base],
             sheets / "mime-actions.jpg",
-            titles=[shot.action for shot in base],
+            titles=[find_action(shot.action).labels[0] for shot in base],
             crop=0.72,
         ),
         contact_sheet(

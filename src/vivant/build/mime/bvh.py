@@ -7,6 +7,7 @@ is malformed by its line; `vivant.build.mime.retarget` then puts the motion on t
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,8 @@ _CHANNELS = frozenset(axis + kind for axis in "XYZ" for kind in ("position", "ro
 _CENTIMETRES = 100.0
 """Files are written in centimetres, as most tools expect."""
 _ORDER = "ZXY"
+_WORD = re.compile(r"[{}]|[^\s{}]+")
+"""Braces stand alone even where a file glues them to a word."""
 
 
 @dataclass
@@ -76,7 +79,9 @@ class _Tokens:
 
     def __init__(self, source: str, lines: Iterable[str]) -> None:
         self.source = source
-        self._words = [(number, word) for number, line in enumerate(lines, 1) for word in line.split()]
+        self._words: list[tuple[int, str]] = [
+            (number, word) for number, line in enumerate(lines, 1) for word in _WORD.findall(line)
+        ]
         self._next = 0
         self.line = 1
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -35,19 +36,19 @@ class Camera:
         if not 1.0 <= self.field <= 120.0:
             raise UsageError(f"An angle of view of {self.field}° is not between 1 and 120")
 
-    @property
+    @cached_property
     def focal(self) -> float:
         """Focal length in pixels."""
         return float(self.height / 2 / np.tan(np.radians(self.field / 2)))
 
-    @property
+    @cached_property
     def position(self) -> Array:
         """Where the camera stands."""
         around, down = np.radians(self.angle), np.radians(self.pitch)
         away = np.array([np.sin(around) * np.cos(down), np.sin(down), np.cos(around) * np.cos(down)])
         return np.asarray(self.target) + self.distance * away
 
-    @property
+    @cached_property
     def axes(self) -> Array:
         """Rows: right, down and forward, in stage coordinates."""
         forward = unit(np.asarray(self.target) - self.position)

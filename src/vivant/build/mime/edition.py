@@ -75,7 +75,7 @@ def stage(spec: Specification, encoder: Encoder | None = None) -> list[Staging]:
     actions = [find_action(name) for name in spec.actions]
     labels = {action.name: action.labels for action in actions}
     scenes = {action.name: action.scene for action in actions}
-    words = {scene: (SCENES[scene].description, SCENES[scene].fits) for scene in scenes.values()}
+    words = {scene: (SCENES[scene].description, *SCENES[scene].fits) for scene in scenes.values()}
     texts = [text for group in (*labels.values(), *words.values()) for text in group]
     near = Similarities(encoder, texts)
     return [

@@ -86,16 +86,15 @@ def choose_misaligned(
 ) -> str:
     """A background that fits another action of the plan and lies in the half that is farthest in meaning.
 
-    `scenes` gives each action's own background, `words` says in texts what each background fits.
+    `scenes` gives each action's own background, `words` says in phrases what people do before each.
     """
     fitting: dict[str, list[str]] = {}
     for name, scene in scenes.items():
         fitting.setdefault(scene, list(words[scene])).extend(labels[name])
     fitting.pop(scenes[action])
-    if not fitting:
-        raise DataError(
-            f"Action '{action}' has no background that does not fit; plan actions of other places"
-        )
-    ranked = sorted(fitting, key=lambda scene: (near.best(labels[action], fitting[scene]), scene))
-    far = ranked[: max(1, len(ranked) // 2)]
+    nearness = {scene: near.best(labels[action], phrases) for scene, phrases in fitting.items()}
+    ranked = sorted(nearness, key=lambda scene: (nearness[scene], scene))
+    far = [scene for scene in ranked[: max(1, len(ranked) // 2)] if nearness[scene] < TOO_CLOSE]
+    if not far:
+        raise DataError(f"All backgrounds fit action '{action}' in some way; plan actions of other places")
     return chance.generator(seed, "mime-misaligned", action).choice(far)

@@ -41,7 +41,10 @@ _SIDED: dict[str, tuple[str, ...]] = {
 }
 """Names after the side is taken away, most telling first."""
 _NEEDED = ("Arm", "ForeArm", "UpLeg", "Leg")
-_SIDE = re.compile(r"^(?:(?P<before>left|right|l|r)(?P<bone>.+)|(?P<bone2>.+?)(?P<after>left|right|l|r))$")
+_SIDES = (
+    re.compile(r"(?P<side>left|right|l|r)(?P<bone>.+)"),
+    re.compile(r"(?P<bone>.+?)(?P<side>left|right|l|r)$"),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,10 +70,10 @@ def map_joints(bvh: Bvh) -> dict[str, int]:
     for place, joint in enumerate(bvh.joints):
         word = re.sub(r"[^a-z0-9]", "", joint.name.rsplit(":", 1)[-1].lower())
         plain.setdefault(word, place)
-        match = _SIDE.match(word)
-        if match:
-            side = (match["before"] or match["after"])[0]
-            sided.setdefault(("Left" if side == "l" else "Right", match["bone"] or match["bone2"]), place)
+        # "legl" begins and ends with a letter of a side; the reading that makes no bone finds no use.
+        for match in filter(None, (pattern.match(word) for pattern in _SIDES)):
+            side = "Left" if match["side"].startswith("l") else "Right"
+            sided.setdefault((side, match["bone"]), place)
     found: dict[str, int] = {}
     for side in ("Left", "Right"):
         for bone, words in _SIDED.items():

@@ -78,7 +78,7 @@ def make_skeleton(
     offsets = OFFSETS * size
     tips = {name: tip * size for name, tip in TIPS.items()}
     for side in ("Left", "Right"):
-        offsets[INDEX[side + "Arm"], 0] *= shoulders
+        offsets[INDEX[side + "Arm"]] *= shoulders
         offsets[INDEX[side + "UpLeg"], 0] *= hips
         for bone in ("ForeArm", "Hand"):
             offsets[INDEX[side + bone]] *= arms

@@ -53,6 +53,7 @@ def encode(frames: Iterable[Picture], out: Path, fps: float, *, crf: int = 23, p
     The file appears under its name only when it is whole, so a killed run leaves no half video.
     """
     part = out.with_name(f".{out.name}.{os.getpid()}.part")
+    rate = Fraction(fps).limit_denominator(100_000)
     count = 0
     try:
         with av.open(str(part), "w", format="mp4", options={"movflags": "+faststart"}) as container:
@@ -64,16 +65,15 @@ def encode(frames: Iterable[Picture], out: Path, fps: float, *, crf: int = 23, p
                         raise UsageError(
                             f"A video of {width}×{height} cannot be yuv420p; use an even width and height"
                         )
-                    rate = Fraction(fps).limit_denominator(100_000)
                     stream = container.add_stream("libx264", rate=rate)
                     stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
-                    stream.time_base = 1 / rate
                     # One thread, so that the same frames give the same bytes; a key frame every ten seconds.
                     stream.codec_context.thread_count = 1
                     stream.options = {"crf": str(crf), "preset": preset, "g": str(max(1, round(10 * fps)))}
                 frame = av.VideoFrame.from_ndarray(picture, format="rgb24")
                 frame.pts = count
-                frame.time_base = stream.time_base
+                # Not the stream's own: writing the file's head changes that one.
+                frame.time_base = 1 / rate
                 container.mux(stream.encode(frame))
                 count += 1
             if stream is None:

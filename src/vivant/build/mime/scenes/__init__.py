@@ -21,11 +21,11 @@ _GREY = (182, 184, 188)
 
 @dataclass(frozen=True)
 class Scene:
-    """A drawn background. `fits` says in words what people do there: meaning is measured on it."""
+    """A drawn background. `fits` names what people do there, all of it: meaning is measured on these phrases."""
 
     name: str
     description: str
-    fits: str
+    fits: tuple[str, ...]
     draw: Callable[[Canvas], None]
 
 
@@ -35,55 +35,80 @@ SCENES: dict[str, Scene] = {
         Scene(
             "archery_range",
             "a meadow with round targets before trees",
-            "shooting arrows with a bow",
+            ("shooting arrows with a bow",),
             outdoor.archery_range,
         ),
         Scene(
             "basketball_court",
             "a parquet court with a hoop and seats",
-            "playing basketball",
+            ("playing basketball", "jumping rope"),
             indoor.basketball_court,
         ),
-        Scene("bowling_alley", "bowling lanes with pins at the end", "bowling", indoor.bowling_alley),
-        Scene("boxing_gym", "the inside of a boxing ring", "boxing", indoor.boxing_gym),
+        Scene("bowling_alley", "bowling lanes with pins at the end", ("bowling",), indoor.bowling_alley),
+        Scene(
+            "boxing_gym",
+            "the inside of a boxing ring",
+            ("boxing", "punching", "jumping rope"),
+            indoor.boxing_gym,
+        ),
         Scene(
             "concert_hall",
             "a stage with red curtains and lights",
-            "playing music on an instrument",
+            ("playing piano", "playing guitar", "playing violin", "playing drums"),
             indoor.concert_hall,
         ),
-        Scene("fishing_pier", "a wooden pier on a lake", "fishing", outdoor.fishing_pier),
-        Scene("golf_course", "a fairway with a bunker and a flag", "playing golf", outdoor.golf_course),
-        Scene("gym", "a weight room with dumb-bells and a mirror", "lifting weights", indoor.gym),
+        Scene(
+            "fishing_pier",
+            "a wooden pier on a lake",
+            ("fishing", "swimming in a lake", "rowing a boat"),
+            outdoor.fishing_pier,
+        ),
+        Scene("golf_course", "a fairway with a bunker and a flag", ("playing golf",), outdoor.golf_course),
+        Scene(
+            "gym",
+            "a weight room with dumb-bells and a mirror",
+            ("lifting weights", "boxing", "jumping rope", "using a rowing machine"),
+            indoor.gym,
+        ),
         Scene(
             "house_front",
             "a brick house with a ladder against it",
-            "climbing a ladder, hammering",
+            ("climbing a ladder", "hammering a nail", "sweeping the pavement"),
             outdoor.house_front,
         ),
-        Scene("lake_shore", "the shore of a lake with a boat", "rowing a boat", outdoor.lake_shore),
+        Scene(
+            "lake_shore",
+            "the shore of a lake with a boat",
+            ("rowing a boat", "swimming in a lake", "fishing"),
+            outdoor.lake_shore,
+        ),
         Scene(
             "living_room",
             "a room with a sofa, a rug and a window",
-            "sweeping, drinking coffee",
+            ("sweeping the floor", "drinking coffee", "playing piano", "playing guitar", "playing violin"),
             indoor.living_room,
         ),
         Scene(
             "playground",
             "a playground with a swing and a slide",
-            "jumping rope, playing outdoors",
+            ("jumping rope", "climbing", "playing soccer", "playing basketball"),
             outdoor.playground,
         ),
-        Scene("road", "a road to the horizon with cars on it", "driving a car", outdoor.road),
+        Scene("road", "a road to the horizon with cars on it", ("driving a car",), outdoor.road),
         Scene(
             "soccer_field",
             "a football pitch with a goal",
-            "kicking a ball, playing soccer",
+            ("playing soccer", "kicking a ball"),
             outdoor.soccer_field,
         ),
-        Scene("street", "a pavement before a row of houses", "greeting people in the street", outdoor.street),
-        Scene("swimming_pool", "an indoor pool with lane ropes", "swimming", indoor.swimming_pool),
-        Scene("tennis_court", "a tennis court with its net", "playing tennis", outdoor.tennis_court),
+        Scene(
+            "street",
+            "a pavement before a row of houses",
+            ("waving hello", "driving a car", "sweeping the pavement"),
+            outdoor.street,
+        ),
+        Scene("swimming_pool", "an indoor pool with lane ropes", ("swimming",), indoor.swimming_pool),
+        Scene("tennis_court", "a tennis court with its net", ("playing tennis",), outdoor.tennis_court),
     )
 }
 

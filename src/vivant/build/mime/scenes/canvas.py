@@ -15,6 +15,8 @@ from vivant.build.mime.rotation import Array
 Colour = tuple[int, int, int]
 Pattern = Callable[[Array, Array], Array]
 """Stage x and z of floor points → colours (…, 3) from 0 to 255."""
+_NEAR = 0.3
+"""Metres before the camera from which on things are drawn."""
 _FINE = 2
 """Scenes are drawn this many times larger and scaled down, for smooth edges."""
 
@@ -53,7 +55,7 @@ class Canvas:
 
     def shape(self, depth: float, points: Sequence[tuple[float, float]], colour: Colour) -> None:
         """A polygon of (x, height) points in metres, upright at a depth."""
-        self.pen.polygon(self._pixels([(x, y, -depth) for x, y in points]), fill=colour)
+        self._polygon([(x, y, -depth) for x, y in points], colour)
 
     def board(self, depth: float, left: float, right: float, low: float, high: float, colour: Colour) -> None:
         """An upright rectangle at a depth."""
@@ -68,13 +70,14 @@ class Canvas:
 
     def line(self, start: Sequence[float], end: Sequence[float], width: float, colour: Colour) -> None:
         """A line between two stage points, `width` metres thick at their mean depth."""
-        pixels = self._pixels([start, end])
-        depth = float(self.camera.view(np.array([start, end], dtype=float))[:, 2].mean())
-        self.pen.line(pixels, fill=colour, width=max(1, round(width * self.camera.focal / depth)))
+        seen = _clipped(self.camera.view(np.array([start, end], dtype=float)))
+        if len(seen) >= 2:
+            thick = max(1, round(width * self.camera.focal / float(seen[:, 2].mean())))
+            self.pen.line(self._pixels(seen[:2]), fill=colour, width=thick)
 
     def ground(self, points: Sequence[tuple[float, float]], colour: Colour) -> None:
         """A polygon of (x, depth) points lying on the floor."""
-        self.pen.polygon(self._pixels([(x, 0.0, -depth) for x, depth in points]), fill=colour)
+        self._polygon([(x, 0.0, -depth) for x, depth in points], colour)
 
     def tree(self, depth: float, x: float, height: float, leaves: Colour) -> None:
         """A trunk and a crown of three discs."""
@@ -86,8 +89,29 @@ class Canvas:
         """The picture (height, width, 3) at the camera's size."""
         return np.asarray(self.picture.resize(self.size, Image.Resampling.BOX))
 
-    def _pixels(self, points: Sequence[Sequence[float]]) -> list[tuple[float, float]]:
-        return [(float(x), float(y)) for x, y in self.camera.project(np.array(points, dtype=float))]
+    def _polygon(self, points: Sequence[Sequence[float]], colour: Colour) -> None:
+        seen = _clipped(self.camera.view(np.array(points, dtype=float)))
+        if len(seen) >= 3:
+            self.pen.polygon(self._pixels(seen), fill=colour)
+
+    def _pixels(self, seen: Array) -> list[tuple[float, float]]:
+        """Pixels of points that are given as the camera sees them."""
+        camera = self.camera
+        return [
+            (camera.width / 2 + camera.focal * x / z, camera.height / 2 + camera.focal * y / z)
+            for x, y, z in seen.tolist()
+        ]
+
+
+def _clipped(seen: Array) -> Array:
+    """A polygon without its part behind the camera, which would come out upside down."""
+    kept = []
+    for here, after in zip(seen, np.roll(seen, -1, axis=0), strict=True):
+        if here[2] >= _NEAR:
+            kept.append(here)
+        if (here[2] >= _NEAR) != (after[2] >= _NEAR):
+            kept.append(here + (after - here) * ((_NEAR - here[2]) / (after[2] - here[2])))
+    return np.array(kept)
 
 
 def plain(colour: Colour) -> Pattern:

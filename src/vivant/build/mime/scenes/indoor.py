@@ -14,7 +14,7 @@ def bowling_alley(canvas: Canvas) -> None:
     for centre in (-2.6, 0.0, 2.6):
         for edge in (-0.66, 0.66):
             x = centre + edge
-            canvas.ground([(x - 0.14, -1.2), (x + 0.14, -1.2), (x + 0.14, 9), (x - 0.14, 9)], (74, 64, 66))
+            canvas.ground([(x - 0.14, -5.0), (x + 0.14, -5.0), (x + 0.14, 9), (x - 0.14, 9)], (74, 64, 66))
     canvas.board(9.0, -9, 9, 0, 1.25, (28, 24, 34))
     canvas.board(9.0, -9, 9, 1.25, 2.9, (232, 122, 48))
     for step, x in enumerate(np.arange(-8.4, 9, 1.2)):

@@ -155,7 +155,7 @@ def playground(canvas: Canvas) -> None:
         canvas.tree(14.0, x, 3.2 + 0.6 * (step % 2), (88, 142, 82))
     canvas.floor(plain((134, 178, 98)), (146, 186, 112), end=14.0)
     turn = np.linspace(0, 2 * np.pi, 40)
-    canvas.ground([(3.6 * np.cos(a), 1.4 + 3.2 * np.sin(a)) for a in turn], (226, 206, 158))
+    canvas.ground([(4.6 * np.cos(a), 0.2 + 4.4 * np.sin(a)) for a in turn], (226, 206, 158))
     for x in (-4.0, -1.2):
         for lean in (-0.4, 0.4):
             canvas.line((x + lean, 0, -5.2), (x, 2.3, -5.2), 0.09, (206, 70, 58))
