@@ -45,7 +45,8 @@ def names() -> dict[str, str]:
 
 def get(name: str, **options: Any) -> Benchmark:
     """The benchmark called `name`; options that it does not know are refused."""
-    known = names()
+    # To list what others installed takes forty times as long as to find one of our own, which come first anyway.
+    known = _BUILTIN if name in _BUILTIN else names()
     if name not in known:
         raise unknown("benchmark", name, known, "(your own questions: a path that ends in .jsonl)")
     module, _, attribute = known[name].partition(":")

@@ -28,6 +28,8 @@ COMMANDS = {
     "import": Entry("import_", "Turn a prediction file into a run.", EVALUATE),
     "score": Entry("score", "Score runs again, with other settings or another protocol.", ANALYSE),
     "table": Entry("table", "Tables of runs: text, CSV, Markdown, LaTeX, JSON.", ANALYSE),
+    "report": Entry("report", "One HTML file: what was found, tables, figures, settings.", ANALYSE),
+    "compare": Entry("compare", "Runs against each other, sample by sample, with tests.", ANALYSE),
     "figures": Entry("figures", "Draw the figures of the benchmarks: SVG, PDF or PNG.", ANALYSE),
     "judge-check": Entry("judge_check", "How good is a judge? Its scores beside people's.", ANALYSE),
     "export": Entry("export", "Write a run in a benchmark's native files.", ANALYSE),

@@ -186,7 +186,7 @@ def draw_all(parts: Sequence[ScoredRun], out: Path, suffix: str = ".svg") -> lis
                 if part.task.partition("/")[0] == name
                 and (not figure.tasks or part.task.partition("/")[2] in figure.tasks)
             ]
-            rows = [row for part in _together(chosen) for row in summarise(part, benchmark, figure.facets)]
+            rows = [row for part in together(chosen) for row in summarise(part, benchmark, figure.facets)]
             rows = [row for row in rows if all(row.group.values())]
             if not rows:
                 continue
@@ -203,7 +203,7 @@ def draw_all(parts: Sequence[ScoredRun], out: Path, suffix: str = ".svg") -> lis
     return written
 
 
-def _together(parts: Sequence[ScoredRun]) -> list[ScoredRun]:
+def together(parts: Sequence[ScoredRun]) -> list[ScoredRun]:
     """The tasks of a run as one, for facets that span tasks."""
     joined: list[ScoredRun] = []
     for run in dict.fromkeys(part.run for part in parts):

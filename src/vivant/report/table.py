@@ -41,6 +41,11 @@ class Row(Struct, frozen=True, kw_only=True):
     corrected: float | None = None
     """The value with chance as 0 and the top of the scale as it is; None where chance is not known."""
     corrected_interval: tuple[float, float] | None = None
+    p: float | None = None
+    """For a difference: the p value of its own test."""
+    p_adjusted: float | None = None
+    """The same after Holm's correction over all comparisons of the table."""
+    test: str = ""
     model: str = ""
     style: str = ""
     protocol: str = ""

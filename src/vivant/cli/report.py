@@ -1,0 +1,34 @@
+"""`vivant report`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from vivant.cli import options as o
+from vivant.cli.show import protocol_name, say
+from vivant.report.html import write_report
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def report(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN…", help="Run directories.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The HTML file to write.")] = Path("report.html"),
+    protocol: o.ProtocolOption = "paper",
+    title: Annotated[str, typer.Option("--title", help="[default: models and benchmarks]")] = "",
+) -> None:
+    """Write a report on one or several runs: one HTML file that opens from disk, with no network.
+
+    What was found in words and what cannot be concluded, scores with intervals beside chance, people and published
+    figures, the papers' tables and figures, what went wrong, tokens and time, settings, and how to repeat it.
+
+    Example:
+
+        vivant report runs/mime-* -o report.html
+    """
+    file = write_report(runs, out, protocol_name(protocol), title)
+    say(f"Written to {file} ({file.stat().st_size / 1e6:.1f} MB). Open it in any browser.")

@@ -1,0 +1,244 @@
+"""The report's first page in sentences: what was found, and what cannot be concluded from it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from vivant.benchmarks import registry
+from vivant.engine.settings import differences
+from vivant.report.html.contests import Contest
+from vivant.report.html.material import Material, is_mini
+from vivant.report.overview import judge_notes
+from vivant.report.table import Row
+
+_FEW = 3
+_SMALL = 50
+_LOST = 0.01
+
+
+def found(material: Material) -> list[str]:
+    """One or two sentences per benchmark."""
+    said: list[str] = []
+    for benchmark in material.benchmarks:
+        tasks = material.tasks(benchmark)
+        if len(tasks) <= _FEW:
+            said += [sentence for task in tasks for sentence in _task(material, task)]
+        else:
+            said += _many(material, benchmark, tasks)
+    return said
+
+
+def _share(row: Row) -> str:
+    """A score with its interval, as prose."""
+    if row.value is None:
+        return "no score"
+    ends = f" (95 % interval {row.interval[0]:.1f} to {row.interval[1]:.1f})" if row.interval else ""
+    return f"{row.value:.1f}{ends}"
+
+
+def _task(material: Material, task: str) -> list[str]:
+    rows = [row for row in material.of(task) if row.value is not None]
+    if not rows:
+        return [f"{task}: nothing could be scored."]
+    best, name = rows[0], material.names
+    metric = "" if best.metric == "accuracy" else f" ({best.metric})"
+    first = [name[row.run] for row in rows if row.value == best.value]
+    verb = "scores" if len(first) == 1 else "score"
+    said = f"{task}{metric}: {_listed(first)} {verb} {'highest, ' if len(rows) > 1 else ''}{_share(best)}"
+    if len(rows) > len(first):
+        said += f", then {name[rows[len(first)].run]} with {_share(rows[len(first)])}"
+    said += f", on {best.n:,} samples."
+    chance = material.chance_of(task)
+    if chance is not None:
+        above = [name[row.run] for row in rows if row.interval and row.interval[0] > chance]
+        below = [name[row.run] for row in rows if row.interval and row.interval[1] < chance]
+        said += f" Guessing scores {chance:.1f}; "
+        said += f"{_listed(above)} {_is(above)} above it." if above else "no run is clearly above it."
+        said += f" {_listed(below)} {_is(below)} below it." if below else ""
+    ahead = [contest for contest in _second(material) if contest.task == task and contest.shown]
+    said += f" Its lead over {name[ahead[0].other]} is more than chance ({_p(ahead[0])})." if ahead else ""
+    people = [row for row in material.published if row.task == task and row.model.lower() == "human"]
+    if people and people[0].value is not None:
+        said += f" People score {people[0].value:.1f} ({people[0].source})."
+    return [said]
+
+
+def _second(material: Material) -> list[Contest]:
+    """The best run of each task against the second."""
+    return list({contest.task: contest for contest in reversed(material.contests)}.values())[::-1]
+
+
+def _p(contest: Contest) -> str:
+    if contest.adjusted is None:
+        return "too few samples to test"
+    return "p < 0.001" if contest.adjusted < 0.001 else f"p = {contest.adjusted:.3f}"
+
+
+def _many(material: Material, benchmark: str, tasks: list[str]) -> list[str]:
+    """For benchmarks of many tasks: who leads on how many, and who beats guessing."""
+    leads: Counter[str] = Counter()
+    above: Counter[str] = Counter()
+    asked = 0
+    for task in tasks:
+        rows = [row for row in material.of(task) if row.value is not None]
+        chance = material.chance_of(task)
+        asked += chance is not None
+        if rows and (len(rows) == 1 or rows[0].value != rows[1].value):
+            leads[material.names[rows[0].run]] += 1
+        for row in rows:
+            if chance is not None and row.interval and row.interval[0] > chance:
+                above[material.names[row.run]] += 1
+    runs = list(dict.fromkeys(material.names[row.run] for row in material.rows if row.benchmark == benchmark))
+    title = registry.get(benchmark).title
+    said = f"{title} ({len(tasks)} tasks): "
+    if len(runs) > 1:
+        said += (
+            "; ".join(f"{run} leads on {leads[run]}" for run in sorted(runs, key=lambda r: -leads[r])) + ". "
+        )
+    if asked:
+        said += f"Of the {asked} tasks with a known chance level, clearly above it: "
+        said += ", ".join(f"{run} on {above[run]}" for run in sorted(runs, key=lambda r: -above[r])) + "."
+    return [said.rstrip()]
+
+
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1]
+
+
+def _is(names: list[str]) -> str:
+    return "is" if len(names) == 1 else "are"
+
+
+def not_concluded(material: Material) -> list[str]:
+    """What these data do not show, the gravest first."""
+    return [
+        *material.unscored,
+        *_unfinished(material),
+        *_lost(material),
+        *_close(material),
+        *_like_chance(material),
+        *_thin(material),
+        *_unlike(material),
+        *_borrowed(material),
+        *[note for note in judge_notes(material.parts) if "never for results" in note],
+    ]
+
+
+def _unfinished(material: Material) -> list[str]:
+    said = []
+    for run in material.runs:
+        parts = [part for part in material.parts if part.run == run.name]
+        absent = sum(record is None for part in parts for _, record, _ in part.rows)
+        if absent:
+            planned = sum(len(part.rows) for part in parts)
+            said.append(
+                f"{run.name} is not finished: {absent:,} of {planned:,} samples were not answered yet, "
+                "and what was answered first need not be like the rest."
+            )
+    return said
+
+
+def _lost(material: Material) -> list[str]:
+    said = []
+    for row in material.rows:
+        total = row.n + row.errors
+        if total and row.errors / total > _LOST:
+            said.append(
+                f"{material.names[row.run]} on {row.task}: {row.errors:,} of {total:,} samples "
+                f"({row.errors / total:.0%}) have no reply to score, so its score says nothing about those."
+            )
+    return _at_most(said, "more tasks lack more than one in a hundred replies")
+
+
+def _close(material: Material) -> list[str]:
+    """Where the lead over the second is not shown to be more than chance."""
+    said = []
+    open_: list[str] = []
+    for contest in _second(material):
+        if contest.shown:
+            continue
+        open_.append(contest.task)
+        a, b = material.names[contest.best], material.names[contest.other]
+        least = contest.smallest
+        could = f" A difference of {least:.1f} points would probably have shown." if least is not None else ""
+        said.append(f"{contest.task}: that {a} is better than {b} is not shown ({_p(contest)}).{could}")
+    if len(said) <= _FEW:
+        return said
+    return [
+        f"Whether the best run is better than the second is not shown on {_listed(_briefly(material, open_))} "
+        "(paired by sample, corrected for being many comparisons)."
+    ]
+
+
+def _like_chance(material: Material) -> list[str]:
+    like: dict[str, list[str]] = {}
+    for row in material.rows:
+        chance = material.chance.get((row.run, row.task))
+        if chance is not None and row.interval and row.interval[0] <= chance <= row.interval[1]:
+            like.setdefault(material.names[row.run], []).append(row.task)
+    return [
+        f"{name} cannot be told from guessing on {_listed(_briefly(material, tasks))}."
+        for name, tasks in like.items()
+    ]
+
+
+def _briefly(material: Material, tasks: Sequence[str]) -> list[str]:
+    """Tasks by name where they are few, by number where they are many."""
+    said: list[str] = []
+    for benchmark in material.benchmarks:
+        own = [task for task in tasks if task.partition("/")[0] == benchmark]
+        if len(own) > _FEW:
+            said.append(
+                f"{len(own)} of the {len(material.tasks(benchmark))} tasks of {registry.get(benchmark).title}"
+            )
+        else:
+            said += own
+    return said
+
+
+def _thin(material: Material) -> list[str]:
+    thin = sorted({row.task for row in material.rows if 0 < row.n < _SMALL})
+    if not thin:
+        return []
+    return [
+        f"Fewer than {_SMALL} samples were scored on {_listed(_briefly(material, thin))}: only large differences "
+        "could show."
+    ]
+
+
+def _unlike(material: Material) -> list[str]:
+    """Runs on the same tasks that were not asked in the same way."""
+    said = []
+    for benchmark in material.benchmarks:
+        own = [r for r in material.runs if any(t.partition("/")[0] == benchmark for t in r.manifest.tasks)]
+        unlike = {
+            change.partition(":")[0]
+            for run in own[1:]
+            for change in differences(own[0].manifest.settings, run.manifest.settings)
+        }
+        unlike = {name for name in unlike if not name.startswith("model")}
+        if unlike:
+            said.append(
+                f"The runs on {registry.get(benchmark).title} differ in more than the model "
+                f"({', '.join(sorted(unlike))}), so a difference between them need not be the model's."
+            )
+    return said
+
+
+def _borrowed(material: Material) -> list[str]:
+    names = [
+        name for name in material.benchmarks if is_mini(material, name) and registry.get(name).published()
+    ]
+    if not names:
+        return []
+    titles = _listed([registry.get(name).title for name in names])
+    return [
+        f"The runs on {titles} used the bundled mini-edition; published figures come from the full benchmark and "
+        "stand here for orientation only."
+    ]
+
+
+def _at_most(said: list[str], rest: str) -> list[str]:
+    most = 2 * _FEW
+    return said if len(said) <= most else [*said[:most], f"{len(said) - most} {rest}."]
