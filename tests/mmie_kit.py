@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import io
+import sys
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import msgspec
 
@@ -46,3 +50,30 @@ def three(folder: Path) -> Path:
 def verdict(score: object) -> str:
     """A reply as a judge should write it."""
     return f"### Feedback\nReasons.\n### Score\n{score}"
+
+
+class Printed(NamedTuple):
+    """What a command left behind."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def vivant(*arguments: str | Path, cwd: Path) -> Printed:
+    """The command line in this process: as a user calls it, without the time that starting Python takes."""
+    from vivant.cli.main import main
+
+    out, err = io.StringIO(), io.StringIO()
+    code = 0
+    with (
+        chdir(cwd),
+        redirect_stdout(out),
+        redirect_stderr(err),
+        patch.object(sys, "argv", ["vivant", *map(str, arguments)]),
+    ):
+        try:
+            main()
+        except SystemExit as left:
+            code = left.code if isinstance(left.code, int) else int(bool(left.code))
+    return Printed(code, out.getvalue(), err.getvalue())

@@ -10,8 +10,7 @@ import pytest
 from scipy import stats
 
 from tests.fault_server import Act, serving
-from tests.helpers import vivant
-from tests.mmie_kit import answers, entry, part, verdict
+from tests.mmie_kit import answers, entry, part, verdict, vivant
 from vivant.errors import DataError, UsageError
 from vivant.imports import import_answers
 from vivant.models.base import ModelOptions
@@ -59,20 +58,19 @@ def test_intervals_equal_those_of_resamples_laid_out() -> None:
     clusters = [f"c{n // 2}" for n in range(60)]  # two answers to each sample
     found = compare(judge.tolist(), people.tolist(), clusters)
     draws: dict[str, list[float]] = {"pearson": [], "spearman": [], "mae": []}
-    for _ in range(3000):
+    for _ in range(1500):
         picked = generator.integers(30, size=30)
         rows = np.concatenate([picked * 2, picked * 2 + 1])
-        draws["pearson"].append(stats.pearsonr(judge[rows], people[rows])[0])
-        draws["spearman"].append(stats.spearmanr(judge[rows], people[rows])[0])
-        draws["mae"].append(float(np.abs(judge[rows] - people[rows]).mean()))
+        a, b = judge[rows], people[rows]
+        draws["pearson"].append(float(np.corrcoef(a, b)[0, 1]))
+        draws["spearman"].append(float(np.corrcoef(stats.rankdata(a), stats.rankdata(b))[0, 1]))
+        draws["mae"].append(float(np.abs(a - b).mean()))
     for name, values in draws.items():
         interval = found[name].interval
         assert interval is not None
         low, high = np.quantile(values, (0.025, 0.975))
-        assert (interval.low, interval.high) == (
-            pytest.approx(low, abs=0.04),
-            pytest.approx(high, abs=0.04),
-        ), name
+        assert interval.low == pytest.approx(low, abs=0.05), name
+        assert interval.high == pytest.approx(high, abs=0.05), name
 
 
 def test_constant_columns_have_no_correlation_and_no_answers_no_figures() -> None:

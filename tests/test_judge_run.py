@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from tests.fault_server import Act, FaultServer, serving
-from tests.helpers import vivant
-from tests.mmie_kit import answers, entry, part, three, verdict
+from tests.mmie_kit import answers, entry, part, three, verdict, vivant
 from vivant.engine.log import read_log
 from vivant.errors import UsageError, VivantError
 from vivant.imports import import_answers

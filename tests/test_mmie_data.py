@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.helpers import picture, vivant
-from tests.mmie_kit import answers, entry, part, three
+from tests.helpers import picture
+from tests.mmie_kit import answers, entry, part, three, vivant
 from vivant.benchmarks.mmie import MMIE
 from vivant.benchmarks.mmie.data import has_choices, read_answers
 from vivant.benchmarks.mmie.items import RawPart, read_items

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from PIL import Image as PILImage
 
 from tests.fault_server import Act, serving
-from tests.helpers import picture, vivant
+from tests.helpers import picture
+from tests.mmie_kit import vivant
 from vivant.errors import UsageError
 from vivant.evaluation import evaluate
 from vivant.models.base import Model, ModelOptions

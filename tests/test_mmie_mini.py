@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image as PILImage
 
-from tests.helpers import vivant
+from tests.mmie_kit import vivant
 from vivant import mini
 from vivant.benchmarks.mmie import MMIE
 from vivant.build.mini_mmie import build_mini

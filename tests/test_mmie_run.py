@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from tests.fault_server import Act, FaultServer, serving
-from tests.helpers import picture, vivant
-from tests.mmie_kit import answers, entry, part, three, verdict
+from tests.helpers import picture
+from tests.mmie_kit import answers, entry, part, three, verdict, vivant
 from vivant.benchmarks import registry
 from vivant.benchmarks.mmie.paper import averages, judge_inputs
 from vivant.evaluation import evaluate
