@@ -193,6 +193,8 @@ def test_a_broken_line_of_the_data_stops_the_pack_and_leaves_no_key(tmp_path: Pa
     with pytest.raises(DataError, match="line 2"):
         build_pack(authors([run]), root, tmp_path / "pack")
     assert not list(tmp_path.glob("*.key.jsonl*"))
+    lines(root / "videos.jsonl", [video(0)])
+    assert build_pack(authors([run]), root, tmp_path / "pack").header.items == 6, "the place is free again"
 
 
 def test_how_many_human_comments() -> None:

@@ -175,18 +175,19 @@ class _Maker:
         out.mkdir(parents=True, exist_ok=True)
         key_file.parent.mkdir(parents=True, exist_ok=True)
         body_file = key_file.with_name(key_file.name + ".tmp")
-        with (
-            _Hashed(out / ITEMS_FILE) as items,
-            _Hashed(out / VIDEOS_FILE) as videos,
-            _Hashed(body_file) as body,
-        ):
-            try:
+        try:
+            with (
+                _Hashed(out / ITEMS_FILE) as items,
+                _Hashed(out / VIDEOS_FILE) as videos,
+                _Hashed(body_file) as body,
+            ):
                 for _, video in distinct_videos(root):
                     self._video(video, items, videos, body)
                 self._complete(root)
-            except DataError:
-                body_file.unlink()
-                raise
+        except (DataError, OSError):
+            for file in (out / ITEMS_FILE, out / VIDEOS_FILE, body_file):
+                file.unlink(missing_ok=True)
+            raise
         header = KeyHeader(
             pack=items.sha256,
             seed=self._seed,

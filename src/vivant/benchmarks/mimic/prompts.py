@@ -88,7 +88,7 @@ def phrase(sample: Sample, context: PromptContext) -> Prompt:
 
 def _mimicking(sample: Sample, context: PromptContext) -> Prompt:
     name = f"mimic.comment.{context.style}"
-    language = sample.facets.get("language", "unknown")
+    language = one_line(sample.facets.get("language", "unknown"))
     hint = "" if language == "unknown" else f" Write in the language of its viewers (code: {language})."
     text = _fill(context.wording.get(name, WORDING[name]), question="", options="", language=hint)
     return Prompt(
