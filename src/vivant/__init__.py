@@ -13,12 +13,14 @@ if TYPE_CHECKING:
     from vivant.evaluation import evaluate
     from vivant.imports import import_predictions
     from vivant.runs import Run, load_run
+    from vivant.scoring.compare import compare
 
 __version__ = "0.1.0"
-__all__ = ["Run", "__version__", "evaluate", "import_predictions", "load_run"]
+__all__ = ["Run", "__version__", "compare", "evaluate", "import_predictions", "load_run"]
 
 _HOMES = {
     "Run": "vivant.runs",
+    "compare": "vivant.scoring.compare",
     "evaluate": "vivant.evaluation",
     "import_predictions": "vivant.imports",
     "load_run": "vivant.runs",

@@ -8,6 +8,10 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Sequence
+from math import factorial
+
+_STRIDE = 999_983
+"""A prime."""
 
 
 def derive(seed: int, *names: str) -> int:
@@ -26,6 +30,25 @@ def permutation(length: int, seed: int, *names: str) -> tuple[int, ...]:
     order = list(range(length))
     generator(seed, *names).shuffle(order)
     return tuple(order)
+
+
+def arrangement(order: Sequence[int], index: int) -> tuple[int, ...]:
+    """The `index`-th rearrangement of an order; 0 is the order itself.
+
+    All n! of them come once before any comes again, in rounds of n: within a round every member stands
+    once at every place.
+    """
+    length = len(order)
+    if length < 2:
+        return tuple(order)
+    block, turn = divmod(index % factorial(length), length)
+    # A round is fixed by the order of all but the first; a stride coprime to their number visits them all.
+    rank = block * _STRIDE % factorial(length - 1)
+    rest, arranged = list(order[1:]), [order[0]]
+    for left in range(length - 1, 0, -1):
+        place, rank = divmod(rank, factorial(left - 1))
+        arranged.append(rest.pop(place))
+    return tuple(arranged[turn:] + arranged[:turn])
 
 
 def sample_ids(ids: Sequence[str], limit: int, seed: int, name: str) -> list[str]:

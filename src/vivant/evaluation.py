@@ -48,6 +48,7 @@ class Options(Struct, frozen=True, kw_only=True):
     limit: int | None = None
     where: tuple[str, ...] = ()
     repeat: int = 1
+    permute: int | Literal["all"] = 1
     wording: Mapping[str, str] = field(default_factory=dict)
     limits: Mapping[str, int] = field(default_factory=dict)
     variant: Mapping[str, Any] = field(default_factory=dict)
@@ -115,6 +116,7 @@ def prepare(options: Options) -> Prepared:
             limit=options.limit,
             where=options.where,
             repeat=options.repeat,
+            permute=options.permute,
             wording=options.wording,
             limits=options.limits,
             variant=options.variant,

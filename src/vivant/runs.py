@@ -158,7 +158,7 @@ def _pairs(
     for sample in samples:
         if sample.task != task:
             continue
-        found = sorted(by_id.get(sample.id, ()), key=lambda record: record.repeat)
+        found = sorted(by_id.get(sample.id, ()), key=lambda record: (record.permutation, record.repeat))
         pairs += [(sample, record, record.key) for record in found]
         if not found:
             pairs.append((sample, None, job_key(task, sample.id)))

@@ -125,10 +125,12 @@ class Job(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One request still to be made: everything a worker on any machine needs, and no pixels."""
 
     key: str
-    """Unique in a run: `task/sample`, with `#n` for repeats."""
+    """Unique in a run: `task/sample`, with `~n` for other orders of the options and `#n` for repeats."""
     task: str
     id: str
     repeat: int = 0
+    permutation: int = 0
+    """Which arrangement of the options is shown; 0 is the usual one."""
     messages: tuple[Message, ...]
     options: tuple[Option, ...] = ()
     """The options as shown, in the order shown."""
@@ -254,6 +256,8 @@ class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
     task: str
     id: str
     repeat: int = 0
+    permutation: int = 0
+    """Which arrangement of the options was shown; `order` says how."""
     fingerprint: str = ""
     """Of the request: model, decoding, messages, media hashes, frame policy, control."""
     messages: tuple[Message, ...] = ()

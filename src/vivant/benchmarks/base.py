@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Literal
 
 from msgspec import Struct, field
 
+from vivant.chance import arrangement, permutation
 from vivant.errors import UsageError, unknown
 from vivant.scoring.judge.contract import Verdict
 from vivant.scoring.judge.rubric import JudgeAgreement, JudgeContext, JudgeInfo, Question, Rubric
@@ -78,6 +79,17 @@ class PromptContext(Struct, frozen=True, kw_only=True):
     root: Path = Path()
     limits: Mapping[str, Any] = field(default_factory=dict)
     """The window: `max_context_len`, `n_tokens_per_image`, `tokenizer` (text → its tokens, as texts)."""
+    permutation: int = 0
+    """Which arrangement of a question's options to show (`--permute`); 0 is the usual one."""
+
+    def order(self, sample: Sample, *, shuffled: bool = True) -> tuple[int, ...]:
+        """The order to show a sample's options in: order[i] is the place in `sample.options` of the i-th.
+
+        Drawn by the sample's own seed, or that of the data; `--permute` asks for others beside it.
+        """
+        length = len(sample.options)
+        usual = permutation(length, self.seed, sample.task, sample.id) if shuffled else tuple(range(length))
+        return arrangement(usual, self.permutation)
 
 
 class ScoreSettings(Struct, frozen=True, kw_only=True):

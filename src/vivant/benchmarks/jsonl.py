@@ -20,7 +20,6 @@ import msgspec
 from msgspec import Struct
 
 from vivant.benchmarks.base import Benchmark, Prompt, PromptContext, ScoreSettings, TaskInfo
-from vivant.chance import permutation
 from vivant.errors import DataError, VivantError
 from vivant.types import Audio, Image, Message, Option, Part, Record, Sample, Score, Text, Video
 
@@ -92,7 +91,7 @@ class Jsonl(Benchmark):
 
     def prompt(self, sample: Sample, context: PromptContext) -> Prompt:
         """The question as it stands, the choices in the sample's own order, and how to answer."""
-        order = permutation(len(sample.options), context.seed, sample.task, sample.id)
+        order = context.order(sample)
         options = tuple(Option(option_name(i), sample.options[k].text) for i, k in enumerate(order))
         tail = _INSTRUCTIONS[(bool(options), context.style)]
         tail = context.wording.get(f"{'choices' if options else 'free'}.{context.style}", tail)

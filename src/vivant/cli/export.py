@@ -31,6 +31,8 @@ def export(
     formats = {form for name in names for form in registry.get(name).exports}
     if kind not in formats:
         raise unknown("export format", kind, formats)
+    if loaded.manifest.settings.permute != 1:
+        raise UsageError(f"{run} asks each question in several orders, which no native format can hold")
     written: list[Path] = []
     try:
         out.mkdir(parents=True, exist_ok=True)

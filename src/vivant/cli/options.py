@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
@@ -49,6 +50,8 @@ ProtocolOption = Annotated[
         "--protocol", help="paper: as published, quirks included. strict: the sound version of the same."
     ),
 ]
+Form = Annotated[str, typer.Option("--format", help="text, csv, markdown, latex or json.")]
+OutFile = Annotated[Path | None, typer.Option("--out", "-o", help="Write to this file instead.")]
 Selectors = Annotated[
     list[str],
     typer.Argument(metavar="BENCHMARK…", help="mime, mime/mcq, … or a file of your own questions (.jsonl)."),
@@ -141,6 +144,15 @@ Limit = Annotated[
 Seed = Annotated[int, typer.Option("--seed", help="For option order and --limit.", rich_help_panel=ASKED)]
 Repeat = Annotated[
     int, typer.Option("--repeat", min=1, help="Ask every question so often.", rich_help_panel=ASKED)
+]
+Permute = Annotated[
+    str,
+    typer.Option(
+        "--permute",
+        metavar="all|K",
+        help="Ask each multiple-choice question under so many orders of its options.",
+        rich_help_panel=ASKED,
+    ),
 ]
 Temperature = Annotated[
     float | None, typer.Option("--temperature", help="0 is greedy. [default: 0]", rich_help_panel=ASKED)
@@ -236,6 +248,7 @@ _COMMON: dict[str, tuple[Any, Any]] = {
     "prompts": (Prompts, None),
     "seed": (Seed, 0),
     "repeat": (Repeat, 1),
+    "permute": (Permute, "1"),
     "temperature": (Temperature, None),
     "max_new_tokens": (MaxTokens, None),
     "adv": (Adversarial, False),

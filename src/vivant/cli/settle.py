@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast, get_args
+from typing import Any, Literal, cast, get_args
 
 import msgspec
 
@@ -54,6 +54,15 @@ def control(name: str) -> Control:
     return cast(Control, name)
 
 
+def permute(text: str) -> int | Literal["all"]:
+    """`all`, or a number of orders."""
+    if text == "all":
+        return "all"
+    if not text.isdecimal() or int(text) < 1:
+        raise UsageError(f"--permute {text}: write 'all' or a number of orders from 1 up")
+    return int(text)
+
+
 def run_options(given: dict[str, Any]) -> Options:
     """The parameters of `run` and `plan`, which are the same, as `Options`. What is said outright wins over
     what a file of models says."""
@@ -90,6 +99,7 @@ def run_options(given: dict[str, Any]) -> Options:
         limit=given["limit"],
         where=tuple(given["where"] or ()),
         repeat=given["repeat"],
+        permute=permute(given["permute"]),
         wording=load_wording(given["prompts"]),
         limits=limits,
         variant=variant,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import cast
 
 from vivant.benchmarks.base import Protocol
-from vivant.errors import unknown
+from vivant.errors import UsageError, unknown
 from vivant.report.table import Table
 
 
@@ -42,6 +42,27 @@ def show(table: Table) -> None:
         Console().print(renderable(table))
     else:
         print(to_text(table), end="")
+
+
+def deliver(made: Sequence[Table], form: str, out: Path | None) -> None:
+    """Tables in the form asked for, on standard output or in a file."""
+    from vivant.report import table as tables
+
+    if form not in tables.FORMATS:
+        raise unknown("format", form, tables.FORMATS)
+    if form == "text" and out is None:
+        for one in made:
+            show(one)
+        return
+    text = tables.to_json(made) if form == "json" else "\n".join(tables.render(one, form) for one in made)
+    if out is None:
+        sys.stdout.write(text)
+        return
+    try:
+        out.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"Cannot write {out}: {error.strerror}") from error
+    say(f"Written to {out}")
 
 
 def protocol_name(name: str) -> Protocol:

@@ -11,6 +11,7 @@ from msgspec import Struct, field
 from vivant.benchmarks.base import Benchmark, PromptContext
 from vivant.benchmarks.registry import Selection
 from vivant.chance import derive, sample_ids
+from vivant.engine.permute import check, note, orders
 from vivant.engine.settings import RunSettings, digest
 from vivant.errors import DataError, UsageError, unknown
 from vivant.scoring.summary import matches, parse_where
@@ -42,7 +43,9 @@ class Plan(Struct, frozen=True, kw_only=True):
     @property
     def size(self) -> int:
         """Number of requests."""
-        return sum(len(task.chosen) for task in self.tasks) * self.settings.repeat
+        permute = self.settings.permute
+        asked = sum(orders(sample, permute) for sample in self.samples)
+        return asked * self.settings.repeat
 
     def jobs(self) -> Iterator[Job]:
         """One job per sample and repeat, made as it is asked for."""
@@ -50,9 +53,10 @@ class Plan(Struct, frozen=True, kw_only=True):
             yield from _jobs(task, self.settings)
 
 
-def job_key(task: str, sample: str, repeat: int = 0) -> str:
+def job_key(task: str, sample: str, repeat: int = 0, permutation: int = 0) -> str:
     """The name of a record in a run."""
-    return f"{task}/{sample}#{repeat}" if repeat else f"{task}/{sample}"
+    order = f"~{permutation}" if permutation else ""
+    return f"{task}/{sample}{order}#{repeat}" if repeat else f"{task}/{sample}{order}"
 
 
 def make_plan(
@@ -72,6 +76,8 @@ def make_plan(
     notes += [note for task in tasks for note in _notes(task, settings)]
     if not any(task.chosen for task in tasks):
         raise UsageError(f"No sample is left after --where {' '.join(settings.where) or '(none)'}")
+    if settings.permute != 1:
+        _check_permutable(tasks, settings)
     return Plan(tasks=tuple(tasks), settings=settings, notes=tuple(notes))
 
 
@@ -100,8 +106,8 @@ def _plan_task(selection: Selection, task: str, pool: list[Sample], settings: Ru
     )
 
 
-def _jobs(plan: TaskPlan, settings: RunSettings) -> Iterator[Job]:
-    context = PromptContext(
+def _context(plan: TaskPlan, settings: RunSettings) -> PromptContext:
+    return PromptContext(
         style=settings.style,
         seed=settings.seed,
         pool=plan.pool,
@@ -109,19 +115,39 @@ def _jobs(plan: TaskPlan, settings: RunSettings) -> Iterator[Job]:
         root=plan.root,
         limits=settings.limits,
     )
+
+
+def _check_permutable(tasks: Sequence[TaskPlan], settings: RunSettings) -> None:
+    asked = False
+    for task in tasks:
+        sample = next((s for s in task.chosen if orders(s, settings.permute) > 1), None)
+        if sample is not None:
+            check(task.benchmark, sample, _context(task, settings))
+            asked = True
+    if not asked:
+        raise UsageError("--permute: none of the questions has options that may change places")
+
+
+def _jobs(plan: TaskPlan, settings: RunSettings) -> Iterator[Job]:
+    usual = _context(plan, settings)
     root = str(plan.benchmark.media_root(plan.root).resolve())
-    for sample in plan.chosen:
+    asked = ((s, number) for s in plan.chosen for number in range(orders(s, settings.permute)))
+    for sample, permutation in asked:
+        context = msgspec.structs.replace(usual, permutation=permutation) if permutation else usual
         prompt = plan.benchmark.prompt(sample, context)
         decoding = settings.decoding
         if decoding.max_tokens is None and prompt.max_tokens is not None:
             decoding = msgspec.structs.replace(decoding, max_tokens=prompt.max_tokens)
         messages = without_media(prompt.messages) if settings.control == "blind" else prompt.messages
         for repeat in range(settings.repeat):
+            key = job_key(plan.task, sample.id, repeat, permutation)
+            variation = [f"~{permutation}"] * bool(permutation) + [str(repeat)] * bool(repeat)
             yield Job(
-                key=job_key(plan.task, sample.id, repeat),
+                key=key,
                 task=plan.task,
                 id=sample.id,
                 repeat=repeat,
+                permutation=permutation,
                 messages=messages,
                 options=prompt.options,
                 order=prompt.order,
@@ -131,7 +157,7 @@ def _jobs(plan: TaskPlan, settings: RunSettings) -> Iterator[Job]:
                 frames=settings.frames,
                 decoding=decoding,
                 control=settings.control,
-                seed=derive(settings.seed, plan.task, sample.id, *([str(repeat)] if repeat else [])),
+                seed=derive(settings.seed, plan.task, sample.id, *variation),
                 lost_images=prompt.lost_images,
                 notes=prompt.notes,
             )
@@ -155,6 +181,9 @@ def _notes(plan: TaskPlan, settings: RunSettings) -> Iterator[str]:
     left_out = sum(not plan.benchmark.keep(sample, settings.style) for sample in plan.pool)
     if left_out:
         yield f"{plan.task}: {left_out} samples are left out in the style {settings.style}"
+    told = note(plan.task, plan.chosen, settings.permute)
+    if told:
+        yield told
     if settings.control == "blind":
         return
     root = plan.benchmark.media_root(plan.root)

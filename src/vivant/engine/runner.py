@@ -272,6 +272,7 @@ class Runner:
             task=job.task,
             id=job.id,
             repeat=job.repeat,
+            permutation=job.permutation,
             fingerprint=fingerprint,
             messages=job.messages,
             media=media,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct, field
@@ -28,6 +28,8 @@ class RunSettings(Struct, frozen=True, kw_only=True):
     limit: int | None = None
     where: tuple[str, ...] = ()
     repeat: int = 1
+    permute: int | Literal["all"] = 1
+    """Under how many orders of its options each question is asked."""
     wording: Mapping[str, str] = field(default_factory=dict)
     """A user's own prompt texts."""
     limits: Mapping[str, int] = field(default_factory=dict)
@@ -37,7 +39,10 @@ class RunSettings(Struct, frozen=True, kw_only=True):
 
     def fingerprint(self) -> str:
         """Sixteen hex digits."""
-        return digest(msgspec.to_builtins(self))[:16]
+        values = msgspec.to_builtins(self)
+        if self.permute == 1:  # runs made before there was a choice have the same fingerprint
+            del values["permute"]
+        return digest(values)[:16]
 
 
 def digest(value: Any) -> str:

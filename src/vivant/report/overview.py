@@ -4,29 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import msgspec
-
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Protocol, ScoredRun
 from vivant.errors import UsageError, unknown
 from vivant.report.table import Cell, Row, Table
 from vivant.runs import Run
 from vivant.scoring.judge.rubric import JudgeInfo
-from vivant.scoring.summary import matches, parse_where, summarise
+from vivant.scoring.summary import restricted, summarise
 
 
 def scored(
     runs: Sequence[Run], protocol: Protocol, where: Sequence[str] = (), values: dict[str, str] | None = None
 ) -> list[ScoredRun]:
     """All tasks of all runs, scored, and restricted to the samples that `where` names."""
-    found = [part for run in runs for part in run.scores(protocol, values)]
-    if not where:
-        return found
-    conditions = parse_where(where, [sample for part in found for sample, _, _ in part.rows])
-    return [
-        msgspec.structs.replace(part, rows=tuple(row for row in part.rows if matches(row[0], conditions)))
-        for part in found
-    ]
+    return restricted([part for run in runs for part in run.scores(protocol, values)], where)
 
 
 def overview(
@@ -44,7 +35,7 @@ def overview(
     several = len({row.run for row in rows}) > 1
     styles = len({row.style for row in rows}) > 1
     guessed = any(row.guessed for row in rows)
-    chance = _chances(parts) if not by else {}
+    chance = chances(parts) if not by else {}
     columns = ["model", "task", *by, "metric", "score", "95 % interval", "chance", "n", "errors", "unparsed"]
     if by:
         columns.remove("chance")
@@ -88,7 +79,7 @@ def side_by_side(runs: Sequence[Run], protocol: Protocol = "paper") -> Table:
     parts = scored(runs, protocol)
     rows = [row for part in parts for row in summarise(part, registry.of_task(part.task))]
     models = list(dict.fromkeys(row.model for row in rows))
-    chance = {task: value for (_, task), value in _chances(parts).items()}
+    chance = {task: value for (_, task), value in chances(parts).items()}
     body = []
     for task in sorted(dict.fromkeys(row.task for row in rows)):
         own = {row.model: row for row in rows if row.task == task}
@@ -111,7 +102,7 @@ def _interval(row: Row) -> str:
     return f"{low:.1f} – {high:.1f}"
 
 
-def _chances(parts: Sequence[ScoredRun]) -> dict[tuple[str, str], float]:
+def chances(parts: Sequence[ScoredRun]) -> dict[tuple[str, str], float]:
     """Expected score of a guess, where every sample has one."""
     found: dict[tuple[str, str], float] = {}
     for part in parts:

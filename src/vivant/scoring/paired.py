@@ -106,6 +106,8 @@ def _interval(
     variance = cluster_variance(changes, labels, mean)
     way = "" if single else "clustered "
     if not binary:
+        if variance <= 0:  # equal changes throughout say nothing of others that might have come
+            return None, None, quantile, power_quantile
         error = math.sqrt(variance)
         half = quantile * error
         return Interval(mean - half, mean + half, f"{way}t"), error, quantile, power_quantile

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+import msgspec
 from msgspec import Struct
 
 from vivant.benchmarks.base import Benchmark, ScoredRun
@@ -39,6 +40,17 @@ def parse_where(conditions: Sequence[str], samples: Iterable[Sample]) -> tuple[C
 def matches(sample: Sample, where: Sequence[Condition]) -> bool:
     """Whether a sample fulfils all conditions; a facet that it lacks has no value."""
     return all((sample.facets.get(c.facet) in c.values) != c.negated for c in where)
+
+
+def restricted(parts: Sequence[ScoredRun], where: Sequence[str]) -> list[ScoredRun]:
+    """The same runs with the samples that `where` names alone."""
+    if not where:
+        return list(parts)
+    conditions = parse_where(where, [sample for part in parts for sample, _, _ in part.rows])
+    return [
+        msgspec.structs.replace(part, rows=tuple(row for row in part.rows if matches(row[0], conditions)))
+        for part in parts
+    ]
 
 
 def summarise(

@@ -33,8 +33,12 @@ def phrase(sample: Sample, context: PromptContext, combine: int = 0) -> Prompt:
     if combine:
         grids = _grids(sample, combine, context.root)
         body = (Text(_numbered(sample)),)
-    if sample.options:
-        body = (*body, Text(_choices(sample.options, wording, lettered=dataset not in UNLETTERED)))
+    order = context.order(sample, shuffled=False)
+    options = tuple(
+        Option(o.name, sample.options[k].text) for o, k in zip(sample.options, order, strict=True)
+    )
+    if options:
+        body = (*body, Text(_choices(options, wording, lettered=dataset not in UNLETTERED)))
     body = _joined(body)
     lost, notes = 0, []
     limits = window(context.limits)
@@ -49,8 +53,8 @@ def phrase(sample: Sample, context: PromptContext, combine: int = 0) -> Prompt:
     opening = (*grids, Text(f"\n{instruction}\n")) if grids else (Text(f"{instruction}\n"),)
     return Prompt(
         messages=(Message("user", _joined((*opening, *body))),),
-        options=sample.options,
-        order=tuple(range(len(sample.options))),
+        options=options,
+        order=order,
         candidates=_candidates(sample, context.pool),
         max_tokens=MAX_TOKENS,
         lost_images=lost,

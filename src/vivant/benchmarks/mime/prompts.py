@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import msgspec
+
 from vivant.benchmarks.base import Prompt, PromptContext
 from vivant.benchmarks.jsonl import option_name
 from vivant.benchmarks.mime.names import VARIANTS
-from vivant.chance import permutation
 from vivant.errors import UsageError, unknown
 from vivant.types import Message, Option, Sample, Text
 
@@ -39,11 +40,15 @@ def prompt(sample: Sample, context: PromptContext) -> Prompt:
     if context.style not in STYLES:
         raise unknown("style of mime", context.style, STYLES)
     name = f"{sample.task.rpartition('/')[2]}.{context.style}"
-    shown, order = show(sample, context.seed)
+    order = context.order(sample)
+    shown = show(sample, order)
     messages: list[Message] = []
     if context.style == "few-shot":
+        unpermuted = msgspec.structs.replace(context, permutation=0)
         for example in demonstrations(sample, context.pool):
-            choices, places = show(example, context.seed)
+            # Demonstrations keep their own order: only the question itself is permuted.
+            places = unpermuted.order(example)
+            choices = show(example, places)
             answer = (
                 choices[places.index(example.key)].name if example.key is not None else example.answers[0]
             )
@@ -60,11 +65,9 @@ def prompt(sample: Sample, context: PromptContext) -> Prompt:
     )
 
 
-def show(sample: Sample, seed: int) -> tuple[tuple[Option, ...], tuple[int, ...]]:
-    """The options in the order that this sample's own chance gives them, and that order."""
-    order = permutation(len(sample.options), seed, sample.task, sample.id)
-    shown = tuple(Option(option_name(i), sample.options[place].text) for i, place in enumerate(order))
-    return shown, order
+def show(sample: Sample, order: tuple[int, ...]) -> tuple[Option, ...]:
+    """The options in an order, lettered by their places."""
+    return tuple(Option(option_name(i), sample.options[place].text) for i, place in enumerate(order))
 
 
 def is_demonstration(sample: Sample) -> bool:

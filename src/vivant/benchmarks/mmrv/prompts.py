@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from vivant.benchmarks.base import Prompt, PromptContext
 from vivant.errors import UsageError, unknown
-from vivant.types import Message, Sample, Text, Video
+from vivant.types import Message, Option, Sample, Text, Video
 
 STYLES = ("zero-shot", "cot")
 _TASK = (
@@ -40,20 +40,25 @@ def phrase(sample: Sample, context: PromptContext) -> Prompt:
     used = set(_FIELD.findall(template))
     if "question" not in used or not used & {"options", "options_list"}:
         raise UsageError(f"The prompt '{name}' must hold {{question}} and {{options}} (or {{options_list}})")
-    lines = [f"({option.name}) {option.text}" for option in sample.options]
+    # Unless permuted, options keep the order and the letters of the data; letters stay with their places.
+    order = context.order(sample, shuffled=False)
+    options = tuple(
+        Option(o.name, sample.options[k].text) for o, k in zip(sample.options, order, strict=True)
+    )
+    lines = [f"({option.name}) {option.text}" for option in options]
     values = {
         "question": " ".join(part.text for part in sample.question if isinstance(part, Text)),
         "options": "\n".join(lines),
         "options_list": str(lines),
-        "letters": ", ".join(option.name for option in sample.options),
+        "letters": ", ".join(option.name for option in options),
     }
     # One pass, so that braces in a question are never taken for a field.
     text = Text(_FIELD.sub(lambda match: values[match[1]], template))
     videos = [part for part in sample.question if isinstance(part, Video)]
     return Prompt(
         messages=(Message("user", (text, *videos)),),
-        options=sample.options,
-        order=tuple(range(len(sample.options))),
+        options=options,
+        order=order,
         answer_form="[[{}]]",
         max_tokens=_MAX_TOKENS[name],
     )

@@ -1,0 +1,76 @@
+"""`vivant compare`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from vivant.cli import options as o
+from vivant.cli.settle import split
+from vivant.cli.show import deliver, protocol_name, say
+from vivant.errors import UsageError
+from vivant.report.comparison import comparison_table, write_flips
+from vivant.scoring.compare import compare as compare_runs
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def compare(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN…", help="Run directories.")],
+    by: o.By = None,
+    between: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--between", metavar="FACET", help="Compare the values of this facet inside each run instead."
+        ),
+    ] = None,
+    match: Annotated[
+        str | None,
+        typer.Option(
+            "--match",
+            metavar="FACET,…",
+            help="With --between: pair samples of a cluster that agree in these; 'none' pairs nothing. "
+            "Default: all facets that the data cross with it.",
+        ),
+    ] = None,
+    rest: Annotated[
+        bool, typer.Option("--rest", help="With --between: each value against all others together.")
+    ] = False,
+    flips: Annotated[
+        Path | None,
+        typer.Option("--flips", metavar="FILE", help="Write the samples that flipped (.jsonl or .csv)."),
+    ] = None,
+    where: o.Where = None,
+    protocol: o.ProtocolOption = "paper",
+    form: o.Form = "text",
+    out: o.OutFile = None,
+) -> None:
+    """Compare runs sample by sample: differences with intervals, tests corrected for being many, flips.
+
+    Examples:
+
+        vivant compare runs/a runs/b runs/c --by variant --flips flips.csv
+
+        vivant compare runs/mime-gpt --between avatar,background --where angle=0
+    """
+    if (match is not None or rest) and not between:
+        raise UsageError("--match and --rest go with --between")
+    if between and flips:
+        raise UsageError("--flips goes with two runs or more, not with --between")
+    matched = None if match is None else [] if match == "none" else split([match])
+    found = compare_runs(
+        runs,
+        protocol=protocol_name(protocol),
+        by=split(by),
+        where=tuple(where or ()),
+        between=split(between),
+        match=matched,
+        rest=rest,
+    )
+    deliver([comparison_table(found)], form, out)
+    if flips is not None:
+        count = write_flips(found, flips)
+        say(f"{count} samples that flipped: {flips}")
