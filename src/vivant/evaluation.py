@@ -16,13 +16,17 @@ from msgspec import Struct, field
 
 from vivant.benchmarks import registry
 from vivant.benchmarks.registry import Selection
+from vivant.engine.hands import Hands, LocalHands
 from vivant.engine.log import LogWriter
 from vivant.engine.plan import Plan, make_plan
 from vivant.engine.progress import BarProgress, LineProgress
+from vivant.engine.rates import RateLimit
 from vivant.engine.replies import ReplyCache
+from vivant.engine.retry import RetryPolicy
 from vivant.engine.rundir import RunDir, RunError, command_line, new_manifest
 from vivant.engine.runner import Outcome, Runner
 from vivant.engine.settings import RunSettings, differences
+from vivant.engine.spending import Budget, Meter
 from vivant.errors import UsageError
 from vivant.models.base import Model, ModelOptions
 from vivant.models.registry import create
@@ -32,6 +36,7 @@ from vivant.runs import Run
 from vivant.types import Control, Decoding, FramePolicy, Job
 
 CacheUse = Literal["auto", "always", "off"]
+Executor = Literal["local", "ray"]
 
 
 class Options(Struct, frozen=True, kw_only=True):
@@ -64,7 +69,22 @@ class Options(Struct, frozen=True, kw_only=True):
     keep_errors: bool = False
     """Do not ask again, on resuming, what failed before."""
     workers: int = 2
-    """Processes that decode video."""
+    """Processes that decode video; with Ray, on each node."""
+    rpm: int | None = None
+    """Requests a minute."""
+    tpm: int | None = None
+    """Tokens a minute, in and out."""
+    max_cost: float | None = None
+    max_tokens: int | None = None
+    """Budgets of the run as a whole, resumed or not."""
+    max_time: float | None = None
+    """Seconds that this process may go on asking."""
+    prices: str | None = None
+    """A file of prices over the bundled ones."""
+    retry: RetryPolicy = RetryPolicy()
+    executor: Executor = "local"
+    address: str | None = None
+    """Of a Ray cluster."""
 
 
 class Prepared(Struct, frozen=True):
@@ -155,22 +175,42 @@ def default_name(plan: Plan, model: str, selections: Sequence[Selection]) -> str
 def run_plan(prepared: Prepared, options: Options, say: Callable[[str], None] | None = None) -> Outcome:
     """Start or resume a run. `say` is told what happens, in whole sentences."""
     say = say or (lambda _: None)
-    plan, model = prepared.plan, prepared.model
+    plan = prepared.plan
+    meter = meter_for(prepared.model, options)
     directory = RunDir(prepared.out)
-    _open_directory(directory, prepared)
+    _refuse_other(directory, prepared)
+    directory.make()
     with LogWriter(directory.log_file) as log:
-        kept = log.drop(lambda record: record.reply.status == "error" and not options.keep_errors)
-        done = {record.key for record in kept}
+        _open_directory(directory, prepared)
+        done = log.drop(
+            lambda record: record.reply.status == "error" and not options.keep_errors,
+            meter.recall if meter is not None else None,
+        )
         if done:
             say(f"Resuming {prepared.out}: {len(done)} of {plan.size} samples are there already.")
         pending: Iterator[Job] = (job for job in plan.jobs() if job.key not in done)
         if len(done) >= plan.size:
             return Outcome()
         with progress_for(plan.size, len(done)) as progress:
-            return asyncio.run(_run(pending, model, log, options, progress, say))
+            return asyncio.run(_run(pending, prepared.model, log, options, meter, progress, say))
 
 
-def _open_directory(directory: RunDir, prepared: Prepared) -> None:
+def meter_for(model: Model, options: Options) -> Meter | None:
+    """What keeps the rates and budgets that the user set; None where there are none."""
+    rates = RateLimit(options.rpm, options.tpm) if options.rpm or options.tpm else None
+    budget = None
+    if options.max_cost is not None or options.max_tokens is not None:
+        from vivant.engine.prices import price_of
+
+        price = price_of(model, options.prices) if options.max_cost is not None else None
+        if options.max_cost is not None and price is None:
+            raise UsageError(f"--max-cost: no price is known for {model.name}; give one with --prices FILE")
+        budget = Budget(tokens=options.max_tokens, cost=options.max_cost, price=price)
+    return Meter(budget, rates) if budget is not None or rates is not None else None
+
+
+def _refuse_other(directory: RunDir, prepared: Prepared) -> None:
+    """Raise where the directory holds something else, before anything in it is touched."""
     settings = prepared.plan.settings
     if directory.exists():
         manifest = directory.manifest()
@@ -181,8 +221,16 @@ def _open_directory(directory: RunDir, prepared: Prepared) -> None:
             f"{directory.path} holds a run with other settings ({changed}). "
             "Choose another --out, or give the same settings to resume it"
         )
-    if directory.path.is_dir() and any(directory.path.iterdir()):
+    if not directory.unfinished():
         raise RunError(f"{directory.path} is not empty and not a run; choose another --out")
+
+
+def _open_directory(directory: RunDir, prepared: Prepared) -> None:
+    """Write what a run is, unless it is there. Only with the log locked, so that two starts cannot mix."""
+    _refuse_other(directory, prepared)
+    if directory.exists():
+        return
+    settings = prepared.plan.settings
     tasks = prepared.plan.tasks
     manifest = new_manifest(
         directory.path.resolve(),
@@ -202,31 +250,46 @@ async def _run(
     model: Model,
     log: LogWriter,
     options: Options,
+    meter: Meter | None,
     progress: Any,
     say: Callable[[str], None],
 ) -> Outcome:
-    from vivant.media import Preparer
-
     cache = None
     if uses_cache(model, options):
         cache = ReplyCache(cache_root() / "replies.sqlite")
     try:
-        with Preparer(cache_root(), workers=options.workers) as preparer:
+        with _hands(model, options, say) as hands:
             runner = Runner(
-                model=model,
-                preparer=preparer,
+                hands=hands,
                 log=log,
                 cache=cache,
                 concurrency=options.concurrency,
+                retry=options.retry,
+                meter=meter,
+                max_time=options.max_time,
                 progress=progress,
-                audio=options.audio,
                 pictures=PictureFolder(log.path.parent),
+                say=say,
             )
             with stop_on_interrupt(runner, say):
                 return await runner.run(jobs)
     finally:
         if cache is not None:
             cache.close()
+
+
+@contextmanager
+def _hands(model: Model, options: Options, say: Callable[[str], None]) -> Iterator[Hands]:
+    """Who does the work: this process, or a Ray cluster."""
+    if options.executor == "ray":
+        from vivant.engine.ray_executor import RayHands
+
+        yield RayHands(model, options.model, options.model_options, say=say)
+        return
+    from vivant.media import Preparer
+
+    with Preparer(cache_root(), workers=options.workers) as preparer:
+        yield LocalHands(model, preparer, audio=options.audio)
 
 
 def uses_cache(model: Model, options: Options) -> bool:
@@ -240,7 +303,6 @@ def uses_cache(model: Model, options: Options) -> bool:
 def stop_on_interrupt(runner: Runner, say: Callable[[str], None]) -> Iterator[None]:
     """First Ctrl-C: finish what is under way. Second: stop at once. The log is whole either way."""
     loop = asyncio.get_running_loop()
-    task = asyncio.current_task()
     pressed = 0
 
     def interrupted() -> None:
@@ -249,8 +311,8 @@ def stop_on_interrupt(runner: Runner, say: Callable[[str], None]) -> Iterator[No
         if pressed == 1:
             say("Stopping: waiting for the samples under way (Ctrl-C again to drop them).")
             runner.stop()
-        elif task is not None:
-            task.cancel()
+        else:
+            runner.abandon()
 
     try:
         for number in (signal.SIGINT, signal.SIGTERM):

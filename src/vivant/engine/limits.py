@@ -1,13 +1,21 @@
-"""How many requests may be under way: additive increase, multiplicative decrease."""
+"""How many requests may be under way: found by asking, halved when the server complains, won back in a curve.
+
+After a complaint the limit comes back fast to just below where the complaint came from, stays near it for a
+while, and then probes further and further: a cubic in rounds of successes, as TCP does it. So a server's limit
+is found within a few rounds of requests, whether it takes 4 or 400 at once, and found again when it changes.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
 
+_CUT = 0.5
+_STEEPNESS = 0.4
+
 
 class AdaptiveLimit:
-    """Starts at `most`, halves when the server asks for less, grows back by one per round of successes."""
+    """Starts at `most` and never exceeds it."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -15,16 +23,25 @@ class AdaptiveLimit:
         self.in_flight = 0
         self.highest = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
-        self._last_cut = float("-inf")
+        self._cuts = 0
+        self._ceiling = float(most)
+        self._flat = 0.0
+        self._rounds = 0.0
 
-    async def acquire(self) -> None:
-        """Wait for a place."""
-        if self.in_flight >= int(self.limit):
+    async def acquire(self) -> int:
+        """Wait for a place. What is returned tells `slow_down` when the request was let in."""
+        if self._waiting or self.in_flight >= int(self.limit):
             future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiting.append(future)
-            await future
-            return
-        self._enter()
+            try:
+                await future
+            except asyncio.CancelledError:
+                if future.done() and not future.cancelled():
+                    self.release()
+                raise
+        else:
+            self._enter()
+        return self._cuts
 
     def _enter(self) -> None:
         self.in_flight += 1
@@ -45,12 +62,17 @@ class AdaptiveLimit:
     def succeeded(self) -> None:
         """A request came back: room for a little more."""
         if self.limit < self.most:
-            self.limit = min(float(self.most), self.limit + 1.0 / max(1.0, self.limit))
+            self._rounds += 1.0 / self.limit
+            curve = self._ceiling + _STEEPNESS * (self._rounds - self._flat) ** 3
+            self.limit = min(float(self.most), max(self.limit, curve))
             self._admit()
 
-    def slow_down(self) -> None:
-        """The server asked for less. Requests that were under way together count as one complaint."""
-        now = asyncio.get_running_loop().time()
-        if now - self._last_cut >= 1.0:
-            self._last_cut = now
-            self.limit = max(1.0, self.limit / 2)
+    def slow_down(self, let_in: int) -> None:
+        """The server asked for less. Requests let in before the last cut complain of the same crowd: once."""
+        if let_in < self._cuts:
+            return
+        self._cuts += 1
+        self._ceiling = float(max(1, min(self.in_flight, int(self.limit))))
+        self.limit = max(1.0, self._ceiling * _CUT)
+        self._flat = ((self._ceiling - self.limit) / _STEEPNESS) ** (1 / 3)
+        self._rounds = 0.0

@@ -50,19 +50,7 @@ class LogWriter:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        try:
-            self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-        except OSError as error:
-            raise LogError(f"Cannot write {path}: {error.strerror}") from error
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            os.close(self._file)
-            if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
-                raise LogError(
-                    f"Another process is writing {path}; wait for it, or choose another --out"
-                ) from error
-            raise LogError(f"Cannot lock {path}: {error.strerror}") from error
+        self._file = _locked(path)
         self._end = self._cut_torn_line()
 
     def _cut_torn_line(self) -> int:
@@ -95,25 +83,47 @@ class LogWriter:
             raise LogError(f"Cannot write {self.path}: the disk is full; the log is whole up to here")
         self._end += written
 
-    def drop(self, unwanted: Callable[[Record], bool]) -> list[Record]:
-        """Remove records that are to be asked again; returns those kept. A kill leaves the old or new log."""
-        records = list(read_log(self.path))
-        kept = [record for record in records if not unwanted(record)]
-        if len(kept) == len(records):
-            return kept
+    def drop(
+        self, unwanted: Callable[[Record], bool], kept: Callable[[Record], None] | None = None
+    ) -> set[str]:
+        """Remove records that are to be asked again. A kill leaves the old or the new log.
+
+        Returns the keys that stay; `kept` is told of their records one by one, so that none is held.
+        """
+        keys: set[str] = set()
+        dropped: set[int] = set()
+        for number, record in enumerate(read_log(self.path)):
+            if unwanted(record):
+                dropped.add(number)
+                continue
+            keys.add(record.key)
+            if kept is not None:
+                kept(record)
+        if dropped:
+            try:
+                self._rewrite_without(dropped)
+            except OSError as error:
+                raise LogError(f"Cannot write {self.path}: {error.strerror}; the log is as it was") from error
+        return keys
+
+    def _rewrite_without(self, dropped: set[int]) -> None:
         temporary = self.path.with_suffix(".rewrite")
-        with temporary.open("wb") as file:
-            for record in kept:
-                file.write(_ENCODER.encode(record) + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
-        replacement = os.open(temporary, os.O_RDWR)
+        try:
+            with self.path.open("rb") as old, temporary.open("wb") as new:
+                for number, line in enumerate(old):
+                    if number not in dropped:
+                        new.write(line)
+                new.flush()
+                os.fsync(new.fileno())
+            replacement = os.open(temporary, os.O_RDWR)
+        except OSError:
+            temporary.unlink(missing_ok=True)
+            raise
         fcntl.flock(replacement, fcntl.LOCK_EX | fcntl.LOCK_NB)
         temporary.replace(self.path)
         os.close(self._file)
         self._file = replacement
         self._end = os.fstat(replacement).st_size
-        return kept
 
     def close(self) -> None:
         """Let the lock go. Safe to call twice."""
@@ -128,3 +138,26 @@ class LogWriter:
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _locked(path: Path) -> int:
+    """The file, opened and locked. Whoever rewrites a log puts another file in its place: then once more."""
+    while True:
+        try:
+            file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        except OSError as error:
+            raise LogError(f"Cannot write {path}: {error.strerror}") from error
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.path.samestat(os.fstat(file), path.stat()):
+                return file
+        except FileNotFoundError:
+            pass  # replaced between the two looks at it
+        except OSError as error:
+            os.close(file)
+            if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
+                raise LogError(
+                    f"Another process is writing {path}; wait for it, or choose another --out"
+                ) from error
+            raise LogError(f"Cannot lock {path}: {error.strerror}") from error
+        os.close(file)

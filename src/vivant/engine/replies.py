@@ -32,9 +32,7 @@ class ReplyCache:
                 "(fingerprint TEXT PRIMARY KEY, reply BLOB, saved REAL DEFAULT (unixepoch())) WITHOUT ROWID"
             )
         except (sqlite3.Error, OSError) as error:
-            raise VivantError(
-                f"The response cache {path} cannot be opened ({error}); --no-cache does without"
-            ) from error
+            raise _unusable(path, error) from error
         self._path = path
         self._waiting: dict[str, bytes] = {}
 
@@ -42,9 +40,12 @@ class ReplyCache:
         """The reply to an identical request, if there was one."""
         blob = self._waiting.get(fingerprint)
         if blob is None:
-            row = self._db.execute(
-                "SELECT reply FROM replies WHERE fingerprint = ?", (fingerprint,)
-            ).fetchone()
+            try:
+                row = self._db.execute(
+                    "SELECT reply FROM replies WHERE fingerprint = ?", (fingerprint,)
+                ).fetchone()
+            except sqlite3.Error as error:
+                raise _unusable(self._path, error) from error
             if row is None:
                 return None
             blob = row[0]
@@ -58,16 +59,25 @@ class ReplyCache:
 
     def flush(self) -> None:
         """Write what was gathered."""
-        if self._waiting:
-            self._db.execute("BEGIN")
-            self._db.executemany(
-                "INSERT OR REPLACE INTO replies(fingerprint, reply) VALUES (?, ?)",
-                list(self._waiting.items()),
-            )
-            self._db.execute("COMMIT")
-            self._waiting.clear()
+        if not self._waiting:
+            return
+        gathered, self._waiting = list(self._waiting.items()), {}
+        try:
+            with self._db:
+                self._db.execute("BEGIN")
+                self._db.executemany(
+                    "INSERT OR REPLACE INTO replies(fingerprint, reply) VALUES (?, ?)", gathered
+                )
+        except sqlite3.Error as error:
+            raise _unusable(self._path, error) from error
 
     def close(self) -> None:
         """Write what was gathered and close."""
-        self.flush()
-        self._db.close()
+        try:
+            self.flush()
+        finally:
+            self._db.close()
+
+
+def _unusable(path: Path, error: Exception) -> VivantError:
+    return VivantError(f"The response cache {path} cannot be used ({error}); --cache off does without")

@@ -8,10 +8,11 @@ import re
 import shlex
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 import msgspec
 from msgspec import Struct, field
@@ -82,6 +83,15 @@ class RunDir:
         """Whether there is a run here."""
         return self.manifest_file.exists()
 
+    def unfinished(self) -> bool:
+        """Whether there is nothing here but what a run leaves that was killed while it started."""
+        if not self.path.is_dir():
+            return True
+        own = (self.log_file.name, self.samples_file.name, self.manifest_file.name)
+        return self.log_bytes() == 0 and all(
+            file.name.startswith(own) for file in self.path.iterdir() if file.name != "scores"
+        )
+
     def manifest(self) -> Manifest:
         """The manifest, or a clear line on why it cannot be read."""
         if not self.path.is_dir():
@@ -93,10 +103,17 @@ class RunDir:
         except (OSError, msgspec.MsgspecError) as error:
             raise RunError(f"{self.manifest_file} cannot be read: {error}") from error
 
-    def create(self, manifest: Manifest, samples: Iterable[Sample]) -> None:
-        """Write samples first and the manifest last, so that a directory with a manifest is complete."""
+    def make(self) -> None:
+        """Make the directory, unless it is there."""
         try:
             self.path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise RunError(f"Cannot write the run directory {self.path}: {error.strerror}") from error
+
+    def create(self, manifest: Manifest, samples: Iterable[Sample]) -> None:
+        """Write samples first and the manifest last, so that a directory with a manifest is complete."""
+        self.make()
+        try:
             write_lines(self.samples_file, samples)
             write_whole(self.manifest_file, msgspec.json.format(msgspec.json.encode(manifest), indent=1))
         except OSError as error:
@@ -121,10 +138,18 @@ class RunDir:
         scores: Iterable[Score],
         judges: Mapping[str, int] | None = None,
     ) -> None:
-        """Replace the scores of a protocol."""
+        """Replace the scores of a protocol.
+
+        Where the directory may only be read (somebody else's run), nothing is stored: scores are made from the
+        log whenever they are asked for.
+        """
         file = self.score_file(protocol)
+        if not os.access(file.parent if file.parent.exists() else self.path, os.W_OK):
+            return
         try:
             file.parent.mkdir(exist_ok=True)
+            # Without a header, scores count as not made: a failure in between cannot pair new with old.
+            file.with_suffix(".json").unlink(missing_ok=True)
             write_lines(file, scores)
             header = ScoreHeader(
                 protocol=protocol,
@@ -197,20 +222,33 @@ def _versions() -> dict[str, str]:
     return found
 
 
+@contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """A file to write that takes the place of another at once: a reader sees the old one or the new one."""
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    try:
+        with temporary.open("wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
 def write_whole(path: Path, data: bytes) -> None:
-    """Replace a file at once: a reader sees the old one or the new one."""
-    temporary = path.with_name(path.name + ".tmp")
-    with temporary.open("wb") as file:
+    """Replace a file at once."""
+    with replacing(path) as file:
         file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
 
 
 def write_lines(path: Path, values: Iterable[Struct]) -> None:
-    """Replace a file with one JSON line per value."""
+    """Replace a file with one JSON line per value; they are written as they come, and never held together."""
     encoder = msgspec.json.Encoder()
-    write_whole(path, b"".join(encoder.encode(value) + b"\n" for value in values))
+    with replacing(path) as file:
+        for value in values:
+            file.write(encoder.encode(value) + b"\n")
 
 
 def read_lines(path: Path, kind: type[_T]) -> list[_T]:

@@ -4,28 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol
 
-import msgspec
 from msgspec import Struct
 
+from vivant.engine.hands import Hands, Look, Ready
 from vivant.engine.limits import AdaptiveLimit
 from vivant.engine.log import LogWriter
 from vivant.engine.replies import ReplyCache
-from vivant.engine.requests import fingerprints, fitted
 from vivant.engine.retry import RetryPolicy
-from vivant.errors import MediaError, VivantError
-from vivant.media import Prepared, Preparer
-from vivant.models.base import Model, ModelError, TransientError
-from vivant.models.fitting import OnTooLarge
+from vivant.engine.spending import Held, Meter
+from vivant.errors import MediaError
+from vivant.models.base import ModelError, TransientError
 from vivant.pictures import PictureFolder, self_contained
-from vivant.types import Clip, Job, MediaUse, Picture, Record, Reply, Request, Sound, Text, Turn
+from vivant.types import Job, Record, Reply
 
 _BYTES_AHEAD = 512 * 1024 * 1024
 """Media held in memory for requests that wait or are under way; one request always fits."""
-_GONE_AFTER = 10
-"""So many samples in a row that no server answered end the run: it can be resumed when the server is back."""
+_HOPELESS = 20
+"""So many samples given up in a row, or twice as many as are under way at once, end the run."""
+_NOWHERE = Look("", ())
 
 
 class Progress(Protocol):
@@ -42,82 +41,110 @@ class Outcome(Struct):
     cached: int = 0
     highest_in_flight: int = 0
     stopped: bool = False
-    """The user asked to stop before everything was asked."""
+    """Not everything was asked: the user, or a budget, said stop."""
+    reason: str = ""
+    """Which budget, in words."""
 
 
-class _Waiting(Struct):
-    job: Job
-    fingerprint: str
-    media: tuple[MediaUse, ...]
-    prepared: Prepared
-    size: int
+class _Course(Struct):
+    """What has happened to one sample so far."""
+
+    started: float
+    since: float
+    tries: int = 0
+    failures: int = 0
+    refusals: int = 0
+    absences: int = 0
+    seconds: float = 0.0
 
 
 class Runner:
-    """One run in one process. Call `run` once."""
+    """One run. Call `run` once. Everything is decided here, whoever's hands do the work."""
 
     def __init__(
         self,
         *,
-        model: Model,
-        preparer: Preparer,
+        hands: Hands,
         log: LogWriter,
         cache: ReplyCache | None = None,
         concurrency: int = 16,
         retry: RetryPolicy | None = None,
+        meter: Meter | None = None,
+        max_time: float | None = None,
         progress: Progress | None = None,
-        audio: bool = False,
         pictures: PictureFolder | None = None,
-        on_too_large: OnTooLarge = "shrink",
+        say: Callable[[str], None] | None = None,
     ) -> None:
-        self._model = model
-        self._preparer = preparer
+        self._hands = hands
         self._log = log
         self._cache = cache
         self._retry = retry or RetryPolicy()
+        self._meter = meter
+        self._max_time = max_time
         self._progress = progress
         self._pictures = pictures
-        self._audio = audio and model.takes.audio
+        self._say = say or (lambda _: None)
         self._concurrency = concurrency
         self._limit = AdaptiveLimit(concurrency)
-        self._on_too_large = on_too_large
-        self._fingerprints = fingerprints(model, audio=self._audio, on_too_large=on_too_large)
         self._outcome = Outcome()
         self._bytes = 0
-        self._unanswered = 0
-        self._answered = False
+        self._given_up = 0
+        self._reached = False
+        self._gone_since: float | None = None
+        self._usual = _Usual()
 
     async def run(self, jobs: Iterable[Job]) -> Outcome:
         """Ask everything. Raises ModelError or LogError when going on makes no sense; the log stays whole."""
         self._stopping = asyncio.Event()
-        self._room = asyncio.Condition()
-        self._ready: asyncio.Queue[_Waiting | None] = asyncio.Queue(maxsize=max(2, self._concurrency))
+        self._room = asyncio.Event()
+        self._ready: asyncio.Queue[Ready | None] = asyncio.Queue(maxsize=max(2, self._concurrency))
         source = iter(jobs)
-        await self._model.open()
+        await self._hands.open()
+        clock: asyncio.Task[None] | None = None
         try:
             async with asyncio.TaskGroup() as group:
-                group.create_task(self._prepare_all(source))
-                for _ in range(self._concurrency):
-                    group.create_task(self._send_all())
+                self._tasks = [group.create_task(self._prepare_all(source))]
+                self._tasks += [group.create_task(self._send_all()) for _ in range(self._concurrency)]
+                if self._max_time is not None:
+                    clock = asyncio.create_task(self._watch_clock(self._max_time))
         except BaseExceptionGroup as failures:
             raise _first(failures) from None
         finally:
-            await self._model.close()
+            if clock is not None:
+                clock.cancel()
+            await self._hands.close()
             if self._cache is not None:
                 self._cache.flush()
         self._outcome.highest_in_flight = self._limit.highest
         self._outcome.stopped = self._stopping.is_set()
         return self._outcome
 
-    def stop(self) -> None:
+    def stop(self, reason: str = "") -> None:
         """Ask nothing more; what is under way is still logged."""
-        self._stopping.set()
+        if not self._stopping.is_set():
+            self._outcome.reason = reason
+            self._stopping.set()
+
+    def abandon(self, reason: str = "") -> None:
+        """Drop what is under way too: it is asked again when the run is resumed."""
+        self.stop(reason)
+        for task in self._tasks:
+            task.cancel()
+
+    async def _watch_clock(self, seconds: float) -> None:
+        """Stop early enough for what is under way to come back in time, and never run longer."""
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            if left <= self._usual.longest:
+                self.stop(f"the next request could pass --max-time {seconds:g} s")
+            await asyncio.sleep(min(left, 0.1))
+        self.abandon(f"--max-time {seconds:g} s is over")
 
     # ── preparing ──
 
     async def _prepare_all(self, source: Iterator[Job]) -> None:
         async with asyncio.TaskGroup() as group:
-            for _ in range(min(8, max(2, self._concurrency))):
+            for _ in range(self._hands.at_once):
                 group.create_task(self._prepare_some(source))
         for _ in range(self._concurrency):
             await self._ready.put(None)
@@ -129,138 +156,159 @@ class Runner:
             if job is None:
                 return
             try:
-                waiting = await self._prepare(job)
+                ready = await self._prepare(job)
             except MediaError as error:
-                self._finish(job, "", (), Reply(status="error", error=str(error)), started=time.time())
+                self._finish(job, _NOWHERE, Reply(status="error", error=str(error)), time.time())
                 continue
-            if waiting is not None:
-                await self._ready.put(waiting)
+            if ready is not None:
+                self._bytes += ready.load.bytes
+                await self._ready.put(ready)
             else:
                 await asyncio.sleep(0)
 
-    async def _prepare(self, job: Job) -> _Waiting | None:
-        if not self._model.takes.images:
-            return _Waiting(job, self._fingerprints.of(job, ()), (), text_alone(job), 0)
-        media = self._preparer.describe(job)
-        fingerprint = self._fingerprints.of(job, media)
+    async def _prepare(self, job: Job) -> Ready | None:
+        look: Look | None = None
         if self._cache is not None:
-            reply = self._cache.get(fingerprint)
+            look = await self._hands.look(job)
+            reply = self._cache.get(look.fingerprint)
             if reply is not None:
-                self._finish(job, fingerprint, media, reply, started=time.time(), cached=True)
+                self._finish(job, look, reply, time.time(), cached=True)
                 return None
-        if self._bytes > _BYTES_AHEAD:
-            async with self._room:
-                await self._room.wait_for(lambda: self._bytes <= _BYTES_AHEAD)
-        prepared = await self._preparer.prepare(job, native_video=self._model.takes.video, audio=self._audio)
-        prepared, notes, refused = await fitted(prepared, self._model, self._on_too_large)
-        job = msgspec.structs.replace(job, notes=job.notes + notes) if notes else job
-        used = prepared.media or media
-        if refused:
-            self._finish(job, fingerprint, used, refused, started=time.time())
+        while self._bytes > _BYTES_AHEAD:
+            self._room.clear()
+            await self._room.wait()
+        ready = await self._hands.prepare(job, look)
+        if ready.refused is not None:
+            self._finish(ready.job, ready.look, ready.refused, time.time())
+            self._hands.drop(ready)
             return None
-        size = prepared_bytes(prepared)
-        self._bytes += size
-        return _Waiting(job, fingerprint, used, prepared, size)
+        return ready
 
     # ── sending ──
 
     async def _send_all(self) -> None:
         while True:
-            waiting = await self._ready.get()
-            if waiting is None:
+            ready = await self._ready.get()
+            if ready is None:
                 return
             if not self._stopping.is_set():
-                await self._send(waiting)
-            self._bytes -= waiting.size
-            if self._bytes <= _BYTES_AHEAD and self._room_wanted():
-                async with self._room:
-                    self._room.notify_all()
+                await self._send(ready)
+            self._hands.drop(ready)
+            self._bytes -= ready.load.bytes
+            self._room.set()
 
-    def _room_wanted(self) -> bool:
-        return not self._ready.full()
-
-    async def _send(self, waiting: _Waiting) -> None:
-        job = waiting.job
-        request = Request(
-            turns=waiting.prepared.turns,
-            decoding=job.decoding,
-            options=job.options,
-            answer_form=job.answer_form,
-            candidates=job.candidates,
-            seed=job.seed,
-            key=job.key,
-        )
-        started = time.time()
-        attempt = 0
-        while True:
-            attempt += 1
-            await self._limit.acquire()
-            began = time.perf_counter()
-            try:
-                outcome = await self._attempt(request)
-            finally:
-                self._limit.release()
-            if isinstance(outcome, Reply):
-                reply = outcome
-                break
-            pause = self._retry.wait(attempt, outcome)
-            if pause is None or (outcome.unreachable and not self._answered and attempt >= 3):
-                self._give_up(outcome)
-                reply = Reply(status="error", error=f"{outcome} (tried {attempt} times)")
-                break
-            if await self._paused(pause):
+    async def _send(self, ready: Ready) -> None:
+        course = _Course(time.time(), time.monotonic())
+        if self._meter is None:
+            reply = await self._answer(ready, course, None)
+        else:
+            held = await self._meter.admit(ready.load, ready.job.decoding.max_tokens)
+            if held is None:
+                self.stop(self._meter.reason)
                 return
-        seconds = time.perf_counter() - began
+            reply = None
+            try:
+                reply = await self._answer(ready, course, held)
+            finally:
+                self._meter.settle(held, reply)
+        if reply is None:
+            return
         if self._cache is not None and reply.status in ("ok", "truncated") and self_contained(reply):
-            self._cache.put(waiting.fingerprint, reply)
+            self._cache.put(ready.look.fingerprint, reply)
         self._finish(
-            job, waiting.fingerprint, waiting.media, reply, started=started, seconds=seconds, attempts=attempt
+            ready.job, ready.look, reply, course.started, seconds=course.seconds, attempts=course.tries
         )
 
-    async def _attempt(self, request: Request) -> Reply | TransientError:
+    async def _answer(self, ready: Ready, course: _Course, held: Held | None) -> Reply | None:
+        """Ask until there is an answer or no hope of one. None where the run stops before."""
+        while True:
+            outcome = await self._attempt(ready, course, held)
+            if outcome is None or isinstance(outcome, Reply):
+                return outcome
+            pause = self._pause(outcome, course)
+            if pause is None:
+                return Reply(status="error", error=f"{outcome} (tried {course.tries} times)")
+            if await self._stopped_within(pause):
+                return None
+
+    async def _attempt(
+        self, ready: Ready, course: _Course, held: Held | None
+    ) -> Reply | TransientError | None:
+        let_in = await self._limit.acquire()
         try:
-            reply = await self._model.generate(request)
-        except TransientError as error:
-            if error.slow_down:
-                self._limit.slow_down()
-            return error
-        except VivantError:
-            raise
-        except Exception as error:  # a backend's own defect costs this sample and is recorded as such
-            return Reply(status="error", error=one_line(f"{type(error).__name__}: {error}"))
-        self._answered = True
-        self._unanswered = 0
-        self._limit.succeeded()
-        return reply
+            slot = await self._meter.turn(held) if self._meter is not None and held is not None else None
+            if self._stopping.is_set():
+                return None
+            course.tries += 1
+            began = time.perf_counter()
+            outcome = await self._hands.ask(ready)
+            course.seconds = time.perf_counter() - began
+            if slot is not None and self._meter is not None:
+                self._meter.attempted(slot, outcome if isinstance(outcome, Reply) else None)
+            if isinstance(outcome, TransientError):
+                if outcome.slow_down:
+                    self._limit.slow_down(let_in)
+                if outcome.unreachable:
+                    return outcome
+            self._reached = True
+            self._gone_since = None
+            if isinstance(outcome, Reply):
+                self._given_up = 0
+                self._limit.succeeded()
+                self._usual.add(course.seconds)
+            return outcome
+        finally:
+            self._limit.release()
 
-    def _give_up(self, error: TransientError) -> None:
-        """One sample has failed for good: decide whether the run goes on."""
-        if not error.unreachable:
-            return
-        self._unanswered += 1
-        if not self._answered:
-            raise ModelError(f"{error}. Start it, or give its address with --base-url")
-        if self._unanswered >= _GONE_AFTER:
-            raise ModelError(
-                f"{error}, and {self._unanswered} samples in a row failed. Run the same command to go on"
-            )
+    def _pause(self, error: TransientError, course: _Course) -> float | None:
+        """Seconds to wait before the sample is tried again; None: it is given up."""
+        now = time.monotonic()
+        if error.unreachable:
+            return self._absent(error, course, now)
+        if error.slow_down:
+            course.refusals += 1
+        else:
+            course.failures += 1
+        pause = self._retry.wait(course.failures, course.refusals, now - course.since, error)
+        if pause is None:
+            self._given_up += 1
+            if self._given_up >= max(_HOPELESS, 2 * self._concurrency):
+                raise ModelError(
+                    f"{error}: {self._given_up} samples in a row were given up. Run the same command to go on"
+                )
+        return pause
 
-    async def _paused(self, seconds: float) -> bool:
-        """Wait, unless the user stops the run meanwhile."""
+    def _absent(self, error: TransientError, course: _Course, now: float) -> float:
+        """No server at all: it may be starting again."""
+        course.absences += 1
+        if not self._reached:
+            if course.absences >= 3:
+                raise ModelError(f"{error}. Start it, or give its address with --base-url")
+            return self._retry.until_back(course.absences)
+        if self._gone_since is None:
+            self._gone_since = now
+            self._say(f"{error}; waiting up to {self._retry.outage:g} s for it to come back.")
+        if now - self._gone_since > self._retry.outage:
+            raise ModelError(f"{error}, for {self._retry.outage:g} s. Run the same command to go on")
+        return self._retry.until_back(course.absences)
+
+    async def _stopped_within(self, seconds: float) -> bool:
+        """Wait, unless the run is stopped meanwhile."""
         try:
             await asyncio.wait_for(self._stopping.wait(), seconds)
         except TimeoutError:
             return False
         return True
 
+    # ── recording ──
+
     def _finish(
         self,
         job: Job,
-        fingerprint: str,
-        media: tuple[MediaUse, ...],
+        look: Look,
         reply: Reply,
-        *,
         started: float,
+        *,
         seconds: float = 0.0,
         attempts: int = 1,
         cached: bool = False,
@@ -273,9 +321,9 @@ class Runner:
             id=job.id,
             repeat=job.repeat,
             permutation=job.permutation,
-            fingerprint=fingerprint,
+            fingerprint=look.fingerprint,
             messages=job.messages,
-            media=media,
+            media=look.media,
             options=job.options,
             order=job.order,
             reply=reply,
@@ -294,31 +342,27 @@ class Runner:
             self._progress.update(record)
 
 
-def text_alone(job: Job) -> Prepared:
-    """A job for a model without eyes and ears."""
-    turns = (
-        Turn(message.role, tuple(part for part in message.parts if isinstance(part, Text)))
-        for message in job.messages
-    )
-    return Prepared(turns=tuple(turns), media=())
+class _Usual:
+    """How long a request takes, with room for most of those that take longer."""
 
+    def __init__(self) -> None:
+        self._mean = 0.0
+        self._spread = 0.0
+        self._seen = False
 
-def prepared_bytes(prepared: Prepared) -> int:
-    """How much memory a prepared request holds in media."""
-    total = 0
-    for turn in prepared.turns:
-        for part in turn.parts:
-            if isinstance(part, Picture | Sound):
-                total += len(part.data)
-            elif isinstance(part, Clip):
-                total += sum(len(frame.data) for frame in part.frames)
-    return total
+    def add(self, seconds: float) -> None:
+        """One more."""
+        if not self._seen:
+            self._seen = True
+            self._mean, self._spread = seconds, seconds / 2
+            return
+        self._spread += 0.1 * (abs(seconds - self._mean) - self._spread)
+        self._mean += 0.1 * (seconds - self._mean)
 
-
-def one_line(text: str) -> str:
-    """The first line of a message, at a length that fits a log."""
-    line = text.strip().splitlines()[0] if text.strip() else ""
-    return line if len(line) <= 300 else line[:299] + "…"
+    @property
+    def longest(self) -> float:
+        """Most take no longer than this."""
+        return self._mean + 4 * self._spread
 
 
 def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:

@@ -19,6 +19,7 @@ from msgspec import Struct, field
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Protocol
 from vivant.chance import derive
+from vivant.engine.hands import LocalHands
 from vivant.engine.log import LogWriter
 from vivant.engine.replies import ReplyCache
 from vivant.engine.runner import Outcome, Runner
@@ -181,7 +182,7 @@ class Judging:
             )
 
         kept = log.drop(lambda record: stale(record.key, record.messages))
-        return len({split_key(record.key)[:2] for record in kept})
+        return len({split_key(key)[:2] for key in kept})
 
     async def _passes(self, log: LogWriter, asks: Sequence[Ask], total: int, done: int) -> Outcome:
         from vivant.media import Preparer
@@ -202,8 +203,7 @@ class Judging:
                         if first is None:
                             continue
                         runner = Runner(
-                            model=model,
-                            preparer=preparer,
+                            hands=LocalHands(model, preparer),
                             log=log,
                             cache=cache if greedy or self._options.cache == "always" else None,
                             concurrency=self._options.concurrency,

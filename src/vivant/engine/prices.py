@@ -1,0 +1,80 @@
+"""What a model's tokens cost: a dated table that comes along, and the user's own over it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from importlib.resources import files
+from ipaddress import ip_address
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import msgspec
+import yaml
+from msgspec import Struct
+
+from vivant.engine.spending import Price
+from vivant.errors import UsageError
+from vivant.models.base import Model
+
+
+class _Entry(Struct, frozen=True, forbid_unknown_fields=True):
+    input: float
+    output: float
+    as_of: str = ""
+
+
+class _Table(Struct, frozen=True, forbid_unknown_fields=True):
+    models: Mapping[str, _Entry]
+    as_of: str = ""
+    currency: str = "USD"
+
+
+def price_of(model: Model, file: str | None = None) -> Price | None:
+    """What the model's provider asks; None where it is not known. A server of one's own asks nothing."""
+    own = file or os.environ.get("VIVANT_PRICES")
+    if own and (price := _find(model.name, _read(Path(own).expanduser()))) is not None:
+        return price
+    if _local(model.server):
+        return None
+    bundled = files("vivant.engine").joinpath("prices.yaml").read_bytes()
+    return _find(model.name, msgspec.convert(yaml.safe_load(bundled), _Table))
+
+
+def _read(path: Path) -> _Table:
+    try:
+        return msgspec.convert(yaml.safe_load(path.read_bytes()), _Table)
+    except OSError as error:
+        raise UsageError(f"Cannot read the prices {path}: {error.strerror}") from error
+    except (yaml.YAMLError, msgspec.ValidationError) as error:
+        line = " ".join(str(error).split())
+        raise UsageError(
+            f"{path} should hold `models: {{NAME: {{input: …, output: …}}}}` for a million tokens: {line}"
+        ) from error
+
+
+def _find(name: str, table: _Table) -> Price | None:
+    """By the longest name that the model's begins with, up to a hyphen, a colon or its end."""
+    fitting = [
+        key for key in table.models if name == key or name.startswith((f"{key}-", f"{key}:", f"{key}@"))
+    ]
+    if not fitting:
+        return None
+    entry = table.models[max(fitting, key=len)]
+    return Price(
+        input=entry.input,
+        output=entry.output,
+        as_of=entry.as_of or table.as_of,
+        currency=table.currency,
+    )
+
+
+def _local(server: str) -> bool:
+    """Whether an address is on this machine or in a private network."""
+    host = urlsplit(server).hostname or ""
+    if host in ("", "localhost") or "." not in host:
+        return host != ""
+    try:
+        return ip_address(host).is_private
+    except ValueError:
+        return False

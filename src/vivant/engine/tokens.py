@@ -1,0 +1,112 @@
+"""How many tokens a request will take: estimated before, learnt from the replies.
+
+Pictures are counted by the model's own rule where it is known, text at four letters a token and one token for
+each sign beyond ASCII. The first replies then tell how far off that is for this model on these questions, and
+from there on estimates lean to the high side, because limits and budgets are kept with them.
+"""
+
+from __future__ import annotations
+
+import math
+
+from msgspec import Struct
+
+from vivant.models.capabilities import PictureTokens
+from vivant.types import Clip, Picture, Reply, Sound, Text, Turn
+
+PICTURE = PictureTokens("area", base=0, unit=750)
+"""For models that state no rule."""
+_CLIP = 8_000
+"""A video sent as a file: half a minute at the usual 258 tokens a second."""
+_SOUND_BYTES = 1_000
+"""Of encoded sound, for one token: 32 tokens a second at 16 kHz and 16 bit."""
+_FRAME = 8
+"""What a request takes besides its content."""
+REPLY = 1_024
+"""Tokens of a reply that nothing limits, until replies tell."""
+_MARGIN = 1.1
+_FORGET = 0.02
+
+
+class Load(Struct, frozen=True):
+    """How much a request holds."""
+
+    bytes: int = 0
+    """Media in memory."""
+    tokens: int = 0
+    """By estimate."""
+
+
+class Usage(Struct, frozen=True):
+    """Tokens of one request, estimated or reported."""
+
+    sent: int = 0
+    written: int = 0
+
+    @property
+    def total(self) -> int:
+        """Both."""
+        return self.sent + self.written
+
+
+def text_tokens(text: str) -> float:
+    """Tokens of a text, roughly."""
+    if text.isascii():
+        return len(text) / 4
+    plain = sum(sign.isascii() for sign in text)
+    return plain / 4 + len(text) - plain
+
+
+def measure(turns: tuple[Turn, ...], rule: PictureTokens | None) -> Load:
+    """Bytes and tokens of a prepared request."""
+    rule = rule or PICTURE
+    size = 0
+    tokens = float(_FRAME)
+    for turn in turns:
+        for part in turn.parts:
+            if isinstance(part, Text):
+                tokens += text_tokens(part.text)
+            elif isinstance(part, Picture):
+                size += len(part.data)
+                tokens += rule.of(part.width, part.height)
+            elif isinstance(part, Sound):
+                size += len(part.data)
+                tokens += len(part.data) / _SOUND_BYTES
+            else:
+                size += sum(len(frame.data) for frame in part.frames)
+                tokens += _clip_tokens(part, rule)
+    return Load(size, math.ceil(tokens))
+
+
+def _clip_tokens(clip: Clip, rule: PictureTokens) -> int:
+    return sum(rule.of(frame.width, frame.height) for frame in clip.frames) if clip.frames else _CLIP
+
+
+class Estimator:
+    """Says what a request will take at most, the better the more replies it has seen."""
+
+    def __init__(self) -> None:
+        self.known = False
+        """Whether a reply has confirmed or corrected the estimates."""
+        self._ratio = 1.0
+        self._longest = 0.0
+
+    def before(self, load: Load, max_new: int | None) -> Usage:
+        """A careful estimate. `max_new` is the limit on the reply, where there is one."""
+        written = max_new if max_new is not None else math.ceil(max(float(REPLY), self._longest * _MARGIN))
+        return Usage(math.ceil(load.tokens * self._ratio * _MARGIN), written)
+
+    def after(self, load: Load, reply: Reply) -> Usage:
+        """What a request took: as the server says, else by estimate. Later estimates learn from it."""
+        sent, written = reply.tokens_in, reply.tokens_out
+        if sent is not None:
+            seen = sent / max(1, load.tokens)
+            first = not self.known
+            self._ratio = seen if first else max(seen, self._ratio + _FORGET * (seen - self._ratio))
+        self.known = True
+        if written is not None:
+            self._longest = max(self._longest, float(written))
+        return Usage(
+            load.tokens if sent is None else sent,
+            math.ceil(text_tokens(reply.text)) if written is None else written,
+        )
