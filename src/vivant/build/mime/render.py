@@ -42,14 +42,22 @@ class Layer:
     planes: Plane
     """(4, height, width): red, green, blue, alpha."""
 
-    def over(self, background: Plane) -> Plane:
-        """This layer laid over a whole background (3, height, width)."""
-        picture = background.copy()
+    def over(self, background: Plane, still: Picture) -> Picture:
+        """This layer laid over a background (3, height, width), which `still` holds as a finished picture."""
+        picture = still.copy()
         height, width = self.planes.shape[1:]
-        patch = picture[:, self.top : self.top + height, self.left : self.left + width]
-        patch *= _ONE - self.planes[3]
+        window = (slice(self.top, self.top + height), slice(self.left, self.left + width))
+        patch = background[:, window[0], window[1]] * (_ONE - self.planes[3])
         patch += self.planes[:3]
+        picture[window] = finished(patch)
         return picture
+
+
+def finished(planes: Plane) -> Picture:
+    """Planes from 0 to 1 as a picture (height, width, channels) of bytes."""
+    tones = planes * np.float32(255)
+    tones += np.float32(0.5)
+    return np.ascontiguousarray(np.clip(tones, 0, 255, out=tones).astype(np.uint8).transpose(1, 2, 0))
 
 
 class Renderer:
@@ -71,8 +79,8 @@ class Renderer:
             straight = layer.planes.copy()
             straight[:3] /= np.maximum(straight[3], 1e-6)
             height, width = straight.shape[1:]
-            patch = np.rint(np.clip(straight, 0.0, 1.0) * 255.0).astype(np.uint8).transpose(1, 2, 0)
-            picture[layer.top : layer.top + height, layer.left : layer.left + width] = patch
+            window = (slice(layer.top, layer.top + height), slice(layer.left, layer.left + width))
+            picture[window] = finished(straight)
             yield picture
 
     def paint(self, shapes: Shapes, number: int) -> Layer:

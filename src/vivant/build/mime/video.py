@@ -16,7 +16,7 @@ from vivant.build.mime.avatars import Avatar, Shapes
 from vivant.build.mime.bodies import make_avatar
 from vivant.build.mime.camera import Camera, fit
 from vivant.build.mime.motion import Motion
-from vivant.build.mime.render import Picture, Plane, Renderer
+from vivant.build.mime.render import Picture, Plane, Renderer, finished
 from vivant.build.mime.scenes import draw_background
 from vivant.errors import MediaError, UsageError
 from vivant.media.encode import Encoder
@@ -40,11 +40,9 @@ def render_frames(shapes: Shapes, camera: Camera, background: Plane) -> Iterator
             f"{camera.width}×{camera.height}; they must be of one size"
         )
     renderer = Renderer(camera)
+    still = finished(background)
     for number in range(len(shapes)):
-        picture = renderer.paint(shapes, number).over(background)
-        picture *= np.float32(255)
-        picture += np.float32(0.5)
-        yield np.ascontiguousarray(np.clip(picture, 0, 255).astype(np.uint8).transpose(1, 2, 0))
+        yield renderer.paint(shapes, number).over(background, still)
 
 
 def encode(frames: Iterable[Picture], out: Path, fps: float, *, crf: int = 23, preset: str = "medium") -> int:
