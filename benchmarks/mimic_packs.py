@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import random
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -36,6 +37,7 @@ VIDEOS, MODELS, COMMENTS = 4000, 24, 60
 TASK = "mimic/comment"
 RATIO_LIMIT, GROWTH_LIMIT, CPU_LIMIT = 4.0, 1.1, 2.0
 JUDGEMENTS = 100_000
+ROUNDS = 3
 
 
 def make_world(folder: Path, videos: int) -> None:
@@ -81,6 +83,8 @@ def run_paths(folder: Path) -> list[Path]:
 
 def ours(folder: Path) -> None:
     """The pack."""
+    shutil.rmtree(folder / "pack", ignore_errors=True)
+    (folder / "pack.key.jsonl").unlink(missing_ok=True)
     build_pack(authors(run_paths(folder)), folder / "data", folder / "pack")
 
 
@@ -149,6 +153,9 @@ def main() -> int:
         cpu, memory = measured(large, "ours")
         wall = time.perf_counter() - wall
         floor, floor_memory = measured(large, "plain")
+        for _ in range(ROUNDS - 1):  # the best of each: what the machine does besides is not measured
+            cpu = min(cpu, measured(large, "ours")[0])
+            floor = min(floor, measured(large, "plain")[0])
         judging = score(large)
     ratio, growth = cpu / floor, memory / memory_small
     print(f"vivant   {VIDEOS} videos × {MODELS + 5} comments: {cpu:.2f} s of CPU, {wall:.1f} s in all")
