@@ -57,6 +57,7 @@ def make_video(
     times: Callable[[int], int] | None = None,
     container: dict[str, str] | None = None,
     sound: float = 0.0,
+    draw: Callable[[int, tuple[int, int]], Pixels] = numbered,
 ) -> Path:
     """Numbered frames at 30 a second, or at `times` in milliseconds; `sound` seconds of a tone come first."""
     with av.open(str(path), "w", options=container or {}) as out:
@@ -77,7 +78,7 @@ def make_video(
                 out.mux(audio.encode(block))
             out.mux(audio.encode(None))
         for number in range(frames):
-            frame = av.VideoFrame.from_ndarray(numbered(number, size), format="rgb24")
+            frame = av.VideoFrame.from_ndarray(draw(number, size), format="rgb24")
             frame.pts, frame.time_base = (times(number) if times else number), base
             out.mux(stream.encode(frame))
         out.mux(stream.encode(None))

@@ -74,6 +74,7 @@ def test_a_small_picture_needs_no_thread_either(preparer: Preparer, data: Path) 
     with pytest.raises(StopIteration) as ended:
         coroutine.send(None)
     assert numbers(ended.value.value) == [3]
+    assert repr(ended.value.value) == "Prepared(1 turns, 1 media)"
 
 
 def test_parts_stay_in_their_order(preparer: Preparer, data: Path) -> None:

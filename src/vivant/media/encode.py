@@ -28,6 +28,9 @@ class Encoder:
 
     def __init__(self) -> None:
         self._scaler = VideoReformatter()
+        # Asking a frame for its display matrix ties it into a reference cycle, which would keep hundreds of
+        # raw frames in memory until the collector comes; so one frame per angle is asked.
+        self._turns: dict[int, tuple[bool, bool, bool]] = {}
 
     def pixels(self, frame: VideoFrame, longest_side: int | None = None) -> npt.NDArray[np.uint8]:
         """The frame as shown: scaled, turned and mirrored as the file says, red, green and blue."""
@@ -36,7 +39,10 @@ class Encoder:
             frame, width=width, height=height, format="rgb24", interpolation=Interpolation.AREA, threads=1
         )
         rgb: npt.NDArray[Any] = scaled.to_ndarray()
-        exchanged, mirrored, upended = turned(frame)
+        angle = frame.rotation
+        if angle not in self._turns:
+            self._turns[angle] = turned(frame)
+        exchanged, mirrored, upended = self._turns[angle]
         if exchanged:
             rgb = rgb.transpose(1, 0, 2)
         if mirrored:

@@ -40,6 +40,10 @@ class Prepared(Struct, frozen=True, eq=False):
     turns: tuple[Turn, ...]
     media: tuple[MediaUse, ...]
 
+    def __repr__(self) -> str:
+        # asyncio writes out the result of `asyncio.run`; megabytes of bytes as text would take half a second.
+        return f"Prepared({len(self.turns)} turns, {len(self.media)} media)"
+
 
 class Preparer:
     """Reads, decodes and caches the media of jobs. Start one per run; `close` it, or use it as a context.

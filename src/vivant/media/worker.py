@@ -5,6 +5,7 @@ Everything that libav touches runs here, so that a file which hangs or crashes i
 
 from __future__ import annotations
 
+import gc
 import os
 import queue
 import sys
@@ -30,6 +31,8 @@ def main() -> None:
     decoder = msgspec.msgpack.Decoder(Task)
     while True:
         send(out, _answer(decoder.decode(tasks.get())))
+        # libav's objects refer to each other in circles; what they hold is large, so it goes now.
+        gc.collect()
 
 
 def _listen(stream: BinaryIO, tasks: queue.SimpleQueue[bytes]) -> None:
