@@ -55,6 +55,10 @@ class Jsonl(Benchmark):
     settings: ClassVar[dict[str, Any]] = {"threshold": 1.0}
     data_help: ClassVar[str] = "The format is described in docs/your-own-questions.md."
 
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self._gathered: tuple[tuple[Sample, ...], tuple[str, ...]] = ((), ())
+
     def task(self, name: str) -> TaskInfo:
         """Every file is a task of its own, named after the file."""
         short = name.partition("/")[2] or name
@@ -102,8 +106,14 @@ class Jsonl(Benchmark):
             options=options,
             order=order,
             max_tokens=1024 if context.style == "cot" else 128,
-            candidates=tuple(sorted({answer for other in context.pool for answer in other.answers})),
+            candidates=() if options else self._candidates(context.pool),
         )
+
+    def _candidates(self, pool: tuple[Sample, ...]) -> tuple[str, ...]:
+        """All accepted answers. Gathered once, so that a large file is not read over for each question."""
+        if self._gathered[0] is not pool:
+            self._gathered = (pool, tuple(sorted({answer for other in pool for answer in other.answers})))
+        return self._gathered[1]
 
     def score(self, items: Sequence[tuple[Sample, Record]], settings: ScoreSettings) -> list[Score]:
         """Choices: the option read in the reply. Free text: equal to an accepted answer, or near enough in

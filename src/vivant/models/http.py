@@ -8,6 +8,7 @@ import re
 import time
 from abc import abstractmethod
 from collections.abc import Awaitable, Mapping
+from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -217,6 +218,7 @@ def _excerpt(data: bytes) -> str:
     return (text[:200] + "…") if len(text) > 200 else (text or "an empty body")
 
 
+@lru_cache(maxsize=16)
 def public_url(url: str) -> str:
     """A URL without user, password and query: fit for logs."""
     parts = urlsplit(url)
