@@ -247,7 +247,7 @@ OPENAI_SERVERS = (
         top_logprobs=5,
         budget=Budget(image_bytes=10 * MB),
     ),
-    ServerFacts(name="vllm", detail=False),
+    ServerFacts(name="vllm", key="VLLM_API_KEY", detail=False),
     ServerFacts(name="sglang"),
     ServerFacts(name="llama.cpp", video=False, detail=False, budget=Budget(formats=_PNG_JPEG)),
     ServerFacts(name="ollama", hosts=("localhost:11434",), video=False, audio=False, detail=False),

@@ -28,6 +28,14 @@ class Backend(Struct, frozen=True, kw_only=True):
     needs: str = "nothing"
     key: str = ""
     """The environment variable that holds its key."""
+    keyless: str = ""
+    """How far it gets without its key: "only with --base-url"."""
+    modules: tuple[str, ...] = ()
+    """What must be installed."""
+    extra: str = ""
+    """The extra that installs it."""
+    program: str = ""
+    """What it starts."""
 
 
 _BUILTIN = (
@@ -38,6 +46,49 @@ _BUILTIN = (
         factory="vivant.models.openai:create",
         needs="a server; OPENAI_API_KEY where it asks for one",
         key="OPENAI_API_KEY",
+        keyless="only with --base-url",
+    ),
+    Backend(
+        name="gemini",
+        form="gemini/NAME",
+        summary="Google's API: images, sound, videos as frames or as files (--native-video)",
+        factory="vivant.models.gemini:create",
+        needs="GEMINI_API_KEY",
+        key="GEMINI_API_KEY",
+    ),
+    Backend(
+        name="anthropic",
+        form="anthropic/NAME",
+        summary="Anthropic's API: several hundred images a request, videos as frames",
+        factory="vivant.models.anthropic:create",
+        needs="ANTHROPIC_API_KEY",
+        key="ANTHROPIC_API_KEY",
+    ),
+    Backend(
+        name="transformers",
+        form="transformers/ID or FOLDER",
+        summary="checkpoints on this machine, in batches, one worker per accelerator",
+        factory="vivant.models.transformers:create",
+        needs="torch, transformers",
+        modules=("torch", "transformers"),
+        extra="transformers",
+    ),
+    Backend(
+        name="internvl-chat",
+        form="internvl-chat/ID or FOLDER",
+        summary="InternVL2 and its like, by code of their own (--trust-remote-code)",
+        factory="vivant.models.internvl_chat:create",
+        needs="torch, transformers",
+        modules=("torch", "transformers"),
+        extra="transformers",
+    ),
+    Backend(
+        name="vllm",
+        form="vllm/ID",
+        summary="a vLLM server, started for the run, or a running one (--base-url)",
+        factory="vivant.models.vllm:create",
+        needs="the program vllm, or a server",
+        program="vllm",
     ),
     Backend(
         name="random",
@@ -79,10 +130,17 @@ _BUILTIN = (
     ),
     Backend(
         name="replay",
-        form="replay/FILE",
-        summary="replies from a file, looked up by id: JSON or JSON lines of {id, response}",
+        form="replay/RUN or FILE",
+        summary="the answers of an earlier run; or replies by id from JSON or JSON lines of {id, response}",
         factory="vivant.models.replay:create",
-        needs="the file",
+        needs="the run or the file",
+    ),
+    Backend(
+        name="scripted",
+        form="scripted/FILE",
+        summary="replies by rule from a file, failures included, for trying things out",
+        factory="vivant.models.scripted:create",
+        needs="a file of rules",
     ),
     Backend(
         name="echo",

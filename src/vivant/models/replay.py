@@ -1,4 +1,5 @@
-"""Replies that are there already, looked up by id: other people's judgements as a judge of their own."""
+"""Replies that are there already: a file's, looked up by id (other people's judgements as a judge of their
+own), or those of an earlier run, from its log."""
 
 from __future__ import annotations
 
@@ -11,8 +12,9 @@ from typing import Any
 import msgspec
 
 from vivant.errors import UsageError
-from vivant.models.base import Model, ModelOptions
-from vivant.types import Reply, Request
+from vivant.models.base import Model, ModelOptions, Takes
+from vivant.pictures import PREFIX
+from vivant.types import Image, Part, Reply, Request, Text
 
 _FIELDS = ("response", "reply", "text", "feedback", "gpt_feedback")
 _VERDICT = re.compile(r"@\d+\.\d+$")
@@ -66,9 +68,51 @@ def _replies(data: bytes, path: Path) -> dict[str, str]:
     return found
 
 
+class RunReplay(Model):
+    """Answers as an earlier run was answered. A question that was put otherwise then is an error: its letter
+    may have stood for another option."""
+
+    cacheable = False
+    takes = Takes(images=False)
+
+    def __init__(self, path: Path) -> None:
+        from vivant.engine.rundir import RunDir
+
+        directory = RunDir(path)
+        manifest = directory.manifest()
+        self.name = f"replay/{manifest.run}"
+        self._path = path.resolve()
+        self._said = directory.records()
+        self._identity = {"model": self.name, "run": manifest.fingerprint, "records": len(self._said)}
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        return self._identity
+
+    async def generate(self, request: Request) -> Reply:
+        record = self._said.get(request.key)
+        if record is None:
+            return Reply(status="error", error=f"{self.name} has no answer to {request.key}")
+        asked = "\n".join(p.text for m in record.messages for p in m.parts if isinstance(p, Text))
+        if record.options != request.options or asked != request.text:
+            return Reply(
+                status="error",
+                error=f"{self.name} put {request.key} otherwise; give the same --style, --seed and --prompts",
+            )
+        parts = tuple(self._found(part) for part in record.reply.parts)
+        return msgspec.structs.replace(record.reply, parts=parts)
+
+    def _found(self, part: Part) -> Part:
+        """Pictures of that run by their place on disk: this run makes copies of its own."""
+        if isinstance(part, Image) and part.path.startswith(PREFIX):
+            return Image(str(self._path / part.path.removeprefix(PREFIX)))
+        return part
+
+
 def create(rest: str, options: ModelOptions) -> Model:
-    """`--model replay/FILE` or `--judge replay/FILE`."""
+    """`--model replay/FILE`, `--model replay/RUN` or `--judge replay/FILE`."""
     options.take()
     if not rest:
-        raise UsageError("Name the file of replies: replay/FILE")
-    return Replay(Path(rest).expanduser())
+        raise UsageError("Name the file of replies, or the run: replay/FILE or replay/RUN")
+    path = Path(rest).expanduser()
+    return RunReplay(path) if path.is_dir() else Replay(path)

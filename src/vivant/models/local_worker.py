@@ -1,0 +1,90 @@
+"""The worker process of a local model: loads it, answers batches, and dies with the process that started it."""
+
+from __future__ import annotations
+
+import os
+import queue
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any, BinaryIO, Protocol
+
+import msgspec
+
+from vivant.errors import VivantError
+from vivant.media.tasks import receive, send
+from vivant.models.local import Ask, Begin, Begun, Said
+from vivant.types import Reply, Request
+
+
+class Engine(Protocol):
+    """What `Begin.engine` names."""
+
+    accelerators: int
+
+    def generate(self, requests: Sequence[Request]) -> list[Reply]:
+        """A reply to each request of a batch. May raise: halves of the batch are then tried alone."""
+        ...
+
+    def weigh(self, requests: Sequence[Request], answers: Sequence[tuple[str, ...]]) -> list[Reply]:
+        """Likelihoods of each request's answers."""
+        ...
+
+
+def main() -> None:
+    """Read batches from standard input and answer on what was standard output."""
+    # Whatever a library prints must not get between the answers.
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    asked: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(sys.stdin.buffer, asked), daemon=True).start()
+    begin = msgspec.msgpack.decode(asked.get(), type=Begin)
+    try:
+        engine = load(begin)
+    except VivantError as error:
+        send(out, Begun(error=str(error)))
+        return
+    send(out, Begun(accelerators=engine.accelerators))
+    decoder = msgspec.msgpack.Decoder(Ask)
+    while True:
+        ask = decoder.decode(asked.get())
+        send(out, Said(tuple(answer(engine, ask.requests, ask.answers))))
+
+
+def _listen(stream: BinaryIO, asked: queue.SimpleQueue[bytes]) -> None:
+    """Queue batches; end the process at once when nobody is left to hear the answers, even amid a batch."""
+    while (message := receive(stream)) is not None:
+        asked.put(message)
+    os._exit(0)
+
+
+def load(begin: Begin) -> Engine:
+    """The engine that a message names. What it raises that is not ours ends the process, with its words."""
+    module, _, attribute = begin.engine.partition(":")
+    made: Callable[..., Any] = getattr(import_module(module), attribute)
+    engine: Engine = made(begin.settings, begin.accelerator)
+    return engine
+
+
+def answer(
+    engine: Engine, requests: Sequence[Request], answers: Sequence[tuple[str, ...]] = ()
+) -> list[Reply]:
+    """Replies to a batch. One that fails is halved until only the request at fault has failed: a picture that
+    cannot be read, or a batch too large for the memory."""
+    failed = ""
+    try:
+        return engine.weigh(requests, answers) if answers else engine.generate(requests)
+    except Exception as error:  # a model's own code may raise anything; it costs the request, not the run
+        failed = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+    if len(requests) == 1:
+        return [Reply(status="error", error=failed)]
+    middle = len(requests) // 2
+    return [
+        *answer(engine, requests[:middle], answers[:middle]),
+        *answer(engine, requests[middle:], answers[middle:]),
+    ]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+"""Checkpoints of the transformers library: any model with pictures in and text out, by its own chat template.
+
+One adapter for all families. Pictures go in as pixels in their places among the text, videos as their frames.
+The engine itself (transformers_engine.py) runs in workers; here nothing needs torch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from vivant.errors import UsageError
+from vivant.models.base import Model, ModelOptions, Takes, require
+from vivant.models.capabilities import GENERIC, OPTIONS, ModelFacts, budget_for, positive, truth
+from vivant.models.local import LocalModel, checkpoint_digest, checkpoint_name, existing
+
+
+class Transformers(LocalModel):
+    """`transformers/ID`, a name on the hub or a folder."""
+
+    weighs = True
+
+    def __init__(self, place: str, options: ModelOptions) -> None:
+        given = options.take(
+            batch_size=8,
+            workers="auto",
+            dtype="auto",
+            device="auto",
+            device_map=None,
+            attention=None,
+            adapter=None,
+            revision=None,
+            gguf_file=None,
+            text_only=False,
+            trust_remote_code=False,
+            **OPTIONS,
+        )
+        if options.video == "native":
+            raise UsageError("transformers takes videos as frames; leave out --native-video")
+        place = existing(place, "model")
+        adapter = existing(given["adapter"], "adapter") if given["adapter"] else None
+        pixels = given.pop("max_pixels")
+        workers = 1 if given["device_map"] or given["device"] != "auto" else given["workers"]
+        settings = {
+            "model": place,
+            "adapter": adapter,
+            "max_pixels": None if pixels is None else positive("max_pixels", pixels),
+            "text_only": truth("text_only", given["text_only"]),
+            "trust_remote_code": truth("trust_remote_code", given["trust_remote_code"]),
+            **{name: given[name] for name in _LOADING},
+        }
+        super().__init__(
+            checkpoint_name("transformers", place),
+            "vivant.models.transformers_engine:Engine",
+            settings,
+            batch_size=given["batch_size"],
+            workers=given["workers"] if given["workers"] != "auto" else workers,
+        )
+        self.takes = Takes(images=not settings["text_only"])
+        self.budget = budget_for(GENERIC, ModelFacts(names=()), given)
+        said = {
+            name: settings[name] for name in ("dtype", "max_pixels", "revision", "gguf_file", "attention")
+        }
+        digests = {"checkpoint": checkpoint_digest(place), "adapter": checkpoint_digest(adapter or "")}
+        kept = {name: value for name, value in {**said, **digests}.items() if value not in (None, "", "auto")}
+        self._identity = {"model": self.name, **kept}
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        return self._identity
+
+
+_LOADING = ("dtype", "device", "device_map", "attention", "revision", "gguf_file")
+
+
+def create(rest: str, options: ModelOptions) -> Model:
+    """`--model transformers/ID-or-folder`."""
+    if not rest:
+        raise UsageError(
+            "Name the checkpoint: transformers/ID or transformers/FOLDER, "
+            "e.g. transformers/Qwen/Qwen2.5-VL-7B-Instruct"
+        )
+    for module in ("torch", "transformers"):
+        require(module, "transformers", f"--model transformers/{rest}")
+    return Transformers(rest, options)

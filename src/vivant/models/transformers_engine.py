@@ -1,0 +1,299 @@
+"""A checkpoint of the transformers library at work: in a worker process, with torch."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from vivant.errors import UsageError
+from vivant.models.base import ModelError
+from vivant.models.thinking import split_thinking
+from vivant.types import Clip, Content, Decoding, Picture, Reply, Request, Sound, Text
+
+DEFAULT_NEW_TOKENS = 1024
+"""Length of a reply where neither the user nor the benchmark limits it."""
+
+
+class Engine:
+    """A loaded checkpoint."""
+
+    def __init__(self, settings: Mapping[str, Any], accelerator: int) -> None:
+        import torch
+
+        self._torch = torch
+        self._text_only: bool = settings["text_only"]
+        self._max_pixels: int | None = settings["max_pixels"]
+        self.accelerators = torch.cuda.device_count()
+        device, dtype = placed(settings, accelerator)
+        try:
+            self._model = self._load(settings, dtype)
+            self._processor = self._prepare(settings)
+        except (OSError, ValueError, ImportError, KeyError) as error:
+            raise ModelError(cannot_load(settings["model"], error)) from error
+        if not settings["device_map"]:
+            self._model.to(device)
+        self._model.eval()
+        self._words = self._processor if self._text_only else self._processor.tokenizer
+        self._words.padding_side = "left"
+        if self._words.pad_token_id is None:
+            self._words.pad_token = self._words.eos_token
+        ends = self._model.generation_config.eos_token_id
+        self._ends = set(ends) if isinstance(ends, list) else {ends, self._words.eos_token_id} - {None}
+
+    def _load(self, settings: Mapping[str, Any], dtype: Any) -> Any:
+        from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageTextToText
+
+        origin = self._origin(settings)
+        if not self._text_only:
+            from transformers.models.auto.modeling_auto import MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING as SEEING
+
+            config = AutoConfig.from_pretrained(settings["model"], **origin)
+            if type(config) not in SEEING and not origin["trust_remote_code"]:
+                raise ModelError(
+                    f"{settings['model']} ({config.model_type}) takes no pictures in the transformers library; "
+                    "--model-option text_only=true asks it without them"
+                )
+        auto = AutoModelForCausalLM if self._text_only else AutoModelForImageTextToText
+        more = {"device_map": settings["device_map"], "attn_implementation": settings["attention"]}
+        given = {name: value for name, value in more.items() if value}
+        model = auto.from_pretrained(settings["model"], dtype=dtype, **given, **origin)
+        if settings["adapter"]:
+            from peft import PeftModel
+
+            model = PeftModel.from_pretrained(model, settings["adapter"])
+        return model
+
+    def _prepare(self, settings: Mapping[str, Any]) -> Any:
+        from transformers import AutoProcessor, AutoTokenizer
+
+        origin = self._origin(settings)
+        if self._text_only:
+            return AutoTokenizer.from_pretrained(settings["model"], **origin)
+        try:
+            processor = AutoProcessor.from_pretrained(settings["model"], **origin)
+        except (ImportError, ValueError) as error:
+            if "torchvision" not in str(error).lower():
+                raise
+            processor = stills_only(settings["model"], origin)
+        if not getattr(processor, "chat_template", None):
+            raise ModelError(
+                f"{settings['model']} has no chat template, so that it cannot be asked questions"
+            )
+        return processor
+
+    @staticmethod
+    def _origin(settings: Mapping[str, Any]) -> dict[str, Any]:
+        named = {"revision": settings["revision"], "gguf_file": settings["gguf_file"]}
+        given = {name: value for name, value in named.items() if value}
+        return {"trust_remote_code": settings["trust_remote_code"], **given}
+
+    def generate(self, requests: Sequence[Request]) -> list[Reply]:
+        """Greedy, or sampled where a temperature is given. All requests share their decoding."""
+        decoding = requests[0].decoding
+        inputs = self._inputs(requests)
+        begin = inputs["input_ids"].shape[1]
+        wanted = writing(decoding)
+        if wanted["do_sample"]:
+            self._torch.manual_seed(requests[0].seed % 2**63)
+        if decoding.stop:
+            wanted |= {"stop_strings": list(decoding.stop), "tokenizer": self._words}
+        with self._torch.inference_mode():
+            made = self._model.generate(**inputs, **wanted, pad_token_id=self._words.pad_token_id)
+        rows = made[:, begin:].tolist()
+        counts = inputs["attention_mask"].sum(dim=1).tolist()
+        tail = self._words.batch_decode(inputs["input_ids"][:, -8:])
+        return [
+            self._reply(row, count, decoding, wanted["max_new_tokens"], end.rstrip().endswith("<think>"))
+            for row, count, end in zip(rows, counts, tail, strict=True)
+        ]
+
+    def _reply(self, row: list[int], count: int, decoding: Decoding, most: int, opened: bool) -> Reply:
+        end = next((place for place, token in enumerate(row) if token in self._ends), None)
+        if end is None and decoding.stop:  # after a stop string, only padding follows
+            end = next((p for p, token in enumerate(row) if token == self._words.pad_token_id), None)
+        kept = row if end is None else row[:end]
+        text = self._words.decode(kept, skip_special_tokens=True)
+        for stop in decoding.stop:
+            text = text.partition(stop)[0]
+        thinking, text = split_thinking(text, opened=opened)
+        cut = end is None and len(row) >= most and not _ended(self._words.decode(kept), decoding.stop)
+        return Reply(
+            status="truncated" if cut else "ok",
+            text=text.strip(),
+            thinking=thinking,
+            error="stopped at the token limit" if cut else "",
+            tokens_in=count,
+            tokens_out=len(row) if end is None else end + 1,
+        )
+
+    def weigh(self, requests: Sequence[Request], answers: Sequence[tuple[str, ...]]) -> list[Reply]:
+        """The sum of the likelihoods of an answer's tokens, after the prompt."""
+        ids = [[self._words.encode(text, add_special_tokens=False) for text in texts] for texts in answers]
+        if any(len(tokens) != 1 for options in ids for tokens in options):
+            return [
+                self._weigh_long(request, options) for request, options in zip(requests, ids, strict=True)
+            ]
+        inputs = self._inputs(requests)
+        with self._torch.inference_mode():
+            made = self._model.generate(
+                **inputs,
+                max_new_tokens=1,
+                do_sample=False,
+                output_logits=True,
+                return_dict_in_generate=True,
+                pad_token_id=self._words.pad_token_id,
+            )
+        logs = made.logits[0].float().log_softmax(-1)
+        counts = inputs["attention_mask"].sum(dim=1).tolist()
+        return [
+            Reply(tokens_in=count, likelihoods=tuple(float(row[tokens[0]]) for tokens in options))
+            for row, count, options in zip(logs, counts, ids, strict=True)
+        ]
+
+    def _weigh_long(self, request: Request, options: Sequence[list[int]]) -> Reply:
+        """One pass for each answer, without padding: positions in a padded row differ between families."""
+        torch = self._torch
+        inputs = self._inputs([request])
+        begin = inputs["input_ids"].shape[1]
+        weights: list[float] = []
+        for tokens in options:
+            more = torch.tensor([tokens], device=inputs["input_ids"].device)
+            longer = {**inputs, "input_ids": torch.cat([inputs["input_ids"], more], dim=1)}
+            for name, value in inputs.items():  # masks and types, one figure a token
+                if name != "input_ids" and getattr(value, "shape", None) == inputs["input_ids"].shape:
+                    filling = torch.ones_like(more) if name == "attention_mask" else torch.zeros_like(more)
+                    longer[name] = torch.cat([value, filling.to(value.dtype)], dim=1)
+            with torch.inference_mode():
+                logits = self._model(**longer).logits
+            logs = logits[0, begin - 1 : begin - 1 + len(tokens)].float().log_softmax(-1)
+            weights.append(sum(float(logs[place, token]) for place, token in enumerate(tokens)))
+        return Reply(tokens_in=begin, likelihoods=tuple(weights))
+
+    def _inputs(self, requests: Sequence[Request]) -> Any:
+        """A batch as the model takes it, padded on the left."""
+        chats = [self._chat(request) for request in requests]
+        if self._text_only:
+            if self._words.chat_template:
+                texts = self._words.apply_chat_template(chats, add_generation_prompt=True, tokenize=False)
+            else:  # a model that was never taught to chat continues the plain text
+                texts = ["\n".join(turn["content"] for turn in chat) for chat in chats]
+            plain = self._words.chat_template is None
+            inputs = self._words(texts, padding=True, return_tensors="pt", add_special_tokens=plain)
+        else:
+            inputs = self._processor.apply_chat_template(
+                chats,
+                add_generation_prompt=True,
+                tokenize=True,
+                return_dict=True,
+                return_tensors="pt",
+                processor_kwargs={"padding": True},
+            )
+        inputs = inputs.to(self._model.device)
+        kind = self._model.dtype
+        return {
+            name: value.to(kind) if getattr(value, "is_floating_point", bool)() else value
+            for name, value in inputs.items()
+        }
+
+    def _chat(self, request: Request) -> list[dict[str, Any]]:
+        if self._text_only:
+            return [
+                {"role": turn.role, "content": "\n".join(p.text for p in turn.parts if isinstance(p, Text))}
+                for turn in request.turns
+            ]
+        return [
+            {"role": turn.role, "content": [piece for part in turn.parts for piece in self._pieces(part)]}
+            for turn in request.turns
+        ]
+
+    def _pieces(self, part: Content) -> list[dict[str, Any]]:
+        if isinstance(part, Text):
+            return [{"type": "text", "text": part.text}]
+        if isinstance(part, Clip):
+            return [piece for frame in part.frames for piece in self._pieces(frame)]
+        if isinstance(part, Sound):
+            raise UsageError("this model is given no sound")
+        return [{"type": "image", "image": opened_picture(part, self._max_pixels)}]
+
+
+def _ended(text: str, stops: tuple[str, ...]) -> bool:
+    return any(stop in text for stop in stops)
+
+
+def writing(decoding: Decoding) -> dict[str, Any]:
+    """Decoding in the library's own words."""
+    sampled = bool(decoding.temperature)
+    wanted: dict[str, Any] = {
+        "max_new_tokens": decoding.max_tokens or DEFAULT_NEW_TOKENS,
+        "do_sample": sampled,
+        "num_beams": 1,
+    }
+    if sampled:
+        wanted |= {"temperature": decoding.temperature, "top_k": 0, "top_p": decoding.top_p or 1.0}
+    return wanted
+
+
+def opened_picture(picture: Picture, max_pixels: int | None = None) -> Any:
+    """As pixels, scaled down to a number of them where one is given."""
+    from PIL import Image
+
+    with Image.open(io.BytesIO(picture.data)) as file:
+        image = file.convert("RGB")
+    if max_pixels is not None and image.width * image.height > max_pixels:
+        scale = (max_pixels / (image.width * image.height)) ** 0.5
+        size = max(1, int(image.width * scale)), max(1, int(image.height * scale))
+        image = image.resize(size, Image.Resampling.BICUBIC)
+    return image
+
+
+def placed(settings: Mapping[str, Any], accelerator: int) -> tuple[Any, Any]:
+    """Device and number format: what the user says, or this worker's accelerator in the checkpoint's own
+    format, or the processor in float32, which it is quickest at."""
+    import torch
+
+    device = settings["device"]
+    if device == "auto":
+        if torch.cuda.is_available():
+            device = f"cuda:{accelerator % torch.cuda.device_count()}"
+        else:
+            device = "mps" if torch.backends.mps.is_available() else "cpu"
+    name = settings["dtype"]
+    if name == "auto":
+        return device, torch.float32 if device == "cpu" else "auto"
+    dtype = getattr(torch, str(name), None)
+    if not isinstance(dtype, torch.dtype):
+        raise ModelError(f"--model-option dtype={name}: write float32, bfloat16 or float16")
+    return device, dtype
+
+
+def cannot_load(place: str, error: Exception) -> str:
+    """Why a checkpoint cannot be loaded, in one line."""
+    line = " ".join(str(error).split())
+    if "trust_remote_code" in line:
+        return f"{place} brings code of its own; --trust-remote-code runs it, if you trust it"
+    return f"{place} cannot be loaded: {line[:300]}"
+
+
+def stills_only(place: str, origin: Mapping[str, Any]) -> Any:
+    """A processor without its video half, which alone needs torchvision: videos come as frames anyway."""
+    from transformers import AutoConfig, AutoFeatureExtractor, AutoImageProcessor, AutoTokenizer
+    from transformers.models.auto.processing_auto import PROCESSOR_MAPPING
+
+    family: Any = PROCESSOR_MAPPING[type(AutoConfig.from_pretrained(place, **origin))]
+
+    def check(self: Any, name: str, part: Any) -> Any:
+        return None if "video" in name else family.check_argument_for_proper_class(self, name, part)
+
+    stills: Any = type(family.__name__, (family,), {"check_argument_for_proper_class": check})
+    given, rest = stills.get_processor_dict(place, **origin)
+    makers = {
+        "tokenizer": AutoTokenizer,
+        "image_processor": AutoImageProcessor,
+        "feature_extractor": AutoFeatureExtractor,
+    }
+    parts = [
+        None if "video" in name else makers[name].from_pretrained(place, **origin)
+        for name in stills.get_attributes()
+    ]
+    return stills.from_args_and_dict(parts, given, **rest)
