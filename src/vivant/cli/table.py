@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from vivant.benchmarks.base import Protocol
 from vivant.cli import options as o
 from vivant.cli.settle import split
-from vivant.cli.show import protocol_name, say, show
+from vivant.cli.show import deliver, protocol_name
 from vivant.errors import UsageError, unknown
 from vivant.report import table as tables
 from vivant.report.overview import layout, overview
-from vivant.runs import load_run
+from vivant.runs import Run, load_run
 
 app = typer.Typer(add_completion=False)
+
+KINDS = "Other tables"
 
 
 @app.command()
@@ -25,35 +28,120 @@ def table(
     layout_name: Annotated[
         str | None,
         typer.Option(
-            "--layout", metavar="NAME", help="A benchmark's own table, e.g. mime:1; see `vivant benchmarks`."
+            "--layout",
+            metavar="NAME",
+            help="A benchmark's own table, e.g. mime:1; see `vivant benchmarks`.",
+            rich_help_panel=KINDS,
         ),
     ] = None,
+    repeats: Annotated[
+        bool,
+        typer.Option(
+            "--repeats",
+            help="Runs made with --repeat: spread, pass@k, agreement of answers.",
+            rich_help_panel=KINDS,
+        ),
+    ] = False,
+    permutations: Annotated[
+        bool,
+        typer.Option(
+            "--permutations",
+            help="Runs made with --permute: consistent accuracy, preference for places.",
+            rich_help_panel=KINDS,
+        ),
+    ] = False,
+    controls: Annotated[
+        bool,
+        typer.Option(
+            "--controls",
+            help="A run and others of its model with --control: what is left without pictures, without order.",
+            rich_help_panel=KINDS,
+        ),
+    ] = False,
     by: o.By = None,
     where: o.Where = None,
+    chance_corrected: Annotated[
+        bool, typer.Option("--chance-corrected", help="Beside each score, the same with chance as 0.")
+    ] = False,
+    bootstrap: Annotated[
+        bool, typer.Option("--bootstrap", help="Intervals by resampling clusters, in place of formulas.")
+    ] = False,
     protocol: o.ProtocolOption = "paper",
-    form: Annotated[str, typer.Option("--format", help="text, csv, markdown, latex or json.")] = "text",
+    form: o.Form = "text",
     published: Annotated[bool, typer.Option("--published", help="Add the papers' own figures.")] = False,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write to this file instead.")] = None,
+    out: o.OutFile = None,
 ) -> None:
-    """Tables of one or several runs, with intervals, n, errors and unparsed replies beside every score."""
+    """Tables of one or several runs, with intervals, n, errors and unparsed replies beside every score.
+
+    Examples:
+
+        vivant table runs/* --by variant --chance-corrected
+
+        vivant table runs/mime runs/mime-blind runs/mime-shuffled --controls
+    """
     if form not in tables.FORMATS:
         raise unknown("format", form, tables.FORMATS)
+    named = {
+        "--layout": bool(layout_name),
+        "--repeats": repeats,
+        "--permutations": permutations,
+        "--controls": controls,
+    }
+    chosen = [flag for flag, given in named.items() if given]
+    if len(chosen) > 1:
+        raise UsageError(f"{' and '.join(chosen)} are different tables; choose one")
+    extras = {
+        "--by": by,
+        "--where": where,
+        "--published": published,
+        "--chance-corrected": chance_corrected,
+        "--bootstrap": bootstrap,
+    }
+    for flag in chosen:
+        refused = [name for name, given in extras.items() if given and name not in _TAKES[flag]]
+        if refused:
+            raise UsageError(f"{flag} has its own groups and columns; leave out {', '.join(refused)}")
     loaded = [load_run(path) for path in runs]
-    if layout_name:
-        if by or where or published:
-            raise UsageError("--layout has its own groups; leave out --by, --where and --published")
-        made = layout(layout_name, loaded, protocol_name(protocol))
+    settled = protocol_name(protocol)
+    if chosen:
+        made = _other(chosen[0], loaded, settled, layout_name or "", split(by), tuple(where or ()))
     else:
-        made = overview(loaded, protocol_name(protocol), split(by), tuple(where or ()), published)
-    if form == "text" and out is None:
-        show(made)
-        return
-    text = tables.render(made, form)
-    if out is None:
-        sys.stdout.write(text)
-    else:
-        try:
-            out.write_text(text, encoding="utf-8")
-        except OSError as error:
-            raise UsageError(f"Cannot write {out}: {error.strerror}") from error
-        say(f"Written to {out}")
+        made = [
+            overview(
+                loaded,
+                settled,
+                split(by),
+                tuple(where or ()),
+                published,
+                chance_corrected=chance_corrected,
+                intervals="bootstrap" if bootstrap else "auto",
+            )
+        ]
+    deliver(made, form, out)
+
+
+_TAKES = {
+    "--layout": (),
+    "--repeats": ("--where",),
+    "--permutations": ("--where",),
+    "--controls": ("--by", "--where"),
+}
+
+
+def _other(
+    flag: str,
+    runs: Sequence[Run],
+    protocol: Protocol,
+    name: str,
+    by: Sequence[str],
+    where: Sequence[str],
+) -> list[tables.Table]:
+    from vivant.report import robustness
+
+    if flag == "--layout":
+        return [layout(name, runs, protocol)]
+    if flag == "--repeats":
+        return [robustness.repeats_table(runs, protocol, where)]
+    if flag == "--permutations":
+        return robustness.permutation_tables(runs, protocol, where)
+    return [robustness.controls_table(runs, protocol, by, where)]

@@ -10,6 +10,7 @@ from vivant.errors import UsageError, unknown
 from vivant.report.table import Cell, Row, Table
 from vivant.runs import Run
 from vivant.scoring.judge.rubric import JudgeInfo
+from vivant.scoring.stats import Method
 from vivant.scoring.summary import restricted, summarise
 
 
@@ -26,19 +27,24 @@ def overview(
     by: Sequence[str] = (),
     where: Sequence[str] = (),
     published: bool = False,
+    *,
+    chance_corrected: bool = False,
+    intervals: Method = "auto",
 ) -> Table:
     """One line per run, task and group."""
     parts = scored(runs, protocol, where)
-    rows = [row for part in parts for row in summarise(part, registry.of_task(part.task), by)]
+    rows = [
+        row for part in parts for row in summarise(part, registry.of_task(part.task), by, intervals=intervals)
+    ]
     if published:
         rows += published_rows({part.task for part in parts}, by)
     several = len({row.run for row in rows}) > 1
     styles = len({row.style for row in rows}) > 1
     guessed = any(row.guessed for row in rows)
-    chance = chances(parts) if not by else {}
-    columns = ["model", "task", *by, "metric", "score", "95 % interval", "chance", "n", "errors", "unparsed"]
-    if by:
-        columns.remove("chance")
+    columns = ["model", "task", *by, "metric", "score", "95 % interval"]
+    columns += ["chance"] * (not by or chance_corrected)
+    columns += ["above chance", "95 % interval "] * chance_corrected
+    columns += ["n", "errors", "unparsed"]
     if guessed:
         columns.append("guessed")
     if styles:
@@ -57,19 +63,25 @@ def overview(
             row.value,
             _interval(row),
         ]
-        if not by:
-            cells.append(chance.get((row.run, row.task)))
+        if not by or chance_corrected:
+            cells.append(row.chance)
+        if chance_corrected:
+            ends = row.corrected_interval
+            cells += [row.corrected, f"{ends[0]:.1f} – {ends[1]:.1f}" if ends else "–"]
         cells += [row.n, row.errors, row.unparsed]
         if guessed:
             cells.append(row.guessed)
         if several:
             cells.append(row.run)
         body.append(tuple(cells))
+    notes = _notes(runs, parts, rows)
+    if chance_corrected:
+        notes.append("Above chance: (score − chance) / (100 − chance), so that a guesser has 0.")
     return Table(
         title=f"Scores, protocol {protocol}",
         columns=tuple(columns),
         body=tuple(body),
-        notes=tuple(_notes(runs, parts, rows)),
+        notes=tuple(notes),
         rows=tuple(rows),
     )
 
@@ -136,8 +148,15 @@ def _notes(runs: Sequence[Run], parts: Sequence[ScoredRun], rows: Sequence[Row])
             notes.append(f"{part.run}, {part.task}: {lost} samples lost pictures to fit the model's window.")
     notes += judge_notes(parts)
     for run in runs:
-        if run.manifest.settings.control != "none":
-            notes.append(f"{run.name}: control {run.manifest.settings.control}.")
+        settings = run.manifest.settings
+        if settings.control != "none":
+            notes.append(f"{run.name}: control {settings.control}.")
+        if settings.permute != 1:
+            notes.append(
+                f"{run.name}: n counts replies, under several orders of the options (--permutations)."
+            )
+        if settings.repeat > 1:
+            notes.append(f"{run.name}: n counts replies, {settings.repeat} to each question (--repeats).")
         notes += [f"{run.name}: {note}." for note in run.manifest.notes if run.manifest.origin == "import"]
     if any(row.errors for row in rows):
         notes.append(
