@@ -14,7 +14,11 @@ import sys
 
 LIMIT = 1.5
 PEER = [sys.executable, "-c", "import typer, rich"]
-OURS = [sys.executable, "-c", "import sys; sys.argv[1:] = ['--help']; from vivant.cli.main import main; main()"]
+OURS = [
+    sys.executable,
+    "-c",
+    "import sys; sys.argv[1:] = ['--help']; from vivant.cli.main import main; main()",
+]
 
 
 def cpu(command: list[str]) -> float:
@@ -33,7 +37,9 @@ def main() -> None:
     peer = statistics.median(p for p, _ in pairs)
     ours = statistics.median(o for _, o in pairs)
     ratio = ours / peer
-    print(f"peer, importing typer and rich: {peer * 1000:.0f} ms CPU; vivant --help: {ours * 1000:.0f} ms CPU")
+    print(
+        f"peer, importing typer and rich: {peer * 1000:.0f} ms CPU; vivant --help: {ours * 1000:.0f} ms CPU"
+    )
     print(f"ratio {ratio:.2f} (limit {LIMIT}) {'ok' if ratio <= LIMIT else 'MISSED'}")
 
 
