@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Struct
 
-from vivant.engine.requests import fingerprints, fitted
+from vivant.engine.requests import fingerprints, fitted, request_for
 from vivant.engine.tokens import Load, measure
 from vivant.errors import VivantError
 from vivant.media import Prepared, Preparer
 from vivant.models.base import Model, TransientError
 from vivant.models.fitting import OnTooLarge
-from vivant.types import Audio, Job, MediaUse, Reply, Request, Text, Turn, Video
+from vivant.types import Audio, Job, MediaUse, Reply, Text, Turn, Video
 
 
 class Look(NamedTuple):
@@ -108,18 +108,8 @@ class LocalHands(Hands):
         return Ready(job, used, measure(prepared.turns, self._rule), prepared.turns, refused)
 
     async def ask(self, ready: Ready) -> Reply | TransientError:
-        job = ready.job
-        request = Request(
-            turns=ready.held,
-            decoding=job.decoding,
-            options=job.options,
-            answer_form=job.answer_form,
-            candidates=job.candidates,
-            seed=job.seed,
-            key=job.key,
-        )
         try:
-            return await self._model.generate(request)
+            return await self._model.generate(request_for(ready.job, ready.held))
         except TransientError as error:
             return error
         except VivantError:

@@ -8,7 +8,7 @@ from vivant.engine.fingerprint import Fingerprints
 from vivant.media import Prepared
 from vivant.models.base import Model
 from vivant.models.fitting import OnTooLarge, fit, problems
-from vivant.types import Reply
+from vivant.types import Job, MediaUse, Record, Reply, Request, Turn
 
 
 def fingerprints(model: Model, *, audio: bool, on_too_large: OnTooLarge) -> Fingerprints:
@@ -28,3 +28,49 @@ async def fitted(
     fit_one = await asyncio.to_thread(fit, prepared.turns, prepared.media, model.budget, on_too_large)
     refused = Reply(status="too_long", error=fit_one.refused) if fit_one.refused else None
     return Prepared(fit_one.turns, fit_one.media), fit_one.notes, refused
+
+
+def request_for(job: Job, turns: tuple[Turn, ...]) -> Request:
+    """What a model receives."""
+    return Request(
+        turns=turns,
+        decoding=job.decoding,
+        options=job.options,
+        answer_form=job.answer_form,
+        candidates=job.candidates,
+        seed=job.seed,
+        key=job.key,
+    )
+
+
+def record_for(
+    job: Job,
+    fingerprint: str,
+    media: tuple[MediaUse, ...],
+    reply: Reply,
+    *,
+    started: float,
+    seconds: float = 0.0,
+    attempts: int = 1,
+    cached: bool = False,
+) -> Record:
+    """One line of the log."""
+    return Record(
+        key=job.key,
+        task=job.task,
+        id=job.id,
+        repeat=job.repeat,
+        permutation=job.permutation,
+        fingerprint=fingerprint,
+        messages=job.messages,
+        media=media,
+        options=job.options,
+        order=job.order,
+        reply=reply,
+        attempts=attempts,
+        cached=cached,
+        started=round(started, 3),
+        seconds=round(seconds, 4),
+        lost_images=job.lost_images,
+        notes=job.notes,
+    )

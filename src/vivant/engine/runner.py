@@ -13,6 +13,7 @@ from vivant.engine.hands import Hands, Look, Ready
 from vivant.engine.limits import AdaptiveLimit
 from vivant.engine.log import LogWriter
 from vivant.engine.replies import ReplyCache
+from vivant.engine.requests import record_for
 from vivant.engine.retry import RetryPolicy
 from vivant.engine.spending import Held, Meter
 from vivant.errors import MediaError
@@ -315,24 +316,15 @@ class Runner:
     ) -> None:
         if self._pictures is not None:
             reply = self._pictures.keep(reply)
-        record = Record(
-            key=job.key,
-            task=job.task,
-            id=job.id,
-            repeat=job.repeat,
-            permutation=job.permutation,
-            fingerprint=look.fingerprint,
-            messages=job.messages,
-            media=look.media,
-            options=job.options,
-            order=job.order,
-            reply=reply,
+        record = record_for(
+            job,
+            look.fingerprint,
+            look.media,
+            reply,
             attempts=attempts,
             cached=cached,
-            started=round(started, 3),
-            seconds=round(seconds, 4),
-            lost_images=job.lost_images,
-            notes=job.notes,
+            started=started,
+            seconds=seconds,
         )
         self._log.append(record)
         self._outcome.done += 1

@@ -75,6 +75,8 @@ class _Waiting(Struct, eq=False):
 class LocalModel(Model):
     """A model whose engine runs in workers. A subclass says which engine and with which settings."""
 
+    computes_here = True
+
     def __init__(
         self, name: str, engine: str, settings: Mapping[str, Any], *, batch_size: Any, workers: Any
     ) -> None:

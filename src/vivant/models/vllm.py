@@ -33,6 +33,7 @@ class VLLM(OpenAI):
         rest = {name: value for name, value in options.values.items() if name not in _OWN}
         facts = server_facts("", "vllm")
         self._attached = options.base_url is not None
+        self.computes_here = not self._attached
         if not self._attached:
             facts = msgspec.structs.replace(facts, key="")  # nobody's key goes to a server of our own
             program = which(str(own["executable"]))

@@ -1,0 +1,318 @@
+"""A run through a provider's batch endpoint (`--batch`): submit, wait, collect, and resume after days.
+
+State lies in the run's folder, `batches/<name>.json` (what was handed over, and its id) beside
+`batches/<name>.jsonl` (a record without reply for each request in it). The order of writing:
+1. records, then the state without an id: a process that dies while handing over leaves a trace, and the
+   provider is asked for a batch of that name before anything is handed over again
+2. the state with the id
+3. one log line per answer; an answer that is logged already is passed over
+4. the state as collected
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import time
+from collections.abc import Awaitable, Callable, Container, Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import ParamSpec, TypeVar
+from uuid import uuid4
+
+import msgspec
+from msgspec import Struct
+
+from vivant.engine.hands import Hands
+from vivant.engine.log import LogWriter, read_log
+from vivant.engine.replies import ReplyCache
+from vivant.engine.requests import record_for, request_for
+from vivant.engine.retry import RetryPolicy
+from vivant.engine.rundir import RunError, write_lines, write_whole
+from vivant.engine.runner import Outcome, Progress
+from vivant.errors import MediaError
+from vivant.models.base import Model, ModelError, TransientError
+from vivant.models.batch.base import BatchApi
+from vivant.models.http import RequestRefusedError
+from vivant.pictures import PictureFolder, self_contained
+from vivant.types import Job, Record, Reply
+
+_AT_ONCE = 16
+_FIRST_POLL, _LONGEST_POLL = 1.0, 300.0
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+class Batch(Struct, kw_only=True):
+    """One batch, as its state file has it."""
+
+    name: str
+    """Ours: unique, and known to the provider where it keeps names."""
+    submitted: float
+    """Unix time."""
+    count: int
+    id: str = ""
+    """The provider's; empty while it is being handed over."""
+    collected: bool = False
+
+
+class BatchFolder:
+    """The batches of one run."""
+
+    def __init__(self, run: Path) -> None:
+        self.path = run / "batches"
+
+    def load(self) -> list[Batch]:
+        """All of them, oldest first."""
+        found = []
+        for file in sorted(self.path.glob("*.json")):
+            try:
+                found.append(msgspec.json.decode(file.read_bytes(), type=Batch))
+            except (OSError, msgspec.MsgspecError) as error:
+                raise RunError(f"{file} cannot be read: {error}") from error
+        return sorted(found, key=lambda batch: batch.submitted)
+
+    def open(self) -> list[Batch]:
+        """Those whose answers are not here yet."""
+        return [batch for batch in self.load() if not batch.collected]
+
+    def save(self, batch: Batch, records: Iterable[Record] | None = None) -> None:
+        """Write a state, after the records of its requests."""
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            if records is not None:
+                write_lines(self.path / f"{batch.name}.jsonl", records)
+            write_whole(self.path / f"{batch.name}.json", msgspec.json.encode(batch))
+        except OSError as error:
+            raise RunError(f"Cannot write {self.path}: {error.strerror}") from error
+
+    def records(self, batch: Batch) -> list[Record]:
+        """The records of its requests, without replies."""
+        return list(read_log(self.path / f"{batch.name}.jsonl"))
+
+    def forget(self, batch: Batch) -> None:
+        """Remove one that was never handed over."""
+        for suffix in (".json", ".jsonl"):
+            (self.path / f"{batch.name}{suffix}").unlink(missing_ok=True)
+
+
+def custom_id(record: Record) -> str:
+    """A request's name inside a batch: providers take few signs, and keys hold any. Equal names, equal
+    requests."""
+    return "v" + hashlib.sha256(f"{record.key}\n{record.fingerprint}".encode()).hexdigest()[:40]
+
+
+class BatchRunner:
+    """One run through batches. Call `run` once."""
+
+    def __init__(
+        self,
+        *,
+        model: Model,
+        hands: Hands,
+        log: LogWriter,
+        logged: Container[str],
+        cache: ReplyCache | None = None,
+        retry: RetryPolicy | None = None,
+        progress: Progress | None = None,
+        pictures: PictureFolder | None = None,
+        say: Callable[[str], None] | None = None,
+    ) -> None:
+        self._api: BatchApi = model.batches()
+        self._hands = hands
+        self._log = log
+        self._logged = logged
+        self._cache = cache
+        self._retry = retry or RetryPolicy()
+        self._progress = progress
+        self._pictures = pictures
+        self._say = say or (lambda _: None)
+        self._folder = BatchFolder(log.path.parent)
+        self._outcome = Outcome()
+
+    async def run(self, jobs: Iterable[Job]) -> Outcome:
+        """Hand over what was not, then wait for everything. Raises ModelError where no batch can be made."""
+        self._stopping = asyncio.Event()
+        await self._hands.open()
+        try:
+            under_way = await self._recover()
+            awaited = {record.key for batch in under_way for record in self._folder.records(batch)}
+            under_way += await self._submit_all(job for job in jobs if job.key not in awaited)
+            await self._wait(under_way)
+        except RequestRefusedError as refused:
+            raise ModelError(f"The batch endpoint refuses: {refused}") from refused
+        except TransientError as error:
+            raise ModelError(f"{error}. Run the same command to go on") from error
+        finally:
+            await self._hands.close()
+            if self._cache is not None:
+                self._cache.flush()
+        self._outcome.stopped = self._stopping.is_set()
+        return self._outcome
+
+    def stop(self, reason: str = "") -> None:
+        """Wait no longer. The provider goes on; the same command collects the answers later."""
+        self._outcome.reason = reason or "the batches go on at the provider"
+        self._stopping.set()
+
+    abandon = stop
+
+    # ── handing over ──
+
+    async def _recover(self) -> list[Batch]:
+        """Batches under way, also those whose id was not noted before the process died."""
+        known = self._folder.load()
+        taken = {batch.id for batch in known}
+        under_way = []
+        for batch in known:
+            if batch.collected:
+                continue
+            if not batch.id:
+                found = await self._patiently(self._api.find, batch.name, batch.submitted, batch.count)
+                batch.id = next((id_ for id_ in found if id_ not in taken), "")
+                if not batch.id:
+                    self._folder.forget(batch)
+                    continue
+                self._folder.save(batch)
+            under_way.append(batch)
+        if under_way:
+            self._say(f"Batches of this run that are under way: {len(under_way)}.")
+        return under_way
+
+    async def _submit_all(self, jobs: Iterator[Job]) -> list[Batch]:
+        made: list[Batch] = []
+        records: list[Record] = []
+        lines: list[bytes] = []
+        size = 0
+        while (some := list(islice(jobs, _AT_ONCE))) and not self._stopping.is_set():
+            for prepared in await asyncio.gather(*map(self._prepare, some)):
+                if prepared is None:
+                    continue
+                record, line = prepared
+                full = size + len(line) > self._api.most_bytes or len(lines) >= self._api.most_requests
+                if lines and full:
+                    made.append(await self._submit(records, lines))
+                    records, lines, size = [], [], 0
+                records.append(record)
+                lines.append(line)
+                size += len(line)
+        if lines and not self._stopping.is_set():
+            made.append(await self._submit(records, lines))
+        return made
+
+    async def _prepare(self, job: Job) -> tuple[Record, bytes] | None:
+        """A request and its record so far; None where the record is complete without asking."""
+        nowhere = record_for(job, "", (), Reply(), started=time.time())
+        try:
+            look = await self._hands.look(job)
+            reply = self._cache.get(look.fingerprint) if self._cache is not None else None
+            if reply is not None:
+                self._finish(
+                    record_for(job, look.fingerprint, look.media, reply, started=time.time(), cached=True)
+                )
+                return None
+            ready = await self._hands.prepare(job, look)
+            record = record_for(ready.job, look.fingerprint, ready.look.media, Reply(), started=time.time())
+            if ready.refused is not None:
+                self._finish(msgspec.structs.replace(record, reply=ready.refused))
+                return None
+            line = self._api.line(custom_id(record), request_for(ready.job, ready.held))
+        except MediaError as error:
+            self._finish(msgspec.structs.replace(nowhere, reply=Reply(status="error", error=str(error))))
+            return None
+        self._hands.drop(ready)
+        return record, line
+
+    async def _submit(self, records: list[Record], lines: list[bytes]) -> Batch:
+        batch = Batch(name=f"vivant-{uuid4().hex[:12]}", submitted=time.time(), count=len(lines))
+        self._folder.save(batch, records)
+        batch.id = await self._hand_over(batch, lines)
+        self._folder.save(batch)
+        size = sum(map(len, lines)) / 1_000_000
+        self._say(f"Handed over {batch.count} requests ({size:.1f} MB) as batch {batch.id}.")
+        return batch
+
+    async def _hand_over(self, batch: Batch, lines: list[bytes]) -> str:
+        """Submit. A connection that breaks may leave a batch behind: it is looked for before the next try."""
+        try:
+            return await self._api.submit(lines, batch.name)
+        except TransientError as error:
+            self._say(f"{error}; trying again.")
+        found = await self._patiently(self._api.find, batch.name, batch.submitted, batch.count)
+        return found[0] if found else await self._patiently(self._api.submit, lines, batch.name)
+
+    # ── collecting ──
+
+    async def _wait(self, under_way: list[Batch]) -> None:
+        pause = _FIRST_POLL
+        while under_way:
+            under_way = [batch for batch in under_way if not await self._collected(batch)]
+            if not under_way or await self._stopped_within(pause):
+                return
+            pause = min(_LONGEST_POLL, pause * 1.6)
+
+    async def _collected(self, batch: Batch) -> bool:
+        """Whether a batch has ended; then its answers are in the log."""
+        state = await self._patiently(self._api.state, batch.id)
+        if state.state == "running":
+            return False
+        if state.state == "failed":
+            self._folder.forget(batch)
+            raise ModelError(f"The batch {batch.id} failed: {state.note}")
+        replies = dict(await self._patiently(self._api.results, batch.id))
+        records = self._folder.records(batch)
+        if replies and not any(custom_id(record) in replies for record in records):
+            self._folder.forget(batch)
+            self._say(f"Batch {batch.id} is not of this run. Run the same command to hand over its requests.")
+            return True
+        missing = Reply(status="error", error=f"batch {batch.id} ended without an answer to it")
+        for record in records:
+            if record.key not in self._logged:
+                reply = replies.get(custom_id(record), missing)
+                done = msgspec.structs.replace(
+                    record,
+                    reply=reply,
+                    seconds=round(time.time() - batch.submitted, 4),
+                    extra={**record.extra, "batch": batch.id},
+                )
+                self._finish(done)
+                if self._cache is not None and reply.status in ("ok", "truncated") and self_contained(reply):
+                    self._cache.put(record.fingerprint, reply)
+        batch.collected = True
+        self._folder.save(batch)
+        return True
+
+    def _finish(self, record: Record) -> None:
+        if self._pictures is not None:
+            record = msgspec.structs.replace(record, reply=self._pictures.keep(record.reply))
+        self._log.append(record)
+        self._outcome.done += 1
+        self._outcome.errors += record.reply.status == "error"
+        self._outcome.cached += record.cached
+        if self._progress is not None:
+            self._progress.update(record)
+
+    async def _patiently(self, call: Callable[_P, Awaitable[_T]], *args: _P.args, **named: _P.kwargs) -> _T:
+        """Call, and try again what may pass."""
+        began = time.monotonic()
+        failures = refusals = 0
+        while True:
+            try:
+                return await call(*args, **named)
+            except TransientError as error:
+                met = error
+            except (KeyError, TypeError, AttributeError, msgspec.DecodeError) as error:
+                met = TransientError(f"The batch endpoint sent something unexpected: {error!r}")
+            failures += not met.slow_down
+            refusals += met.slow_down
+            pause = self._retry.wait(failures, refusals, time.monotonic() - began, met)
+            if pause is None:
+                raise met
+            await asyncio.sleep(pause)
+
+    async def _stopped_within(self, seconds: float) -> bool:
+        try:
+            await asyncio.wait_for(self._stopping.wait(), seconds)
+        except TimeoutError:
+            return False
+        return True
