@@ -84,7 +84,7 @@ def _forest(material: Material, task: str) -> Html:
     shown = people + [row for row in others if row not in people][: _BEST_PUBLISHED - len(people)]
     marks += [
         Mark(
-            label=f"{row.model} {row.style} ⁂".replace("  ", " "),
+            label=" ".join(dict.fromkeys(filter(None, (row.model, row.style.removeprefix("human"), "⁂")))),
             value=row.value,
             published=True,
             note=row.source,

@@ -1,0 +1,176 @@
+"""Media that a run names, and nothing else: files inside its data folder, and the pictures that its model saw."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from vivant.benchmarks import registry
+from vivant.chance import derive
+from vivant.engine.rundir import Manifest
+from vivant.errors import MediaError, VivantError
+from vivant.media import Preparer, resolve
+from vivant.media.sniff import impostor, picture, video_type
+from vivant.paths import cache_root
+from vivant.types import Audio, Clip, Image, Job, Part, Picture, Record, Sample, Text, Video
+from vivant.view.shelf import Shelved
+
+_KEPT = 4
+"""Samples whose pictures are kept in memory, so that thirty frames are not thirty decodings."""
+_SOUNDS = ((b"RIFF", "audio/wav"), (b"ID3", "audio/mpeg"), (b"\xff\xfb", "audio/mpeg"), (b"OggS", "audio/ogg"),
+           (b"fLaC", "audio/flac"))  # fmt: skip
+
+
+class Found(Struct, frozen=True):
+    """A file that may be sent."""
+
+    path: str
+    media_type: str
+
+
+def parts_of(sample: Sample | None, record: Record | None) -> list[Part]:
+    """All media that a sample's question, its messages and its reply name, each once, in order."""
+    named: list[Part] = []
+    if record is not None:
+        named += [part for message in record.messages for part in message.parts]
+        named += record.reply.parts
+    if sample is not None:
+        named += [*sample.question, *sample.reference]
+    media = [part for part in named if not isinstance(part, Text)]
+    return list({name_of(part): part for part in media}.values())
+
+
+def name_of(part: Part) -> tuple[str, str]:
+    """What tells one file of a sample from another."""
+    return (type(part).__name__, "" if isinstance(part, Text) else part.path)
+
+
+class Files:
+    """Which files may be sent: those below a run's own folder or its data folder, if that folder may be shown."""
+
+    def __init__(self, allowed: Sequence[Path] | None) -> None:
+        """`allowed`: folders that data may lie in; None for wherever a run says, on one's own machine."""
+        self._allowed = None if allowed is None else [folder.resolve() for folder in allowed]
+
+    def root(self, run: Shelved, task: str) -> Path:
+        """The folder that a task's media paths are relative to."""
+        named = run.manifest.roots.get(task, "") if run.manifest else ""
+        if not named:
+            raise MediaError(f"{run.name} does not say where the media of {task} lie")
+        try:
+            root = registry.of_task(task).media_root(Path(named)).resolve()
+        except VivantError:
+            root = Path(named).resolve()
+        if root == Path(root.anchor):
+            raise MediaError(f"{run.name} names the whole disk as its data folder; that is not shown")
+        if self._allowed is not None and not any(root.is_relative_to(folder) for folder in self._allowed):
+            raise MediaError(f"The media lie in {root}; to show them from here, start with --data {root}")
+        return root
+
+    def find(self, run: Shelved, task: str, part: Part) -> Found:
+        """The file of a part, if it is there, inside, and what it claims to be."""
+        if isinstance(part, Text) or (isinstance(part, Image) and part.tiles):
+            raise MediaError("This picture is made of others when it is sent; there is no file of it")
+        if part.path.startswith("run:"):
+            path = resolve(run.path, part.path.removeprefix("run:"))
+        else:
+            path = resolve(self.root(run, task), part.path)
+        with open(path, "rb") as file:
+            head = file.read(65536)
+        return Found(path, _media_type(part, head))
+
+
+def _media_type(part: Image | Video | Audio, head: bytes) -> str:
+    """Only what a browser shows as media is sent, whatever the file's name."""
+    wrong = impostor(head)
+    if wrong is not None:
+        raise MediaError(f"{part.path} {wrong}")
+    if isinstance(part, Video):
+        return video_type(head)
+    look = picture(head)
+    if isinstance(part, Image):
+        if look is None:
+            raise MediaError(f"{part.path} is no picture that a browser shows")
+        return look.media_type
+    for start, media_type in _SOUNDS:
+        if head.startswith(start):
+            return media_type
+    return video_type(head)
+
+
+def seen_count(record: Record) -> int:
+    """How many pictures the model was shown."""
+    return sum(1 if use.kind == "image" else len(use.times) for use in record.media)
+
+
+class Seen:
+    """The exact pictures that a model was sent: from the frame cache, decoded again where they left it."""
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+        self._preparer: Preparer | None = None
+        self._kept: OrderedDict[tuple[str, str], tuple[Picture, ...]] = OrderedDict()
+        self._lock = asyncio.Lock()
+
+    async def picture(self, run: Shelved, record: Record, place: int) -> Picture:
+        """The picture at a place, counted over the whole request."""
+        pictures = await self._pictures(run, record)
+        if not 0 <= place < len(pictures):
+            raise MediaError(f"The model was shown {len(pictures)} pictures; there is none at place {place}")
+        return pictures[place]
+
+    async def _pictures(self, run: Shelved, record: Record) -> tuple[Picture, ...]:
+        key = (run.rid, record.key)
+        async with self._lock:
+            if key not in self._kept:
+                self._kept[key] = await self._prepare(run, record)
+                while len(self._kept) > _KEPT:
+                    self._kept.popitem(last=False)
+            self._kept.move_to_end(key)
+            return self._kept[key]
+
+    async def _prepare(self, run: Shelved, record: Record) -> tuple[Picture, ...]:
+        if run.manifest is None:
+            raise MediaError(f"{run.name} has lost its manifest, which says which frames were shown")
+        if self._preparer is None:
+            self._preparer = Preparer(cache_root(), workers=1)
+        job = _job(run, run.manifest, record, self._files.root(run, record.task))
+        prepared = await self._preparer.prepare(job)
+        before = {use.path: use.sha256 for use in record.media}
+        for use in prepared.media:
+            if before.get(use.path) and before[use.path] != use.sha256:
+                raise MediaError(f"{use.path} is no longer the file that the model was shown")
+        pictures: list[Picture] = []
+        for turn in prepared.turns:
+            for part in turn.parts:
+                if isinstance(part, Picture):
+                    pictures.append(part)
+                elif isinstance(part, Clip):
+                    pictures += part.frames
+        return tuple(pictures)
+
+    def close(self) -> None:
+        """End the workers."""
+        if self._preparer is not None:
+            self._preparer.close()
+            self._preparer = None
+
+
+def _job(run: Shelved, manifest: Manifest, record: Record, root: Path) -> Job:
+    settings = manifest.settings
+    repeat = [str(record.repeat)] if record.repeat else []
+    return Job(
+        key=record.key,
+        task=record.task,
+        id=record.id,
+        messages=record.messages,
+        root=str(root),
+        run=str(run.path),
+        frames=settings.frames,
+        control=settings.control,
+        seed=derive(settings.seed, record.task, record.id, *repeat),
+    )

@@ -1,0 +1,260 @@
+"""Questions to an index: pages of samples, neighbours, facets, sums, and what flipped between two runs."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Mapping
+from urllib.parse import urlencode
+
+from msgspec import Struct, field
+
+from vivant.benchmarks import registry
+from vivant.errors import VivantError
+from vivant.scoring.stats import Interval, mean_interval
+from vivant.view.index import VALUES
+
+PAGE = 50
+OUTCOMES = ("right", "wrong", "unparsed", "missing", "excluded", "unscored")
+_OUTCOME = {
+    "right": "outcome = 'scored' AND value >= 0.5",
+    "wrong": "outcome = 'scored' AND value < 0.5",
+    "unparsed": "outcome = 'unparsed'",
+    "missing": "outcome = 'missing'",
+    "excluded": "outcome = 'excluded'",
+    "unscored": "outcome = ''",
+}
+STATUSES = ("ok", "refused", "truncated", "too_long", "error", "none")
+SORTS = {
+    "": "n",
+    "score": "value, n",
+    "-score": "value DESC, n",
+    "seconds": "seconds, n",
+    "-seconds": "seconds DESC, n",
+    "length": "size, n",
+    "-length": "size DESC, n",
+}
+
+
+class Filter(Struct, frozen=True, kw_only=True):
+    """Which samples are wanted, as the address says."""
+
+    task: str = ""
+    status: str = ""
+    outcome: str = ""
+    text: str = ""
+    facets: Mapping[str, str] = field(default_factory=dict)
+    sort: str = ""
+
+    @classmethod
+    def read(cls, given: Mapping[str, str]) -> Filter:
+        """From an address's parameters; what is unknown or empty asks for nothing."""
+        outcome, status, sort = given.get("outcome", ""), given.get("status", ""), given.get("sort", "")
+        return cls(
+            task=given.get("task", ""),
+            status=status if status in STATUSES else "",
+            outcome=outcome if outcome in OUTCOMES else "",
+            text=given.get("q", "")[:200],
+            facets={name[2:]: value for name, value in given.items() if name.startswith("f.") and value},
+            sort=sort if sort in SORTS else "",
+        )
+
+    def address(self, **other: str | int) -> str:
+        """The parameters that ask for the same again, with some others."""
+        values: dict[str, str | int] = {
+            "task": self.task,
+            "status": self.status,
+            "outcome": self.outcome,
+            "q": self.text,
+            "sort": self.sort,
+            **{f"f.{name}": value for name, value in self.facets.items()},
+            **other,
+        }
+        return urlencode({name: value for name, value in values.items() if value != ""})
+
+
+def _where(db: sqlite3.Connection, wanted: Filter) -> tuple[str, list[str]]:
+    terms, values = ["1"], []
+    if wanted.task:
+        terms.append("task = ?")
+        values.append(wanted.task)
+    if wanted.status == "none":
+        terms.append("log_at IS NULL")
+    elif wanted.status:
+        terms.append("status = ?")
+        values.append(wanted.status)
+    if wanted.outcome:
+        terms.append(_OUTCOME[wanted.outcome])
+    places = dict(db.execute("SELECT name, place FROM facet").fetchall())
+    for name, value in wanted.facets.items():
+        if name in places:
+            terms.append(f"f{places[name]} = ?")
+            values.append(value)
+        else:
+            terms.append("0")
+    words = re.findall(r"\w+", wanted.text)
+    if words:
+        # Each word is quoted, so that nothing of what is typed is an operator; the last may be unfinished.
+        match = " ".join(f'"{word}"' for word in words) + "*"
+        hit = "(SELECT rowid / 2 FROM words WHERE words MATCH ?)"
+        terms.append(f"(n IN {hit} OR base IN {hit})")
+        values += [match, match]
+    elif wanted.text.strip():
+        terms.append("0")
+    return " AND ".join(terms), values
+
+
+def count(db: sqlite3.Connection, wanted: Filter) -> int:
+    """How many samples there are."""
+    where, values = _where(db, wanted)
+    return int(db.execute(f"SELECT count(*) FROM row WHERE {where}", values).fetchone()[0])
+
+
+def page(db: sqlite3.Connection, wanted: Filter, number: int) -> list[sqlite3.Row]:
+    """One page of them, the first being 1."""
+    where, values = _where(db, wanted)
+    return db.execute(
+        f"SELECT * FROM row WHERE {where} ORDER BY {SORTS[wanted.sort]} LIMIT {PAGE} OFFSET ?",
+        [*values, (number - 1) * PAGE],
+    ).fetchall()
+
+
+def one(db: sqlite3.Connection, key: str) -> sqlite3.Row | None:
+    """A row by its key."""
+    found: sqlite3.Row | None = db.execute("SELECT * FROM row WHERE key = ?", (key,)).fetchone()
+    return found
+
+
+def neighbours(db: sqlite3.Connection, wanted: Filter, n: int) -> tuple[str, str]:
+    """Keys of the samples before and after, among those wanted, in the order of the file."""
+    where, values = _where(db, wanted)
+    before = db.execute(f"SELECT key FROM row WHERE {where} AND n < ? ORDER BY n DESC LIMIT 1", [*values, n])
+    after = db.execute(f"SELECT key FROM row WHERE {where} AND n > ? ORDER BY n LIMIT 1", [*values, n])
+    first, last = before.fetchone(), after.fetchone()
+    return (first[0] if first else ""), (last[0] if last else "")
+
+
+def kin(db: sqlite3.Connection, row: sqlite3.Row) -> list[sqlite3.Row]:
+    """Other samples of the same cluster (the same video or action), and repeats."""
+    return db.execute(
+        "SELECT * FROM row WHERE n != ? AND ((cluster != '' AND cluster = ? AND task = ?) OR (task = ? AND id = ?)) "
+        "ORDER BY n LIMIT 40",
+        (row["n"], row["cluster"], row["task"], row["task"], row["id"]),
+    ).fetchall()
+
+
+def facets(db: sqlite3.Connection, task: str = "") -> dict[str, list[str]]:
+    """Facets with few enough values to choose from, and those values."""
+    found: dict[str, list[str]] = {}
+    for place, name in db.execute("SELECT place, name FROM facet ORDER BY place").fetchall():
+        values = db.execute(
+            f"SELECT DISTINCT f{place} FROM row WHERE f{place} IS NOT NULL AND ? IN ('', task) LIMIT {VALUES + 1}",
+            (task,),
+        ).fetchall()
+        if 1 < len(values) <= VALUES:
+            found[name] = sorted(value[0] for value in values)
+    return found
+
+
+def of_row(db: sqlite3.Connection, row: sqlite3.Row) -> dict[str, str]:
+    """A row's facets."""
+    named = db.execute("SELECT place, name FROM facet ORDER BY place").fetchall()
+    return {name: row[f"f{place}"] for place, name in named if row[f"f{place}"] is not None}
+
+
+class TaskSum(Struct, frozen=True, kw_only=True):
+    """One task of a run at a glance."""
+
+    task: str
+    samples: int
+    answered: int
+    errors: int
+    right: int
+    wrong: int
+    unparsed: int
+    unscored: int
+    mean: float | None = None
+    interval: Interval | None = None
+    metric: str = ""
+
+
+def sums(db: sqlite3.Connection, protocol: str) -> list[TaskSum]:
+    """Counts per task, and the score with its interval where scores are there."""
+    rows = db.execute(
+        "SELECT task, count(*) samples, sum(log_at IS NOT NULL) answered, "
+        "sum(status NOT IN ('', 'ok', 'truncated')) errors, "
+        + ", ".join(
+            f'coalesce(sum({_OUTCOME[name]}), 0) "{name}"'
+            for name in ("right", "wrong", "unparsed", "unscored")
+        )
+        + " FROM row GROUP BY task ORDER BY task"
+    ).fetchall()
+    return [_sum(db, row, protocol) for row in rows]
+
+
+def _sum(db: sqlite3.Connection, row: sqlite3.Row, protocol: str) -> TaskSum:
+    counts = {name: row[name] for name in row.keys() if name != "task"}  # noqa: SIM118 (a Row is no dict)
+    try:
+        benchmark = registry.of_task(row["task"])
+        info = benchmark.task(row["task"])
+    except VivantError:
+        # A run of a benchmark that is not installed here can be looked at all the same.
+        return TaskSum(task=row["task"], **counts)
+    unparsed = benchmark.unparsed_value("strict" if protocol == "strict" else "paper")
+    scored = db.execute(
+        "SELECT value, CASE cluster WHEN '' THEN id ELSE cluster END, outcome FROM row "
+        "WHERE task = ? AND outcome IN ('scored', 'unparsed')",
+        (row["task"],),
+    ).fetchall()
+    pairs = [(value if outcome == "scored" else unparsed, cluster) for value, cluster, outcome in scored]
+    known = [(value, cluster) for value, cluster in pairs if value is not None]
+    if not known:
+        return TaskSum(task=row["task"], metric=info.metric, **counts)
+    values = [value for value, _ in known]
+    interval = mean_interval(values, [cluster for _, cluster in known])
+    return TaskSum(
+        task=row["task"],
+        metric=info.metric,
+        mean=sum(values) / len(values) * info.scale,
+        interval=interval.scaled(info.scale) if interval else None,
+        **counts,
+    )
+
+
+FLIPS = {
+    "a": "A right, B wrong",
+    "b": "B right, A wrong",
+    "both": "both right",
+    "neither": "both wrong",
+    "all": "all in common",
+}
+_RIGHT = "({0}.outcome = 'scored' AND {0}.value >= 0.5)"
+_FLIP = {
+    "a": f"{_RIGHT.format('a')} AND NOT {_RIGHT.format('b')}",
+    "b": f"{_RIGHT.format('b')} AND NOT {_RIGHT.format('a')}",
+    "both": f"{_RIGHT.format('a')} AND {_RIGHT.format('b')}",
+    "neither": f"NOT {_RIGHT.format('a')} AND NOT {_RIGHT.format('b')}",
+    "all": "1",
+}
+
+
+def flip_counts(db: sqlite3.Connection, task: str) -> dict[str, int]:
+    """How many samples are of each kind; `db` has the other run attached as `other`."""
+    row = db.execute(
+        "SELECT "
+        + ", ".join(f"coalesce(sum({_FLIP[kind]}), 0)" for kind in FLIPS)
+        + " FROM main.row a JOIN other.row b ON a.key = b.key WHERE ? IN ('', a.task)",
+        (task,),
+    ).fetchone()
+    return dict(zip(FLIPS, row, strict=True))
+
+
+def flips(db: sqlite3.Connection, kind: str, task: str, number: int) -> list[sqlite3.Row]:
+    """A page of one kind."""
+    return db.execute(
+        "SELECT a.key key, a.task task, a.id id, a.question question, a.answer a_answer, b.answer b_answer, "
+        "a.value a_value, b.value b_value, a.outcome a_outcome, b.outcome b_outcome "
+        "FROM main.row a JOIN other.row b ON a.key = b.key "
+        f"WHERE ? IN ('', a.task) AND {_FLIP[kind]} ORDER BY a.n LIMIT {PAGE} OFFSET ?",
+        (task, (number - 1) * PAGE),
+    ).fetchall()
