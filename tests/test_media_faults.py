@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import os
 import random
 import signal
@@ -12,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,7 +21,8 @@ from tests.media_kit import job, make_video, number_of
 from vivant.errors import MediaError, UsageError
 from vivant.media import Preparer, probe, verify
 from vivant.media.pool import Pool
-from vivant.media.tasks import ProbeTask
+from vivant.media.tasks import FramesTask, ProbeTask, SoundTask
+from vivant.media.timeline import Want
 from vivant.types import Clip, FramePolicy, MediaUse, Video
 
 FASTSTART = {"movflags": "faststart"}
@@ -273,3 +276,37 @@ def test_a_cache_that_cannot_be_written_is_the_users_to_mend(tmp_path: Path) -> 
     (tmp_path / "cache").write_text("a file where the folder should be")
     with Preparer(tmp_path / "cache", workers=1) as preparer, pytest.raises(UsageError, match="cache"):
         frames_of(preparer, path)
+
+
+def test_no_mutation_of_a_file_upsets_the_reader(tmp_path: Path) -> None:
+    """Bytes changed, cut out and cut off, at random: a result or a clear line, never an error of our own."""
+    sources = [
+        make_video(tmp_path / name, 24, sound=0.8 if name in ("a.ts", "a.flv") else 0.0)
+        for name in ("a.mp4", "a.mkv", "a.ts", "a.flv", "a.avi", "a.h264")
+    ]
+    chance = random.Random(11)
+    pool = Pool(1, time_limit=20)
+    victim = tmp_path / "victim.bin"
+    for turn in range(90):
+        data = bytearray(sources[turn % len(sources)].read_bytes())
+        if turn % 3 == 0:
+            data = data[: chance.randrange(len(data))]
+        elif turn % 3 == 1:
+            for _ in range(chance.choice([1, 9, 200])):
+                data[chance.randrange(len(data))] = chance.randrange(256)
+        else:
+            place = chance.randrange(len(data))
+            data = data[:place] + data[place + chance.randrange(1, 2000) :]
+        victim.write_bytes(data)
+        sha256 = hashlib.sha256(data).hexdigest()
+        common: dict[str, Any] = {"cache": str(tmp_path / "c"), "sha256": sha256, "path": str(victim)}
+        wants = (Want(FramePolicy()),)
+        for task in (
+            FramesTask(name="victim.bin", wants=wants, **common),
+            SoundTask(name="victim.bin", **common),
+        ):
+            try:
+                pool.run(task)
+            except MediaError as error:
+                assert str(error).startswith("victim.bin ") and "Error" not in str(error)
+    pool.close()

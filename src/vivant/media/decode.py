@@ -10,6 +10,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from functools import partial
 from itertools import chain
 
 import av
@@ -19,7 +20,7 @@ from av.video.codeccontext import VideoCodecContext
 from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 
-from vivant.media.scan import Scan, opened, tolerant, video_stream
+from vivant.media.scan import Scan, opened, packets_of, tolerant, video_stream
 from vivant.media.store import HIDDEN, KEY, Packets
 
 # Reading on is cheaper than a seek up to about so many packets; decoding on, than emptying the decoder.
@@ -38,7 +39,7 @@ def decode(
         return
     with ExitStack() as files:
 
-        def reopen() -> tuple[InputContainer, VideoStream]:
+        def reopen(threads: int = threads) -> tuple[InputContainer, VideoStream]:
             files.close()
             container = files.enter_context(opened(path, name))
             return container, video_stream(container, name, threads)
@@ -65,7 +66,7 @@ def _by_counting(
 
 
 def _by_seeking(
-    index: _Index, reopen: Callable[[], tuple[InputContainer, VideoStream]], indices: Sequence[int]
+    index: _Index, reopen: Callable[..., tuple[InputContainer, VideoStream]], indices: Sequence[int]
 ) -> Iterator[tuple[int, VideoFrame | None]]:
     reader = _Reader(index, reopen)
     left = {index.pts[index.place(i)]: i for i in indices}
@@ -77,7 +78,11 @@ def _by_seeking(
         for frame in reader.run(start, runs[start], following):
             if frame.pts in left:
                 yield left.pop(frame.pts), frame
-    # Some streams need more than one keyframe's distance to recover. Nothing is skipped now, to be sure.
+    if not left:
+        return
+    # Some streams need more than one keyframe's distance to recover, and decoding in several threads loses
+    # sound frames near damaged ones. One thread now, and nothing is skipped.
+    reader = _Reader(index, partial(reopen, 1))
     for place in sorted(index.place(i) for i in left.values()):
         start = index.key_before(place, back=2)
         for frame in reader.run(start, set(range(start, place + 1)), None):
@@ -168,14 +173,14 @@ class _Reader:
 
     def _rewind(self) -> None:
         self._container, self._stream = self._reopen()
-        self._packets: Iterator[Packet[VideoStream]] = self._container.demux(self._stream)
+        self._packets = packets_of(self._container, self._stream)
         self._next = 0
         """Where the packet that `_read` will give is."""
         self._full = False
 
     def _read(self) -> Packet[VideoStream] | None:
         try:
-            packet = next((packet for packet in self._packets if packet.size), None)
+            packet = next(self._packets, None)
         except av.FFmpegError:
             # Unreadable from here on; `scan` met the same place and made a note of it.
             return None
@@ -204,7 +209,7 @@ class _Reader:
         """Seek, and read up to the first keyframe found there; False where that one is past `key`."""
         try:
             self._container.seek(time, stream=self._stream)
-            packets = self._container.demux(self._stream)
+            packets = packets_of(self._container, self._stream)
             for packet in packets:
                 found = self._index.find(packet)
                 if found is not None:

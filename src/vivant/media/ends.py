@@ -5,7 +5,7 @@ from __future__ import annotations
 import av
 
 from vivant.media.decode import decode
-from vivant.media.scan import opened, scan
+from vivant.media.scan import opened, packets_of, scan
 
 
 def problem(path: str, name: str) -> str | None:
@@ -28,7 +28,7 @@ def problem(path: str, name: str) -> str | None:
 
 
 def _sound(stream: av.AudioStream, container: av.container.InputContainer) -> str | None:
-    for packet in container.demux(stream):
-        if packet.size and stream.codec_context.decode(packet):
+    for packet in packets_of(container, stream):
+        if stream.codec_context.decode(packet):
             return None
     return "its sound cannot be decoded"

@@ -6,12 +6,14 @@ from array import array
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
-from itertools import pairwise
-from typing import cast
+from itertools import chain, pairwise
+from typing import Any, cast
 
 import av
 from av.container import InputContainer
+from av.packet import Packet
 from av.sidedata.sidedata import SideData, Type
+from av.stream import Stream
 from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 from msgspec import Struct
@@ -149,9 +151,7 @@ def _demux(container: InputContainer, stream: VideoStream) -> tuple[list[_Row], 
     # Matroska states how long it is but not how many frames it has, so all streams are followed to the end.
     timed = "matroska" in container.format.name
     try:
-        for packet in container.demux(*(container.streams if timed else (stream,))):
-            if not packet.size:
-                continue
+        for packet in packets_of(container, *(container.streams if timed else (stream,))):
             if timed and packet.pts is not None:
                 reached = max(reached, float((packet.pts + (packet.duration or 0)) * packet.time_base))
             if packet.stream_index != stream.index:
@@ -239,17 +239,26 @@ def _count(path: str, name: str, threads: int, base: Fraction, rate: Fraction) -
     return list(range(len(found))), 1 / rate
 
 
+def packets_of(container: InputContainer, *streams: Stream) -> Iterator[Packet[Any]]:
+    """The packets of some streams from here on, without the empty ones at the end."""
+    try:
+        yield from (packet for packet in container.demux(*streams) if packet.size)
+    except IndexError:
+        # PyAV's way of ending where streams turned up that the file's head did not announce.
+        return
+
+
 def tolerant(container: InputContainer, stream: VideoStream) -> Iterator[VideoFrame | None]:
     """All frames from the start; None stands for a packet that could not be decoded."""
-    try:
-        for packet in container.demux(stream):
-            try:
-                yield from stream.codec_context.decode(packet if packet.size else None)
-            except (av.FFmpegError, EOFError):
-                yield None
-    except av.FFmpegError:
-        # The rest of the file cannot be read; `scan` has made a note of it.
-        yield None
+    packets: Iterator[Packet[VideoStream] | None] = chain(packets_of(container, stream), (None,))
+    while True:
+        try:
+            yield from stream.codec_context.decode(next(packets))
+        except StopIteration:
+            return
+        except (av.FFmpegError, EOFError):
+            # After an error in reading, `packets` ends, and `scan` has made a note of it.
+            yield None
 
 
 def turned(frame: VideoFrame) -> tuple[bool, bool, bool]:

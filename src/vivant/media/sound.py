@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from fractions import Fraction
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
@@ -13,9 +14,10 @@ from av.audio.frame import AudioFrame
 from av.audio.resampler import AudioResampler
 from av.audio.stream import AudioStream
 from av.container import InputContainer
+from av.packet import Packet
 
 from vivant.errors import MediaError
-from vivant.media.scan import opened
+from vivant.media.scan import opened, packets_of
 
 RATE = 16_000
 _SILENCE = bytes(2 * RATE)
@@ -52,27 +54,32 @@ def write_wav(
 
 def _decode(container: InputContainer, stream: AudioStream, cutter: _Cutter) -> int:
     damaged = 0
-    # The default filter would open a graph per file; the resampler below is all that is needed.
-    resampler = AudioResampler(format="s16", layout="mono", rate=RATE)
-    packets = container.demux(stream)
+    resampler, given = _resampler(), None
+    packets: Iterator[Packet[AudioStream] | None] = chain(packets_of(container, stream), (None,))
     while True:
         try:
-            packet = next(packets, None)
-        except av.FFmpegError:
-            damaged += 1
-            packet = None
-        if packet is None:
+            frames = stream.codec_context.decode(next(packets))
+        except StopIteration:
             break
-        try:
-            frames: list[AudioFrame] = stream.codec_context.decode(packet if packet.size else None)
         except (av.FFmpegError, EOFError):
             damaged += 1
             continue
         for frame in frames:
+            kind = (frame.format.name, frame.layout.name, frame.sample_rate)
+            if given not in (None, kind):
+                # Broadcasts change from stereo to mono and back in the middle.
+                cutter.rest(_resampled(resampler, None))
+                resampler = _resampler()
+            given = kind
             if not cutter.take(frame, _resampled(resampler, frame)):
                 return damaged
-    cutter.rest(_resampled(resampler, None))
+    if given is not None:
+        cutter.rest(_resampled(resampler, None))
     return damaged
+
+
+def _resampler() -> AudioResampler:
+    return AudioResampler(format="s16", layout="mono", rate=RATE)
 
 
 def _resampled(resampler: AudioResampler, frame: AudioFrame | None) -> Iterator[bytes]:
