@@ -29,6 +29,7 @@ from vivant.engine.settings import RunSettings, differences
 from vivant.engine.spending import Budget, Meter
 from vivant.errors import UsageError
 from vivant.models.base import Model, ModelOptions
+from vivant.models.fitting import OnTooLarge
 from vivant.models.registry import create
 from vivant.paths import cache_root
 from vivant.pictures import PictureFolder
@@ -62,6 +63,9 @@ class Options(Struct, frozen=True, kw_only=True):
     image_model: str | None = None
     """Draws the pictures that a model without them describes."""
     image_options: ModelOptions = ModelOptions()
+
+    on_too_large: OnTooLarge = "shrink"
+    """What becomes of a request over the model's limits."""
 
     out: str | None = None
     concurrency: int = 16
@@ -115,13 +119,14 @@ def prepare(options: Options) -> Prepared:
     """Read data, create the model, decide the run directory. Sends nothing, writes nothing."""
     if not options.selectors:
         raise UsageError("Name at least one benchmark, e.g. mime, or a file of your own questions")
-    model = create(options.model, options.model_options)
+    model = create_model(options)
     if options.audio and not model.takes.audio:
         raise UsageError(f"{model.name} takes no sound; leave out --audio")
     selections = registry.select(options.selectors, options.data, options.variant)
     style = options.style or selections[0].benchmark.styles[0]
     if options.image_model:
-        model, style = _illustrated(options, model, selections)
+        described = _illustrated_style(selections)
+        style = options.style or described
 
     def settings_for(data: Mapping[str, str]) -> RunSettings:
         return RunSettings(
@@ -147,16 +152,23 @@ def prepare(options: Options) -> Prepared:
     return Prepared(plan, model, out)
 
 
-def _illustrated(options: Options, model: Model, selections: Sequence[Selection]) -> tuple[Model, str]:
-    """The model with an image model beside it, and the style in which it describes pictures."""
-    from vivant.models.draw.base import create_drawer
-    from vivant.models.draw.illustrated import Illustrated
+def create_model(options: Options) -> Model:
+    """The model that the options name, with all that goes around it. With Ray, every node makes its own."""
+    model = create(options.model, options.model_options)
+    if options.image_model:
+        from vivant.models.draw.base import create_drawer
+        from vivant.models.draw.illustrated import Illustrated
 
+        model = Illustrated(model, create_drawer(options.image_model, options.image_options))
+    return model
+
+
+def _illustrated_style(selections: Sequence[Selection]) -> str:
+    """The style in which a model describes pictures."""
     for selection in selections:
         if not selection.benchmark.illustrated_style:
             raise UsageError(f"--image-model: answers to {selection.benchmark.name} hold no pictures")
-    drawer = create_drawer(options.image_model or "", options.image_options)
-    return Illustrated(model, drawer), options.style or selections[0].benchmark.illustrated_style
+    return selections[0].benchmark.illustrated_style
 
 
 def default_name(plan: Plan, model: str, selections: Sequence[Selection]) -> str:
@@ -284,12 +296,12 @@ def _hands(model: Model, options: Options, say: Callable[[str], None]) -> Iterat
     if options.executor == "ray":
         from vivant.engine.ray_executor import RayHands
 
-        yield RayHands(model, options.model, options.model_options, say=say)
+        yield RayHands(model, options, say)
         return
     from vivant.media import Preparer
 
     with Preparer(cache_root(), workers=options.workers) as preparer:
-        yield LocalHands(model, preparer, audio=options.audio)
+        yield LocalHands(model, preparer, audio=options.audio, on_too_large=options.on_too_large)
 
 
 def uses_cache(model: Model, options: Options) -> bool:

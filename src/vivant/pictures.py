@@ -74,6 +74,19 @@ def self_contained(reply: Reply) -> bool:
     return all(part.path.startswith(_DATA) for part in reply.parts if isinstance(part, Image))
 
 
+def inlined(reply: Reply) -> Reply:
+    """The reply with the pictures that a model left on disk inside it, to travel to another machine."""
+    return msgspec.structs.replace(
+        reply,
+        parts=tuple(
+            as_image(_bytes(part.path))
+            if isinstance(part, Image) and not part.path.startswith(_DATA)
+            else part
+            for part in reply.parts
+        ),
+    )
+
+
 class PictureFolder:
     """Keeps the pictures of one run by content: equal ones are one file."""
 

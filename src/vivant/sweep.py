@@ -38,6 +38,8 @@ def sweep(
         say(f"{count} frames: {prepared.plan.size} requests → {placed.out}")
         outcome = run_plan(placed, _with_frames(options, count), say)
         if outcome.stopped:
+            if outcome.reason:
+                say(f"Stopped: {outcome.reason}.")
             break
         points.append(Point(count, Run(placed.out)))
     return points

@@ -6,13 +6,14 @@ import functools
 import inspect
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
+from vivant.cli.running import RUNNING
 from vivant.cli.settle import run_options
 
-ASKED, HOW, MODEL = "What is asked", "How it runs", "The model"
+ASKED, MODEL = "What is asked", "The model"
 
 Data = Annotated[
     list[str] | None,
@@ -267,66 +268,13 @@ _COMMON: dict[str, tuple[Any, Any]] = {
 }
 
 
-_RUNNING: dict[str, tuple[Any, Any]] = {
-    "out": (
-        Annotated[
-            str | None,
-            typer.Option(
-                "--out",
-                "-o",
-                help="Run directory. [default: runs/<named after the settings>]",
-                rich_help_panel=HOW,
-            ),
-        ],
-        None,
-    ),
-    "concurrency": (
-        Annotated[
-            int,
-            typer.Option(
-                "--concurrency", "-j", min=1, help="Requests under way at once, at most.", rich_help_panel=HOW
-            ),
-        ],
-        16,
-    ),
-    "workers": (
-        Annotated[
-            int, typer.Option("--workers", min=1, help="Processes that decode video.", rich_help_panel=HOW)
-        ],
-        2,
-    ),
-    "cache": (
-        Annotated[
-            Literal["auto", "always", "off"],
-            typer.Option(
-                "--cache",
-                help="Reuse replies to identical requests; auto: with greedy decoding only.",
-                rich_help_panel=HOW,
-            ),
-        ],
-        "auto",
-    ),
-    "keep_errors": (
-        Annotated[
-            bool,
-            typer.Option(
-                "--keep-errors",
-                help="When resuming, do not ask again what failed before.",
-                rich_help_panel=HOW,
-            ),
-        ],
-        False,
-    ),
-}
-
-
 def asks(*without: str, runs: bool = False) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command all options that decide what is asked; it receives them settled, as `options`.
 
     `run`, `plan` and their like take the same arguments, so they are declared once. Commands that also send
     get the options on how it runs. Parameters of the command's own come after them.
     """
-    common = {**_COMMON, **(_RUNNING if runs else {})}
+    common = {**_COMMON, **(RUNNING if runs else {})}
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         own = inspect.signature(command, eval_str=True).parameters
@@ -341,7 +289,7 @@ def asks(*without: str, runs: bool = False) -> Callable[[Callable[..., None]], C
 
         @functools.wraps(command)
         def called(**given: Any) -> None:
-            defaults = {name: default for name, (_, default) in {**_COMMON, **_RUNNING}.items()}
+            defaults = {name: default for name, (_, default) in {**_COMMON, **RUNNING}.items()}
             mine = {name: value for name, value in given.items() if name in own}
             command(options=run_options({**defaults, **given}), **mine)
 

@@ -9,16 +9,19 @@ import typer
 
 from vivant.cli import options as o
 from vivant.cli.show import say, show
-from vivant.engine.rundir import write_lines
+from vivant.engine.estimate import Estimate, estimate
+from vivant.engine.log import read_log
+from vivant.engine.prices import price_of
+from vivant.engine.rundir import RunDir, write_lines
+from vivant.engine.spending import Price
 from vivant.evaluation import Options, Prepared, prepare
 from vivant.report.table import Table
-from vivant.types import Audio, Image, Text, Video
 
 app = typer.Typer(add_completion=False)
 
 
 @app.command()
-@o.asks()
+@o.asks(runs=True)
 def plan(
     options: Options,
     write: Annotated[
@@ -28,10 +31,17 @@ def plan(
         ),
     ] = None,
 ) -> None:
-    """Show what `vivant run` with the same arguments would send. Sends nothing and writes no run."""
+    """Show what `vivant run` with the same arguments would send, and what it may cost. Sends nothing.
+
+    Tokens are estimates: from the texts, and from the sizes of some of the pictures and videos. Replies are
+    counted at their limit, so that a run costs less rather than more.
+    """
     prepared = prepare(options)
-    show(_table(prepared))
-    for note in prepared.plan.notes:
+    done = _done(prepared)
+    price = price_of(prepared.model, options.prices)
+    parts = estimate(prepared.plan, prepared.model, price, done)
+    show(_table(prepared, parts, price))
+    for note in (*prepared.plan.notes, *_notes(prepared, parts, price, len(done), options)):
         say(f"Note: {note}")
     say(f"Run directory: {prepared.out}")
     if write:
@@ -39,18 +49,72 @@ def plan(
         say(f"Requests written to {write}")
 
 
-def _table(prepared: Prepared) -> Table:
-    counts: dict[str, list[int]] = {}
-    for job in prepared.plan.jobs():
-        row = counts.setdefault(job.task, [0, 0, 0, 0, 0])
-        parts = [part for message in job.messages for part in message.parts]
-        row[0] += 1
-        row[1] += sum(isinstance(part, Image) for part in parts)
-        row[2] += sum(isinstance(part, Video) for part in parts)
-        row[3] += sum(isinstance(part, Audio) for part in parts)
-        row[4] += sum(len(part.text) for part in parts if isinstance(part, Text))
+def _done(prepared: Prepared) -> frozenset[str]:
+    """What the run directory holds already."""
+    directory = RunDir(prepared.out)
+    if not directory.exists() or directory.manifest().fingerprint != prepared.plan.settings.fingerprint():
+        return frozenset()
+    return frozenset(r.key for r in read_log(directory.log_file) if r.reply.status != "error")
+
+
+def _table(prepared: Prepared, parts: list[Estimate], price: Price | None) -> Table:
+    total = Estimate(task="in all")
+    for part in parts:
+        for field in Estimate.__struct_fields__[1:]:
+            setattr(total, field, getattr(total, field) + getattr(part, field))
+    rows = [*parts, total] if len(parts) > 1 else parts
+    currency = price.currency if price is not None else "USD"
     return Table(
         title=f"{prepared.model.name}, style {prepared.plan.settings.style}",
-        columns=("task", "requests", "pictures", "videos", "sounds", "characters of text"),
-        body=tuple((task, *row) for task, row in counts.items()),
+        columns=(
+            "task",
+            "requests",
+            "pictures",
+            "videos",
+            "frames",
+            "sounds",
+            "tokens in, about",
+            "tokens out, at most",
+            f"{currency}, about",
+        ),
+        body=tuple(
+            (
+                part.task,
+                part.requests,
+                part.pictures,
+                part.videos,
+                part.frames,
+                part.sounds,
+                part.tokens_in,
+                part.tokens_out,
+                "–" if (cost := part.cost(price)) is None else f"{cost:.2f}",
+            )
+            for part in rows
+        ),
     )
+
+
+def _notes(
+    prepared: Prepared, parts: list[Estimate], price: Price | None, done: int, options: Options
+) -> list[str]:
+    notes: list[str] = []
+    requests = sum(part.requests for part in parts)
+    tokens = sum(part.tokens_in + part.tokens_out for part in parts)
+    if done:
+        notes.append(f"{done} of {prepared.plan.size} samples are there already and not counted")
+    if price is not None:
+        notes.append(
+            f"{price.currency} {price.input:g} in and {price.output:g} out for a million tokens, as of "
+            f"{price.as_of or 'an unknown date'}; prices change, --prices FILE puts yours in their place"
+        )
+    minutes = max(
+        requests / options.rpm if options.rpm else 0.0, tokens / options.tpm if options.tpm else 0.0
+    )
+    if minutes >= 1:
+        notes.append(f"--rpm and --tpm make this last about {minutes:.0f} minutes, or somewhat less")
+    cost = sum(part.cost(price) or 0.0 for part in parts)
+    if options.max_cost is not None and cost > options.max_cost:
+        notes.append(f"this may pass --max-cost {options.max_cost:g}; the run would stop before")
+    if options.max_tokens is not None and tokens > options.max_tokens:
+        notes.append(f"this may pass --max-tokens {options.max_tokens:,}; the run would stop before")
+    return notes

@@ -11,6 +11,7 @@ from vivant.benchmarks import registry
 from vivant.cli import judges as j
 from vivant.cli import options as o
 from vivant.cli.show import print_run, protocol_name, say
+from vivant.engine.runner import Outcome
 from vivant.errors import UsageError
 from vivant.evaluation import Options, prepare, run_plan
 from vivant.imports import export_result, import_answers, import_human
@@ -76,11 +77,20 @@ def run(
         say("Note: answers here are scored by a judge and none is named; --judge can be given later too")
     outcome = run_plan(prepared, options, say)
     if outcome.stopped:
-        say(f"Stopped after {outcome.done} samples. Run the same command to go on: {prepared.out}")
-        raise typer.Exit(130)
+        raise _stopped(outcome, prepared.out)
     if judges:
         j.let_judge(prepared.out, judges, protocol)
     _report(prepared.out, protocol)
+
+
+def _stopped(outcome: Outcome, place: Path) -> typer.Exit:
+    """Say why the run is not finished; the exit is 3 for a budget, 130 for the user's own stop."""
+    if outcome.reason:
+        say(f"Stopped after {outcome.done} samples: {outcome.reason}.")
+        say(f"Run the same command with more of it to go on: {place}")
+        return typer.Exit(3)
+    say(f"Stopped after {outcome.done} samples. Run the same command to go on: {place}")
+    return typer.Exit(130)
 
 
 def _report(path: Path, protocol: str) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Literal, cast, get_args
 
 import msgspec
 
 from vivant.errors import UsageError, unknown
-from vivant.evaluation import Options, load_wording
+from vivant.evaluation import Executor, Options, load_wording
 from vivant.models.base import ModelOptions
 from vivant.models.yaml_config import load_models
 from vivant.types import Control, Decoding, FramePolicy
@@ -61,6 +62,30 @@ def permute(text: str) -> int | Literal["all"]:
     if not text.isdecimal() or int(text) < 1:
         raise UsageError(f"--permute {text}: write 'all' or a number of orders from 1 up")
     return int(text)
+
+
+def duration(text: str | None, flag: str) -> float | None:
+    """Seconds from `90`, `45s`, `30m`, `1h30m`, `2d`."""
+    if text is None:
+        return None
+    units = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
+    pieces = re.findall(r"(\d+(?:\.\d+)?)([dhms])", text)
+    if re.fullmatch(r"\d+(\.\d+)?", text):
+        seconds = float(text)
+    elif pieces and "".join(number + unit for number, unit in pieces) == text:
+        seconds = sum(float(number) * units[unit] for number, unit in pieces)
+    else:
+        raise UsageError(f"{flag} {text}: write seconds, or 30m, 1h30m, 2d")
+    if seconds <= 0:
+        raise UsageError(f"{flag} {text}: must be above 0")
+    return seconds
+
+
+def executor(name: Executor, address: str | None) -> Executor:
+    """Who does the work; an address without Ray is a mistake."""
+    if address is not None and name != "ray":
+        raise UsageError("--address is that of a Ray cluster: add --executor ray")
+    return name
 
 
 def run_options(given: dict[str, Any]) -> Options:
@@ -121,4 +146,12 @@ def run_options(given: dict[str, Any]) -> Options:
         cache=given["cache"],
         keep_errors=given["keep_errors"],
         workers=given["workers"],
+        rpm=given["rpm"],
+        tpm=given["tpm"],
+        max_cost=given["max_cost"],
+        max_tokens=given["max_tokens"],
+        max_time=duration(given["max_time"], "--max-time"),
+        prices=given["prices"],
+        executor=executor(given["executor"], given["address"]),
+        address=given["address"],
     )

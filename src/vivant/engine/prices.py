@@ -16,12 +16,14 @@ from msgspec import Struct
 from vivant.engine.spending import Price
 from vivant.errors import UsageError
 from vivant.models.base import Model
+from vivant.models.capabilities import PictureTokens
 
 
 class _Entry(Struct, frozen=True, forbid_unknown_fields=True):
     input: float
     output: float
     as_of: str = ""
+    picture: PictureTokens | None = None
 
 
 class _Table(Struct, frozen=True, forbid_unknown_fields=True):
@@ -66,6 +68,7 @@ def _find(name: str, table: _Table) -> Price | None:
         output=entry.output,
         as_of=entry.as_of or table.as_of,
         currency=table.currency,
+        picture=entry.picture,
     )
 
 

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from vivant.engine.rates import RateLimit, Slot
 from vivant.engine.tokens import Estimator, Load, Usage
+from vivant.models.capabilities import PictureTokens
 from vivant.types import Record, Reply
 
 
@@ -24,6 +25,8 @@ class Price(Struct, frozen=True, kw_only=True):
     as_of: str = ""
     """When this was so."""
     currency: str = "USD"
+    picture: PictureTokens | None = None
+    """How pictures are billed, where that is not how they fill the model's window."""
 
     def of(self, usage: Usage) -> float:
         """What this many tokens cost."""

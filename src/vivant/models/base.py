@@ -81,6 +81,8 @@ class Model(ABC):
     """What tables must say beside figures that rest on it: "a rule of thumb, never for results"."""
     budget: Budget | None = None
     """The most that one request may hold; what is over it is shrunk or refused before `generate` sees it."""
+    computes_here: bool = False
+    """Whether it computes on this machine rather than on a server's: with Ray, one worker per accelerator."""
     weighs: bool = False
     """Whether `weigh` is offered (`--options loglik`)."""
 

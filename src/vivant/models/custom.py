@@ -76,6 +76,7 @@ class _UserModel(Model):
         self.name = getattr(inner, "name", None) or name
         self.takes = getattr(inner, "takes", None) or Takes()
         self.cacheable = bool(getattr(inner, "cacheable", False))
+        self.computes_here = bool(getattr(inner, "computes_here", True))
         self._options = options
 
     @property

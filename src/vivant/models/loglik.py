@@ -31,6 +31,7 @@ class ByLikelihood(Model):
         self.cacheable = inner.cacheable
         self.caveat = inner.caveat
         self.budget = inner.budget
+        self.computes_here = inner.computes_here
         self._inner = inner
 
     @property

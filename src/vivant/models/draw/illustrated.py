@@ -24,6 +24,7 @@ class Illustrated(Model):
         self.name = f"{writer.name} + {drawer.name}"
         self.takes = writer.takes
         self.budget = writer.budget
+        self.computes_here = writer.computes_here
         self.cacheable = writer.cacheable and drawer.cacheable
         self.caveat = "; ".join(caveat for caveat in (writer.caveat, drawer.caveat) if caveat)
         self._writer = writer

@@ -1,0 +1,171 @@
+"""What a plan will take: requests, pictures, tokens, money. Nothing is sent, and only a few files are opened.
+
+Sizes of pictures and videos are taken from some files of each task, spread evenly over it, and stand for the
+rest. Tokens are counted as `tokens.py` does before a reply has corrected it; replies are counted at their limit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TypeVar
+
+from msgspec import Struct
+
+from vivant.engine.plan import Plan, TaskPlan
+from vivant.engine.spending import Price
+from vivant.engine.tokens import PICTURE, REPLY, Usage, text_tokens
+from vivant.errors import MediaError
+from vivant.media.inspection import probe
+from vivant.media.paths import resolve
+from vivant.media.sniff import picture
+from vivant.models.base import Model
+from vivant.models.capabilities import PictureTokens
+from vivant.types import Audio, FramePolicy, Image, Job, Text, Video
+
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
+_LOOKED_AT = 24
+"""Files of a kind and task that are opened."""
+_HEAD = 1 << 20
+_UNSEEN = 1_000
+"""Tokens of a picture that cannot be read."""
+_PER_SECOND = 258
+"""Tokens of a second of video that is sent as a file."""
+_SOUND_PER_SECOND = 32
+_SOUND_SECONDS = 60
+
+
+class Estimate(Struct, kw_only=True):
+    """One task's requests that are still to be made."""
+
+    task: str
+    requests: int = 0
+    pictures: int = 0
+    videos: int = 0
+    frames: int = 0
+    sounds: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    """At most."""
+
+    def cost(self, price: Price | None) -> float | None:
+        """At most; None where no price is known."""
+        return None if price is None else price.of(Usage(self.tokens_in, self.tokens_out))
+
+
+class _Files:
+    """Mean sizes of a task's pictures and videos, from some of them."""
+
+    def __init__(self, jobs: Iterable[Job], model: Model, price: Price | None) -> None:
+        window = model.budget.picture if model.budget is not None else None
+        self._rule = (price.picture if price is not None else None) or window or PICTURE
+        self._native = model.takes.video
+        pictures: dict[tuple[str, str], Job] = {}
+        videos: dict[tuple[str, str], tuple[Job, Video]] = {}
+        for job in jobs:
+            for message in job.messages:
+                for part in message.parts:
+                    if isinstance(part, Image):
+                        for path in part.tiles or (part.path,):
+                            pictures.setdefault((job.root, path), job)
+                    elif isinstance(part, Video):
+                        videos.setdefault((job.root, part.path), (job, part))
+        seen = [self._picture(root, path, job.frames) for (root, path), job in _some(pictures)]
+        self.picture = _mean([tokens for tokens in seen if tokens is not None], _UNSEEN)
+        clips = [self._video(job, part) for _, (job, part) in _some(videos)]
+        shown = [clip for clip in clips if clip is not None]
+        self.frames = _mean([frames for frames, _ in shown], 0)
+        self.video = _mean([tokens for _, tokens in shown], _UNSEEN)
+
+    def _picture(self, root: str, path: str, policy: FramePolicy) -> float | None:
+        try:
+            with Path(resolve(root, path)).open("rb") as file:
+                look = picture(file.read(_HEAD))
+        except (MediaError, OSError):
+            return None
+        return None if look is None else _tokens(look.width, look.height, policy, self._rule)
+
+    def _video(self, job: Job, part: Video) -> tuple[float, float] | None:
+        try:
+            info = probe(resolve(job.root, part.path))
+        except MediaError:
+            return None
+        start, end = part.start or 0.0, part.end if part.end is not None else info.duration
+        seconds = max(0.0, min(end, info.duration) - start)
+        if self._native and job.control == "none":
+            return 0.0, seconds * _PER_SECOND
+        frames = float(1 if job.control == "one-frame" else _shown(job.frames, seconds, info.fps))
+        return frames, frames * _tokens(info.width, info.height, job.frames, self._rule)
+
+
+def estimate(
+    plan: Plan, model: Model, price: Price | None = None, done: frozenset[str] = frozenset()
+) -> list[Estimate]:
+    """What is left to ask, task by task."""
+    found: list[Estimate] = []
+    for task in plan.tasks:
+
+        def jobs(task: TaskPlan = task) -> Iterable[Job]:
+            own = Plan(tasks=(task,), settings=plan.settings)
+            return (job for job in own.jobs() if job.key not in done)
+
+        files = _Files(jobs(), model, price) if model.takes.images else None
+        found.append(_add_up(task.task, jobs(), files))
+    return found
+
+
+def _add_up(task: str, jobs: Iterable[Job], files: _Files | None) -> Estimate:
+    total = Estimate(task=task)
+    tokens = frames = 0.0
+    for job in jobs:
+        total.requests += 1
+        limit = job.decoding.max_tokens
+        total.tokens_out += REPLY if limit is None else limit
+        for message in job.messages:
+            for part in message.parts:
+                if isinstance(part, Text):
+                    tokens += text_tokens(part.text)
+                elif files is None:
+                    continue
+                elif isinstance(part, Image):
+                    total.pictures += 1
+                    tokens += files.picture
+                elif isinstance(part, Video):
+                    total.videos += 1
+                    frames += files.frames
+                    tokens += files.video
+                elif isinstance(part, Audio):
+                    total.sounds += 1
+                    tokens += _SOUND_SECONDS * _SOUND_PER_SECOND
+    total.frames, total.tokens_in = round(frames), math.ceil(tokens)
+    return total
+
+
+def _shown(policy: FramePolicy, seconds: float, fps: float) -> int:
+    """Frames that a policy takes from so many seconds."""
+    there = max(1, round(seconds * fps))
+    if policy.select == "count":
+        return min(policy.count, there)
+    if policy.select == "fps":
+        wanted = math.ceil(seconds * policy.fps)
+    else:
+        wanted = math.ceil(there / policy.every) if policy.select == "every" else there
+    return max(1, min(wanted, there, policy.cap or wanted))
+
+
+def _tokens(width: int, height: int, policy: FramePolicy, rule: PictureTokens) -> int:
+    longest = policy.longest_side
+    scale = min(1.0, longest / max(width, height)) if longest is not None else 1.0
+    return rule.of(max(1, round(width * scale)), max(1, round(height * scale)))
+
+
+def _some(files: dict[_Key, _Value]) -> list[tuple[_Key, _Value]]:
+    entries = list(files.items())
+    step = max(1, len(entries) // _LOOKED_AT)
+    return entries[::step][:_LOOKED_AT]
+
+
+def _mean(values: list[float], otherwise: float) -> float:
+    return sum(values) / len(values) if values else otherwise
