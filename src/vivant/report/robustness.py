@@ -12,7 +12,7 @@ from vivant.report.overview import scored
 from vivant.report.table import Cell, Row, Table
 from vivant.runs import Run
 from vivant.scoring.controls import WITHOUT, Left, controls_of
-from vivant.scoring.permuted import Permuted, permuted_of
+from vivant.scoring.permuted import Permuted, permuted_of, was_permuted
 from vivant.scoring.repeats import Repeats, repeats_of
 from vivant.scoring.stats import Interval
 
@@ -116,19 +116,20 @@ def permutation_tables(
     runs: Sequence[Run], protocol: Protocol = "paper", where: Sequence[str] = ()
 ) -> list[Table]:
     """How a score holds under other orders of the options; and how often each place was chosen."""
-    found: list[Permuted] = []
-    refused: UsageError | None = None
-    for part in scored(runs, protocol, where):
-        try:
-            found.append(permuted_of(part, registry.of_task(part.task)))
-        except UsageError as error:  # a task without options beside one with them
-            refused = error
-    if not found:
-        raise refused or UsageError("There is nothing to show")
-    return [_orders_table(found, protocol), _places_table(found, protocol)]
+    parts = scored(runs, protocol, where)
+    asked = [part for part in parts if was_permuted(part)]
+    if not asked:
+        raise UsageError(
+            "No question of these runs was asked under two orders of its options; run it with --permute K"
+        )
+    found = [permuted_of(part, registry.of_task(part.task)) for part in asked]
+    left = [
+        f"{part.run}, {part.task}: asked in one order, so left out." for part in parts if part not in asked
+    ]
+    return [_orders_table(found, protocol, left), _places_table(found, protocol)]
 
 
-def _orders_table(found: Sequence[Permuted], protocol: Protocol) -> Table:
+def _orders_table(found: Sequence[Permuted], protocol: Protocol, left: Sequence[str]) -> Table:
     body: list[tuple[Cell, ...]] = []
     rows: list[Row] = []
     for one in found:
@@ -168,6 +169,7 @@ def _orders_table(found: Sequence[Permuted], protocol: Protocol) -> Table:
             "options under k orders is so with probability 1/n to the power of k.",
             "Favours: the place chosen most above what exchanging the choices of a question among its orders "
             "gives. p: chi-square of the places against that, over all places.",
+            *left,
         ),
     )  # fmt: skip
 
@@ -215,7 +217,10 @@ def _places_table(found: Sequence[Permuted], protocol: Protocol) -> Table:
                  "right, key here", "95 % interval", "n"),
         body=tuple(body),
         rows=tuple(rows),
-        notes=("Right, key here: accuracy of replies to orders with the right option at this place (Wilson).",),
+        notes=(
+            "Right, key here: accuracy of replies to orders with the right option at this place (Wilson, "
+            "replies taken as independent).",
+        ),
     )  # fmt: skip
 
 

@@ -101,12 +101,17 @@ class _Question(Struct):
     keys: list[int | None]
 
 
+def was_permuted(run: ScoredRun) -> bool:
+    """Whether any reply is to another order of the options than the usual one."""
+    return any(record is not None and record.permutation for _, record, _ in run.rows)
+
+
 def permuted_of(run: ScoredRun, benchmark: Benchmark) -> Permuted:
-    """Summarise a task that was run with `--permute`. Raises where no question was asked in two orders."""
+    """Summarise a task that was run with `--permute`. Raises where no question was answered in two orders."""
     asked = [question for question in _questions(run, benchmark) if len(set(question.orders)) > 1]
     if not asked:
         raise UsageError(
-            f"{run.run}: no question of {run.task} was asked under two orders; run it with --permute"
+            f"{run.run}: no question of {run.task} has been answered under two orders of its options"
         )
     clusters = [one.cluster for one in asked]
     means = [sum(one.values) / len(one.values) for one in asked]

@@ -1,0 +1,94 @@
+"""`vivant reasoning`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from vivant.cli import judges as j
+from vivant.cli import options as o
+from vivant.cli.settle import split
+from vivant.cli.show import deliver, protocol_name, say
+from vivant.errors import UsageError
+from vivant.report.reasoning import reasoning_tables
+from vivant.runs import load_run
+from vivant.scoring.judge.judging import JudgeOptions
+from vivant.scoring.reasoning.judge import Labelling, label_run
+from vivant.scoring.reasoning.people import import_labels, write_template
+from vivant.scoring.reasoning.segments import MOST
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+@j.judged
+def reasoning(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN…", help="Run directories.")],
+    judges: list[JudgeOptions],
+    labels: Annotated[
+        Path | None,
+        typer.Option("--labels", metavar="FILE", help="People's labels (.csv or .jsonl), for one run."),
+    ] = None,
+    template: Annotated[
+        Path | None,
+        typer.Option("--template", metavar="FILE", help="Write a table (.csv) for people to fill in."),
+    ] = None,
+    only: Annotated[
+        Literal["segments", "errors"] | None,
+        typer.Option("--only", help="Label segments of reasoning alone, or wrong answers alone."),
+    ] = None,
+    kinds: Annotated[
+        str,
+        typer.Option("--kinds", help="general, mmrv or mime. [default: those of the benchmark's paper]"),
+    ] = "",
+    segments: Annotated[
+        int, typer.Option("--segments", min=1, max=50, help="Segments per reply at most.")
+    ] = MOST,
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, help="Replies per task at most, chosen by their ids.")
+    ] = None,
+    by: o.By = None,
+    protocol: o.ProtocolOption = "paper",
+    form: o.Form = "text",
+    out: o.OutFile = None,
+) -> None:
+    """What models reason about, and how they go wrong: labels by a judge or by people, counted.
+
+    Reasoning (--style cot, or thinking that the server reports) is cut into segments; each rests on the text of
+    the question, on what is seen, on knowledge or on nothing. Wrong answers are sorted by kind.
+
+    Examples:
+
+        vivant reasoning runs/mmrv-cot --judge openai/gpt-4.1 --limit 500
+
+        vivant reasoning runs/mmrv-cot --template label-me.csv
+
+        vivant reasoning runs/mmrv-cot --labels label-me.csv
+    """
+    loaded = [load_run(path) for path in runs]
+    settled = protocol_name(protocol)
+    options = Labelling(
+        segments=only != "errors", errors=only != "segments", most=segments, limit=limit, kinds=kinds
+    )
+    if (labels or template) and len(loaded) != 1:
+        raise UsageError("--labels and --template take one run at a time")
+    if sum(map(bool, (judges, labels, template))) > 1:
+        raise UsageError("Choose one of --judge, --labels and --template")
+    if template is not None:
+        count = write_template(loaded[0], template, settled, options)
+        say(
+            f"{count} rows to label: {template}. Fill in 'label', then: vivant reasoning {runs[0]} --labels FILE"
+        )
+        return
+    if labels is not None:
+        for told in import_labels(loaded[0], labels, settled, options):
+            say(f"{labels}: {told}.")
+    for run in loaded:
+        for judge in judges:
+            outcome = label_run(run, judge, settled, options, say)
+            if outcome.stopped:
+                say(f"Stopped after {outcome.done} verdicts. Run the same command to go on.")
+                raise typer.Exit(130)
+    deliver(reasoning_tables(loaded, settled, split(by)), form, out)

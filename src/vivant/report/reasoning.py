@@ -1,0 +1,114 @@
+"""Tables of labels: on what models' reasoning rests, and of which kind their wrong answers are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from vivant.benchmarks.base import Protocol
+from vivant.errors import UsageError
+from vivant.report.table import Cell, Row, Table
+from vivant.runs import Run
+from vivant.scoring.reasoning.kinds import RESTS_ON, SCHEMES
+from vivant.scoring.reasoning.shares import Share, Shares, kind_shares, segment_shares
+
+
+def reasoning_tables(
+    runs: Sequence[Run], protocol: Protocol = "paper", by: Sequence[str] = ()
+) -> list[Table]:
+    """What has been labelled in these runs: segments, kinds, or both."""
+    segments = [found for run in runs for found in segment_shares(run, protocol)]
+    kinds = [found for run in runs for found in kind_shares(run, protocol, by)]
+    if not segments and not kinds:
+        raise UsageError(
+            "None of these runs is labelled yet: name a judge with --judge, or give people's labels with --labels"
+        )
+    made = [_segment_table(segments, protocol)] if segments else []
+    schemes = dict.fromkeys(found.scheme for found in kinds)
+    return made + [
+        _kind_table(scheme, [found for found in kinds if found.scheme == scheme], by, protocol)
+        for scheme in schemes
+    ]
+
+
+def _span(share: Share) -> str:
+    interval = share.interval
+    return f"{interval.low * 100:.1f} – {interval.high * 100:.1f}" if interval else "–"
+
+
+def _percent(share: Share) -> float | None:
+    return None if share.share is None else share.share * 100
+
+
+def _segment_table(found: Sequence[Shares], protocol: Protocol) -> Table:
+    columns = ["model", "replies", "labelled by"]
+    for name in RESTS_ON:
+        columns += [f"{name} %", f"{name} 95 %"]
+    columns += ["frame named", "segments", "n", "unread", "run"]
+    body: list[tuple[Cell, ...]] = []
+    for one in found:
+        figures: list[Cell] = []
+        for share in one.shares:
+            figures += [_percent(share), _span(share)]
+        cells = (one.model, one.group["replies"], one.by, *figures)
+        body.append((*cells, one.with_frame, one.labelled, one.replies, one.unread, one.run))
+    return Table(
+        title=f"What the reasoning rests on, protocol {protocol}",
+        columns=tuple(columns),
+        body=tuple(body),
+        rows=tuple(row for one in found for row in _rows(one, "rests on", protocol)),
+        notes=(
+            "Shares of segments; those of one reply, and replies on one video, count as a cluster. Text: the words "
+            "of question and options. Seen: what is shown. Frame named: segments on what is seen that name a frame.",
+            "Labels of a judge rest on the reply alone: it sees no frame, so “seen” means that the model says so.",
+        ),
+    )
+
+
+def _kind_table(name: str, found: Sequence[Shares], by: Sequence[str], protocol: Protocol) -> Table:
+    scheme = SCHEMES[name]
+    body: list[tuple[Cell, ...]] = []
+    rules: list[int] = []
+    for one in found:
+        rules.append(len(body))
+        head = (one.model, *(one.group.get(facet, "") for facet in by), one.by)
+        tail = (one.labelled, one.unread)
+        body += [(*head, s.label, s.count, _percent(s), _span(s), *tail) for s in one.shares]
+    for column, counts in scheme.published.items():
+        rules.append(len(body))
+        total = sum(counts.values())
+        for kind, count in counts.items():
+            facets = [""] * len(by)
+            body.append((column, *facets, "published", kind, count, count / total * 100, "–", total, None))
+    what = "answers" if scheme.right_too else "wrong answers"
+    notes = [f"Shares of {what} that have a label; unread: those that the judge's reply gave none for."]
+    if scheme.published:
+        notes.append(f"Published: {scheme.source}.")
+    return Table(
+        title=f"Kinds of {what} ({name}), protocol {protocol}",
+        columns=("model", *by, "labelled by", "kind", "count", "%", "95 % interval", "n", "unread"),
+        body=tuple(body),
+        rows=tuple(row for one in found for row in _rows(one, "kind", protocol)),
+        rules=tuple(rules[1:]),
+        notes=tuple(notes),
+    )
+
+
+def _rows(one: Shares, facet: str, protocol: Protocol) -> list[Row]:
+    return [
+        Row(
+            run=one.run,
+            benchmark=one.tasks[0].partition("/")[0],
+            task=" + ".join(one.tasks),
+            group={**one.group, facet: share.label, "labelled by": one.by},
+            metric="share of segments" if facet == "rests on" else "share of answers",
+            value=_percent(share),
+            n=one.labelled,
+            errors=0,
+            unparsed=one.unread,
+            interval=(share.interval.low * 100, share.interval.high * 100) if share.interval else None,
+            interval_method=share.interval.method if share.interval else "",
+            model=one.model,
+            protocol=protocol,
+        )
+        for share in one.shares
+    ]
