@@ -23,7 +23,7 @@ from vivant.models.http import HttpClient, RequestRefusedError
 from vivant.types import Clip, Request
 
 _KEPT = 32
-_POLL = 1.0
+_FIRST_POLL, _LONGEST_POLL = 0.25, 5.0
 _PATIENCE = 600.0
 _FRESH = 40 * 3600.0
 """An older upload may expire before the request that names it is answered."""
@@ -38,11 +38,9 @@ class _File(msgspec.Struct):
 class UploadedFiles:
     """The uploads of one run, by path."""
 
-    def __init__(self, client: HttpClient, inline: int, *, poll: float = _POLL, kept: int = _KEPT) -> None:
+    def __init__(self, client: HttpClient, inline: int) -> None:
         self._client = client
         self._inline = inline
-        self._poll = poll
-        self._kept = kept
         self._files: dict[str, _File] = {}
         """In the order of their last use."""
         self._used: Counter[str] = Counter()
@@ -57,7 +55,7 @@ class UploadedFiles:
             yield {clip.path: await self._address(clip) for clip in large}
         finally:
             self._used.subtract(clip.path for clip in large)
-            await self._trim(self._kept)
+            await self._trim(_KEPT)
 
     async def close(self) -> None:
         """Delete everything."""
@@ -104,12 +102,13 @@ class UploadedFiles:
 
     async def _active(self, about: Mapping[str, Any], path: str) -> str:
         """Wait until the provider has looked through the video."""
-        waited = 0.0
+        waited, pause = 0.0, _FIRST_POLL
         while about.get("state", "ACTIVE") == "PROCESSING":
             if waited > _PATIENCE:
                 raise TransientError(f"The files API has been processing a video for {_PATIENCE:.0f} s")
-            await asyncio.sleep(self._poll)
-            waited += self._poll
+            await asyncio.sleep(pause)
+            waited += pause
+            pause = min(_LONGEST_POLL, pause * 1.5)
             about = await self._client.get(f"/{about['name']}")
         if about.get("state", "ACTIVE") != "ACTIVE":
             raise MediaError(f"{Path(path).name}: the provider cannot read this video ({about.get('state')})")

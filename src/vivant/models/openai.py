@@ -23,6 +23,7 @@ from vivant.models.capabilities import (
 )
 from vivant.models.http import HttpModel, key_from, public_url
 from vivant.models.loglik import weights_among
+from vivant.models.thinking import split_thinking
 from vivant.types import Clip, Content, Image, Part, Picture, Reply, Request, Sound, Text
 
 if TYPE_CHECKING:
@@ -172,6 +173,7 @@ def read_completion(answer: Any, where: str) -> Reply:
     parts = _interleaved(text, message.get("images"))
     if isinstance(text, list):
         text = "".join(piece.get("text", "") for piece in text if isinstance(piece, dict))
+    thinking, text = split_thinking(text)
     refusal = message.get("refusal") or ""
     usage = answer.get("usage") or {}
     status: Any = "ok"
@@ -184,7 +186,7 @@ def read_completion(answer: Any, where: str) -> Reply:
         status=status,
         text=text,
         parts=parts,
-        thinking=message.get("reasoning_content") or message.get("reasoning") or "",
+        thinking=message.get("reasoning_content") or message.get("reasoning") or thinking,
         error=error_text,
         tokens_in=usage.get("prompt_tokens"),
         tokens_out=usage.get("completion_tokens"),
