@@ -6,7 +6,7 @@ import asyncio
 import re
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, Literal
@@ -16,6 +16,7 @@ from msgspec import Struct, field
 
 from vivant.benchmarks import registry
 from vivant.benchmarks.registry import Selection
+from vivant.engine.batches import BatchRunner, check_batches, refuse_under_way
 from vivant.engine.hands import Hands, LocalHands
 from vivant.engine.log import LogWriter
 from vivant.engine.plan import Plan, make_plan
@@ -38,6 +39,7 @@ from vivant.types import Control, Decoding, FramePolicy, Job
 
 CacheUse = Literal["auto", "always", "off"]
 Executor = Literal["local", "ray"]
+Choose = Literal["generate", "loglik"]
 
 
 class Options(Struct, frozen=True, kw_only=True):
@@ -66,6 +68,8 @@ class Options(Struct, frozen=True, kw_only=True):
 
     on_too_large: OnTooLarge = "shrink"
     """What becomes of a request over the model's limits."""
+    choose: Choose = "generate"
+    """How an option is chosen: named in a reply, or the likeliest (`--options`)."""
 
     out: str | None = None
     concurrency: int = 16
@@ -86,6 +90,8 @@ class Options(Struct, frozen=True, kw_only=True):
     prices: str | None = None
     """A file of prices over the bundled ones."""
     retry: RetryPolicy = RetryPolicy()
+    batch: bool = False
+    """Through the provider's batch endpoint."""
     executor: Executor = "local"
     address: str | None = None
     """Of a Ray cluster."""
@@ -131,7 +137,7 @@ def prepare(options: Options) -> Prepared:
     def settings_for(data: Mapping[str, str]) -> RunSettings:
         return RunSettings(
             tasks=tuple(data),
-            model={**model.identity, **({"audio": True} if options.audio else {})},
+            model={**model.identity, **_asked_otherwise(options)},
             style=style,
             data=data,
             frames=options.frames,
@@ -152,9 +158,21 @@ def prepare(options: Options) -> Prepared:
     return Prepared(plan, model, out)
 
 
+def _asked_otherwise(options: Options) -> dict[str, Any]:
+    """What changes the requests to a model besides its own settings; empty as a rule."""
+    said: dict[str, Any] = {"audio": True} if options.audio else {}
+    if options.on_too_large != "shrink":
+        said["on_too_large"] = options.on_too_large
+    return said
+
+
 def create_model(options: Options) -> Model:
     """The model that the options name, with all that goes around it. With Ray, every node makes its own."""
     model = create(options.model, options.model_options)
+    if options.choose == "loglik":
+        from vivant.models.loglik import ByLikelihood
+
+        model = ByLikelihood(model)
     if options.image_model:
         from vivant.models.draw.base import create_drawer
         from vivant.models.draw.illustrated import Illustrated
@@ -191,6 +209,12 @@ def run_plan(prepared: Prepared, options: Options, say: Callable[[str], None] | 
     meter = meter_for(prepared.model, options)
     directory = RunDir(prepared.out)
     _refuse_other(directory, prepared)
+    if options.batch:
+        budgets = options.max_cost, options.max_tokens, options.max_time
+        rated = any((options.rpm, options.tpm, *budgets))
+        check_batches(prepared.model, ray=options.executor == "ray", rated=rated)
+    else:
+        refuse_under_way(directory.path)
     directory.make()
     with LogWriter(directory.log_file) as log:
         _open_directory(directory, prepared)
@@ -204,7 +228,7 @@ def run_plan(prepared: Prepared, options: Options, say: Callable[[str], None] | 
         if len(done) >= plan.size:
             return Outcome()
         with progress_for(plan.size, len(done)) as progress:
-            return asyncio.run(_run(pending, prepared.model, log, options, meter, progress, say))
+            return asyncio.run(_run(pending, prepared.model, log, done, options, meter, progress, say))
 
 
 def meter_for(model: Model, options: Options) -> Meter | None:
@@ -261,6 +285,7 @@ async def _run(
     jobs: Iterator[Job],
     model: Model,
     log: LogWriter,
+    logged: Container[str],
     options: Options,
     meter: Meter | None,
     progress: Any,
@@ -271,18 +296,22 @@ async def _run(
         cache = ReplyCache(cache_root() / "replies.sqlite")
     try:
         with _hands(model, options, say) as hands:
-            runner = Runner(
-                hands=hands,
-                log=log,
-                cache=cache,
-                concurrency=options.concurrency,
-                retry=options.retry,
-                meter=meter,
-                max_time=options.max_time,
-                progress=progress,
-                pictures=PictureFolder(log.path.parent),
-                say=say,
-            )
+            shared: dict[str, Any] = {
+                "hands": hands,
+                "log": log,
+                "cache": cache,
+                "retry": options.retry,
+                "progress": progress,
+                "pictures": PictureFolder(log.path.parent),
+                "say": say,
+            }
+            runner: Runner | BatchRunner
+            if options.batch:
+                runner = BatchRunner(model=model, logged=logged, **shared)
+            else:
+                runner = Runner(
+                    concurrency=options.concurrency, meter=meter, max_time=options.max_time, **shared
+                )
             with stop_on_interrupt(runner, say):
                 return await runner.run(jobs)
     finally:
@@ -312,7 +341,7 @@ def uses_cache(model: Model, options: Options) -> bool:
 
 
 @contextmanager
-def stop_on_interrupt(runner: Runner, say: Callable[[str], None]) -> Iterator[None]:
+def stop_on_interrupt(runner: Runner | BatchRunner, say: Callable[[str], None]) -> Iterator[None]:
     """First Ctrl-C: finish what is under way. Second: stop at once. The log is whole either way."""
     loop = asyncio.get_running_loop()
     pressed = 0

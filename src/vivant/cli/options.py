@@ -6,7 +6,7 @@ import functools
 import inspect
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -88,6 +88,30 @@ NativeVideo = Annotated[
         "--native-video/--video-frames",
         help="Send the video file itself to models that take one, instead of frames.",
         rich_help_panel=MODEL,
+    ),
+]
+TrustRemoteCode = Annotated[
+    bool,
+    typer.Option(
+        "--trust-remote-code",
+        help="Run code that a checkpoint brings along (transformers, internvl-chat, vllm).",
+        rich_help_panel=MODEL,
+    ),
+]
+OnTooLargeOption = Annotated[
+    Literal["shrink", "refuse"],
+    typer.Option(
+        "--on-too-large",
+        help="A request over the model's limits: shrunk by the rule in docs/backends.md, or not made.",
+        rich_help_panel=MODEL,
+    ),
+]
+ChooseOption = Annotated[
+    Literal["generate", "loglik"],
+    typer.Option(
+        "--options",
+        help="How options are chosen: named in the reply, or by likelihood where the backend reports it.",
+        rich_help_panel=ASKED,
     ),
 ]
 Style = Annotated[
@@ -262,6 +286,9 @@ _COMMON: dict[str, tuple[Any, Any]] = {
     "model_option": (ModelOption, None),
     "timeout": (Timeout, 600.0),
     "native_video": (NativeVideo, False),
+    "trust_remote_code": (TrustRemoteCode, False),
+    "on_too_large": (OnTooLargeOption, "shrink"),
+    "choose": (ChooseOption, "generate"),
     "image_model": (ImageModel, None),
     "image_base_url": (ImageUrl, None),
     "image_option": (ImageOption, None),

@@ -64,6 +64,17 @@ RUNNING: dict[str, tuple[Any, Any]] = {
         ],
         False,
     ),
+    "batch": (
+        Annotated[
+            bool,
+            _option(
+                "--batch",
+                panel=HOW,
+                text="Through the provider's batch endpoint: cheaper, within a day; run again to collect.",
+            ),
+        ],
+        False,
+    ),
     "max_cost": (
         Annotated[
             float | None,

@@ -88,6 +88,12 @@ def executor(name: Executor, address: str | None) -> Executor:
     return name
 
 
+def model_values(entries: list[str] | None, trust_remote_code: bool) -> dict[str, Any]:
+    """The backend's own settings; those with a flag of their own among them."""
+    values: dict[str, Any] = dict(pairs(entries, "--model-option"))
+    return {**values, "trust_remote_code": True} if trust_remote_code else values
+
+
 def run_options(given: dict[str, Any]) -> Options:
     """The parameters of `run` and `plan`, which are the same, as `Options`. What is said outright wins over
     what a file of models says."""
@@ -133,7 +139,7 @@ def run_options(given: dict[str, Any]) -> Options:
             base_url=given["base_url"],
             timeout=given["timeout"],
             video="native" if given["native_video"] else "frames",
-            values=pairs(given["model_option"], "--model-option"),
+            values=model_values(given["model_option"], given["trust_remote_code"]),
         ),
         image_model=given["image_model"],
         image_options=ModelOptions(
@@ -141,6 +147,8 @@ def run_options(given: dict[str, Any]) -> Options:
             timeout=given["timeout"],
             values=pairs(given["image_option"], "--image-option"),
         ),
+        on_too_large=given["on_too_large"],
+        choose=given["choose"],
         out=given["out"],
         concurrency=given["concurrency"],
         cache=given["cache"],
@@ -152,6 +160,7 @@ def run_options(given: dict[str, Any]) -> Options:
         max_tokens=given["max_tokens"],
         max_time=duration(given["max_time"], "--max-time"),
         prices=given["prices"],
+        batch=given["batch"],
         executor=executor(given["executor"], given["address"]),
         address=given["address"],
     )

@@ -30,7 +30,7 @@ from vivant.engine.requests import record_for, request_for
 from vivant.engine.retry import RetryPolicy
 from vivant.engine.rundir import RunError, write_lines, write_whole
 from vivant.engine.runner import Outcome, Progress
-from vivant.errors import MediaError
+from vivant.errors import MediaError, UsageError
 from vivant.models.base import Model, ModelError, TransientError
 from vivant.models.batch.base import BatchApi
 from vivant.models.http import RequestRefusedError
@@ -100,6 +100,27 @@ def custom_id(record: Record) -> str:
     """A request's name inside a batch: providers take few signs, and keys hold any. Equal names, equal
     requests."""
     return "v" + hashlib.sha256(f"{record.key}\n{record.fingerprint}".encode()).hexdigest()[:40]
+
+
+def refuse_under_way(run: Path) -> None:
+    """Raise where requests of a run are under way: to ask them again would pay twice."""
+    under_way = len(BatchFolder(run).open())
+    if under_way:
+        raise RunError(
+            f"{run}: {under_way} batches are under way at the provider; --batch collects them. "
+            f"To ask anew instead, and pay twice, delete {run / 'batches'}"
+        )
+
+
+def check_batches(model: Model, *, ray: bool, rated: bool) -> None:
+    """Raise where a model has no batch endpoint, or other options do not go with one."""
+    model.batches()
+    if ray:
+        raise UsageError("--batch asks through the provider's own queue; leave out --executor ray")
+    if model.takes.video:
+        raise UsageError("--batch sends videos as frames; leave out --native-video")
+    if rated:
+        raise UsageError("--batch hands everything over at once; leave out --rpm, --tpm and budgets")
 
 
 class BatchRunner:
