@@ -118,48 +118,28 @@ class Jsonl(Benchmark):
     def score(self, items: Sequence[tuple[Sample, Record]], settings: ScoreSettings) -> list[Score]:
         """Choices: the option read in the reply. Free text: equal to an accepted answer, or near enough in
         meaning to one where `threshold` is below 1."""
-        from vivant.scoring.options import extract_option
+        from vivant.scoring.choice import score_choice
 
-        free = [(s, r) for s, r in items if not s.options]
-        similarity = dict(
-            zip((r.key for _, r in free), _similarities(free, settings.values["threshold"]), strict=True)
-        )
+        threshold = settings.values["threshold"]
+        free = [(sample, record) for sample, record in items if not sample.options]
+        nearness = dict(zip((record.key for _, record in free), _similarities(free, threshold), strict=True))
         scores: list[Score] = []
         for sample, record in items:
             if sample.options:
-                found = extract_option(record.reply.text, record.options)
-                if found.name is None:
-                    scores.append(
-                        Score(
-                            key=record.key, task=record.task, id=record.id, status="unparsed", rule=found.rule
-                        )
-                    )
-                    continue
-                shown = [option.name for option in record.options].index(found.name)
-                right = sample.key is not None and record.order[shown] == sample.key
-                scores.append(
-                    Score(
-                        key=record.key,
-                        task=record.task,
-                        id=record.id,
-                        value=float(right),
-                        answer=found.name,
-                        rule=found.rule,
-                    )
+                scores.append(score_choice(sample, record))
+                continue
+            near, rule = nearness[record.key]
+            scores.append(
+                Score(
+                    key=record.key,
+                    task=record.task,
+                    id=record.id,
+                    value=float(near >= threshold),
+                    answer=final_line(record.reply.text),
+                    rule=rule,
+                    detail={"similarity": near},
                 )
-            else:
-                near, rule = similarity[record.key]
-                scores.append(
-                    Score(
-                        key=record.key,
-                        task=record.task,
-                        id=record.id,
-                        value=float(near >= settings.values["threshold"]),
-                        answer=final_line(record.reply.text),
-                        rule=rule,
-                        detail={"similarity": near},
-                    )
-                )
+            )
         return scores
 
 

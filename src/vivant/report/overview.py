@@ -11,7 +11,7 @@ from vivant.report.table import Cell, Row, Table
 from vivant.runs import Run
 from vivant.scoring.judge.rubric import JudgeInfo
 from vivant.scoring.stats import Method
-from vivant.scoring.summary import restricted, summarise
+from vivant.scoring.summary import published_row, restricted, summarise
 
 
 def scored(
@@ -196,21 +196,7 @@ def judge_notes(parts: Sequence[ScoredRun]) -> list[str]:
 def published_rows(tasks: set[str], by: Sequence[str]) -> list[Row]:
     """Figures from the papers whose groups are by the same facets, marked with their source."""
     return [
-        Row(
-            run="published",
-            benchmark=task.partition("/")[0],
-            task=task,
-            group=figure.group,
-            metric=figure.metric,
-            value=figure.value,
-            n=0,
-            errors=0,
-            unparsed=0,
-            interval=None,
-            model=figure.model,
-            style=figure.style,
-            source=figure.source,
-        )
+        published_row(figure)
         for task in sorted(tasks)
         for figure in registry.of_task(task).published()
         if figure.task == task and set(figure.group) == set(by)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
-from vivant.benchmarks.base import Benchmark, ScoredRun
+from vivant.benchmarks.base import Benchmark, Published, ScoredRun
 from vivant.errors import DataError, UsageError, unknown
 from vivant.report.table import Row
 from vivant.types import Record, Sample, Score
@@ -106,6 +106,25 @@ def is_binary(run: ScoredRun, unparsed_value: float | None) -> bool:
 def cluster_of(sample: Sample) -> str:
     """What a sample is not independent of: its cluster; without one, its own repeats."""
     return sample.cluster or f"\x00{sample.id}"
+
+
+def published_row(figure: Published, n: int = 0) -> Row:
+    """A figure from a paper as a row, marked with its source; `n` where the paper states it."""
+    return Row(
+        run="published",
+        benchmark=figure.task.partition("/")[0],
+        task=figure.task,
+        group=figure.group,
+        metric=figure.metric,
+        value=figure.value,
+        n=n,
+        errors=0,
+        unparsed=0,
+        interval=None,
+        model=figure.model,
+        style=figure.style,
+        source=figure.source,
+    )
 
 
 def natural(text: str) -> list[tuple[int, int, str]]:

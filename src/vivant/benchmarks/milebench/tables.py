@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct, structs
 
-from vivant.benchmarks.base import Benchmark, Protocol, Published, ScoredRun
+from vivant.benchmarks.base import Benchmark, Protocol, ScoredRun
 from vivant.benchmarks.milebench.datasets import (
     BY_NAME,
     DATASETS,
@@ -20,7 +20,7 @@ from vivant.benchmarks.milebench.datasets import (
 from vivant.benchmarks.milebench.published import SOURCE, leaderboard, published
 from vivant.errors import UsageError
 from vivant.report.table import Cell, Row, Table
-from vivant.scoring.summary import natural, summarise
+from vivant.scoring.summary import natural, published_row, summarise
 from vivant.types import Sample
 
 COUNTS = ("n", "errors", "unparsed", "guessed")
@@ -101,7 +101,7 @@ def main(benchmark: Benchmark, runs: Sequence[ScoredRun], protocol: Protocol) ->
     for model, values in leaderboard().items():
         body.append((f"{model} †", *(values[column] for column in columns), *[None] * len(COUNTS)))
     notes = _notes(runs, rows)
-    rows += [_published_row(figure) for figure in published()]
+    rows += [published_row(figure) for figure in published()]
     return Table(
         title=f"MileBench: groups, protocol {protocol}",
         columns=("model", *columns, *COUNTS),
@@ -109,24 +109,6 @@ def main(benchmark: Benchmark, runs: Sequence[ScoredRun], protocol: Protocol) ->
         notes=(_ARITHMETIC, *partial, *notes, f"† Published: {SOURCE}.", _DIAGNOSTIC),
         rows=tuple(rows),
         rules=(measured,),
-    )
-
-
-def _published_row(figure: Published) -> Row:
-    return Row(
-        run="published",
-        benchmark="milebench",
-        task=figure.task,
-        group=figure.group,
-        metric=figure.metric,
-        value=figure.value,
-        n=0,
-        errors=0,
-        unparsed=0,
-        interval=None,
-        model=figure.model,
-        style=figure.style,
-        source=figure.source,
     )
 
 

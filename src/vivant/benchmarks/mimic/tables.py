@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from vivant.benchmarks.base import Benchmark, Published, ScoredRun
+from vivant.benchmarks.base import Benchmark, ScoredRun
 from vivant.benchmarks.mimic import names, published
 from vivant.benchmarks.mimic.data import HUMAN_COMMENTS
 from vivant.benchmarks.mimic.judged import Judged, Outcome, Panel
@@ -24,7 +24,7 @@ from vivant.benchmarks.mimic.textmetrics import (
 )
 from vivant.errors import DataError, UsageError
 from vivant.report.table import Cell, Row, Table
-from vivant.scoring.summary import summarise
+from vivant.scoring.summary import published_row, summarise
 
 MARK = " †"
 """Stands behind the name of a published row."""
@@ -289,22 +289,3 @@ def _text_rows(part: ScoredRun, found: TextFigures | None) -> list[Row]:
 
 def _interval(row: Row) -> str | None:
     return None if row.interval is None else f"{row.interval[0]:.1f} – {row.interval[1]:.1f}"
-
-
-def published_row(figure: Published) -> Row:
-    """A figure of the paper for the JSON form."""
-    return Row(
-        run="published",
-        benchmark=names.BENCHMARK,
-        task=figure.task,
-        group=figure.group,
-        metric=figure.metric,
-        value=figure.value,
-        n=0,
-        errors=0,
-        unparsed=0,
-        interval=None,
-        model=figure.model,
-        style=figure.style,
-        source=figure.source,
-    )

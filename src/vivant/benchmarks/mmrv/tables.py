@@ -12,7 +12,7 @@ from vivant.benchmarks.mmrv import names, published
 from vivant.benchmarks.mmrv.score import NO_KEY, STEPS
 from vivant.errors import UsageError, unknown
 from vivant.report.table import Cell, Row, Table
-from vivant.scoring.summary import summarise
+from vivant.scoring.summary import published_row, summarise
 from vivant.types import Record, Sample, Score
 
 LAYOUTS: Mapping[str, str] = {
@@ -123,25 +123,7 @@ def main_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Benchma
 
 def _published_rows(style: str) -> list[Row]:
     size = 200 if style == "human" else FULL_SIZE
-    return [
-        Row(
-            run="published",
-            benchmark="mmrv",
-            task=figure.task,
-            group=figure.group,
-            metric=figure.metric,
-            value=figure.value,
-            n=size,
-            errors=0,
-            unparsed=0,
-            interval=None,
-            model=figure.model,
-            style=figure.style,
-            source=figure.source,
-        )
-        for figure in published.rows()
-        if figure.style == style
-    ]
+    return [published_row(figure, size) for figure in published.rows() if figure.style == style]
 
 
 def _published_lines(style: str) -> list[tuple[Cell, ...]]:
