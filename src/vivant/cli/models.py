@@ -2,31 +2,113 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from vivant.cli import options as o
+from vivant.cli.settle import model_values
 from vivant.cli.show import say, show
 from vivant.models.registry import backends
 from vivant.report.table import Table
+
+if TYPE_CHECKING:
+    from vivant.models.base import Model
+    from vivant.models.check import Checked
+    from vivant.types import Reply
 
 app = typer.Typer(invoke_without_command=True, add_completion=False)
 
 
 @app.callback()
 def models(ctx: typer.Context) -> None:
-    """All backends: how each is written after --model, and what it needs."""
+    """All backends: how each is written after --model, what it needs, and whether that is there."""
     if ctx.invoked_subcommand is None:
-        body = []
-        for backend in backends().values():
-            key = "" if not backend.key else ("set" if os.environ.get(backend.key) else "not set")
-            body.append((backend.form, backend.summary, backend.needs, key))
-        body.append(
-            ("./file.py:Class", "your own model; `vivant models new my_model.py` writes one", "nothing", "")
-        )
-        show(Table(title="Models", columns=("--model", "what it is", "needs", "key"), body=tuple(body)))
+        from vivant.models.check import readiness
+
+        body = [(b.form, b.summary, b.needs, readiness(b)) for b in backends().values()]
+        own = "your own model; `vivant models new my_model.py` writes one"
+        body.append(("./file.py:Class", own, "nothing", "yes"))
+        show(Table(title="Models", columns=("--model", "what it is", "needs", "ready"), body=tuple(body)))
+        say("Whether one answers: vivant models check NAME")
+
+
+@app.command()
+def check(
+    name: Annotated[str, typer.Argument(metavar="MODEL", help="As after --model.")],
+    base_url: o.BaseUrl = None,
+    model_option: o.ModelOption = None,
+    timeout: o.Timeout = 120.0,
+    trust_remote_code: o.TrustRemoteCode = False,
+) -> None:
+    """Send one tiny request with a picture: what came back, in which time, for how many tokens.
+
+    Examples:
+
+        vivant models check openai/gpt-4o-mini
+
+        vivant models check openai/my-model --base-url http://localhost:8000/v1
+    """
+    import asyncio
+
+    from vivant.models.base import ModelOptions
+    from vivant.models.check import check as ask
+    from vivant.models.registry import create
+
+    values = model_values(model_option, trust_remote_code)
+    model = create(name, ModelOptions(base_url=base_url, timeout=timeout, values=values))
+    checked = asyncio.run(ask(model))
+    show(_table(model, checked))
+    if checked.reply.status not in ("ok", "truncated"):
+        raise typer.Exit(1)
+
+
+def _table(model: Model, checked: Checked) -> Table:
+    reply, takes = checked.reply, model.takes
+    media = [kind for kind, taken in (("images", takes.images), ("sound", takes.audio)) if taken]
+    limits = _limits(model)
+    body = [
+        ("verdict", checked.verdict),
+        ("reply", reply.text.strip()[:200] or "(empty)"),
+        (
+            "seconds",
+            f"{checked.seconds:.2f}" + (f", ready after {checked.loaded:.1f}" if checked.loaded > 1 else ""),
+        ),
+        ("tokens in, out", f"{_known(reply.tokens_in)}, {_known(reply.tokens_out)}{_cost(model, reply)}"),
+        ("names itself", reply.model or "(not said)"),
+        ("is sent", ", ".join(["text", *media])),
+        ("weighs options (--options loglik)", "yes" if model.weighs else "no"),
+        ("limits kept", limits or "none known"),
+    ]
+    return Table(title=model.name, columns=("", "what came back"), body=tuple(body))
+
+
+def _known(tokens: int | None) -> str:
+    return "not said" if tokens is None else str(tokens)
+
+
+def _cost(model: Model, reply: Reply) -> str:
+    from vivant.engine.prices import price_of
+    from vivant.engine.tokens import Usage
+
+    price = price_of(model)
+    if price is None or reply.tokens_in is None:
+        return ""
+    return f" ({price.of(Usage(reply.tokens_in, reply.tokens_out or 0)):.6f} {price.currency})"
+
+
+def _limits(model: Model) -> str:
+    import msgspec
+
+    if model.budget is None:
+        return ""
+    limits = msgspec.to_builtins(model.budget)
+    limits.pop("picture", None)
+    return ", ".join(
+        f"{name} {', '.join(value) if isinstance(value, list | tuple) else format(value, ',')}"
+        for name, value in limits.items()
+    )
 
 
 @app.command()

@@ -45,6 +45,8 @@ class Checked(Struct, frozen=True):
     @property
     def verdict(self) -> str:
         """In words."""
+        if self.reply.status == "truncated":
+            return "answers, but was cut off at the token limit"
         if self.reply.status != "ok":
             return f"{self.reply.status}: {self.reply.error}"
         named = extract_option(self.reply.text, _OPTIONS).name
