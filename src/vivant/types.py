@@ -13,13 +13,13 @@ from msgspec import Struct, field
 # ── Content ──────────────────────────────────────────────────────────────────────────────────────
 
 
-class Text(Struct, frozen=True, tag="text", tag_field="kind"):
+class Text(Struct, frozen=True, tag="text", tag_field="kind", gc=False):
     """A run of text inside a question or an answer."""
 
     text: str
 
 
-class Image(Struct, frozen=True, tag="image", tag_field="kind", omit_defaults=True):
+class Image(Struct, frozen=True, tag="image", tag_field="kind", omit_defaults=True, gc=False):
     """A picture file; `path` is relative to the data root that the run names."""
 
     path: str
@@ -47,7 +47,7 @@ Part = Text | Image | Video | Audio
 Role = Literal["system", "user", "assistant"]
 
 
-class Message(Struct, frozen=True):
+class Message(Struct, frozen=True, gc=False):
     """One turn: interleaved parts in the order in which the model should meet them."""
 
     role: Role
@@ -278,6 +278,10 @@ class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
     notes: tuple[str, ...] = ()
     """What was done to the question to ask it."""
     extra: dict[str, Any] = field(default_factory=dict)
+
+
+SHRUNK = "shrunk to the model's limits"
+"""Begins the note on a record whose request was over a model's limits: see `models/fitting.py`."""
 
 
 # ── Scores ───────────────────────────────────────────────────────────────────────────────────────

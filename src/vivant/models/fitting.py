@@ -21,11 +21,9 @@ from msgspec import Struct
 from vivant.media.pictures import scaled
 from vivant.media.timeline import spread
 from vivant.models.capabilities import Budget
-from vivant.types import Clip, Content, MediaUse, Picture, Sound, Text, Turn
+from vivant.types import SHRUNK, Clip, Content, MediaUse, Picture, Sound, Text, Turn
 
 OnTooLarge = Literal["shrink", "refuse"]
-NOTE = "shrunk to the model's limits"
-"""Begins the note on a record whose request was shrunk; tables count it."""
 _LEAST_SIDE = 64
 _STEP = 0.9
 _PART_BYTES = 120
@@ -43,7 +41,7 @@ class Fitted(Struct, frozen=True):
     @property
     def notes(self) -> tuple[str, ...]:
         """For the record."""
-        return (f"{NOTE}: {'; '.join(self.done)}",) if self.done else ()
+        return (f"{SHRUNK}: {'; '.join(self.done)}",) if self.done else ()
 
 
 class _Refused(Exception):  # noqa: N818

@@ -12,6 +12,7 @@ from vivant.runs import Run
 from vivant.scoring.judge.rubric import JudgeInfo
 from vivant.scoring.stats import Method
 from vivant.scoring.summary import published_row, restricted, summarise
+from vivant.types import SHRUNK
 
 
 def scored(
@@ -146,6 +147,12 @@ def _notes(runs: Sequence[Run], parts: Sequence[ScoredRun], rows: Sequence[Row])
         lost = sum(record is not None and record.lost_images > 0 for _, record, _ in part.rows)
         if lost:
             notes.append(f"{part.run}, {part.task}: {lost} samples lost pictures to fit the model's window.")
+        shrunk = [note for _, r, _ in part.rows if r for note in r.notes if note.startswith(SHRUNK)]
+        if shrunk:
+            first = shrunk[0].removeprefix(SHRUNK).lstrip(": ")
+            notes.append(
+                f"{part.run}, {part.task}: {len(shrunk)} requests were {SHRUNK} (the first: {first})."
+            )
     notes += judge_notes(parts)
     for run in runs:
         settings = run.manifest.settings
