@@ -31,6 +31,8 @@ COMMANDS = {
     "report": Entry("report", "One HTML file: what was found, tables, figures, settings.", ANALYSE),
     "compare": Entry("compare", "Runs against each other, sample by sample, with tests.", ANALYSE),
     "view": Entry("view", "Look at runs in the browser, sample by sample.", ANALYSE),
+    "reasoning": Entry("reasoning", "What models reason about, and how they go wrong.", ANALYSE),
+    "audit": Entry("audit", "Where published figures do not hold together, with the arithmetic.", ANALYSE),
     "figures": Entry("figures", "Draw the figures of the benchmarks: SVG, PDF or PNG.", ANALYSE),
     "judge-check": Entry("judge_check", "How good is a judge? Its scores beside people's.", ANALYSE),
     "export": Entry("export", "Write a run in a benchmark's native files.", ANALYSE),

@@ -1,0 +1,65 @@
+"""`vivant audit`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+import typer
+
+from vivant.cli.settle import pairs, split
+from vivant.cli.show import say
+from vivant.errors import UsageError, unknown
+from vivant.report import audit as audits
+
+app = typer.Typer(add_completion=False)
+FORMATS = ("text", "markdown", "json")
+
+
+@app.command()
+def audit(
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--only", metavar="NAME", help="A benchmark or one check; repeat or a,b for several."),
+    ] = None,
+    data: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--data",
+            metavar="NAME=PATH",
+            help="Files of a benchmark's own repository, to recompute from: mime=FOLDER, mmrv=FILE, mmie=FILE.",
+        ),
+    ] = None,
+    form: Annotated[str, typer.Option("--format", help="text, markdown or json.")] = "text",
+    markdown: Annotated[bool, typer.Option("--markdown", help="Short for --format markdown.")] = False,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write to this file instead.")] = None,
+) -> None:
+    """Recompute what the five benchmarks have published, and say where figures do not hold together.
+
+    Examples:
+
+        vivant audit --only milebench,mimic-overall
+
+        vivant audit --data mime=MIME-repository/
+
+        vivant audit --markdown -o docs/audit.md
+    """
+    form = "markdown" if markdown else form
+    if form not in FORMATS:
+        raise unknown("format", form, FORMATS)
+    folders = {name: Path(path).expanduser() for name, path in pairs(data, "--data").items()}
+    cases = audits.audit(split(only), folders)
+    if form == "json":
+        text = msgspec.json.format(msgspec.json.encode(cases), indent=1).decode() + "\n"
+    else:
+        text = audits.to_markdown(cases) if form == "markdown" else audits.to_text(cases)
+    if out is None:
+        sys.stdout.write(text)
+        return
+    try:
+        out.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"Cannot write {out}: {error.strerror}") from error
+    say(f"Written to {out}")
