@@ -173,7 +173,8 @@ class BatchRunner:
 
     def stop(self, reason: str = "") -> None:
         """Wait no longer. The provider goes on; the same command collects the answers later."""
-        self._outcome.reason = reason or "the batches go on at the provider"
+        self._outcome.reason = reason
+        self._say("Batches that were handed over go on at the provider.")
         self._stopping.set()
 
     abandon = stop
