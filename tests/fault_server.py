@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -28,56 +29,137 @@ class Act:
     body: bytes | None = None
     finish: str = "stop"
     break_connection: bool = False
+    half_stream: bool = False
+    """Half of the answer as a stream, which then ends without its end."""
+    stall: bool = False
+    """Half of the answer, and then nothing for as long as the client waits."""
+    hang: bool = False
+    """Nothing at all."""
+    tokens: tuple[int, int] | None = (10, 1)
+    """As reported: in and out; None for a server that does not say."""
 
 
 Behave = Callable[[int, dict[str, Any]], Act]
 
 
 class FaultServer:
-    """Counts what it sees: requests, and how many were under way together."""
+    """Counts what it sees: requests, when they came, and how many were under way together."""
 
     def __init__(self, behave: Behave) -> None:
         self.behave = behave
         self.requests: list[dict[str, Any]] = []
+        self.times: list[float] = []
         self.in_flight = 0
         self.highest = 0
         self.port = 0
+        self.limit: int | None = None
+        """More requests at once than this are answered with 429. May be changed while it runs."""
+        self.refused = 0
+        self.served: list[tuple[float, int]] = []
+        """When an answer was given, and how many were under way then."""
+        self.spent = 0
+        """Tokens reported so far."""
+        self._loop = asyncio.new_event_loop()
+        self._runner: web.AppRunner | None = None
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}/v1"
 
+    # ── from other threads ──
+
+    def start(self) -> None:
+        """Begin to listen, on the port of the last time if there was one."""
+        if not self._thread.is_alive():
+            self._thread.start()
+        self._do(self._listen())
+
+    def die(self) -> None:
+        """Break all connections and listen no more; `start` brings it back."""
+        self._do(self._fall_silent())
+
+    def end(self) -> None:
+        """For good."""
+        self.die()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(10)
+        self._loop.close()
+
+    def _do(self, work: Coroutine[Any, Any, None]) -> None:
+        asyncio.run_coroutine_threadsafe(work, self._loop).result(20)
+
+    # ── in its own thread ──
+
+    async def _listen(self) -> None:
+        app = web.Application(client_max_size=2**26)
+        app.router.add_post("/v1/chat/completions", self.handle)
+        app.router.add_post("/v1/images/generations", self.handle)
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
+        await self._runner.setup()
+        await web.TCPSite(self._runner, "127.0.0.1", self.port, reuse_address=True).start()
+        self.port = self._runner.addresses[0][1]
+
+    async def _fall_silent(self) -> None:
+        if self._runner is not None:
+            await self._runner.cleanup()
+            self._runner = None
+
     async def handle(self, request: web.Request) -> web.StreamResponse:
         body = msgspec.json.decode(await request.read())
         self.requests.append({**body, "authorization": request.headers.get("Authorization", "")})
+        self.times.append(time.monotonic())
+        if self.limit is not None and self.in_flight >= self.limit:
+            self.refused += 1
+            return web.Response(status=429, body=b'{"error": {"message": "too many at once"}}')
         self.in_flight += 1
         self.highest = max(self.highest, self.in_flight)
         try:
-            act = self.behave(len(self.requests), body)
-            if act.delay:
-                await asyncio.sleep(act.delay)
-            if act.break_connection:
-                response = web.StreamResponse(headers={"Content-Length": "1000"})
-                await response.prepare(request)
-                await response.write(b'{"choices": [')
-                assert request.transport is not None
-                request.transport.close()
-                return response
-            if act.body is not None or act.status != 200:
-                data = act.body if act.body is not None else b'{"error": {"message": "told to fail"}}'
-                return web.Response(status=act.status, body=data, headers=act.headers)
-            return web.Response(body=completion(act.text, act.finish), content_type="application/json")
+            return await self._act(request, self.behave(len(self.requests), body))
         finally:
             self.in_flight -= 1
 
+    async def _act(self, request: web.Request, act: Act) -> web.StreamResponse:
+        if act.delay:
+            await asyncio.sleep(act.delay)
+        if act.hang:
+            await asyncio.sleep(3600)
+        if act.break_connection:
+            response = web.StreamResponse(headers={"Content-Length": "1000"})
+            await response.prepare(request)
+            await response.write(b'{"choices": [')
+            return _cut(request, response)
+        if act.body is not None or act.status != 200:
+            data = act.body if act.body is not None else b'{"error": {"message": "told to fail"}}'
+            return web.Response(status=act.status, body=data, headers=act.headers)
+        answer = completion(act.text, act.finish, act.tokens)
+        if act.half_stream or act.stall:
+            response = web.StreamResponse(headers={"Content-Type": "application/json"})
+            response.enable_chunked_encoding()
+            await response.prepare(request)
+            await response.write(answer[: len(answer) // 2])
+            if act.stall:
+                await asyncio.sleep(3600)
+            return _cut(request, response)
+        self.served.append((time.monotonic(), self.in_flight))
+        self.spent += sum(act.tokens or ())
+        return web.Response(body=answer, content_type="application/json")
 
-def completion(text: str, finish: str = "stop") -> bytes:
+
+def _cut(request: web.Request, response: web.StreamResponse) -> web.StreamResponse:
+    assert request.transport is not None
+    request.transport.close()
+    return response
+
+
+def completion(text: str, finish: str = "stop", tokens: tuple[int, int] | None = (10, 1)) -> bytes:
     """A chat completion as servers send it."""
+    usage = {} if tokens is None else {"prompt_tokens": tokens[0], "completion_tokens": tokens[1]}
     return msgspec.json.encode(
         {
             "model": "stand-in",
             "choices": [{"message": {"role": "assistant", "content": text}, "finish_reason": finish}],
-            "usage": {"prompt_tokens": 10, "completion_tokens": 1},
+            "usage": usage,
         }
     )
 
@@ -86,29 +168,8 @@ def completion(text: str, finish: str = "stop") -> bytes:
 def serving(behave: Behave) -> Iterator[FaultServer]:
     """A running server; it stops when the block ends."""
     server = FaultServer(behave)
-    started = threading.Event()
-    loop = asyncio.new_event_loop()
-    stop = asyncio.Event()
-
-    async def main() -> None:
-        app = web.Application(client_max_size=2**26)
-        app.router.add_post("/v1/chat/completions", server.handle)
-        app.router.add_post("/v1/images/generations", server.handle)
-        runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
-        await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
-        server.port = runner.addresses[0][1]
-        started.set()
-        await stop.wait()
-        await runner.cleanup()
-
-    thread = threading.Thread(target=lambda: loop.run_until_complete(main()), daemon=True)
-    thread.start()
-    started.wait(10)
+    server.start()
     try:
         yield server
     finally:
-        loop.call_soon_threadsafe(stop.set)
-        thread.join(10)
-        loop.close()
+        server.end()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import multiprocessing.process
 import os
 import random
 import signal
@@ -15,6 +17,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from tests import killed
 from tests.fault_server import Act, FaultServer, serving
 from tests.helpers import questions, vivant
 from vivant.engine.log import LogError, LogWriter, read_log
@@ -264,25 +267,38 @@ def test_an_interrupt_stops_cleanly_and_the_same_command_goes_on(tmp_path: Path)
     assert len(server.requests) == 200
 
 
-def test_killed_at_random_moments_and_resumed_the_log_is_that_of_an_undisturbed_run(tmp_path: Path) -> None:
-    path = questions(tmp_path, 150, pictures=False)
+def test_killed_at_fifty_random_moments_the_log_is_that_of_an_undisturbed_run(tmp_path: Path) -> None:
+    path = questions(tmp_path, 500, pictures=False)
     chance = random.Random(5)
-    command = [sys.executable, "-c", "from vivant.cli.main import main; main()", "run", str(path)]
-    command += ["--model", "openai/x", "--cache", "off", "-j", "8"]
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["tests.killed", "vivant.media", "vivant.models.openai"])
+    lengths: list[int] = []
     with serving(lambda _n, body: Act(right_letter_of_text(body), delay=0.01)) as server:
-        command += ["--base-url", server.url]
-        for _ in range(6):
-            before = len(server.requests)
-            process = subprocess.Popen([*command, "--out", "killed"], cwd=tmp_path, stderr=subprocess.DEVNULL)
-            target = before + chance.randrange(1, 25)
-            deadline = time.monotonic() + 20
-            while len(server.requests) < target and process.poll() is None and time.monotonic() < deadline:
+
+        def start(name: str) -> multiprocessing.process.BaseProcess:
+            process = context.Process(target=killed.run, args=(str(path), server.url, str(tmp_path / name)))
+            process.start()
+            return process
+
+        for _ in range(50):
+            process = start("killed")
+            # Any moment: while it reads the questions, writes the manifest, resumes, asks, logs.
+            target = len(server.requests) + chance.randrange(1, 24)
+            deadline = time.monotonic() + (chance.uniform(0.0, 0.1) if chance.random() < 0.3 else 20)
+            while len(server.requests) < target and process.is_alive() and time.monotonic() < deadline:
                 time.sleep(0.002)
-            process.send_signal(signal.SIGKILL)
-            process.wait()
+            process.kill()
+            process.join()
+            assert process.exitcode == -signal.SIGKILL
+            log = tmp_path / "killed" / "log.jsonl"
+            lengths.append(log.read_bytes().count(b"\n") if log.exists() else 0)
         for name in ("killed", "whole"):
-            done = subprocess.run([*command, "--out", name], cwd=tmp_path, capture_output=True, check=False)
-            assert done.returncode == 0, done.stderr
+            process = start(name)
+            process.join(60)
+            assert process.exitcode == 0
+    assert lengths == sorted(lengths)
+    assert len(set(lengths)) > 20
+    assert lengths[-1] < 500
 
     def content(name: str) -> dict[str, Any]:
         found = {}
@@ -294,7 +310,7 @@ def test_killed_at_random_moments_and_resumed_the_log_is_that_of_an_undisturbed_
             found[record.key] = plain
         return found
 
-    assert len(content("whole")) == 150
+    assert len(content("whole")) == 500
     assert content("killed") == content("whole")
 
 

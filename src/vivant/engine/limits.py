@@ -1,4 +1,4 @@
-"""How many requests may be under way: found by asking, halved when the server complains, won back in a curve.
+"""How many requests may be under way: found by asking, cut when the server complains, won back in a curve.
 
 After a complaint the limit comes back fast to just below where the complaint came from, stays near it for a
 while, and then probes further and further: a cubic in rounds of successes, as TCP does it. So a server's limit
@@ -9,9 +9,17 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from typing import NamedTuple
 
-_CUT = 0.5
+_CUT = 0.7
 _STEEPNESS = 0.4
+
+
+class Entry(NamedTuple):
+    """When a request was let in: after how many cuts, and as which of those under way."""
+
+    cuts: int
+    place: int
 
 
 class AdaptiveLimit:
@@ -28,8 +36,8 @@ class AdaptiveLimit:
         self._flat = 0.0
         self._rounds = 0.0
 
-    async def acquire(self) -> int:
-        """Wait for a place. What is returned tells `slow_down` when the request was let in."""
+    async def acquire(self) -> Entry:
+        """Wait for a place."""
         if self._waiting or self.in_flight >= int(self.limit):
             future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiting.append(future)
@@ -41,7 +49,7 @@ class AdaptiveLimit:
                 raise
         else:
             self._enter()
-        return self._cuts
+        return Entry(self._cuts, self.in_flight)
 
     def _enter(self) -> None:
         self.in_flight += 1
@@ -67,12 +75,15 @@ class AdaptiveLimit:
             self.limit = min(float(self.most), max(self.limit, curve))
             self._admit()
 
-    def slow_down(self, let_in: int) -> None:
-        """The server asked for less. Requests let in before the last cut complain of the same crowd: once."""
-        if let_in < self._cuts:
+    def slow_down(self, entry: Entry) -> None:
+        """The server asked for less, and refused this one: those before it were not too many.
+
+        Requests let in before the last cut complain of the same crowd, which counts once.
+        """
+        if entry.cuts < self._cuts:
             return
         self._cuts += 1
-        self._ceiling = float(max(1, min(self.in_flight, int(self.limit))))
+        self._ceiling = float(max(1, min(entry.place - 1, int(self.limit))))
         self.limit = max(1.0, self._ceiling * _CUT)
         self._flat = ((self._ceiling - self.limit) / _STEEPNESS) ** (1 / 3)
         self._rounds = 0.0

@@ -235,7 +235,7 @@ class Runner:
     async def _attempt(
         self, ready: Ready, course: _Course, held: Held | None
     ) -> Reply | TransientError | None:
-        let_in = await self._limit.acquire()
+        entry = await self._limit.acquire()
         try:
             slot = await self._meter.turn(held) if self._meter is not None and held is not None else None
             if self._stopping.is_set():
@@ -248,7 +248,7 @@ class Runner:
                 self._meter.attempted(slot, outcome if isinstance(outcome, Reply) else None)
             if isinstance(outcome, TransientError):
                 if outcome.slow_down:
-                    self._limit.slow_down(let_in)
+                    self._limit.slow_down(entry)
                 if outcome.unreachable:
                     return outcome
             self._reached = True

@@ -73,6 +73,7 @@ class Meter:
         if not record.cached:
             usage = Usage(record.reply.tokens_in or 0, record.reply.tokens_out or 0)
             self._spend(usage)
+            self._estimator.recall(usage)
             if self._rates is not None:
                 self._rates.remember(time.time() - record.started, record.attempts, usage.total)
 

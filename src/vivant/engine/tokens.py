@@ -90,11 +90,18 @@ class Estimator:
         """Whether a reply has confirmed or corrected the estimates."""
         self._ratio = 1.0
         self._longest = 0.0
+        self._largest = 0
 
     def before(self, load: Load, max_new: int | None) -> Usage:
         """A careful estimate. `max_new` is the limit on the reply, where there is one."""
         written = max_new if max_new is not None else math.ceil(max(float(REPLY), self._longest * _MARGIN))
-        return Usage(math.ceil(load.tokens * self._ratio * _MARGIN), written)
+        sent = math.ceil(load.tokens * self._ratio * _MARGIN)
+        return Usage(sent if self.known else max(sent, self._largest), written)
+
+    def recall(self, usage: Usage) -> None:
+        """What an earlier process saw: until a reply tells more, a request may be as large as any."""
+        self._largest = max(self._largest, usage.sent)
+        self._longest = max(self._longest, float(usage.written))
 
     def after(self, load: Load, reply: Reply) -> Usage:
         """What a request took: as the server says, else by estimate. Later estimates learn from it."""
