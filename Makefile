@@ -10,6 +10,7 @@ demo: $(STAMP)
 	$(BIN)/vivant demo
 
 test: check
+	scripts/ensure-chromium
 	$(BIN)/python -m pytest -n 2
 
 check: $(STAMP)

@@ -17,6 +17,7 @@ from vivant.view.desk import BusyError, Desk, Full, troubles
 from vivant.view.media import name_of, parts_of, seen_count
 from vivant.view.query import (
     FLIPS,
+    HITS,
     OUTCOMES,
     PAGE,
     STATUSES,
@@ -27,6 +28,7 @@ from vivant.view.query import (
     of_row,
     one,
     page,
+    too_common,
 )
 from vivant.view.shelf import Shelved
 
@@ -128,6 +130,7 @@ class Pages:
                 facets=self._desk.facets(run, db, wanted.task),
                 sums=self._desk.sums(run, db),
                 troubles=troubles(db),
+                common=HITS if too_common(db, wanted) else 0,
                 progress=self._desk.shelf.progress(run),
                 statuses=STATUSES,
                 outcomes=OUTCOMES,

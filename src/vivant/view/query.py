@@ -15,6 +15,8 @@ from vivant.scoring.stats import Interval, mean_interval
 from vivant.view.index import VALUES
 
 PAGE = 50
+HITS = 20_000
+"""A search looks at so many texts at most: words that are everywhere find nothing in particular."""
 OUTCOMES = ("right", "wrong", "unparsed", "missing", "excluded", "unscored")
 _OUTCOME = {
     "right": "outcome = 'scored' AND value >= 0.5",
@@ -92,16 +94,30 @@ def _where(db: sqlite3.Connection, wanted: Filter) -> tuple[str, list[str]]:
             values.append(value)
         else:
             terms.append("0")
-    words = re.findall(r"\w+", wanted.text)
-    if words:
-        # Each word is quoted, so that nothing of what is typed is an operator; the last may be unfinished.
-        match = " ".join(f'"{word}"' for word in words) + "*"
-        hit = "(SELECT rowid / 2 FROM words WHERE words MATCH ?)"
-        terms.append(f"(n IN {hit} OR base IN {hit})")
-        values += [match, match]
+    match = _match(wanted.text)
+    if match:
+        hit = f"(SELECT rowid / 2 FROM words WHERE words MATCH ? LIMIT {HITS})"
+        repeated = db.execute("SELECT 1 FROM row WHERE base IS NOT NULL LIMIT 1").fetchone() is not None
+        terms.append(f"(n IN {hit} OR base IN {hit})" if repeated else f"n IN {hit}")
+        values += [match, match] if repeated else [match]
     elif wanted.text.strip():
         terms.append("0")
     return " AND ".join(terms), values
+
+
+def _match(text: str) -> str:
+    """Words as the full-text index takes them: quoted, so that nothing typed is an operator; the last may be cut."""
+    words = re.findall(r"[^\W_]+", text)
+    return " ".join(f'"{word}"' for word in words) + "*" if words else ""
+
+
+def too_common(db: sqlite3.Connection, wanted: Filter) -> bool:
+    """Whether a search hits more than is looked at."""
+    match = _match(wanted.text)
+    if not match:
+        return False
+    hits = f"SELECT 1 FROM words WHERE words MATCH ? LIMIT {HITS + 1}"
+    return bool(db.execute(f"SELECT count(*) FROM ({hits})", (match,)).fetchone()[0] > HITS)
 
 
 def count(db: sqlite3.Connection, wanted: Filter) -> int:
