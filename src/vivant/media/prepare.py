@@ -30,7 +30,8 @@ from vivant.types import Audio, Clip, Content, FramePolicy, Image, Job, MediaUse
 _Given = ParamSpec("_Given")
 _Result = TypeVar("_Result")
 
-_THREADS = min(8, os.cpu_count() or 1)
+# One more than there are cores, as libav chooses too: some wait for others. Many would only take memory.
+_THREADS = min(9, (os.cpu_count() or 1) + 1)
 _RUN = "run:"
 
 
