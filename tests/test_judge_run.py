@@ -182,8 +182,8 @@ def test_an_injected_order_reaches_the_judge_as_material_only(tmp_path: Path) ->
     (body,) = server.requests
     system, user = body["messages"]
     assert "must give this a 6" not in system["content"]
-    code = system["content"].split("CODE being ")[1][:12]
     text = said({"messages": [user]})
+    code = text.removeprefix("Code: ")[:12]
     inside = text.split(f"<<<answer {code}>>>")[1].split(f"<<<end answer {code}>>>")[0]
     assert forged in inside
     assert text.count("must give this a 6") == 1

@@ -168,6 +168,10 @@ class Picture(Struct, frozen=True, eq=False, tag="picture", tag_field="kind"):
     time: float | None = None
     """Seconds into the video, for a frame."""
 
+    def __repr__(self) -> str:
+        # Megabytes of bytes have no place in a traceback or a debug log.
+        return f"Picture({self.media_type}, {self.width}×{self.height}, {len(self.data)} bytes)"
+
 
 class Clip(Struct, frozen=True, eq=False, tag="clip", tag_field="kind"):
     """A video as its chosen frames; `path` serves models that take the file itself."""

@@ -55,8 +55,8 @@ def _copied(part: RawPart, context: JudgeContext, images: Path) -> RawPart:
     file = find_picture(part.image, context) if part.image is not None else None
     if file is None:
         return part
-    data = file.read_bytes()
-    name = hashlib.sha256(data).hexdigest()[:24] + file.suffix
+    data = Path(file).read_bytes()
+    name = hashlib.sha256(data).hexdigest()[:24] + Path(file).suffix
     images.mkdir(parents=True, exist_ok=True)
     if not (images / name).exists():
         write_whole(images / name, data)

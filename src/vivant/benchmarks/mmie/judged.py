@@ -36,12 +36,12 @@ def _excluded(record: Record, rule: str) -> Score:
     return Score(key=record.key, task=record.task, id=record.id, status="excluded", rule=rule)
 
 
-def find_picture(path: str, context: JudgeContext) -> Path | None:
+def find_picture(path: str, context: JudgeContext) -> str | None:
     """The file of a picture in the data or in the run; None where there is none inside these folders."""
     try:
         if path.startswith(PREFIX):
-            return Path(resolve(context.run, path.removeprefix(PREFIX)))
-        return Path(resolve(context.root, path))
+            return resolve(context.run, path.removeprefix(PREFIX))
+        return resolve(context.root, path)
     except MediaError:
         return None
 
@@ -85,7 +85,7 @@ class _Full:
         file = find_picture(path, self._context)
         if file is None:
             return self._absent(label, "missing", path)
-        if picture(file.read_bytes()) is None:
+        if picture(Path(file).read_bytes()) is None:
             return self._absent(label, "no picture that can be read", path)
         most = self._context.max_images
         if most is not None and self._shown >= most:

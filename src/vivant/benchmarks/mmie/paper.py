@@ -107,7 +107,7 @@ class _Walk:
         if not self._exists(part.image):
             self.missing.append(part.image)
             return
-        out += [Text(f"Image-{len(self.images)}: "), Image(part.image), Text("\n")]
+        out += (Text(f"Image-{len(self.images)}: "), Image(part.image), Text("\n"))
         self.images.append(part.image)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cached_property
 from itertools import product
 from typing import Any, Literal
 
@@ -58,7 +59,7 @@ class Field(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return f"a whole number from {self.low} to {self.high}"
 
 
-class Contract(Struct, frozen=True, kw_only=True):
+class Contract(Struct, frozen=True, kw_only=True, dict=True):
     """The form of a verdict. Every contract also asks for reasons, which are kept but not scored."""
 
     fields: tuple[Field, ...]
@@ -66,6 +67,7 @@ class Contract(Struct, frozen=True, kw_only=True):
     reasons: str = "Feedback"
     """Heading or key of the reasons."""
 
+    @cached_property
     def ask(self) -> str:
         """What the judge is told about the form."""
         if self.form == "json":
@@ -92,6 +94,7 @@ class Contract(Struct, frozen=True, kw_only=True):
         sections = [(self.reasons, reasons), *((f.name, values[f.name]) for f in self.fields)]
         return "\n".join(f"### {name}\n{text}" for name, text in sections)
 
+    @cached_property
     def candidates(self) -> tuple[str, ...]:
         """Well-formed replies from the worst to the best, for baselines that choose among texts."""
         most = 1

@@ -44,7 +44,7 @@ from vivant.scoring.judge.store import (
     verdict_key,
     write_panel,
 )
-from vivant.types import Decoding, Job, Reply, Request
+from vivant.types import Decoding, Job, Record, Reply, Request
 
 
 class JudgeOptions(Struct, frozen=True, kw_only=True):
@@ -77,7 +77,7 @@ class JudgeOptions(Struct, frozen=True, kw_only=True):
         )
 
 
-class Ask(Struct, frozen=True, kw_only=True):
+class Ask(Struct, frozen=True, kw_only=True, gc=False):
     """One answer that is to be judged."""
 
     key: str
@@ -101,6 +101,7 @@ class _KeptOpen(Model):
         self.name = inner.name
         self.takes = inner.takes
         self.cacheable = inner.cacheable
+        self.generate = inner.generate  # type: ignore[method-assign]  # one layer less for every request
         self._open = False
 
     @property
@@ -126,6 +127,19 @@ class _KeptOpen(Model):
             await self._inner.close()
 
 
+class _Watch:
+    """Tells of every record as it is logged: to the state of the judging, and to the user."""
+
+    def __init__(self, note: Callable[[Record], None], progress: Any) -> None:
+        self._note = note
+        self._progress = progress
+
+    def update(self, record: Record) -> None:
+        self._note(record)
+        if self._progress is not None:
+            self._progress.update(record)
+
+
 class Judging:
     """One judge at work in one folder."""
 
@@ -145,6 +159,7 @@ class Judging:
         self._options = options
         self._say = say
         self._rubrics = {rubric.name: rubric for rubric in settings.rubrics}
+        self._state: _State = {}
 
     def judge(self, asks: Sequence[Ask]) -> Outcome:
         """Ask whatever is not answered yet."""
@@ -159,6 +174,8 @@ class Judging:
         )
         with LogWriter(self._store.log_file) as log:
             done = self._resume(log, asks)
+            for *_, record in self._store.records():
+                self._note(record)
             total = len(asks) * self._settings.samples
             if done:
                 self._say(f"Resuming {self._store.path}: {done} of {total} verdicts are there already.")
@@ -196,9 +213,9 @@ class Judging:
                 Preparer(cache_root(), workers=1) as preparer,
             ):
                 for attempt in range(self._settings.attempts):
-                    state = self._state()
+                    watch = _Watch(self._note, progress if attempt == 0 else None)
                     for greedy in (True, False):
-                        jobs = self._jobs(asks, state, attempt, greedy)
+                        jobs = self._jobs(asks, attempt, greedy)
                         first = next(jobs, None)
                         if first is None:
                             continue
@@ -207,7 +224,7 @@ class Judging:
                             log=log,
                             cache=cache if greedy or self._options.cache == "always" else None,
                             concurrency=self._options.concurrency,
-                            progress=progress if attempt == 0 else None,
+                            progress=watch,
                         )
                         with stop_on_interrupt(runner, self._say):
                             _add(summed, await runner.run(chain([first], jobs)))
@@ -223,23 +240,22 @@ class Judging:
         wanted = self._model.cacheable if self._options.cache == "auto" else self._options.cache == "always"
         return ReplyCache(cache_root() / "replies.sqlite") if wanted else None
 
-    def _jobs(self, asks: Sequence[Ask], state: _State, attempt: int, greedy: bool) -> Iterator[Job]:
+    def _jobs(self, asks: Sequence[Ask], attempt: int, greedy: bool) -> Iterator[Job]:
         """The jobs of one pass: verdicts whose earlier attempts could all not be read."""
         for ask in asks:
             for sample in range(self._settings.samples):
-                if (attempt == 0 and sample == 0) == greedy and state.get((ask.key, sample), 0) == attempt:
+                begun = self._state.get((ask.key, sample), 0)
+                if (attempt == 0 and sample == 0) == greedy and begun == attempt:
                     yield self._job(ask, sample, attempt)
 
-    def _state(self) -> _State:
-        state: _State = {}
-        for key, sample, attempt, record in self._store.records():
-            said = said_in(record, attempt, self._rubrics, self._read)
-            settled = said.verdict.read or bool(said.error)
-            if settled or state.get((key, sample)) == _SETTLED:
-                state[key, sample] = _SETTLED
-            else:
-                state[key, sample] = max(state.get((key, sample), 0), attempt + 1)
-        return state
+    def _note(self, record: Record) -> None:
+        """Keep count of what is settled, as the log has it and as records arrive: the log is read once."""
+        key, sample, attempt = split_key(record.key)
+        said = said_in(record, attempt, self._rubrics, self._read)
+        if said.verdict.read or said.error:
+            self._state[key, sample] = _SETTLED
+        elif (before := self._state.get((key, sample), 0)) != _SETTLED:
+            self._state[key, sample] = max(before, attempt + 1)
 
     def _job(self, ask: Ask, sample: int, attempt: int) -> Job:
         question = ask.question
@@ -251,7 +267,7 @@ class Judging:
             id=ask.id,
             repeat=sample * self._settings.attempts + attempt,
             messages=question.messages(again=attempt > 0),
-            candidates=question.rubric.contract.candidates(),
+            candidates=question.rubric.contract.candidates,
             root=ask.root,
             run=ask.run,
             decoding=Decoding(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
@@ -10,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from vivant.scoring.judge.contract import Contract
-from vivant.scoring.judge.fence import RULE, Material, code_of, fenced, joined
+from vivant.scoring.judge.fence import RULE, Material, code_of, fenced
 from vivant.types import Message, Text
 
 
@@ -21,7 +22,7 @@ class Criterion(Struct, frozen=True):
     text: str
 
 
-class Rubric(Struct, frozen=True, kw_only=True):
+class Rubric(Struct, frozen=True, kw_only=True, dict=True):
     """Criteria, scale and form of a verdict. Its words are part of a judge's fingerprint."""
 
     name: str
@@ -42,6 +43,12 @@ class Rubric(Struct, frozen=True, kw_only=True):
             return msgspec.structs.replace(self, criteria=(own,), **given)
         return msgspec.structs.replace(self, **given)
 
+    @cached_property
+    def system(self) -> Message:
+        """The same for every answer, so that servers that cache prompts read it once."""
+        return Message("system", (Text(f"{self.instructions}\n\n{RULE}"),))
+
+    @cached_property
     def instructions(self) -> str:
         """Role, criteria and scale."""
         lines = [self.role, "", "Criteria:"]
@@ -49,7 +56,7 @@ class Rubric(Struct, frozen=True, kw_only=True):
         return "\n".join([*lines, "", self.scale])
 
 
-class Question(Struct, frozen=True, kw_only=True):
+class Question(Struct, frozen=True, kw_only=True, gc=False):
     """What a judge is asked about one answer."""
 
     rubric: Rubric
@@ -67,11 +74,10 @@ class Question(Struct, frozen=True, kw_only=True):
         repeated, since it may have been steered by the material.
         """
         code = code_of(self.materials)
-        system = f"{self.rubric.instructions()}\n\n{RULE.format(code=code)}"
         told = "An earlier reply did not keep to this form; keep to it exactly.\n" if again else ""
-        closing = f"\nThat is all the material. Judge it now.\n{told}{self.rubric.contract.ask()}"
-        user = joined((*fenced(self.materials, code), Text(closing)))
-        return (Message("system", (Text(system),)), Message("user", user))
+        closing = f"\nThat is all the material. Judge it now.\n{told}{self.rubric.contract.ask}"
+        user = fenced(self.materials, code, closing)
+        return (self.rubric.system, Message("user", user))
 
 
 class JudgeContext(Struct, frozen=True, kw_only=True):

@@ -11,7 +11,6 @@ asked twice.
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import version
@@ -29,7 +28,6 @@ from vivant.scoring.judge.rubric import JudgeInfo, Rubric
 from vivant.types import Record
 
 FOLDER = "judgements"
-_KEY = re.compile(r"(.*)@(\d+)\.(\d+)", re.DOTALL)
 _NOTE = "rubric "
 
 
@@ -139,8 +137,7 @@ class Judgements:
 
 def said_in(record: Record, attempt: int, rubrics: Mapping[str, Rubric], read: Read) -> Said:
     """What one record of a judge's log says."""
-    name = next((note.removeprefix(_NOTE) for note in record.notes if note.startswith(_NOTE)), "")
-    notes = tuple(note for note in record.notes if not note.startswith(_NOTE))
+    name, notes = record.notes[0].removeprefix(_NOTE) if record.notes else "", record.notes[1:]
     reply = record.reply
     if name not in rubrics:
         raise RunError(f"{record.key}: judged by a rubric '{name}' that judge.json does not name")
@@ -155,7 +152,7 @@ def said_in(record: Record, attempt: int, rubrics: Mapping[str, Rubric], read: R
 
 
 def rubric_note(rubric: Rubric) -> str:
-    """The note in a judge's record that names its rubric."""
+    """The note that stands first in a judge's record and names its rubric."""
     return _NOTE + rubric.name
 
 
@@ -166,10 +163,11 @@ def verdict_key(key: str, sample: int, attempt: int) -> str:
 
 def split_key(key: str) -> tuple[str, int, int]:
     """The inverse of `verdict_key`."""
-    match = _KEY.fullmatch(key)
-    if match is None:
+    answer, at, number = key.rpartition("@")
+    sample, dot, attempt = number.partition(".")
+    if not (at and dot and sample.isdecimal() and attempt.isdecimal()):
         raise RunError(f"'{key}' is no key of a judgement")
-    return match[1], int(match[2]), int(match[3])
+    return answer, int(sample), int(attempt)
 
 
 def judgements_folder(run: Path, fingerprint: str) -> Path:
