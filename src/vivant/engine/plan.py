@@ -14,8 +14,9 @@ from vivant.chance import derive, sample_ids
 from vivant.engine.permute import check, note, orders
 from vivant.engine.settings import RunSettings, digest
 from vivant.errors import DataError, UsageError, unknown
+from vivant.media.controls import controlled
 from vivant.scoring.summary import matches, parse_where
-from vivant.types import Audio, Image, Job, Message, Sample, Text, Video
+from vivant.types import Audio, Image, Job, Sample, Video
 
 
 class TaskPlan(Struct, frozen=True, kw_only=True):
@@ -138,7 +139,7 @@ def _jobs(plan: TaskPlan, settings: RunSettings) -> Iterator[Job]:
         decoding = settings.decoding
         if decoding.max_tokens is None and prompt.max_tokens is not None:
             decoding = msgspec.structs.replace(decoding, max_tokens=prompt.max_tokens)
-        messages = without_media(prompt.messages) if settings.control == "blind" else prompt.messages
+        messages = controlled(prompt.messages, "blind", 0) if settings.control == "blind" else prompt.messages
         for repeat in range(settings.repeat):
             key = job_key(plan.task, sample.id, repeat, permutation)
             variation = [f"~{permutation}"] * bool(permutation) + [str(repeat)] * bool(repeat)
@@ -161,14 +162,6 @@ def _jobs(plan: TaskPlan, settings: RunSettings) -> Iterator[Job]:
                 lost_images=prompt.lost_images,
                 notes=prompt.notes,
             )
-
-
-def without_media(messages: tuple[Message, ...]) -> tuple[Message, ...]:
-    """The same messages with text alone: the `blind` control."""
-    return tuple(
-        Message(message.role, tuple(part for part in message.parts if isinstance(part, Text)))
-        for message in messages
-    )
 
 
 def media_paths(sample: Sample) -> Iterator[str]:
