@@ -96,7 +96,7 @@ def test_unfinished_runs_and_errors_are_named_and_not_wrong_answers(tmp_path: Pa
     write_run(tmp_path / "half", samples, answered(samples, replies))
     said = visible(build_report([load_run(tmp_path / "half")]))
     assert "half is not finished: 30 of 100 samples were not answered yet" in said
-    assert "have no reply to score" in said
+    assert "40 of 100 samples (40%) have no reply; its scores say nothing about those" in said
     assert "scores 100.0" in said
     assert "HTTP … at …:…" in said
 

@@ -87,6 +87,8 @@ def test_a_shared_link_opens_the_same_sample_with_its_neighbours(viewer: str) ->
 def test_two_runs_side_by_side(viewer: str) -> None:
     page = get(f"{viewer}/compare?a=a&b=b&show=a")[1]
     assert page.split('id="total">')[1].startswith("2<")
+    lost = get(f"{viewer}/compare?a=a&b=b&show=lost")[1]
+    assert lost.split('id="total">')[1].startswith("1<") and "q9" in lost
     assert "q4" in page and "q5" in page and "jsonl%2Fmade%2Fq1&" not in page
     assert get(f"{viewer}/compare/sample?a=a&b=b&{key('jsonl/made/q4')}")[1].count("choice B of 4") == 2
     assert get(f"{viewer}/compare?a=a&b=nothing")[0] == 404

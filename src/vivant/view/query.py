@@ -242,14 +242,18 @@ FLIPS = {
     "b": "B right, A wrong",
     "both": "both right",
     "neither": "both wrong",
+    "lost": "not scored in both",
     "all": "all in common",
 }
 _RIGHT = "({0}.outcome = 'scored' AND {0}.value >= 0.5)"
+# A reply that cannot be read is wrong in most tables; one that is missing is not.
+_WRONG = "({0}.outcome = 'unparsed' OR ({0}.outcome = 'scored' AND {0}.value < 0.5))"
 _FLIP = {
-    "a": f"{_RIGHT.format('a')} AND NOT {_RIGHT.format('b')}",
-    "b": f"{_RIGHT.format('b')} AND NOT {_RIGHT.format('a')}",
+    "a": f"{_RIGHT.format('a')} AND {_WRONG.format('b')}",
+    "b": f"{_RIGHT.format('b')} AND {_WRONG.format('a')}",
     "both": f"{_RIGHT.format('a')} AND {_RIGHT.format('b')}",
-    "neither": f"NOT {_RIGHT.format('a')} AND NOT {_RIGHT.format('b')}",
+    "neither": f"{_WRONG.format('a')} AND {_WRONG.format('b')}",
+    "lost": "(a.outcome NOT IN ('scored', 'unparsed') OR b.outcome NOT IN ('scored', 'unparsed'))",
     "all": "1",
 }
 

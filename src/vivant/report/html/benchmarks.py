@@ -13,7 +13,8 @@ from vivant.report.html.material import Material
 from vivant.report.html.sections import protocols
 from vivant.report.html.svg import Group, Mark, bars, heat
 from vivant.report.html.tables import table
-from vivant.report.table import Row
+from vivant.report.overview import published_rows
+from vivant.report.table import Row, Table
 from vivant.scoring.summary import natural, summarise
 
 _GROUPS = 40
@@ -39,8 +40,52 @@ def section(material: Material, name: str) -> Html:
             continue
         if made.body:
             blocks.append(table(made, folded=number > 0))
+    blocks += _published(benchmark, parts)
     blocks.append(protocols(material, parts))
     return join(*blocks)
+
+
+def _published(benchmark: Benchmark, parts: Sequence[ScoredRun]) -> list[Html]:
+    """Figures that were published by a facet, people's among them, beside ours by the same facet."""
+    tasks = {part.task for part in parts}
+    by = dict.fromkeys(tuple(f.group) for f in benchmark.published() if f.task in tasks and len(f.group) == 1)
+    drawn: list[Html] = []
+    for (facet,) in by:
+        known = [part for part in parts if any(facet in sample.facets for sample, _, _ in part.rows)]
+        measured = [row for part in known for row in summarise(part, benchmark, (facet,))]
+        shown = {(row.task, row.group[facet]) for row in measured}
+        others = [row for row in published_rows(tasks, (facet,)) if (row.task, row.group[facet]) in shown]
+        rows = sorted(
+            [*measured, *others],
+            key=lambda row: (
+                row.task,
+                natural(row.group[facet]),
+                row.source != "measured",
+                -(row.value or 0.0),
+            ),
+        )
+        if not others:
+            continue
+        body = tuple(
+            (
+                row.task,
+                row.group[facet],
+                row.model,
+                row.style,
+                row.value,
+                f"{row.interval[0]:.1f} – {row.interval[1]:.1f}" if row.interval else "",
+                row.n or None,
+                "measured" if row.source == "measured" else "published",
+                "" if row.source == "measured" else row.source,
+            )
+            for row in rows
+        )
+        columns = ("task", facet, "model", "style", "score", "95 % interval", "n", "", "source")
+        made = Table(
+            title=f"Published figures by {facet}, people's included, beside ours", columns=columns, body=body
+        )
+        drawn.append(table(made, folded=True))
+    return drawn
 
 
 def _figures(benchmark: Benchmark, parts: Sequence[ScoredRun]) -> Sequence[Figure]:

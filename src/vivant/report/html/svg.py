@@ -34,7 +34,7 @@ class Group(Struct, frozen=True, kw_only=True):
 
 def _wide(label: str) -> float:
     """Roughly how wide a label is drawn, in pixels at 12 px."""
-    return sum(12.0 if unicodedata.east_asian_width(char) in "WF" else 6.6 for char in label)
+    return sum(12.0 if unicodedata.east_asian_width(char) in "WF" else 7.4 for char in label)
 
 
 def _cut(label: str, most: int = 38) -> str:

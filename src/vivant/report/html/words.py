@@ -11,6 +11,7 @@ from vivant.report.html.contests import Contest
 from vivant.report.html.material import Material, is_mini
 from vivant.report.overview import judge_notes
 from vivant.report.table import Row
+from vivant.runs import Run
 
 _FEW = 3
 _SMALL = 50
@@ -141,14 +142,17 @@ def _unfinished(material: Material) -> list[str]:
 
 def _lost(material: Material) -> list[str]:
     said = []
-    for row in material.rows:
-        total = row.n + row.errors
-        if total and row.errors / total > _LOST:
-            said.append(
-                f"{material.names[row.run]} on {row.task}: {row.errors:,} of {total:,} samples "
-                f"({row.errors / total:.0%}) have no reply to score, so its score says nothing about those."
-            )
-    return _at_most(said, "more tasks lack more than one in a hundred replies")
+    for run in material.runs:
+        rows = [row for row in material.rows if row.run == run.name]
+        errors, total = sum(row.errors for row in rows), sum(row.n + row.errors for row in rows)
+        if not total or errors / total <= _LOST:
+            continue
+        line = f"{material.names[run.name]}: {errors:,} of {total:,} samples ({errors / total:.0%}) have no reply"
+        worst = max(rows, key=lambda row: row.errors / max(1, row.n + row.errors))
+        if len(rows) > 1:
+            line += f", most of all on {worst.task} ({worst.errors:,} of {worst.n + worst.errors:,})"
+        said.append(f"{line}; its scores say nothing about those.")
+    return said
 
 
 def _close(material: Material) -> list[str]:
@@ -177,9 +181,12 @@ def _like_chance(material: Material) -> list[str]:
         chance = material.chance.get((row.run, row.task))
         if chance is not None and row.interval and row.interval[0] <= chance <= row.interval[1]:
             like.setdefault(material.names[row.run], []).append(row.task)
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for name, tasks in like.items():
+        alike.setdefault(tuple(_briefly(material, tasks)), []).append(name)
     return [
-        f"{name} cannot be told from guessing on {_listed(_briefly(material, tasks))}."
-        for name, tasks in like.items()
+        f"{_listed(names)} cannot be told from guessing on {_listed(list(on))}."
+        for on, names in alike.items()
     ]
 
 
@@ -189,9 +196,9 @@ def _briefly(material: Material, tasks: Sequence[str]) -> list[str]:
     for benchmark in material.benchmarks:
         own = [task for task in tasks if task.partition("/")[0] == benchmark]
         if len(own) > _FEW:
-            said.append(
-                f"{len(own)} of the {len(material.tasks(benchmark))} tasks of {registry.get(benchmark).title}"
-            )
+            total = len(material.tasks(benchmark))
+            count = f"all {total}" if len(own) == total else f"{len(own)} of the {total}"
+            said.append(f"{count} tasks of {registry.get(benchmark).title}")
         else:
             said += own
     return said
@@ -212,18 +219,25 @@ def _unlike(material: Material) -> list[str]:
     said = []
     for benchmark in material.benchmarks:
         own = [r for r in material.runs if any(t.partition("/")[0] == benchmark for t in r.manifest.tasks)]
-        unlike = {
-            change.partition(":")[0]
-            for run in own[1:]
-            for change in differences(own[0].manifest.settings, run.manifest.settings)
-        }
-        unlike = {name for name in unlike if not name.startswith("model")}
+        unlike = {name for run in own[1:] for name in _unlike_settings(own[0], run)}
         if unlike:
             said.append(
                 f"The runs on {registry.get(benchmark).title} differ in more than the model "
                 f"({', '.join(sorted(unlike))}), so a difference between them need not be the model's."
             )
     return said
+
+
+def _unlike_settings(first: Run, second: Run) -> list[str]:
+    """Names of settings that differ, besides the model and tasks that only one of two runs has."""
+    shared = set(first.manifest.tasks) & set(second.manifest.tasks)
+    changed = [c.partition(":")[0] for c in differences(first.manifest.settings, second.manifest.settings)]
+    return [
+        name
+        for name in changed
+        if name.partition(".")[0] not in ("model", "tasks")
+        and (not name.startswith("data.") or name.removeprefix("data.") in shared)
+    ]
 
 
 def _borrowed(material: Material) -> list[str]:
@@ -237,8 +251,3 @@ def _borrowed(material: Material) -> list[str]:
         f"The runs on {titles} used the bundled mini-edition; published figures come from the full benchmark and "
         "stand here for orientation only."
     ]
-
-
-def _at_most(said: list[str], rest: str) -> list[str]:
-    most = 2 * _FEW
-    return said if len(said) <= most else [*said[:most], f"{len(said) - most} {rest}."]
