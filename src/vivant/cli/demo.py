@@ -12,6 +12,7 @@ from vivant.benchmarks import registry
 from vivant.cli.judges import needs_judge
 from vivant.cli.show import say, show
 from vivant.evaluation import Options, prepare, run_plan
+from vivant.report.html import write_report
 from vivant.report.overview import layout, side_by_side
 from vivant.runs import Run
 from vivant.scoring.judge.judging import JudgeOptions, judge_run
@@ -25,7 +26,7 @@ BASELINES = ("random", "first", "longest", "blind")
 def demo(
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the runs.")] = Path("runs/demo"),
 ) -> None:
-    """Everything on the bundled mini-editions: four baselines, then the tables."""
+    """Everything on the bundled mini-editions: four baselines, the tables, and a report to open."""
     known = registry.names()
     names = [name for name in mini.installed() if name in known]
     runs: list[Run] = []
@@ -43,6 +44,8 @@ def demo(
     show(side_by_side(runs))
     show(layout("mime:2", [run for run in runs if run.manifest.tasks[0].startswith("mime/")], "paper"))
     _mimicking(out, [run for run in runs if "mimic/comment" in run.manifest.tasks])
+    report = write_report([run.dir.path for run in runs], out / "report.html")
+    say(f"Report: {report} (open it in any browser)    samples one by one: vivant view {out}")
     say(_NEXT.format(out=out))
 
 
