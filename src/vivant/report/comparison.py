@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -30,39 +31,62 @@ def format_interval(low: float, high: float) -> str:
 def comparison_table(found: Comparison) -> Table:
     """One line per comparison; p values are corrected over all of them."""
     inside = any(pair.run for pair in found.pairs)
-    facets = list(dict.fromkeys(facet for pair in found.pairs for facet in pair.group))
-    several = len({pair.run for pair in found.pairs}) > 1
-    columns = ["first", "second", "task", *facets]
-    columns += ["from", "to", "difference", "95 % interval", "p", "p (Holm)", "detectable", "n", "clusters"]
-    columns += [] if inside else ["gained", "lost", "unpaired"]
-    if several:
-        columns.insert(0, "run")
-    body: list[tuple[Cell, ...]] = []
-    for pair in found.pairs:
-        result, scale = pair.result, pair.scale
-        interval = result.interval.scaled(scale) if result.interval else None
-        cells: list[Cell] = [pair.run] if several else []
-        cells += [pair.first, pair.second, pair.task, *(pair.group.get(facet, "all") for facet in facets)]
-        cells += [
-            result.first * scale,
-            result.second * scale,
-            f"{result.value * scale:+.1f}",
-            format_interval(interval.low, interval.high) if interval else "–",
-            format_p(result.p),
-            format_p(pair.adjusted),
-            None if result.smallest is None else result.smallest * scale,
-            result.n,
-            result.clusters,
-        ]
-        cells += [] if inside else [pair.gained, pair.lost, pair.unpaired]
-        body.append(tuple(cells))
+    labels = {} if inside else _labels(found)
+    tasks = list(dict.fromkeys(pair.task for pair in found.pairs))
+    lacking = any(pair.unpaired for pair in found.pairs)
+    columns: dict[str, Callable[[Pair], Cell]] = {}
+    if len({pair.run for pair in found.pairs}) > 1:
+        columns["run"] = lambda pair: pair.run
+    columns["first"] = lambda pair: labels.get(pair.first, pair.first)
+    columns["second"] = lambda pair: labels.get(pair.second, pair.second)
+    if len(tasks) > 1:
+        columns["task"] = lambda pair: pair.task
+    for facet in dict.fromkeys(facet for pair in found.pairs for facet in pair.group):
+        columns[facet] = _facet(facet)
+    columns |= {
+        "from": lambda pair: pair.result.first * pair.scale,
+        "to": lambda pair: pair.result.second * pair.scale,
+        "change": lambda pair: f"{pair.result.value * pair.scale:+.1f}",
+        "95 % interval": _interval,
+        "p": lambda pair: format_p(pair.result.p),
+        "p (Holm)": lambda pair: format_p(pair.adjusted),
+        "detectable": lambda pair: (
+            None if pair.result.smallest is None else pair.result.smallest * pair.scale
+        ),
+        "n": lambda pair: pair.result.n,
+        "clusters": lambda pair: pair.result.clusters,
+    }
+    if not inside:
+        columns |= {"gained": lambda pair: pair.gained, "lost": lambda pair: pair.lost}
+    if lacking:
+        columns["unpaired"] = lambda pair: pair.unpaired
+    where = f" on {tasks[0]}" if len(tasks) == 1 else ""
     return Table(
-        title=f"Comparison, protocol {found.protocol}",
+        title=f"Comparison{where}, protocol {found.protocol}",
         columns=tuple(columns),
-        body=tuple(body),
+        body=tuple(tuple(cell(pair) for cell in columns.values()) for pair in found.pairs),
         rows=tuple(_row(found, pair) for pair in found.pairs),
-        notes=(*found.notes, *_notes(found)),
+        notes=(
+            *(f"{label}: the run {run}." for run, label in labels.items() if label != run),
+            *found.notes,
+            *_notes(found),
+        ),
     )
+
+
+def _facet(name: str) -> Callable[[Pair], Cell]:
+    return lambda pair: pair.group.get(name, "all")
+
+
+def _interval(pair: Pair) -> str:
+    interval = pair.result.interval.scaled(pair.scale) if pair.result.interval else None
+    return format_interval(interval.low, interval.high) if interval else "–"
+
+
+def _labels(found: Comparison) -> dict[str, str]:
+    """Runs by their models' names, which say more, where no two share one."""
+    models = list(found.models.values())
+    return {run: model if models.count(model) == 1 else run for run, model in found.models.items()}
 
 
 def _notes(found: Comparison) -> list[str]:

@@ -254,9 +254,9 @@ def _differences(first: str, second: str, one: Run, two: Run) -> list[str]:
     shared = [task for task in tasks if task in one.manifest.tasks and task in two.manifest.tasks]
     if shared:
         found.append(f"the samples that were read for {', '.join(shared)}")
-    for name, run in ((first, one), (second, two)):
-        if run.manifest.origin == "import":
-            found.append(f"{name} was imported, so how its model was asked is not recorded")
+    imported = [name for name, run in ((first, one), (second, two)) if run.manifest.origin == "import"]
+    if imported:
+        found.append(f"how models were asked is not recorded in imports ({' and '.join(imported)})")
     found += _scoring_differences(one, two)
     if not found:
         same = one.manifest.settings.model == two.manifest.settings.model
