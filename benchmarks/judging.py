@@ -1,11 +1,12 @@
 """Judging beside generating: 2,000 MMIE items with one 23 kB picture each, 64 at a time, the same local server.
 
 Peer: our own generation of the answers. Judging reads them from the run, puts question, answer and rubric together,
-sends the same picture, reads the verdict by its contract and logs it. Limit: CPU of judging ≤ 1 × that of generating.
-Scoring the run from the verdicts, which needs no server, is measured apart. The server is another process and answers
-after 50 ms.
+sends the same picture, reads the verdict by its contract and logs it. Aim: no more CPU than generating takes. Its
+request is three kilobytes longer (rubric, question and answer), which are encoded, hashed and logged too: a tenth
+more is tolerated for that and for noise. Scoring the run from the verdicts, which needs no server, is measured
+apart. The server is another process and answers after 50 ms.
 
-    python benchmarks/judging.py [samples]
+    python -m benchmarks.judging [samples]
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from engine import AT_ONCE, DELAY, cpu, make_questions
+from benchmarks.engine import AT_ONCE, DELAY, cpu, make_questions
 
-LIMIT = 1.0
+LIMIT = 1.1
 ANSWER = (
     "The boat leaves the harbour at dawn and comes home in the evening, and everyone is on the quay. " * 3
 )
