@@ -20,6 +20,7 @@ from vivant.engine.log import LogWriter
 from vivant.engine.rundir import RunDir
 from vivant.errors import UsageError
 from vivant.evaluation import evaluate
+from vivant.scoring.reasoning.store import Label, Labelled, write_labels
 from vivant.types import Image, Message, Record, Reply, Sample, Text
 from vivant.view.query import Filter
 from vivant.view.serve import bind, is_loopback
@@ -303,3 +304,33 @@ def test_text_of_a_sample_without_a_record_is_shown(tmp_path: Path) -> None:
     with a_viewer(tmp_path) as address:
         assert "Who?" in get(f"{address}/run/run/sample?{key('gone/task/s')}")[1]
         assert get(f"{address}/leaderboard")[0] == 200
+
+
+def test_labelled_reasoning_is_coloured_while_the_reply_is_the_same(tmp_path: Path) -> None:
+    samples = choice_samples(2)
+    said = "The hand turns a wheel. People do that in cars. B"
+    run = write_run(tmp_path / "run", samples, answered(samples, [Reply(text=said)] * 2))
+    labels = (Label(start=0, end=23, rests_on="seen", frame=2), Label(start=24, end=47, rests_on="knowledge"))
+    write_labels(
+        run.dir.path,
+        "people",
+        [
+            Labelled(
+                key=f"jsonl/made/q{n}",
+                task="jsonl/made",
+                id=f"q{n}",
+                by="people",
+                segments=labels,
+                length=length,
+            )
+            for n, length in ((0, len(said)), (1, 7))
+        ],
+    )
+    with a_viewer(tmp_path) as address:
+        page = get(f"{address}/run/run/sample?{key('jsonl/made/q0')}")[1]
+        assert 'title="rests on seen, frame 2">The hand turns a wheel.</mark>' in page
+        assert 'title="rests on knowledge">People do that in cars.</mark>' in page
+        assert "rests on" not in get(f"{address}/run/run/sample?{key('jsonl/made/q1')}")[1]
+        (run.dir.path / "reasoning" / "people.jsonl").write_text("{oops\n")
+        status, page, _ = get(f"{address}/run/run/sample?{key('jsonl/made/q0')}")
+        assert status == 200 and "people.jsonl, line 1" in page

@@ -14,6 +14,7 @@ from msgspec import Struct
 from vivant.errors import VivantError
 from vivant.types import Audio, Image, Part, Record, Text, Video
 from vivant.view.desk import BusyError, Desk, Full, troubles
+from vivant.view.labels import readings
 from vivant.view.media import name_of, parts_of, seen_count
 from vivant.view.query import (
     FLIPS,
@@ -168,11 +169,13 @@ class Pages:
 
         record = full.record
         thinking, text = _thoughts(record)
+        labelled, unreadable = readings(run.path, record)
         seen = seen_count(record) if record else 0
         return {
             "run": run,
             "row": full.row,
-            "problem": full.problem,
+            "problem": "; ".join(filter(None, (full.problem, unreadable))),
+            "readings": labelled,
             "sample": full.sample,
             "record": record,
             "score": full.score,
