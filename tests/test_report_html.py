@@ -191,3 +191,13 @@ def test_figures_survive_what_has_no_value() -> None:
     assert "nan" not in drawn and drawn.count("<circle") == 1
     assert "no sample" in heat(["1"], ["2", "3"], {("1", "2"): 50.0}, "t")
     assert "<svg" in forest([], "nothing")
+
+
+def test_cost_follows_from_tokens_and_the_prices_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "prices.yaml").write_text("models: {good: {input: 100, output: 1000}}")
+    monkeypatch.setenv("VIVANT_PRICES", str(tmp_path / "prices.yaml"))
+    good, bad = two_runs(tmp_path)
+    said = visible(build_report([load_run(good), load_run(bad)]))
+    assert "0.36 USD" in said and said.count("USD") == 1

@@ -34,13 +34,18 @@ class _Table(Struct, frozen=True, forbid_unknown_fields=True):
 
 def price_of(model: Model, file: str | None = None) -> Price | None:
     """What the model's provider asks; None where it is not known. A server of one's own asks nothing."""
+    return price_named(model.name, model.server, file)
+
+
+def price_named(name: str, server: str, file: str | None = None) -> Price | None:
+    """`price_of` a model that is known by its name and where it answered."""
     own = file or os.environ.get("VIVANT_PRICES")
-    if own and (price := _find(model.name, _read(Path(own).expanduser()))) is not None:
+    if own and (price := _find(name, _read(Path(own).expanduser()))) is not None:
         return price
-    if _local(model.server):
+    if _local(server):
         return None
     bundled = files("vivant.engine").joinpath("prices.yaml").read_bytes()
-    return _find(model.name, msgspec.convert(yaml.safe_load(bundled), _Table))
+    return _find(name, msgspec.convert(yaml.safe_load(bundled), _Table))
 
 
 def _read(path: Path) -> _Table:

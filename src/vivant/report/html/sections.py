@@ -11,12 +11,15 @@ import numpy as np
 
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import ScoredRun
+from vivant.engine.prices import price_named
 from vivant.engine.settings import differences
 from vivant.report.html.markup import Html, join, own, tag
 from vivant.report.html.material import Material, is_mini
 from vivant.report.html.svg import Mark, forest
 from vivant.report.html.tables import pairs, table
 from vivant.report.table import Cell, Row, Table
+from vivant.runs import Run
+from vivant.types import Record
 
 _BEST_PUBLISHED = 6
 _PERCENTILES = (50, 90, 99)
@@ -220,6 +223,7 @@ def effort(material: Material) -> Html:
                 sum(tokens_out) if tokens_out else None,
                 *(_percentile(tokens_out, p) for p in _PERCENTILES[:2]),
                 *(_percentile(seconds, p) for p in _PERCENTILES),
+                _cost(run, records),
             )
         )
     return table(
@@ -227,14 +231,32 @@ def effort(material: Material) -> Html:
             title="Tokens as the server reports them, and seconds per request",
             columns=(
                 "run", "answered", "from cache", "retries", "tokens in", "tokens out", "out p50", "out p90",
-                "s p50", "s p90", "s p99",
+                "s p50", "s p90", "s p99", "cost",
             ),
             body=tuple(body),
             decimals=2,
-            notes=("Seconds are of the last attempt alone; replies from the cache are left out of them.",),
+            notes=(
+                "Seconds are of the last attempt alone; replies from the cache are left out of them.",
+                "Cost: tokens at the prices of the bundled table or of $VIVANT_PRICES, replies from the cache and failed "
+                "ones left out; a dash where tokens were not reported or no price is known.",
+            ),
         ),
         caption=False,
     )  # fmt: skip
+
+
+def _cost(run: Run, records: Sequence[Record]) -> str | None:
+    price = price_named(run.model, run.manifest.server)
+    asked = [r.reply for r in records if not r.cached and r.reply.status in ("ok", "truncated")]
+    if price is None or any(reply.tokens_in is None or reply.tokens_out is None for reply in asked):
+        return None
+    sent, written = sum(r.tokens_in or 0 for r in asked), sum(r.tokens_out or 0 for r in asked)
+    money = (sent * price.input + written * price.output) / 1_000_000
+    return (
+        f"{money:.2f} {price.currency} (prices of {price.as_of})"
+        if price.as_of
+        else f"{money:.2f} {price.currency}"
+    )
 
 
 def _percentile(values: Sequence[float], percent: int) -> float | None:
