@@ -10,10 +10,12 @@ import hashlib
 import re
 from collections.abc import Iterable, Sequence
 
+import msgspec
 from msgspec import Struct
 
 from vivant.types import Content, Image, Part, Picture, Text
 
+_ENCODER = msgspec.json.Encoder()
 _MARK = re.compile(r"^<<<(end )?([a-z][a-z0-9 ]*) ([0-9a-f]{12})>>>$", re.MULTILINE)
 
 RULE = (
@@ -33,13 +35,7 @@ class Material(Struct, frozen=True, gc=False):
 
 def code_of(materials: Sequence[Material]) -> str:
     """Twelve hex digits that depend on all of the material."""
-    texts = []
-    for material in materials:
-        texts.append(material.name)
-        texts += [part.text if isinstance(part, Text) else part.path for part in material.parts]
-    # Lengths first: no two lists of texts give the same bytes.
-    whole = ",".join([str(len(text)) for text in texts]) + "".join(texts)
-    return hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    return hashlib.sha256(_ENCODER.encode(materials)).hexdigest()[:12]
 
 
 def fenced(materials: Sequence[Material], code: str, closing: str = "") -> tuple[Part, ...]:
