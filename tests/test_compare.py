@@ -134,7 +134,7 @@ def test_mistakes(two: tuple[Path, Path], tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="named twice"):
         vivant.compare([two[0], two[0]])
     with pytest.raises(UsageError, match="two runs or more"):
-        vivant.compare([two[0]])
+        vivant.compare(str(two[0]))
     with pytest.raises(UsageError, match="facet 'hlaf'; did you mean 'half'"):
         vivant.compare(two, by=["hlaf"])
     other = [msgspec.structs.replace(sample, id=f"x{sample.id}") for sample in quiz(3)]

@@ -162,6 +162,10 @@ def test_many_uneven_totals_are_drawn() -> None:
     assert p is not None
     assert p == pytest.approx(normal_p_value(totals.sum() / math.sqrt(np.square(totals).sum())), abs=0.02)
     assert sign_flip_test(totals) == (p, how)
+    many = np.random.default_rng(9).normal(0.05, 1, 3000)
+    p, how = sign_flip_test(many)
+    assert how == "permutation, normal"
+    assert p == pytest.approx(float(scipy_stats.ttest_1samp(many, 0).pvalue), abs=0.003)
     assert sign_flip_test(np.zeros(0)) == (None, "")
 
 

@@ -44,7 +44,7 @@ def overview(
     guessed = any(row.guessed for row in rows)
     columns = ["model", "task", *by, "metric", "score", "95 % interval"]
     columns += ["chance"] * (not by or chance_corrected)
-    columns += ["above chance", "95 % interval "] * chance_corrected
+    columns += ["above chance", "above chance, 95 %"] * chance_corrected
     columns += ["n", "errors", "unparsed"]
     if guessed:
         columns.append("guessed")

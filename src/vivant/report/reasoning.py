@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from vivant.benchmarks.base import Protocol
 from vivant.errors import UsageError
+from vivant.report.robustness import span
 from vivant.report.table import Cell, Row, Table
 from vivant.runs import Run
 from vivant.scoring.reasoning.kinds import RESTS_ON, SCHEMES
@@ -30,11 +31,6 @@ def reasoning_tables(
     ]
 
 
-def _span(share: Share) -> str:
-    interval = share.interval
-    return f"{interval.low * 100:.1f} – {interval.high * 100:.1f}" if interval else "–"
-
-
 def _percent(share: Share) -> float | None:
     return None if share.share is None else share.share * 100
 
@@ -48,7 +44,7 @@ def _segment_table(found: Sequence[Shares], protocol: Protocol) -> Table:
     for one in found:
         figures: list[Cell] = []
         for share in one.shares:
-            figures += [_percent(share), _span(share)]
+            figures += [_percent(share), span(share.interval, 100)]
         cells = (one.model, one.group["replies"], one.by, *figures)
         body.append((*cells, one.with_frame, one.labelled, one.replies, one.unread, one.run))
     return Table(
@@ -72,7 +68,7 @@ def _kind_table(name: str, found: Sequence[Shares], by: Sequence[str], protocol:
         rules.append(len(body))
         head = (one.model, *(one.group.get(facet, "") for facet in by), one.by)
         tail = (one.labelled, one.unread)
-        body += [(*head, s.label, s.count, _percent(s), _span(s), *tail) for s in one.shares]
+        body += [(*head, s.label, s.count, _percent(s), span(s.interval, 100), *tail) for s in one.shares]
     for column, counts in scheme.published.items():
         rules.append(len(body))
         total = sum(counts.values())

@@ -47,7 +47,8 @@ def _row(
     )
 
 
-def _span(interval: Interval | None, scale: float) -> str:
+def span(interval: Interval | None, scale: float) -> str:
+    """Both ends of an interval as a cell."""
     return f"{interval.low * scale:.1f} – {interval.high * scale:.1f}" if interval else "–"
 
 
@@ -70,7 +71,7 @@ def repeats_table(runs: Sequence[Run], protocol: Protocol = "paper", where: Sequ
                 one.questions,
                 one.repeats,
                 one.value * scale,
-                _span(one.interval, scale),
+                span(one.interval, scale),
                 spread,
                 f"{min(one.means) * scale:.1f} – {max(one.means) * scale:.1f}",
                 *(one.passes[k] * 100 if k in one.passes else None for k in steps),
@@ -140,9 +141,9 @@ def _orders_table(found: Sequence[Permuted], protocol: Protocol, left: Sequence[
                 one.questions,
                 one.orders,
                 one.value * 100,
-                _span(one.interval, 100),
+                span(one.interval, 100),
                 one.consistent * 100,
-                _span(one.consistent_interval, 100),
+                span(one.consistent_interval, 100),
                 one.ever * 100,
                 one.same * 100,
                 _favourite(one),
@@ -161,7 +162,7 @@ def _orders_table(found: Sequence[Permuted], protocol: Protocol, left: Sequence[
     return Table(
         title=f"Orders of the options, protocol {protocol}",
         columns=("model", "task", "questions", "orders", "score", "95 % interval", "consistent",
-                 "95 % interval ", "right under any", "same option", "favours", "p (places)", "run"),
+                 "consistent, 95 %", "right under any", "same option", "favours", "p (places)", "run"),
         body=tuple(body),
         rows=tuple(rows),
         notes=(
@@ -198,7 +199,7 @@ def _places_table(found: Sequence[Permuted], protocol: Protocol) -> Table:
                     place.expected / max(1, place.replies) * 100,
                     place.replies,
                     accuracy,
-                    _span(place.accuracy, 100),
+                    span(place.accuracy, 100),
                     place.keyed,
                 )
             )

@@ -90,7 +90,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
 
 
 def compare(
-    runs: Sequence[Run | str | Path],
+    runs: Sequence[Run | str | Path] | Run | str | Path,
     *,
     protocol: Protocol = "paper",
     by: Sequence[str] = (),
@@ -107,7 +107,8 @@ def compare(
     >>> found = vivant.compare(["runs/a", "runs/b"], by=["variant"])
     >>> [(pair.group, pair.result.value, pair.adjusted) for pair in found.pairs]
     """
-    loaded = [run if isinstance(run, Run) else load_run(run) for run in runs]
+    given = [runs] if isinstance(runs, Run | str | Path) else runs
+    loaded = [run if isinstance(run, Run) else load_run(run) for run in given]
     if between:
         from vivant.scoring.contrasts import contrasts
 

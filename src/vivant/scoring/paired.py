@@ -24,6 +24,8 @@ _LARGEST_TOTAL = 5_000
 """Up to this sum of integer totals the permutation distribution is written out in full."""
 _LISTED = 12
 """Up to this many clusters all sign changes are listed, whatever the totals."""
+_DRAWN = 1_000
+"""Above this many clusters a sum of so many signs is normal enough not to be drawn."""
 _LARGEST_UNIT = 60
 
 
@@ -135,7 +137,7 @@ def sign_flip_test(totals: Values, *, seed: int = 0) -> tuple[float | None, str]
     """How often a sum as far from zero comes about when each total could as well have the other sign.
 
     Exact for totals that are multiples of a common unit, and for few of them; else by drawing signs, or,
-    for very many, by the normal approximation. No p value where nothing differs.
+    for very many, by the normal approximation.
     """
     found = totals[np.abs(totals) > 1e-12]
     if not found.size:
@@ -146,7 +148,7 @@ def sign_flip_test(totals: Values, *, seed: int = 0) -> tuple[float | None, str]
     if found.size <= _LISTED:
         signs = 1 - 2 * ((np.arange(1 << found.size)[:, None] >> np.arange(found.size)) & 1)
         return float(_as_far(signs @ found, found).mean()), EXACT
-    if whole is not None:
+    if whole is not None or found.size > _DRAWN:
         return normal_p_value(float(found.sum() / math.sqrt(np.square(found).sum()))), "permutation, normal"
     generator = np.random.default_rng(seed)
     extreme = 0
