@@ -237,8 +237,8 @@ def effort(material: Material) -> Html:
             decimals=2,
             notes=(
                 "Seconds are of the last attempt alone; replies from the cache are left out of them.",
-                "Cost: tokens at the prices of the bundled table or of $VIVANT_PRICES, replies from the cache and failed "
-                "ones left out; a dash where tokens were not reported or no price is known.",
+                "Cost: tokens at the prices of the bundled table or of $VIVANT_PRICES; replies from the cache "
+                "and failed ones are left out; a dash where tokens were not reported or no price is known.",
             ),
         ),
         caption=False,
