@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
 import typer
 
+from vivant.cli import options as o
 from vivant.cli.settle import pairs, split
-from vivant.cli.show import say
-from vivant.errors import UsageError, unknown
+from vivant.cli.show import put
+from vivant.errors import unknown
 from vivant.report import audit as audits
 
 app = typer.Typer(add_completion=False)
@@ -34,7 +34,7 @@ def audit(
     ] = None,
     form: Annotated[str, typer.Option("--format", help="text, markdown or json.")] = "text",
     markdown: Annotated[bool, typer.Option("--markdown", help="Short for --format markdown.")] = False,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write to this file instead.")] = None,
+    out: o.OutFile = None,
 ) -> None:
     """Recompute what the five benchmarks have published, and say where figures do not hold together.
 
@@ -55,11 +55,4 @@ def audit(
         text = msgspec.json.format(msgspec.json.encode(cases), indent=1).decode() + "\n"
     else:
         text = audits.to_markdown(cases) if form == "markdown" else audits.to_text(cases)
-    if out is None:
-        sys.stdout.write(text)
-        return
-    try:
-        out.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"Cannot write {out}: {error.strerror}") from error
-    say(f"Written to {out}")
+    put(text, out)

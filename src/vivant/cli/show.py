@@ -55,6 +55,11 @@ def deliver(made: Sequence[Table], form: str, out: Path | None) -> None:
             show(one)
         return
     text = tables.to_json(made) if form == "json" else "\n".join(tables.render(one, form) for one in made)
+    put(text, out)
+
+
+def put(text: str, out: Path | None) -> None:
+    """A result on standard output, or in a file."""
     if out is None:
         sys.stdout.write(text)
         return
