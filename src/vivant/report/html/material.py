@@ -111,8 +111,8 @@ def _names(runs: Sequence[Run]) -> dict[str, str]:
 
 def _other(runs: Sequence[Run], protocol: Protocol) -> dict[tuple[str, str], float]:
     values: dict[tuple[str, str], float] = {}
+    size = sum(sum(run.manifest.planned.values()) for run in runs)
     for run in runs:
-        size = sum(run.manifest.planned.values())
         judged = any(registry.of_task(task).task(task).judged for task in run.manifest.tasks)
         known = all(protocol in registry.of_task(task).protocols for task in run.manifest.tasks)
         if judged or not known or (size > _QUICK and run.dir.score_header(protocol) is None):
