@@ -3,13 +3,14 @@ PYTHON ?= $(shell scripts/find-python)
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+TORCH := $(VENV)/.installed-torch
 
 .PHONY: demo test check format lock clean
 
 demo: $(STAMP)
 	$(BIN)/vivant demo
 
-test: check
+test: check $(TORCH)
 	scripts/ensure-chromium
 	$(BIN)/python -m pytest -n 2
 
@@ -33,4 +34,8 @@ $(STAMP): requirements.lock pyproject.toml
 	scripts/make-venv $(PYTHON) $(VENV)
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps -r requirements.lock
 	$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-deps --editable .
+	@touch $@
+
+$(TORCH): requirements-torch.lock $(STAMP)
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet -r requirements-torch.lock
 	@touch $@
