@@ -82,6 +82,7 @@ class FaultServer:
     def end(self) -> None:
         """For good."""
         self.die()
+        self._do(self._forget())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(10)
         self._loop.close()
@@ -104,6 +105,13 @@ class FaultServer:
         if self._runner is not None:
             await self._runner.cleanup()
             self._runner = None
+
+    async def _forget(self) -> None:
+        """What still hangs is let go."""
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         body = msgspec.json.decode(await request.read())

@@ -7,7 +7,7 @@ import re
 import signal
 import sys
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any, Literal
 
@@ -325,7 +325,9 @@ def _hands(model: Model, options: Options, say: Callable[[str], None]) -> Iterat
     if options.executor == "ray":
         from vivant.engine.ray_executor import RayHands
 
-        yield RayHands(model, options, say)
+        # Ray prints news of its nodes; standard output is for results.
+        with redirect_stdout(sys.stderr):
+            yield RayHands(model, options, say)
         return
     from vivant.media import Preparer
 

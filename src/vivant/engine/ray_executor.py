@@ -15,6 +15,7 @@ import hashlib
 import logging
 import os
 import signal
+import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -38,7 +39,10 @@ _PATIENCE = 120.0
 """Seconds without any station after which the run ends."""
 _DEATHS = 3
 """So many stations lost over one sample make it an error; so many in a row on one node leave the node out."""
+_LOSSES = 8
+"""Stations lost while a sample was prepared on them: mostly others' doing, so more are borne."""
 _SHARE = 1.25
+_KNOCK = 10.0
 
 
 class _Held(Struct, eq=False):
@@ -63,6 +67,7 @@ class RayHands(Hands):
         self._failed: dict[str, str] = {}
         self._wanted: set[str] = set()
         self._unseen: set[tuple[str, str]] = set()
+        self._suspects = asyncio.Lock()
         self._mine = False
         self._numbers = iter(range(1 << 62))
 
@@ -89,6 +94,8 @@ class RayHands(Hands):
         if ray.is_initialized():
             return
         address = self._options.address or os.environ.get("RAY_ADDRESS")
+        if address:
+            _knock(address)
         try:
             with _own_signals():
                 ray.init(
@@ -133,20 +140,20 @@ class RayHands(Hands):
                 place = f"{node['NodeID']}/{number}"
                 self._wanted.add(place)
                 if place not in here and self._lost.get(place, 0) < _DEATHS and place not in self._failed:
-                    task = asyncio.create_task(self._start(place, node, accelerated))
+                    cpus = min(float(self._options.workers), node["Resources"].get("CPU", 0.0) / count)
+                    task = asyncio.create_task(self._start(place, node, cpus, 1 if accelerated else 0))
                     self._starting[place] = task
 
-    async def _start(self, place: str, node: Mapping[str, Any], accelerated: bool) -> None:
+    async def _start(self, place: str, node: Mapping[str, Any], cpus: float, gpus: int) -> None:
         import ray
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-        cpus = min(float(self._options.workers), float(node["Resources"].get("CPU", 0)))
         name = f"{node['NodeManagerHostname']} ({node['NodeID'][:6]})"
         actor = (
             ray.remote(Station)
             .options(
                 num_cpus=cpus,
-                num_gpus=1 if accelerated else 0,
+                num_gpus=gpus,
                 scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False),
                 max_concurrency=10_000,
             )
@@ -219,21 +226,33 @@ class RayHands(Hands):
         return Ready(job, look_of(answer), answer.load, held, answer.refused)
 
     async def ask(self, ready: Ready) -> Reply | TransientError:
-        while True:
-            held: _Held = ready.held
-            try:
-                answer = await held.post.call(Call(number=held.number, what="ask"))
-            except LostStationError as error:
-                if held.deaths + 1 >= _DEATHS:
-                    return Reply(status="error", error=f"{error} ({_DEATHS} times over this sample)")
-                job = msgspec.structs.replace(ready.job, notes=())
-                ready.held, _ = await self._anywhere("prepare", job, held.deaths + 1)
-                continue
-            _raise_for(answer)
-            if answer.failure is not None:
-                return answer.failure.error()
-            assert answer.reply is not None
-            return answer.reply
+        held: _Held = ready.held
+        if not held.deaths:
+            answer = await self._asked(ready)
+            if answer is not None:
+                return _outcome(answer)
+        # One of those that a station died over may have killed it. Asked one at a time, the others are cleared.
+        async with self._suspects:
+            while (answer := await self._asked(ready)) is None:
+                if ready.held.deaths >= _DEATHS:
+                    error = (
+                        f"the worker on {ready.held.post.node} was lost ({_DEATHS} times over this sample)"
+                    )
+                    return Reply(status="error", error=error)
+            return _outcome(answer)
+
+    async def _asked(self, ready: Ready) -> Answer | None:
+        """The answer to one attempt; None where the station died over it."""
+        held: _Held = ready.held
+        if held.post.lost:
+            job = msgspec.structs.replace(ready.job, notes=())
+            ready.held, _ = await self._anywhere("prepare", job, held.deaths)
+            held = ready.held
+        try:
+            return await held.post.call(Call(number=held.number, what="ask"))
+        except LostStationError:
+            held.deaths += 1
+            return None
 
     def drop(self, ready: Ready) -> None:
         held: _Held = ready.held
@@ -243,15 +262,16 @@ class RayHands(Hands):
         self, what: Literal["look", "prepare"], job: Job, deaths: int = 0
     ) -> tuple[_Held, Answer]:
         """Have a job looked at or prepared by whichever station there is."""
+        losses = 0
         while True:
             post = await self._choose(job)
             number = next(self._numbers)
             try:
                 answer = await post.call(Call(number=number, what=what, job=job))
             except LostStationError as error:
-                deaths += 1
-                if deaths >= _DEATHS:
-                    raise MediaError(f"{error} ({_DEATHS} times over this sample)") from error
+                losses += 1
+                if losses >= _LOSSES:
+                    raise MediaError(f"{error} ({losses} times while this sample was prepared)") from error
                 continue
             if answer.kind == "unseen":
                 self._blind(post, answer.error)
@@ -287,11 +307,30 @@ def _first_file(job: Job) -> str:
     return job.key
 
 
+def _outcome(answer: Answer) -> Reply | TransientError:
+    _raise_for(answer)
+    if answer.failure is not None:
+        return answer.failure.error()
+    assert answer.reply is not None
+    return answer.reply
+
+
 def _raise_for(answer: Answer) -> None:
     if answer.kind == "media":
         raise MediaError(answer.error)
     if answer.kind == "fatal":
         raise ModelError(answer.error)
+
+
+def _knock(address: str) -> None:
+    """Ray itself would try for minutes where nobody answers."""
+    host, colon, port = address.rpartition(":")
+    if "/" in address or not colon or not port.isdecimal():
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), _KNOCK).close()
+    except OSError as error:
+        raise UsageError(f"No Ray cluster at '{address}': {error.strerror or error}") from error
 
 
 def _keys() -> dict[str, str]:
