@@ -14,13 +14,15 @@ from hypothesis import strategies as st
 from tests.conftest import PARITY
 from tests.runs_kit import answer, call, make_run, quiz
 from vivant import load_run
+from vivant.benchmarks.mime.kinds import KINDS as MIME
+from vivant.benchmarks.mmrv.kinds import KINDS as MMRV
 from vivant.errors import DataError, UsageError
 from vivant.report.reasoning import reasoning_tables
 from vivant.report.table import to_text
 from vivant.runs import Run
 from vivant.scoring.judge.judging import JudgeOptions
 from vivant.scoring.reasoning.judge import Labelling, label_run
-from vivant.scoring.reasoning.kinds import GENERAL, MIME, MMRV, RESTS_ON, scheme_for
+from vivant.scoring.reasoning.kinds import GENERAL, RESTS_ON, scheme_for
 from vivant.scoring.reasoning.people import import_labels, write_template
 from vivant.scoring.reasoning.segments import cut, reasoning_of
 from vivant.scoring.reasoning.shares import kind_shares, segment_shares
@@ -268,8 +270,9 @@ def test_schemes_follow_the_papers() -> None:
     assert list(MMRV.published["GPT-4o"]) == list(MMRV.kinds)
     assert all(set(counts) == set(MIME.kinds) for counts in MIME.published.values())
     assert {sum(counts.values()) for counts in MIME.published.values()} == {86}
-    with pytest.raises(UsageError, match="mmvr"):
-        scheme_for("mime/ff", "mmvr")
+    for name in ("mmvr", "jsonl"):
+        with pytest.raises(UsageError, match=f"Unknown kinds '{name}'"):
+            scheme_for("mime/ff", name)
 
 
 @pytest.mark.skipif(not PARITY.is_dir(), reason="no parity data here")

@@ -17,6 +17,7 @@ from vivant.chance import arrangement, permutation
 from vivant.errors import UsageError, unknown
 from vivant.scoring.judge.contract import Verdict
 from vivant.scoring.judge.rubric import JudgeAgreement, JudgeContext, JudgeInfo, Question, Rubric
+from vivant.scoring.reasoning.scheme import Scheme
 from vivant.types import Message, Option, Record, Sample, Score
 
 Protocol = Literal["paper", "strict"]
@@ -265,6 +266,10 @@ class Benchmark(ABC):
         raise UsageError(f"{self.name} reads no prepared answers; see `vivant import`")
 
     # ── for tasks with `judged` ──
+
+    def answer_kinds(self, task: str) -> Scheme | None:  # noqa: ARG002
+        """How the benchmark's paper sorts answers of a task by kind, for `vivant reasoning`."""
+        return None
 
     def rubrics(self, protocol: Protocol) -> tuple[Rubric, ...]:  # noqa: ARG002
         """All rubrics that `ask_judge` may use: they are part of the judge's fingerprint."""

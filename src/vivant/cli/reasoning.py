@@ -41,7 +41,9 @@ def reasoning(
     ] = None,
     kinds: Annotated[
         str,
-        typer.Option("--kinds", help="general, mmrv or mime. [default: those of the benchmark's paper]"),
+        typer.Option(
+            "--kinds", help="general, or those of a benchmark: mmrv, mime. [default: of the task's own paper]"
+        ),
     ] = "",
     segments: Annotated[
         int, typer.Option("--segments", min=1, max=50, help="Segments per reply at most.")

@@ -9,7 +9,7 @@ from vivant.errors import UsageError
 from vivant.report.robustness import span
 from vivant.report.table import Cell, Row, Table
 from vivant.runs import Run
-from vivant.scoring.reasoning.kinds import RESTS_ON, SCHEMES
+from vivant.scoring.reasoning.kinds import RESTS_ON, scheme_for
 from vivant.scoring.reasoning.shares import Share, Shares, kind_shares, segment_shares
 
 
@@ -61,7 +61,7 @@ def _segment_table(found: Sequence[Shares], protocol: Protocol) -> Table:
 
 
 def _kind_table(name: str, found: Sequence[Shares], by: Sequence[str], protocol: Protocol) -> Table:
-    scheme = SCHEMES[name]
+    scheme = scheme_for("", name)
     body: list[tuple[Cell, ...]] = []
     rules: list[int] = []
     for one in found:

@@ -20,7 +20,9 @@ from vivant.benchmarks.base import (
 )
 from vivant.benchmarks.mime import data, human, native, prompts, published, score, tables
 from vivant.benchmarks.mime import export as exports
+from vivant.benchmarks.mime.kinds import KINDS
 from vivant.report.table import Table
+from vivant.scoring.reasoning.scheme import Scheme
 from vivant.types import Record, Sample, Score
 
 
@@ -82,6 +84,9 @@ class Mime(Benchmark):
 
     def published(self) -> Sequence[Published]:
         return list(published.rows())
+
+    def answer_kinds(self, task: str) -> Scheme | None:
+        return KINDS if self.task(task).name == "ff" else None
 
     def layout(self, name: str, runs: Sequence[ScoredRun], protocol: Protocol) -> Table:
         return tables.layout(name, runs, protocol, self)

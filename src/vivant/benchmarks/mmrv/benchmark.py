@@ -21,8 +21,10 @@ from vivant.benchmarks.base import (
     TaskInfo,
 )
 from vivant.benchmarks.mmrv import data, native, prompts, published, score, tables
+from vivant.benchmarks.mmrv.kinds import KINDS
 from vivant.errors import unknown
 from vivant.report.table import Table
+from vivant.scoring.reasoning.scheme import Scheme
 from vivant.types import Record, Sample, Score
 
 
@@ -67,6 +69,9 @@ class MMRV(Benchmark):
 
     def published(self) -> Sequence[Published]:
         return list(published.rows())
+
+    def answer_kinds(self, task: str) -> Scheme | None:
+        return KINDS if self.task(task).name == "mcq" else None
 
     def layout(self, name: str, runs: Sequence[ScoredRun], protocol: Protocol) -> Table:
         return tables.layout(name, runs, protocol, self)

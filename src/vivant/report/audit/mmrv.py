@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from vivant.benchmarks.mmrv import published
+from vivant.benchmarks.mmrv.kinds import KINDS
 from vivant.benchmarks.mmrv.native import read_results
 from vivant.benchmarks.mmrv.score import score_one
 from vivant.errors import DataError
 from vivant.report.audit.case import Case, off
 from vivant.report.table import Cell, Table
-from vivant.scoring.reasoning.kinds import MMRV
 
 _COLUMNS = ("overall", "implicit", "explicit", "art", "life", "TV", "film", "animation", "philosophy")
 README_ROW = (52.5, 54.6, 46.0, 40.1, 54.0, 54.0, 51.7, 65.3, 27.9)
@@ -219,7 +219,7 @@ def _recomputed(path: Path) -> tuple[str, ...]:
 
 
 def _errors() -> Case:
-    counts = MMRV.published["GPT-4o"]
+    counts = KINDS.published["GPT-4o"]
     return Case(
         name="mmrv-errors",
         benchmark="MMR-V",

@@ -18,7 +18,8 @@ from vivant.scoring.judge.fence import Material
 from vivant.scoring.judge.judging import Ask, JudgeOptions, Judging
 from vivant.scoring.judge.rubric import Criterion, Question, Rubric
 from vivant.scoring.judge.store import Judgements, Said
-from vivant.scoring.reasoning.kinds import RESTS_ON, SCHEMES, Scheme, scheme_for
+from vivant.scoring.reasoning.kinds import RESTS_ON, scheme_for
+from vivant.scoring.reasoning.scheme import Scheme
 from vivant.scoring.reasoning.segments import MOST, Reasoning, reasoning_of
 from vivant.scoring.reasoning.store import FOLDER, Label, Labelled, write_labels
 from vivant.types import Record, Sample, Score, Text
@@ -84,9 +85,10 @@ def label_run(
     say = say or (lambda _: None)
     options = options or Labelling()
     model = create(judge.model, judge.model_options)
+    schemes = {(one := scheme_for(task, options.kinds)).name: one for task in run.manifest.tasks}
     rubrics = (
         *(segment_rubric(count) for count in range(1, options.most + 1)),
-        *map(kind_rubric, SCHEMES.values()),
+        *map(kind_rubric, schemes.values()),
     )
     settings = judge.settings(model, protocol, rubrics)
     folder = run.dir.path / FOLDER / f"judge-{settings.fingerprint()[:8]}"

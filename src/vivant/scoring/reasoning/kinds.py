@@ -1,13 +1,12 @@
-"""The labels: what a segment may rest on, and the kinds of wrong answers, with the papers' own counts."""
+"""The labels: what a segment may rest on, and the kinds of wrong answers; benchmarks bring their own kinds."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from msgspec import Struct, field
-
-from vivant.benchmarks.mime import failures
+from vivant.benchmarks import registry
 from vivant.errors import unknown
+from vivant.scoring.reasoning.scheme import Scheme
 
 RESTS_ON: Mapping[str, str] = {
     "text": "on the words of the question or of the options: repeating them, comparing options, excluding some "
@@ -17,21 +16,6 @@ RESTS_ON: Mapping[str, str] = {
     "nothing": "on none of these: announcements, repetitions, politeness, guesses without a reason",
 }
 """What a segment rests on, in the order in which tables show it."""
-
-
-class Scheme(Struct, frozen=True, kw_only=True):
-    """A way of sorting answers into kinds."""
-
-    name: str
-    kinds: Mapping[str, str]
-    """Each kind with what belongs to it."""
-    unparsed: str = ""
-    """The kind of a reply in which no answer could be read, where that needs no judge."""
-    right_too: bool = False
-    """Whether right answers are sorted as well."""
-    published: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    """The paper's own counts by column, then by kind."""
-    source: str = ""
 
 
 GENERAL = Scheme(
@@ -47,61 +31,23 @@ GENERAL = Scheme(
     unparsed="format",
 )
 
-MMRV = Scheme(
-    name="mmrv",
-    kinds={
-        "visual reasoning": "the moments of the video that hold the evidence are not found, or not put together",
-        "implicit": "what is seen is described, but what it stands for (symbol, mood, intent) is missed",
-        "knowledge": "knowledge of a culture, a work or the world that the answer needs is missing",
-        "reasoning": "the evidence is there, but a step of the argument is wrong",
-        "hallucination": "the answer rests on things that the video and the text do not hold",
-        "format": "no answer in the form asked for, or none at all",
-    },
-    unparsed="format",
-    published={
-        "GPT-4o": {
-            "visual reasoning": 47,
-            "implicit": 26,
-            "knowledge": 13,
-            "reasoning": 13,
-            "hallucination": 6,
-            "format": 2,
-        }
-    },
-    source="MMR-V paper, figure of errors, 100 answers (its labels add up to 107)",
-)
-
-_MODES = {
-    "completely incorrect description of action": "the movement itself is described wrongly",
-    "partially correct description of action": "some of the movement is described rightly, some of it is not",
-    "correct description of action but incorrect interpretation": "the movement is described rightly and taken for "
-    "another action",
-    "confused by context": "the surroundings, not the movement, lead to the wrong action",
-    "none": "the answer is right, and rests on the movement",
-    "none, helped by context": "the answer is right, and rests on the surroundings",
-    "valid alternative description of action": "the answer differs from the accepted ones and fits all the same",
-}
-MIME = Scheme(
-    name="mime",
-    kinds=_MODES,
-    right_too=True,
-    published={
-        f"{failures.PUBLISHED_BY[0]} {variant}": {
-            mode: counts[place] for mode, counts in failures.PUBLISHED.items()
-        }
-        for place, variant in enumerate(failures.PUBLISHED_VARIANTS)
-    },
-    source=f"{failures.PUBLISHED_SOURCE}, {failures.PUBLISHED_TOTAL} answers each",
-)
-
-SCHEMES = {scheme.name: scheme for scheme in (GENERAL, MMRV, MIME)}
-_BY_TASK = {"mmrv/mcq": MMRV, "mime/ff": MIME}
-
 
 def scheme_for(task: str, name: str = "") -> Scheme:
-    """The scheme called `name`; without one, the one that the task's paper uses."""
+    """The scheme called `name` (`general`, or a benchmark's); without one, that of the task's own benchmark."""
+    if name == GENERAL.name:
+        return GENERAL
     if not name:
-        return _BY_TASK.get(task, GENERAL)
-    if name not in SCHEMES:
-        raise unknown("kinds", name, SCHEMES)
-    return SCHEMES[name]
+        return registry.of_task(task).answer_kinds(task) or GENERAL
+    return _named(name)
+
+
+def _named(name: str) -> Scheme:
+    """A benchmark's scheme, by the benchmark's name."""
+    known = registry.names()
+    if name in known:
+        benchmark = registry.get(name)
+        found = (benchmark.answer_kinds(f"{name}/{task.name}") for task in benchmark.tasks)
+        scheme = next((one for one in found if one is not None), None)
+        if scheme is not None:
+            return scheme
+    raise unknown("kinds", name, [GENERAL.name, *known], "(a benchmark that sorts wrong answers, or general)")

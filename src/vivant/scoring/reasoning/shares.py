@@ -9,7 +9,7 @@ from msgspec import Struct, field
 from vivant.benchmarks.base import Protocol
 from vivant.errors import UsageError, unknown
 from vivant.runs import Run
-from vivant.scoring.reasoning.kinds import RESTS_ON, SCHEMES
+from vivant.scoring.reasoning.kinds import RESTS_ON, scheme_for
 from vivant.scoring.reasoning.store import Labelled, fits, read_labels
 from vivant.scoring.stats import Interval, mean_interval
 from vivant.scoring.summary import cluster_of, natural
@@ -136,7 +136,7 @@ def _kinds(run: Run, by: str, scheme: str, group: Mapping[str, str], rows: Seque
         replies=len(rows),
         labelled=len(labels),
         unread=sum(bool(row[3].unread) for row in rows),
-        shares=_shares(SCHEMES[scheme].kinds, labels),
+        shares=_shares(scheme_for("", scheme).kinds, labels),
         scheme=scheme,
     )
 
