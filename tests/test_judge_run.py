@@ -190,6 +190,18 @@ def test_an_injected_order_reaches_the_judge_as_material_only(tmp_path: Path) ->
     assert statuses(run) == {"SA-1": ("scored", 1 / 6)}
 
 
+def test_a_judge_that_is_not_there_loses_nothing(tmp_path: Path) -> None:
+    run = prepared(tmp_path)
+    gone = JudgeOptions(model="openai/j", model_options=ModelOptions(base_url="http://127.0.0.1:9/v1"))
+    with pytest.raises(
+        VivantError, match=r"The judge openai/j cannot judge: No server answers.*--judge-base-url"
+    ):
+        judge_run(run, [gone])
+    with serving(lambda *_: Act(verdict(4))) as server:
+        judge_run(run, [judge(server)])
+    assert {value for _, value in statuses(run).values()} == {4 / 6}
+
+
 def test_a_judge_for_tasks_that_need_none_is_refused(tmp_path: Path) -> None:
     result = vivant(
         "run", "mime", "--data", "mini", "--model", "random", "--judge", "heuristic", cwd=tmp_path

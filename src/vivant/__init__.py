@@ -14,15 +14,27 @@ if TYPE_CHECKING:
     from vivant.imports import import_predictions
     from vivant.runs import Run, load_run
     from vivant.scoring.compare import compare
+    from vivant.scoring.judge.judging import JudgeOptions, judge_run
 
 __version__ = "0.1.0"
-__all__ = ["Run", "__version__", "compare", "evaluate", "import_predictions", "load_run"]
+__all__ = [
+    "JudgeOptions",
+    "Run",
+    "__version__",
+    "compare",
+    "evaluate",
+    "import_predictions",
+    "judge_run",
+    "load_run",
+]
 
 _HOMES = {
+    "JudgeOptions": "vivant.scoring.judge.judging",
     "Run": "vivant.runs",
     "compare": "vivant.scoring.compare",
     "evaluate": "vivant.evaluation",
     "import_predictions": "vivant.imports",
+    "judge_run": "vivant.scoring.judge.judging",
     "load_run": "vivant.runs",
 }
 

@@ -26,7 +26,7 @@ from vivant.engine.runner import Outcome, Runner
 from vivant.engine.settings import digest
 from vivant.errors import UsageError
 from vivant.evaluation import CacheUse, progress_for, stop_on_interrupt
-from vivant.models.base import Model, ModelOptions
+from vivant.models.base import Model, ModelError, ModelOptions
 from vivant.models.registry import create
 from vivant.paths import cache_root
 from vivant.runs import Run, answers
@@ -179,7 +179,11 @@ class Judging:
             total = len(asks) * self._settings.samples
             if done:
                 self._say(f"Resuming {self._store.path}: {done} of {total} verdicts are there already.")
-            return asyncio.run(self._passes(log, asks, total, done))
+            try:
+                return asyncio.run(self._passes(log, asks, total, done))
+            except ModelError as error:
+                told = str(error).replace("--base-url", "--judge-base-url")
+                raise ModelError(f"The judge {self._model.name} cannot judge: {told}") from error
 
     def _resume(self, log: LogWriter, asks: Sequence[Ask]) -> int:
         """Drop failures and what answers another question; count the verdicts that stay."""
