@@ -58,7 +58,7 @@ class Handler(BaseHTTPRequestHandler):
         self.send(200, {{"model": key or "no key", "choices": [{{"message": message}}]}})
 
     def log_message(self, *args):
-        print(*args)
+        pass
 
 
 ThreadingHTTPServer(("127.0.0.1", int(given[given.index("--port") + 1])), Handler).serve_forever()
@@ -72,6 +72,7 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path.write_text(PROGRAM.format(python=sys.executable))
     path.chmod(0o755)
     monkeypatch.setenv("TRACE", str(tmp_path / "trace"))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     return path
 
 
@@ -107,6 +108,7 @@ def test_a_server_is_started_for_the_run_and_stopped_after_it(
     assert call["args"][:4] == ["serve", "org/model", "--host", "127.0.0.1"]
     assert call["args"][4:7] == ["--trust-remote-code", "--max-model-len", "4096"]
     assert not alive(call["pid"])
+    assert not list(tmp_path.glob("vivant-vllm-*.log"))
     assert run.manifest.model == "vllm/org/model"
     # Another port the next time: still the same run.
     assert len(ask(path, program, tmp_path / "run", args="--max-model-len 4096").records()) == 5
@@ -123,6 +125,7 @@ def test_a_server_that_dies_ends_the_run_with_its_last_words(tmp_path: Path, pro
     path = questions(tmp_path, 20, pictures=False)
     with pytest.raises(ModelError, match="the server died: CUDA error: out of memory"):
         ask(path, program, tmp_path / "run", args="--die")
+    assert len(list(tmp_path.glob("vivant-vllm-*.log"))) == 1
 
 
 def test_a_run_that_is_killed_takes_its_server_along(tmp_path: Path, program: Path) -> None:
