@@ -218,3 +218,16 @@ def test_a_missing_library_is_named_with_its_extra(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     with pytest.raises(UsageError, match=r"pip install 'vivant\[transformers\]'"):
         create("transformers/x")
+
+
+def test_a_checkpoint_with_its_own_chat_is_known_by_its_config(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from vivant.models.internvl_chat import InternVLChat
+
+    monkeypatch.setattr("vivant.models.transformers.require", lambda *_: None)
+    (tmp_path / "config.json").write_text('{"architectures": ["InternVLChatModel"]}')
+    with pytest.raises(UsageError, match="--trust-remote-code"):
+        create(f"transformers/{tmp_path}", ModelOptions())
+    model = create(f"transformers/{tmp_path}", ModelOptions(values={"trust_remote_code": True}))
+    assert isinstance(model, InternVLChat)

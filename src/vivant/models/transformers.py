@@ -7,6 +7,7 @@ The engine itself (transformers_engine.py) runs in workers; here nothing needs t
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from vivant.errors import UsageError
@@ -82,4 +83,14 @@ def create(rest: str, options: ModelOptions) -> Model:
         )
     for module in ("torch", "transformers"):
         require(module, "transformers", f"--model transformers/{rest}")
+    if _chats_by_itself(Path(rest)):
+        from vivant.models.internvl_chat import InternVLChat
+
+        return InternVLChat(rest, options)
     return Transformers(rest, options)
+
+
+def _chats_by_itself(folder: Path) -> bool:
+    """Whether a folder holds a checkpoint of the InternVL2 kind, which brings its own code and `.chat()`."""
+    config = folder / "config.json"
+    return config.is_file() and b'"InternVLChatModel"' in config.read_bytes()
