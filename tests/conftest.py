@@ -17,7 +17,9 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """No test reads or fills the user's caches; no key of the user's reaches a test."""
     root = tmp_path_factory.mktemp("cache")
     os.environ["VIVANT_CACHE"] = str(root)
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "VIVANT_DATA"):
+    for name in [name for name in os.environ if name.endswith("_API_KEY")]:
+        os.environ.pop(name)
+    for name in ("OPENAI_BASE_URL", "VIVANT_DATA"):
         os.environ.pop(name, None)
     yield
     shutil.rmtree(root, ignore_errors=True)

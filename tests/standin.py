@@ -293,6 +293,8 @@ def openai(answer: Answer, **behaviour: Any) -> Iterator[Standin]:
         name = request.match_info["name"]
         if me.hold:
             return _json({"id": name, "status": "in_progress", "request_counts": {"completed": 0}})
+        if me.verdict == "forgotten":
+            return _json({"error": {"message": "no such batch"}}, 404)
         if me.verdict == "failed":
             problem = {"data": [{"message": "unknown model in line 1"}]}
             return _json({"id": name, "status": "failed", "errors": problem})

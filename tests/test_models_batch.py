@@ -221,6 +221,23 @@ def test_a_batch_that_the_provider_cannot_read_ends_the_run_with_its_words(tmp_p
         assert len(ask(path, "openai/gpt-4o", server, tmp_path / "run").records()) == 2
 
 
+def test_a_batch_that_the_provider_has_forgotten_is_named_with_its_file(tmp_path: Path) -> None:
+    path = questions(tmp_path, 2, pictures=False)
+    with openai(lambda _: openai_says("A")) as server:
+        ask(path, "openai/gpt-4o", server, tmp_path / "run")
+        folder = BatchFolder(tmp_path / "run")
+        batch = msgspec.structs.replace(folder.load()[0], id="batch_99", collected=False)
+        folder.save(batch)
+        (tmp_path / "run" / "log.jsonl").write_bytes(b"")
+        server.batches["batch_99"] = {"input_file_id": "gone"}
+        server.verdict = "forgotten"
+        with pytest.raises(ModelError, match=f"delete .*{batch.name}.json to hand it over again"):
+            ask(path, "openai/gpt-4o", server, tmp_path / "run")
+        (folder.path / f"{batch.name}.json").unlink()
+        server.verdict = "ACTIVE"
+        assert len(ask(path, "openai/gpt-4o", server, tmp_path / "run").records()) == 2
+
+
 def test_replies_of_a_batch_serve_the_cache(tmp_path: Path) -> None:
     path = questions(tmp_path, 3)
     with openai(lambda _: openai_says("A")) as server:

@@ -315,7 +315,7 @@ def test_a_key_reaches_its_server_and_nothing_else(
 
 @pytest.mark.parametrize("model", ["gemini/g", "anthropic/claude-3", "openai/gpt-4o"])
 def test_a_missing_key_is_named(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("GEMINI_API_KEY", "GOOGLE_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_API_KEY"):
+    for name in ("GEMINI_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_API_KEY"):
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(UsageError, match=r"set [A-Z]+_API_KEY"):
         create(model)

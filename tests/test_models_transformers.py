@@ -342,6 +342,9 @@ def test_turns_before_the_question_are_its_history(remote_code: Path) -> None:
     assert top == pytest.approx((1.0 - 0.485) / 0.229, abs=0.01)
     assert patches == [1]
     assert (question, history, system) == ("Sure?", [("<image>\nWhat?", "Red.")], "Be brief.")
+    plain = ast.literal_eval(loaded.generate([request(RED)])[0].text)
+    assert plain[5] == "none"  # its own again
+    assert plain[4] is None
 
 
 def test_a_real_language_model_answers(tmp_path: Path) -> None:

@@ -275,7 +275,13 @@ class BatchRunner:
 
     async def _collected(self, batch: Batch) -> bool:
         """Whether a batch has ended; then its answers are in the log."""
-        state = await self._patiently(self._api.state, batch.id)
+        try:
+            state = await self._patiently(self._api.state, batch.id)
+        except ModelError as error:
+            file = self._folder.path / f"{batch.name}.json"
+            raise ModelError(
+                f"{error}. Where the provider has batch {batch.id} no longer, delete {file} to hand it over again"
+            ) from error
         if state.state == "running":
             return False
         if state.state == "failed":

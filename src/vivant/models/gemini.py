@@ -39,7 +39,7 @@ class Gemini(HttpModel):
             resolution=None, thinking_budget=None, inline_bytes=GEMINI_INLINE, extra_body={}, **OPTIONS
         )
         url = options.base_url or DEFAULT_URL
-        key = key_from(GEMINI.key) or key_from("GOOGLE_API_KEY")
+        key = key_from(GEMINI.key)
         if not key and url == DEFAULT_URL:
             raise UsageError(f"No key for gemini/{model}: set {GEMINI.key}")
         super().__init__(f"gemini/{model}", url, {GEMINI.key_header: key} if key else {}, options.timeout)

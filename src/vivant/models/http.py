@@ -44,7 +44,11 @@ class HttpClient:
     def __init__(self, base_url: str, headers: Mapping[str, str], timeout: float) -> None:
         self.base_url = base_url.rstrip("/")
         self._headers = {"Content-Type": "application/json", **headers}
-        self._secrets = [word.encode() for value in headers.values() for word in value.split()[-1:] if word]
+        self._secrets = [
+            value.split()[-1].encode()
+            for name, value in headers.items()
+            if name.lower().endswith(("key", "authorization")) and value.split()
+        ]
         self._timeout = aiohttp.ClientTimeout(total=timeout, sock_connect=min(timeout, 30.0))
         self._session: aiohttp.ClientSession | None = None
 

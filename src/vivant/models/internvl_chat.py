@@ -117,6 +117,7 @@ class Engine:
             raise ModelError(cannot_load(place, error)) from error
         if not callable(getattr(self._model, "chat", None)):
             raise ModelError(f"{place} has no .chat(); try --model transformers/{place}")
+        self._system = getattr(self._model, "system_message", "")
 
     def generate(self, requests: Sequence[Request]) -> list[Reply]:
         """One after another: `.chat()` knows no batches of different shapes."""
@@ -129,8 +130,7 @@ class Engine:
         tiles: list[list[Any]] = []
         said = [(turn.role, self._text(turn, tiles)) for turn in request.turns]
         system = "\n".join(text for role, text in said if role == "system")
-        if system:
-            self._model.system_message = system
+        self._model.system_message = system or self._system
         talk = [text for role, text in said if role != "system"]
         if len(talk) % 2 == 0:
             raise UsageError("the last turn must be the user's")
