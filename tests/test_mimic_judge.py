@@ -58,7 +58,8 @@ def test_a_comment_that_orders_its_judge_about_stays_material(tmp_path: Path) ->
     before, _, after = shown.partition(inject)
     code = before.rsplit("<<<answer ", 1)[1][:12]
     assert code != "0123456789ab" and f"<<<end answer {code}>>>" in after
-    assert code in told, "the judge is told which marks count"
+    assert shown.startswith(f"Code: {code}\n"), "the judge is told which marks count"
+    assert "The message begins with a code" in told
 
 
 def test_verdicts_become_judgements_of_a_model(tmp_path: Path) -> None:
