@@ -201,3 +201,13 @@ def test_cost_follows_from_tokens_and_the_prices_given(
     good, bad = two_runs(tmp_path)
     said = visible(build_report([load_run(good), load_run(bad)]))
     assert "0.36 USD" in said and said.count("USD") == 1
+
+
+def test_points_stand_where_their_figures_say_and_published_ones_are_hollow() -> None:
+    from vivant.report.html.svg import scatter
+
+    drawn = str(scatter([("ours", 80.0, 4.0), ("theirs †", 20.0, 1.0)], "label", "Human %", "Realism"))
+    circles = re.findall(r'<circle cx="([\d.]+)" cy="([\d.]+)" r="4.5" class="(\w+)"', drawn)
+    (x1, y1, ours), (x2, y2, theirs) = circles
+    assert (ours, theirs) == ("f0", "hollow")
+    assert float(x1) > float(x2) and float(y1) < float(y2)

@@ -172,6 +172,8 @@ class Benchmark(ABC):
     layouts: ClassVar[Mapping[str, str]] = {}
     """The benchmark's own tables by short name (`1`, `failures`), with a title each."""
     figures: ClassVar[tuple[Figure, ...]] = ()
+    scatters: ClassVar[Mapping[str, tuple[str, str]]] = {}
+    """Layouts that are also drawn with a point per line: the columns across and up."""
     exports: ClassVar[tuple[str, ...]] = ()
     """Native formats that `export` writes."""
     data_help: ClassVar[str] = ""

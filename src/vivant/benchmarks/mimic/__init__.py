@@ -62,6 +62,7 @@ class Mimic(Benchmark):
         "axes": "The three axes, each over all of its items",
         "mimicking": "Comments: how they were judged, what their text shows, beside people's and the paper",
     }
+    scatters: ClassVar[Mapping[str, tuple[str, str]]] = {"mimicking": ("Human %", "Realism")}
     data_help: ClassVar[str] = (
         "A folder with videos.jsonl, items.jsonl and the videos, as docs/mimic.md describes; "
         "`vivant mimic convert` makes one from files in another shape."

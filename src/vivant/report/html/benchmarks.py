@@ -11,7 +11,7 @@ from vivant.report.figures import together
 from vivant.report.html.markup import Html, join, own, tag
 from vivant.report.html.material import Material
 from vivant.report.html.sections import protocols
-from vivant.report.html.svg import Group, Mark, bars, heat
+from vivant.report.html.svg import Group, Mark, bars, heat, scatter
 from vivant.report.html.tables import table
 from vivant.report.overview import published_rows
 from vivant.report.table import Row, Table
@@ -38,6 +38,8 @@ def section(material: Material, name: str) -> Html:
             # A table about people or pictures that these runs do not have is no reason to lose the others.
             blocks.append(tag("p", f"{title}: not drawn. ", own(str(error)), class_="absent"))
             continue
+        if made.body and short in benchmark.scatters:
+            blocks += _scatter(made, *benchmark.scatters[short])
         if made.body:
             blocks.append(table(made, folded=number > 0))
     blocks += _published(benchmark, parts)
@@ -128,6 +130,22 @@ def _figure(
         title,
         tag("p", f"Down: {down}. Across: {across}.", class_="axes"),
         tag("div", *drawn, class_="beside"),
+    ]
+
+
+def _scatter(made: Table, across: str, up: str) -> list[Html]:
+    """A point per line of a table that has both figures; published lines, with a dagger, are hollow."""
+    x, y = made.columns.index(across), made.columns.index(up)
+    points = [
+        (str(line[0]), float(line[x] or 0), float(line[y] or 0))
+        for line in made.body
+        if isinstance(line[x], int | float) and isinstance(line[y], int | float)
+    ]
+    if not points:
+        return []
+    return [
+        tag("h3", f"{up} against {across}"),
+        scatter(points, f"{made.title}: {up} against {across}", across, up),
     ]
 
 

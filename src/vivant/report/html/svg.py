@@ -207,6 +207,28 @@ def _legend(names: Sequence[tuple[str, int]], left: float) -> tuple[list[Html], 
     return parts, y
 
 
+def scatter(points: Sequence[tuple[str, float, float]], label: str, across: str, up: str) -> Html:
+    """A named point per (name, x, y); names that end in a dagger are published and stand hollow."""
+    low_x, high_x, step_x = _nice(0.0, max(x for _, x, _ in points))
+    highest = max(y for _, _, y in points)
+    low_y, high_y, step_y = (0.0, 5.0, 1.0) if highest <= 5 else _nice(0.0, highest)
+    left, right, top, bottom = 46.0, _WIDTH - 150, 14.0, 274.0
+    wide, tall = _Scale(low_x, high_x, left, right), _Scale(low_y, high_y, bottom, top)
+    parts = _frame(wide, step_x, top, bottom, None)
+    value = low_y
+    while value <= high_y + step_y / 1000:
+        parts.append(_line(left, tall(value), right, tall(value), "grid"))
+        parts.append(_text(left - 8, tall(value) + 4, f"{value:g}", text_anchor="end", class_="tick"))
+        value += step_y
+    parts.append(_text((left + right) / 2, bottom + 34, across, text_anchor="middle", class_="label"))
+    parts.append(_text(left, top - 3, up, class_="label"))
+    for name, x, y in points:
+        kind = "hollow" if name.rstrip().endswith("†") else "f0"
+        parts.append(tag("circle", cx=f"{wide(x):.1f}", cy=f"{tall(y):.1f}", r="4.5", class_=kind))
+        parts.append(_text(wide(x) + 8, tall(y) + 4, _cut(name, 22), class_="tick"))
+    return _figure(bottom + 44, label, parts)
+
+
 def heat(
     rows: Sequence[str], columns: Sequence[str], values: dict[tuple[str, str], float | None], label: str
 ) -> Html:
