@@ -2,7 +2,8 @@
 
 Peer: a bare aiohttp loop that makes the same requests (read the file, base64, JSON, post, decode) and does
 nothing else: no fingerprint, no cache, no log, no retries. Limit: CPU of the client ≤ 2 × the peer's, and at
-least 60 requests in flight. The server is another process and answers after 50 ms.
+least 60 requests in flight; once as a run is by default, once with rates and budgets kept too. The server is
+another process and answers after 50 ms. Where Inspect (`inspect_ai`) is installed, it is measured beside them.
 
     python benchmarks/engine.py [samples]
 """
@@ -18,6 +19,7 @@ import sys
 import tempfile
 import time
 from base64 import b64encode
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -41,8 +43,9 @@ def serve(port: Any, highest: Any) -> None:
         await asyncio.sleep(DELAY)
         now -= 1
         return web.Response(
-            body=b'{"model":"m","choices":[{"message":{"content":"A"},"finish_reason":"stop"}],'
-            b'"usage":{"prompt_tokens":9,"completion_tokens":1}}',
+            body=b'{"id":"1","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":'
+            b'{"role":"assistant","content":"ANSWER: A"},"finish_reason":"stop"}],'
+            b'"usage":{"prompt_tokens":9,"completion_tokens":1,"total_tokens":10}}',
             content_type="application/json",
         )
 
@@ -125,7 +128,7 @@ def bare(folder: Path, count: int, url: str) -> None:
     asyncio.run(main())
 
 
-def vivant_run(questions: Path, url: str, out: Path) -> None:
+def vivant_run(questions: Path, url: str, out: Path, **more: Any) -> None:
     """The same through `vivant.evaluate`: fingerprints, response cache, retries, log, progress."""
     from vivant.evaluation import evaluate
     from vivant.models.base import ModelOptions
@@ -136,6 +139,50 @@ def vivant_run(questions: Path, url: str, out: Path) -> None:
         out=str(out),
         concurrency=AT_ONCE,
         model_options=ModelOptions(base_url=url),
+        **more,
+    )
+
+
+def metered_run(questions: Path, url: str, out: Path) -> None:
+    """The same with limits that are kept but never reached."""
+    many = 1_000_000_000
+    vivant_run(questions, url, out, rpm=many, tpm=many, max_tokens=many, max_time=3600.0)
+
+
+def inspect_run(folder: Path, count: int, url: str, out: Path) -> None:
+    """The same with Inspect: a multiple-choice task over the same pictures."""
+    import inspect_ai
+    from inspect_ai.dataset import MemoryDataset, Sample
+    from inspect_ai.model import ChatMessageUser, ContentImage, ContentText, GenerateConfig, get_model
+    from inspect_ai.scorer import choice
+    from inspect_ai.solver import multiple_choice
+
+    samples = [
+        Sample(
+            id=number,
+            input=[
+                ChatMessageUser(
+                    content=[
+                        ContentImage(image=str(folder / f"{number}.jpg")),
+                        ContentText(text="What is this?"),
+                    ]
+                )
+            ],
+            choices=["a cat", "a dog", "a bird", "a fish"],
+            target="A",
+        )
+        for number in range(count)
+    ]
+    task = inspect_ai.Task(dataset=MemoryDataset(samples), solver=multiple_choice(), scorer=choice())
+    model = get_model(
+        "openai/m",
+        base_url=url,
+        api_key="none",
+        responses_api=False,
+        config=GenerateConfig(max_connections=AT_ONCE, temperature=0.0, max_tokens=128),
+    )
+    inspect_ai.eval(
+        task, model=model, log_dir=str(out), display="none", max_samples=AT_ONCE, log_images=False
     )
 
 
@@ -150,13 +197,19 @@ def cpu(function: Any, *arguments: Any) -> tuple[float, float]:
 
 
 def _timed(pipe: Any, function: Any, arguments: tuple[Any, ...]) -> None:
-    import aiohttp
+    if function is inspect_run:
+        import inspect_ai
+        import openai
 
-    import vivant.evaluation
-    import vivant.media
-    import vivant.models.openai  # noqa: F401
+        assert inspect_ai and openai
+    else:
+        import aiohttp
 
-    assert aiohttp
+        import vivant.evaluation
+        import vivant.media
+        import vivant.models.openai  # noqa: F401
+
+        assert aiohttp
     os.environ.setdefault("OPENAI_API_KEY", "none")
     before, wall = os.times(), time.perf_counter()
     function(*arguments)
@@ -165,7 +218,7 @@ def _timed(pipe: Any, function: Any, arguments: tuple[Any, ...]) -> None:
 
 
 def main() -> None:
-    """Run both in turn, three times each, and print the ratio of the medians."""
+    """Run all in turn, three times each, and print the ratios of the medians."""
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
     context = multiprocessing.get_context("spawn")
     port, highest = context.Value("i", 0), context.Value("i", 0)
@@ -174,31 +227,40 @@ def main() -> None:
     while not port.value:
         time.sleep(0.05)
     url = f"http://127.0.0.1:{port.value}/v1"
-    peers: list[tuple[float, float]] = []
-    ours: list[tuple[float, float]] = []
-    flights: list[int] = []
+    taken: dict[str, list[tuple[float, float]]] = {}
+    flights: dict[str, list[int]] = {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         questions = make_questions(folder, count)
-        for trial in range(3):
-            peers.append(cpu(bare, folder, count, url))
+
+        def measure(what: str, function: Any, *arguments: Any) -> None:
             highest.value = 0
-            os.environ["VIVANT_CACHE"] = str(folder / f"cache{trial}")
-            ours.append(cpu(vivant_run, questions, url, folder / f"run{trial}"))
-            flights.append(highest.value)
-            lines = (folder / f"run{trial}" / "log.jsonl").read_bytes().count(b"\n")
-            assert lines == count, f"{lines} of {count} in the log"
+            taken.setdefault(what, []).append(cpu(function, *arguments))
+            flights.setdefault(what, []).append(highest.value)
+
+        for trial in range(3):
+            measure("bare aiohttp", bare, folder, count, url)
+            for what, function in (("vivant", vivant_run), ("vivant, metered", metered_run)):
+                out = folder / f"{function.__name__}{trial}"
+                os.environ["VIVANT_CACHE"] = str(folder / f"cache-{out.name}")
+                measure(what, function, questions, url, out)
+                lines = (out / "log.jsonl").read_bytes().count(b"\n")
+                assert lines == count, f"{lines} of {count} in the log"
+            if find_spec("inspect_ai") is not None:
+                measure("Inspect", inspect_run, folder, count, url, folder / f"inspect{trial}")
     server.terminate()
-    peer_cpu, peer_wall = sorted(peers)[1]
-    our_cpu, our_wall = sorted(ours)[1]
-    ratio = our_cpu / peer_cpu
-    print(f"{count} requests, {AT_ONCE} at a time, server delay {DELAY * 1000:.0f} ms; median of 3")
-    print(f"peer, bare aiohttp: {peer_cpu / count * 1000:.2f} ms CPU a request, {peer_wall:.2f} s wall")
-    print(f"vivant:             {our_cpu / count * 1000:.2f} ms CPU a request, {our_wall:.2f} s wall")
-    print(f"ratio of CPU: {ratio:.2f} (limit {CPU_LIMIT}) {'ok' if ratio <= CPU_LIMIT else 'MISSED'}")
-    fewest = min(flights)
-    verdict = "ok" if fewest >= FLIGHT_LIMIT else "MISSED"
-    print(f"in flight at most: {fewest} (at least {FLIGHT_LIMIT}) {verdict}")
+    peer = sorted(taken["bare aiohttp"])[1][0]
+    print(f"{count} requests, {AT_ONCE} at a time, server delay {DELAY * 1000:.0f} ms; medians of 3")
+    for what, rounds in taken.items():
+        used, wall = sorted(rounds)[1]
+        ratio, fewest = used / peer, min(flights[what])
+        print(
+            f"{what + ':':<17}{used / count * 1000:6.2f} ms CPU a request, {wall:6.2f} s, ratio {ratio:.2f}, "
+            f"in flight at most {fewest}"
+        )
+        if what.startswith("vivant"):
+            print(f"{'':<17}ratio ≤ {CPU_LIMIT}: {'ok' if ratio <= CPU_LIMIT else 'MISSED'}; ", end="")
+            print(f"in flight ≥ {FLIGHT_LIMIT}: {'ok' if fewest >= FLIGHT_LIMIT else 'MISSED'}")
 
 
 if __name__ == "__main__":

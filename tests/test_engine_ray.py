@@ -204,6 +204,7 @@ def setup(path: Path, **changes: Any) -> bytes:
             **{
                 "options": msgspec.json.encode(options),
                 "version": version("vivant"),
+                "threads": 1,
                 "folder": str(path.parent),
                 **changes,
             }

@@ -35,6 +35,8 @@ from vivant.types import Image, Job, Reply, Text
 
 _LOOK_AROUND = 2.0
 """Seconds between two looks at which nodes there are."""
+_TOGETHER = 10.0
+"""Seconds that the first station waits for the others to begin together; later ones join when they are ready."""
 _PATIENCE = 120.0
 """Seconds without any station after which the run ends."""
 _DEATHS = 3
@@ -80,6 +82,8 @@ class RayHands(Hands):
             self._look_for_nodes()
             self._watch = asyncio.create_task(self._watch_nodes())
             await self._some_post()
+            if self._starting:
+                await asyncio.wait(self._starting.values(), timeout=_TOGETHER)
         except BaseException:
             await self.close()
             raise
@@ -164,6 +168,7 @@ class RayHands(Hands):
             setup = Setup(
                 options=msgspec.json.encode(self._options),
                 version=version("vivant"),
+                threads=max(1, min(8, int(cpus / self._options.workers))),
                 folder=str(Path.cwd()),
             )
             started = msgspec.msgpack.decode(

@@ -34,6 +34,8 @@ class Setup(Struct, frozen=True, kw_only=True):
     options: bytes
     """The run's `Options`, as JSON."""
     version: str
+    threads: int
+    """For each process that decodes: what the node has given to this station, no more."""
     folder: str
     """Where the user stands: relative paths mean the same here, if the node sees that folder."""
 
@@ -125,7 +127,7 @@ class Station:
         if os.access(setup.folder, os.X_OK):
             os.chdir(setup.folder)
         options = msgspec.json.decode(setup.options, type=Options)
-        preparer = Preparer(cache_root(), workers=options.workers)
+        preparer = Preparer(cache_root(), workers=options.workers, threads=setup.threads)
         self._closing = preparer
         self._hands = LocalHands(
             create_model(options), preparer, audio=options.audio, on_too_large=options.on_too_large

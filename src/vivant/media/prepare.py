@@ -49,13 +49,16 @@ class Prepared(Struct, frozen=True, eq=False):
 class Preparer:
     """Reads, decodes and caches the media of jobs. Start one per run; `close` it, or use it as a context.
 
-    Videos and sound are decoded in `workers` processes, each file within `time_limit` seconds. Pictures are
-    read on the spot where they are small, in threads otherwise. MediaError means that one job cannot be
-    prepared; UsageError, that the cache cannot be used.
+    Videos and sound are decoded in `workers` processes with `threads` each, every file within `time_limit`
+    seconds. Pictures are read on the spot where they are small, in threads otherwise. MediaError means that
+    one job cannot be prepared; UsageError, that the cache cannot be used.
     """
 
-    def __init__(self, cache: Path, *, workers: int = 2, time_limit: float = 120.0) -> None:
+    def __init__(
+        self, cache: Path, *, workers: int = 2, time_limit: float = 120.0, threads: int = _THREADS
+    ) -> None:
         self._cache = Path(cache)
+        self._threads = threads
         self._store = Store(self._cache)
         self._identities = Identities(self._cache)
         self._pool = Pool(workers, time_limit)
@@ -243,7 +246,7 @@ class Preparer:
 
     def _extract_task(self, sha256: str, real: str, name: str, wants: tuple[Want, ...]) -> FramesTask:
         return FramesTask(
-            cache=str(self._cache), sha256=sha256, path=real, name=name, wants=wants, threads=_THREADS
+            cache=str(self._cache), sha256=sha256, path=real, name=name, wants=wants, threads=self._threads
         )
 
     async def _work(self, task: FramesTask | SoundTask) -> None:

@@ -1,0 +1,163 @@
+"""Ray against one process: 2,000 questions with a 23 kB picture each, 64 at a time, on one node; and decoding.
+
+Limit: from the first request to the last reply, Ray takes ≤ 1.3 × the time of a local run (start-up apart),
+against a server in another process that answers after 50 ms. Then 24 videos are decoded by stations with one
+decoding process each, on a cluster of one node and on one of two: on two cores, two nodes should take ≥ 1.5
+times less. (The file is not called ray.py: Python would import it in place of Ray.)
+
+    python -m benchmarks.cluster [samples]
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmarks.engine import AT_ONCE, DELAY, make_questions, serve
+
+LIMIT = 1.3
+SCALES = 1.5
+VIDEOS = 24
+
+
+def evaluated(out: Path, questions: Path, **options: Any) -> float:
+    """Run in a fresh process; seconds from the first request to the last reply, as the log has them."""
+    context = multiprocessing.get_context("spawn")
+    process = context.Process(target=_evaluate, args=(str(questions), str(out), options))
+    process.start()
+    process.join()
+    assert process.exitcode == 0
+
+    from vivant.engine.log import read_log
+
+    records = list(read_log(out / "log.jsonl"))
+    assert all(record.reply.status == "ok" for record in records), records[0].reply
+    return max(r.started + r.seconds for r in records) - min(r.started for r in records)
+
+
+def _evaluate(questions: str, out: str, options: dict[str, Any]) -> None:
+    from vivant.evaluation import evaluate
+    from vivant.models.base import ModelOptions
+
+    url = options.pop("url", None)
+    evaluate(questions, options.pop("model"), out=out, model_options=ModelOptions(base_url=url), **options)
+
+
+def requests(folder: Path, count: int) -> None:
+    """Local and Ray in turn, five times each; the best of each, so that other load favours neither."""
+    from ray.cluster_utils import Cluster
+
+    context = multiprocessing.get_context("spawn")
+    port, highest = context.Value("i", 0), context.Value("i", 0)
+    server = context.Process(target=serve, args=(port, highest), daemon=True)
+    server.start()
+    while not port.value:
+        time.sleep(0.05)
+    questions = make_questions(folder, count)
+    common = {
+        "model": "openai/m",
+        "url": f"http://127.0.0.1:{port.value}/v1",
+        "concurrency": AT_ONCE,
+        "cache": "off",
+    }
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 2, "include_dashboard": False})
+    local: list[float] = []
+    ray: list[float] = []
+    for trial in range(5):
+        local.append(evaluated(folder / f"local{trial}", questions, **common))
+        there = {"executor": "ray", "address": cluster.address}
+        ray.append(evaluated(folder / f"ray{trial}", questions, **there, **common))
+    cluster.shutdown()
+    server.terminate()
+    ratio = min(ray) / min(local)
+    print(f"{count} requests, {AT_ONCE} at a time, server delay {DELAY * 1000:.0f} ms; best of 5")
+    print(f"one process: {min(local):.2f} s    Ray, one node: {min(ray):.2f} s")
+    print(f"ratio: {ratio:.2f} (limit {LIMIT}) {'ok' if ratio <= LIMIT else 'MISSED'}")
+
+
+class Shown:
+    """A model that answers at once, so that only decoding counts."""
+
+    batch_size = 8
+
+    def generate(self, prompts: list[str], media: list[list[bytes]]) -> list[str]:
+        """How much was shown."""
+        return [str(sum(map(len, pictures))) for _, pictures in zip(prompts, media, strict=True)]
+
+
+def decoding(folder: Path) -> None:
+    """The same videos on one node and on two, each time with an empty cache."""
+    from ray.cluster_utils import Cluster
+
+    questions = make_videos(folder)
+    taken: list[float] = []
+    for nodes in (1, 2):
+        os.environ["VIVANT_CACHE"] = str(folder / f"frames{nodes}")
+        cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+        for _ in range(nodes - 1):
+            cluster.add_node(num_cpus=1)
+        taken.append(
+            evaluated(
+                folder / f"nodes{nodes}",
+                questions,
+                model=f"{__file__}:Shown",
+                executor="ray",
+                address=cluster.address,
+                workers=1,
+            )
+        )
+        cluster.shutdown()
+    gain = taken[0] / taken[1]
+    cores = os.cpu_count() or 1
+    verdict = "ok" if gain >= SCALES else "MISSED" if cores >= 2 else f"not to be expected on {cores} core"
+    print(f"{VIDEOS} videos decoded: one node {taken[0]:.2f} s, two nodes {taken[1]:.2f} s")
+    print(f"gain: {gain:.2f} (at least {SCALES}) {verdict}")
+
+
+def make_videos(folder: Path) -> Path:
+    """Noise, which is hard to decode, ten seconds a file."""
+    import json
+
+    import av
+    import numpy as np
+
+    chance = np.random.default_rng(0)
+    grains = chance.integers(0, 255, (8, 360, 640, 3), dtype=np.uint8)
+    lines = []
+    for number in range(VIDEOS):
+        with av.open(str(folder / f"{number}.mp4"), "w") as out:
+            stream: Any = out.add_stream("libx264", rate=30)
+            stream.width, stream.height, stream.pix_fmt = 640, 360, "yuv420p"
+            stream.options = {"preset": "ultrafast", "crf": "24", "g": "300"}
+            for frame in range(150):
+                pixels = np.roll(grains[(number + frame) % 8], frame, axis=1)
+                for packet in stream.encode(av.VideoFrame.from_ndarray(pixels, format="rgb24")):
+                    out.mux(packet)
+            for packet in stream.encode():
+                out.mux(packet)
+        lines.append(
+            json.dumps({"id": number, "video": f"{number}.mp4", "question": "What?", "answers": ["a"]})
+        )
+    path = folder / "videos.jsonl"
+    path.write_text("\n".join(lines))
+    return path
+
+
+def main() -> None:
+    """Both."""
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    os.environ.setdefault("OPENAI_API_KEY", "none")
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
+    with tempfile.TemporaryDirectory() as name:
+        os.environ["VIVANT_CACHE"] = str(Path(name) / "cache")
+        requests(Path(name), count)
+        decoding(Path(name))
+
+
+if __name__ == "__main__":
+    main()
