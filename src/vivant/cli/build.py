@@ -7,11 +7,13 @@ from typing import Annotated, Literal
 
 import typer
 
+from vivant.cli.build_mime import app as mime_app
 from vivant.cli.settle import split
-from vivant.cli.show import say, ticker
+from vivant.cli.show import say
 from vivant.errors import UsageError
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
+app.add_typer(mime_app, name="mime")
 
 Out = Annotated[Path, typer.Option("--out", "-o", help="Folder to write to.")]
 
@@ -19,15 +21,6 @@ Out = Annotated[Path, typer.Option("--out", "-o", help="Folder to write to.")]
 @app.callback()
 def build() -> None:
     """Make benchmarks."""
-
-
-@app.command()
-def mime(out: Out) -> None:
-    """Render the mini-edition of MIME anew: mimed actions in ten variants each."""
-    from vivant.build.mime import build_mini
-
-    build_mini(out, ticker())
-    say(f"Written to {out}. Run it: vivant run mime --data {out} --model random")
 
 
 @app.command()
