@@ -7,9 +7,12 @@ from typing import Annotated
 
 import typer
 
+from vivant.cli.build_mime_data import app as data_app
 from vivant.cli.show import say, ticker
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
+# Without a name: its commands stand beside those of this file.
+app.add_typer(data_app)
 
 
 @app.callback()
