@@ -1,0 +1,52 @@
+"""What a study yields: one line a judgement, and one a participant. Stores write them, exports and reports read them."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from msgspec import Struct, field
+
+State = Literal["invited", "consented", "finished", "withdrawn"]
+
+
+class Person(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A participant as exports name them. Somebody who withdrew has no judgements and no answers left."""
+
+    annotator: str
+    """Hash of the participant with the study's own salt."""
+    state: State
+    language: str = ""
+    recruited: str = ""
+    """Hash of the recruiting platform's identifier; empty where there was none."""
+    created: str = ""
+    """ISO 8601, UTC, as all times here."""
+    consented: str = ""
+    finished: str = ""
+    answers: dict[str, Any] = field(default_factory=dict)
+    """To the questions about the participant."""
+    excluded: str = ""
+    """The researcher's reason; empty: not excluded."""
+
+
+class Judgement(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One answer of one person on one page of one item (and part, where a page has several)."""
+
+    annotator: str
+    item: str
+    page: str
+    part: str = ""
+    answer: Any = None
+    """`choose`: the place of the option in the item's own order. `free`: the text. `comments`: {"verdict": "human" or
+    "ai", "realism": 0–5}. `rate`: {criterion: number}. `pair`: "first", "second" or "tie", in the item's own order."""
+    shown: tuple[int, ...] = ()
+    """The order in which options or parts were shown: places in the item's own order."""
+    position: int = 0
+    """The item's place in this person's sequence, from 0."""
+    given: str = ""
+    seconds: float | None = None
+    """From the page's first showing to the answer."""
+    revised: int = 0
+    """How often the answer was changed before the item was finished."""
+    complete: bool = True
+    """Whether the item was finished; the answers of an abandoned place are kept but do not count."""
+    check: bool = False
