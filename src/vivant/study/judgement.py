@@ -1,4 +1,4 @@
-"""What a study yields: one line a judgement, and one a participant. Stores write them, exports and reports read them."""
+"""What a study yields: one line a judgement, one a participant. Stores write them, exports and reports read them."""
 
 from __future__ import annotations
 
