@@ -19,7 +19,7 @@ class Entry(NamedTuple):
     panel: str
 
 
-EVALUATE, ANALYSE, MAKE, SET_UP = "Evaluate", "Analyse", "Make", "Set up"
+EVALUATE, ANALYSE, PEOPLE, MAKE, SET_UP = "Evaluate", "Analyse", "People", "Make", "Set up"
 COMMANDS = {
     "demo": Entry("demo", "Run the baselines on the bundled minis and show the tables.", EVALUATE),
     "run": Entry("run", "Evaluate a model on benchmarks; run it again to resume.", EVALUATE),
@@ -36,11 +36,13 @@ COMMANDS = {
     "figures": Entry("figures", "Draw the figures of the benchmarks: SVG, PDF or PNG.", ANALYSE),
     "judge-check": Entry("judge_check", "How good is a judge? Its scores beside people's.", ANALYSE),
     "export": Entry("export", "Write a run in a benchmark's native files.", ANALYSE),
-    "mimic": Entry("mimic", "Who passes as human? Blind packs of comments, judgements, scores.", ANALYSE),
+    "mimic": Entry("mimic", "Who passes as human? Blind packs of comments, judgements, scores.", PEOPLE),
+    "study": Entry("study", "Ask people: baselines, blind tests, ratings, in the browser.", PEOPLE),
     "build": Entry("build", "Make benchmarks: mimed actions as videos, fresh needles.", MAKE),
     "benchmarks": Entry("benchmarks", "What can be evaluated: tasks, styles, facets, tables.", SET_UP),
     "models": Entry("models", "What can be evaluated on: backends and what each needs.", SET_UP),
-    "data": Entry("data", "Where data are looked for, and whether they are whole.", SET_UP),
+    "data": Entry("data", "Where data are looked for; fetch them, check them.", SET_UP),
+    "cache": Entry("cache", "What the caches hold, and making room.", SET_UP),
 }
 
 

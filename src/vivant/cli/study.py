@@ -1,0 +1,17 @@
+"""`vivant study`."""
+
+from __future__ import annotations
+
+import typer
+
+from vivant.cli.study_data import app as data_app
+from vivant.cli.study_serve import app as serve_app
+
+app = typer.Typer(no_args_is_help=True, add_completion=False)
+app.add_typer(data_app)
+app.add_typer(serve_app)
+
+
+@app.callback()
+def study() -> None:
+    """Ask people: design a study, serve it, export and report what came of it. The key stays home."""

@@ -1,0 +1,7 @@
+"""`vivant study`: serving them."""
+
+from __future__ import annotations
+
+import typer
+
+app = typer.Typer(no_args_is_help=True, add_completion=False)
