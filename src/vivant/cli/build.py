@@ -8,12 +8,14 @@ from typing import Annotated, Literal
 import typer
 
 from vivant.cli.build_mime import app as mime_app
+from vivant.cli.build_mimic import app as mimic_app
 from vivant.cli.settle import split
 from vivant.cli.show import say
 from vivant.errors import UsageError
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 app.add_typer(mime_app, name="mime")
+app.add_typer(mimic_app, name="mimic")
 
 Out = Annotated[Path, typer.Option("--out", "-o", help="Folder to write to.")]
 

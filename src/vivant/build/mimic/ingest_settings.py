@@ -1,0 +1,24 @@
+"""Parameters of the step ingest."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+
+class Ingest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is taken in, and what becomes of people's names."""
+
+    platform: str = ""
+    """For records that do not name theirs."""
+    licence: str = ""
+    """For records that state none."""
+    mentions: Literal["hash", "remove", "keep"] = "remove"
+    """@-mentions in texts: taken out, or replaced by @ and six letters that depend on the salt."""
+    links: Literal["remove", "keep"] = "remove"
+    """Web addresses and e-mail addresses."""
+    batch: Annotated[int, Meta(ge=1)] = 100_000
+    """Comments held in memory before they are written."""
+    most_comments: Annotated[int, Meta(ge=1)] | None = None
+    """Comments kept of one video, the most-liked first; None for all."""

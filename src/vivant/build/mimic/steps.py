@@ -1,0 +1,271 @@
+"""A step's folder: written beside its place, renamed when whole, left alone when nothing has changed.
+
+    with begin(work, "clean", inputs=["ingest"], parameters=settings.clean) as step:
+        if not step.done:
+            …write into step.folder…
+            step.count("videos", into=100, out=98, why={"no title": 2})
+    return step
+
+WORK/clean appears by one rename when the block ends well. `step.json` in it says what went in (a fingerprint),
+the parameters, and the counts in and out with reasons. A step whose fingerprint is that of the folder found
+is `done`; a step that was killed finds what it had written in `step.folder` again if it asks for it (`resume`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+import msgspec
+from msgspec import Struct, field
+
+from vivant.engine.settings import digest
+from vivant.errors import VivantError
+from vivant.report.table import Cell, Table
+
+RECORD = "step.json"
+_BEGUN = ".begun"
+Progress = Callable[[int, int, str], None]
+"""Told how many of how many are done, and what they are."""
+
+
+def silent(done: int, total: int, what: str) -> None:
+    """A progress callback that says nothing."""
+    del done, total, what
+
+
+class StepError(VivantError):
+    """A step cannot go on; the line begins with the step's name."""
+
+
+class Count(Struct, frozen=True, kw_only=True):
+    """How many of something went into a step and came out of it."""
+
+    what: str
+    into: int | None = None
+    """None where the step makes them."""
+    out: int | None = None
+    why: dict[str, int] = field(default_factory=dict)
+    """Reason → how many were left out for it. With both ends known, they account for all the difference."""
+
+
+class Record(Struct, frozen=True, kw_only=True):
+    """`step.json`."""
+
+    step: str
+    fingerprint: str
+    inputs: dict[str, str]
+    parameters: dict[str, Any]
+    counts: tuple[Count, ...] = ()
+    notes: tuple[str, ...] = ()
+    """Sentences that belong under the table of counts."""
+
+    def table(self) -> Table:
+        """Counts in and out, and why."""
+        body: list[tuple[Cell, ...]] = []
+        rules: list[int] = []
+        for count in self.counts:
+            rules.append(len(body))
+            body.append((count.what, count.into, count.out, ""))
+            reasons = sorted(count.why.items(), key=lambda item: (-item[1], item[0]))
+            body += [("", None, -number, reason) for reason, number in reasons if number]
+        return Table(
+            title=self.step,
+            columns=("what", "in", "out", "why"),
+            body=tuple(body),
+            notes=self.notes,
+            rules=tuple(rule for rule in rules if rule),
+        )
+
+
+class Step:
+    """One step at work. `folder` is where it writes; `done` says that there is nothing to do."""
+
+    def __init__(self, work: Path, record: Record, *, done: bool, resumed: bool) -> None:
+        self.work = work
+        self.name = record.step
+        self.record = record
+        self.done = done
+        self.kept = done
+        """Whether the folder was found as it should be; unlike `done` it stays False after a run."""
+        self.resumed = resumed
+        """Whether `folder` holds what an interrupted run with the same fingerprint wrote."""
+        self.folder = work / record.step if done else _part(work, record.step)
+        self._counts: list[Count] = []
+        self._notes: list[str] = []
+
+    def count(
+        self,
+        what: str,
+        *,
+        into: int | None = None,
+        out: int | None = None,
+        why: Mapping[str, int] | None = None,
+    ) -> None:
+        """Account for what went in and came out; with both ends given, the reasons must cover the difference."""
+        reasons = {reason: number for reason, number in (why or {}).items() if number}
+        if into is not None and out is not None and into - out != sum(reasons.values()):
+            raise ValueError(f"{self.name}: {into} {what} in, {out} out, but reasons for {reasons}")
+        self._counts.append(Count(what=what, into=into, out=out, why=reasons))
+
+    def note(self, sentence: str) -> None:
+        """A sentence for below the table of counts."""
+        self._notes.append(sentence)
+
+    def fail(self, message: str) -> StepError:
+        """An error to raise: one line that begins with the step's name."""
+        return StepError(f"{self.name}: {message}")
+
+    def commit(self) -> None:
+        """Write `step.json` and put the folder in its place."""
+        self.record = msgspec.structs.replace(
+            self.record, counts=tuple(self._counts), notes=tuple(self._notes)
+        )
+        (self.folder / _BEGUN).unlink(missing_ok=True)
+        encoded = msgspec.json.format(msgspec.json.encode(self.record), indent=1)
+        (self.folder / RECORD).write_bytes(encoded + b"\n")
+        place, old = self.work / self.name, _old(self.work, self.name)
+        if place.exists():
+            place.rename(old)
+        self.folder.rename(place)
+        shutil.rmtree(old, ignore_errors=True)
+        self.folder = place
+        self.done = True
+
+
+@contextlib.contextmanager
+def begin(
+    work: Path,
+    name: str,
+    inputs: Sequence[str | Path],
+    parameters: Struct | Mapping[str, Any],
+    *,
+    version: int = 1,
+    resume: bool = False,
+    force: bool = False,
+) -> Iterator[Step]:
+    """Begin a step. `inputs` are names of steps (which must be done) and files or folders of the user's.
+
+    `version` is raised when the step's code would write something else from the same. With `resume`, the
+    files of an interrupted run of the same fingerprint are kept; without, they are deleted.
+    """
+    try:
+        work.mkdir(parents=True, exist_ok=True)
+        with _locked(work, name):
+            yield from _begun(work, name, inputs, parameters, version, resume, force)
+    except StepError:
+        raise
+    except VivantError as error:
+        raise StepError(f"{name}: {error}") from error
+    except OSError as error:
+        where = f" {error.filename}" if error.filename else ""
+        raise StepError(f"{name}: cannot work in {work}:{where} {error.strerror or error}") from error
+
+
+def _begun(
+    work: Path,
+    name: str,
+    inputs: Sequence[str | Path],
+    parameters: Struct | Mapping[str, Any],
+    version: int,
+    resume: bool,
+    force: bool,
+) -> Iterator[Step]:
+    old, part, place = _old(work, name), _part(work, name), work / name
+    if old.exists():  # killed between two renames, or while deleting
+        if place.exists():
+            shutil.rmtree(old)
+        else:
+            old.rename(place)
+    known = {_name(one): _fingerprint(work, name, one) for one in inputs}
+    values = msgspec.to_builtins(parameters)
+    fingerprint = digest([name, version, known, values])
+    fresh = Record(step=name, fingerprint=fingerprint, inputs=known, parameters=values)
+    found = read_record(work, name) if (place / RECORD).is_file() else None
+    if found is not None and found.fingerprint == fingerprint and not force:
+        yield Step(work, found, done=True, resumed=False)
+        return
+    resumed = resume and not force and _read(part / _BEGUN) == fingerprint
+    if not resumed:
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir()
+        (part / _BEGUN).write_text(fingerprint, encoding="ascii")
+    step = Step(work, fresh, done=False, resumed=resumed)
+    yield step
+    if not step.done:
+        step.commit()
+
+
+def read_record(work: Path, name: str) -> Record:
+    """What a finished step says of itself."""
+    path = work / name / RECORD
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Record)
+    except OSError as error:
+        raise StepError(f"{name}: cannot read {path}: {error.strerror}; run the step again") from error
+    except msgspec.MsgspecError as error:
+        raise StepError(
+            f"{name}: {path} is broken ({error}); delete {path.parent} and run the step again"
+        ) from error
+
+
+def _fingerprint(work: Path, name: str, source: str | Path) -> str:
+    if isinstance(source, str):
+        if not (work / source / RECORD).is_file():
+            raise StepError(
+                f"{name}: {work / source} is not there yet; first run: "
+                f"vivant build mimic {source.partition('/')[0]} --work {work}"
+            )
+        return read_record(work, source).fingerprint
+    if not source.exists():
+        raise StepError(f"{name}: {source} does not exist")
+    return digest([(p, s, t) for p, s, t in sorted(_listed(source))])
+
+
+def _listed(source: Path) -> Iterator[tuple[str, int, int]]:
+    """Path, size and time of change of every file: a million files are listed, not read."""
+    if source.is_file():
+        status = source.stat()
+        yield source.name, status.st_size, status.st_mtime_ns
+        return
+    folders = [source]
+    while folders:
+        with os.scandir(folders.pop()) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(Path(entry.path))
+                else:
+                    status = entry.stat(follow_symlinks=False)
+                    yield os.path.relpath(entry.path, source), status.st_size, status.st_mtime_ns
+
+
+def _name(source: str | Path) -> str:
+    return source if isinstance(source, str) else str(source.resolve())
+
+
+def _part(work: Path, name: str) -> Path:
+    return work / f".{name}.part"
+
+
+def _old(work: Path, name: str) -> Path:
+    return work / f".{name}.old"
+
+
+def _read(path: Path) -> str:
+    return path.read_text(encoding="ascii") if path.is_file() else ""
+
+
+@contextlib.contextmanager
+def _locked(work: Path, name: str) -> Iterator[IO[bytes]]:
+    """One run of a step at a time in a work folder."""
+    with (work / f".{name}.lock").open("wb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise StepError(f"{name}: another run of this step is at work in {work}; wait for it") from error
+        yield file

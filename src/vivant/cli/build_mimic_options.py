@@ -1,0 +1,34 @@
+"""What all commands of `vivant build mimic` share: their options, and how a step's end is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from vivant.cli.show import say, show, ticker
+
+if TYPE_CHECKING:
+    from vivant.build.mimic.settings import Settings
+    from vivant.build.mimic.steps import Progress, Step
+
+Work = Annotated[Path, typer.Option("--work", "-w", help="The work folder: one sub-folder a step.")]
+Config = Annotated[
+    Path | None, typer.Option("--config", "-c", help="YAML file of settings. [default: built in]")
+]
+Force = Annotated[bool, typer.Option("--force", help="Do it again although nothing has changed.")]
+
+
+def run_step(run: Callable[[Settings, Progress], Step], config: Path | None) -> None:
+    """Read the settings, run one step with its progress shown, and print its table of counts."""
+    from vivant.build.mimic.settings import read_settings
+
+    tell(run(read_settings(config), ticker()))
+
+
+def tell(step: Step) -> None:
+    """The table of a step that has ended, and whether there was anything to do."""
+    show(step.record.table())
+    say(f"{step.name}: nothing has changed, kept {step.folder}" if step.kept else f"Written to {step.folder}")
