@@ -1,0 +1,117 @@
+"""Tiny studies of every kind, whose right answers are known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tests.media_kit import make_video
+from vivant.study.design import (
+    Criterion,
+    KeyLine,
+    Kind,
+    Part,
+    Question,
+    Study,
+    StudyItem,
+    StudyMedia,
+    StudyText,
+)
+from vivant.study.load import LoadedStudy, StudyTexts, load_study
+from vivant.study.save import write_study
+
+OPTIONS = ("digging", "rowing", "sweeping", "casting")
+AGE = Question(
+    name="age",
+    text={"en": "How old are you?", "zh": "您的年龄是？"},
+    choices=({"en": "18–39", "zh": "18–39 岁"}, {"en": "40 or older", "zh": "40 岁及以上"}),
+)
+REMARK = Question(name="remark", text={"en": "Anything else?", "zh": "还有什么想说的吗？"}, required=False)
+CRITERIA = (
+    Criterion(name="coherence", text={"en": "Do text and pictures fit?", "zh": "图文是否相符？"}, high=6),
+    Criterion(name="help", text={"en": "Does it answer the question?", "zh": "是否回答了问题？"}, high=6),
+)
+REALISM = (
+    Criterion(name="realism", text={"en": "How real does it read?", "zh": "读起来有多真实？"}, low=0, high=5),
+)
+SOURCES = ("human comments", "model-x")
+"""Who wrote the parts of the comments, ratings and pairs, in turn."""
+
+
+def tiny_study(
+    folder: Path, kind: Kind = "mcq", *, count: int = 6, checks: int = 0, groups: int = 0, **settings: Any
+) -> LoadedStudy:
+    """A study of `count` items with one-second videos, written and loaded.
+
+    The right option of item n is n modulo 4. Facets: `angle` (0, 90), `actor` (j, n). `groups`: so many groups,
+    in turn; 0 gives each item its own.
+    """
+    media = folder / "media"
+    media.mkdir(parents=True)
+    files = [f"m{number}.mp4" for number in range(min(count + checks, 3))]
+    for number, file in enumerate(files):
+        make_video(media / file, 10 + number)
+    items: list[StudyItem] = []
+    key: list[KeyLine] = []
+    for number in range(count + checks):
+        check = number >= count
+        group = f"group-{number % groups}" if groups and not check else ""
+        item = _item(number, kind, files[number % len(files)], check=check, group=group)
+        items.append(item)
+        line = _key(item, number, kind, check=check)
+        if line is not None:
+            key.append(line)
+    study = msgspec.structs.replace(
+        Study(
+            kind=kind,
+            title={"en": "A tiny study", "zh": "小小的研究"},
+            origin="tests",
+            languages=("en", "zh"),
+            items_per_participant=min(3, count),
+            judgements_per_item=2,
+            checks_per_participant=checks and 1,
+            questions=(AGE, REMARK),
+            criteria={"rating": CRITERIA, "blind-comments": REALISM}.get(kind, ()),
+        ),
+        **settings,
+    )
+    write_study(folder, study, items, key, dict.fromkeys(study.languages, StudyTexts("# Watch", "Agree?")))
+    return load_study(folder)
+
+
+def _item(number: int, kind: Kind, file: str, *, check: bool, group: str) -> StudyItem:
+    parts: Sequence[Part] = ()
+    if kind in ("blind-comments", "rating", "pairwise"):
+        size = {"blind-comments": 3, "rating": 1, "pairwise": 2}[kind]
+        parts = [
+            Part(id=f"part-{number}-{n}", content=(StudyText(f"Words {n} on video {number}"),))
+            for n in range(size)
+        ]
+    return StudyItem(
+        id=f"item-{number}",
+        group=group,
+        content=(StudyMedia(file, "video"),),
+        question="What is the person doing?" if "mcq" in kind else "",
+        options=OPTIONS if "mcq" in kind else (),
+        parts=tuple(parts),
+        facets={"angle": str(number % 2 * 90), "actor": "jn"[number // 2 % 2]},
+        check=check,
+    )
+
+
+def _key(item: StudyItem, number: int, kind: Kind, *, check: bool) -> KeyLine | None:
+    if "mcq" in kind:
+        return KeyLine(item=item.id, option=number % 4, accepted=(OPTIONS[number % 4],))
+    expected: dict[str, Any] = {}
+    if check:
+        answers: dict[str, dict[str, Any]] = {
+            "blind-comments": {item.parts[0].id: {"verdict": "human"}},
+            "rating": {item.parts[0].id: {"help": 0}},
+            "pairwise": {"pair": "first"},
+        }
+        expected = answers[kind]
+    sources = {part.id: SOURCES[n % 2] for n, part in enumerate(item.parts)}
+    return KeyLine(item=item.id, sources=sources, expected=expected)
