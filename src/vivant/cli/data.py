@@ -10,6 +10,12 @@ import typer
 from vivant import mini
 from vivant.benchmarks import registry
 from vivant.cli.show import say, show, ticker
+from vivant.errors import UsageError
+from vivant.fetch.hub import ask, compare, fetch, unpack_archives
+from vivant.fetch.note import read_note
+from vivant.fetch.room import size_text
+from vivant.fetch.sources import Source, find, place_of, sources
+from vivant.fetch.take import take
 from vivant.report.table import Table
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
@@ -17,29 +23,139 @@ app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 @app.callback()
 def data() -> None:
-    """Where data are looked for, and whether they are whole. A run never downloads anything."""
+    """Where data are looked for, fetching them, and whether they are whole. A run never downloads anything."""
 
 
 @app.command(name="list")
-def list_() -> None:
-    """Each benchmark: where its data are looked for, and whether they are there."""
+def list_(
+    ask_hub: Annotated[
+        bool, typer.Option("--ask", help="Ask the hub for sizes, licences and gates as they are now.")
+    ] = False,
+) -> None:
+    """Each benchmark: where its data are looked for, whether they are there, size, licence, gate."""
     body = []
-    for name in registry.names():
-        if name == "jsonl":
-            continue
-        place = registry.data_root() / name
+    known = sources()
+    for name in dict.fromkeys([*(n for n in registry.names() if n != "jsonl"), *known]):
+        source = known.get(name)
+        place = place_of(name, source) if source is not None else registry.data_root() / name
         bundled = mini.root(name)
-        size = f"{_size(bundled) / 1e6:.1f} MB" if bundled else "–"
-        body.append((name, str(place), "yes" if place.exists() else "no", size, registry.get(name).data_help))
-    show(
-        Table(
-            title="Data", columns=("benchmark", "looked for in", "there", "mini", "source"), body=tuple(body)
+        body.append(
+            (
+                name,
+                str(place),
+                size_text(_size(place)) if place.exists() else "no",
+                size_text(_size(bundled)) if bundled else "–",
+                *_facts(name, source, place, ask_hub),
+            )
         )
+    columns = ("name", "looked for in", "there", "mini", "in full", "licence", "gated", "from")
+    show(Table(title="Data", columns=columns, body=tuple(body)))
+    say(
+        "vivant data get NAME fetches; vivant benchmarks NAME says what each reads. VIVANT_DATA is the data root."
     )
+
+
+def _facts(name: str, source: Source | None, place: Path, ask_hub: bool) -> tuple[str, str, str, str]:
+    """Size, licence, gate and origin: as the hub says, as was fetched, or as is known."""
+    if source is None:
+        return "–", "–", "–", "your own files"
+    origin = ", ".join(repo.id for repo in source.repos)
+    if ask_hub:
+        listing = ask(name, source, note=read_note(place, name))
+        licences = "; ".join(dict.fromkeys(listing.licences.values()))
+        return size_text(listing.size), licences, "yes" if listing.gated else "no", origin
+    stated = "; ".join(dict.fromkeys(read_note(place, name).licences.values())) or source.licence
+    return source.size or "–", stated, "yes" if source.gated else "no", origin
 
 
 def _size(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+@app.command()
+def get(
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="A benchmark, or minilm: see `vivant data list`.")
+    ],
+    origin: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="PATH",
+            help="Take what is there: a folder, or s3://…, gs://… through fsspec. Asks no hub.",
+        ),
+    ] = None,
+    link: Annotated[bool, typer.Option("--link", help="With --from: a link to the folder, no copy.")] = False,
+    revision: Annotated[
+        str | None,
+        typer.Option(
+            "--revision", help="A commit, branch or tag. Default: the one fetched before, or pinned."
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what would be fetched, and how large it is.")
+    ] = False,
+) -> None:
+    """Fetch a benchmark's data from the Hugging Face hub, or take them from elsewhere. Resumes by itself.
+
+    Files are checked against the hub's checksums. A token for gated data is read from HF_TOKEN.
+
+    Examples:
+
+        vivant data get mmrv --dry-run
+
+        vivant data get minilm
+
+        vivant data get milebench --from /mnt/shared/MileBench --link
+    """
+    if origin is None:
+        if link:
+            raise UsageError("--link goes with --from PATH")
+        _fetch(name, revision, dry_run)
+        return
+    if revision is not None:
+        raise UsageError("--revision is the hub's; --from takes what is there")
+    _take(name, origin, link, dry_run)
+
+
+def _take(name: str, origin: str, link: bool, dry_run: bool) -> None:
+    source = sources().get(name)
+    place = place_of(name, source) if source is not None else registry.data_root() / registry.get(name).name
+    take(origin, place, say, link=link, dry_run=dry_run)
+    if dry_run:
+        return
+    if source is not None and not link:
+        unpack_archives(source, place, say, ticker())
+    say(f"There: {place}" if source is not None and source.folder else f"Next: vivant data check {name}")
+
+
+def _fetch(name: str, revision: str | None, dry_run: bool) -> None:
+    source = find(name)
+    place = place_of(name, source)
+    listing = ask(name, source, revision, read_note(place, name))
+    todo = compare(listing, place, say)
+    for repo in source.repos:
+        say(
+            f"{repo.page} at {listing.revisions[repo.id][:12]}, licence {listing.licences[repo.id]}"
+            + (", gated" if listing.gated else "")
+        )
+    there = (
+        [f"{len(listing.files) - len(todo.missing)} are there"]
+        if len(todo.missing) < len(listing.files)
+        else []
+    )
+    there += [f"{size_text(todo.arrived)} arrived before"] if todo.arrived else []
+    say(
+        f"{len(todo.missing)} of {len(listing.files)} files to fetch, {size_text(todo.size)} of "
+        f"{size_text(listing.size)} → {place}" + (f" ({', '.join(there)})" if there else "")
+    )
+    if dry_run:
+        return
+    fetch(listing, todo, say, ticker())
+    unpack_archives(source, place, say, ticker())
+    say(f"All files are there and whole: {place}")
+    if source.then:
+        say(f"Next: {source.then}")
 
 
 @app.command()

@@ -81,3 +81,30 @@ class ReplyCache:
 
 def _unusable(path: Path, error: Exception) -> VivantError:
     return VivantError(f"The response cache {path} cannot be used ({error}); --cache off does without")
+
+
+def usage(path: Path) -> tuple[int, int]:
+    """How many replies a cache holds, and its bytes on disk."""
+    if not path.exists():
+        return 0, 0
+    cache = ReplyCache(path)
+    try:
+        (count,) = cache._db.execute("SELECT count(*) FROM replies").fetchone()
+    finally:
+        cache.close()
+    return int(count), sum(file.stat().st_size for file in path.parent.glob(f"{path.name}*"))
+
+
+def trim(path: Path, older_than: float) -> int:
+    """Forget replies that were saved more than so many seconds ago; returns how many."""
+    if not path.exists():
+        return 0
+    cache = ReplyCache(path)
+    try:
+        cursor = cache._db.execute("DELETE FROM replies WHERE saved <= unixepoch() - ?", (older_than,))
+        cache._db.execute("VACUUM")
+        return cursor.rowcount
+    except sqlite3.Error as error:
+        raise _unusable(path, error) from error
+    finally:
+        cache.close()

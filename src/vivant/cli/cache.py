@@ -1,0 +1,73 @@
+"""`vivant cache`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from vivant.cli.settle import duration
+from vivant.cli.show import say, show
+from vivant.engine import replies
+from vivant.errors import UsageError
+from vivant.fetch.room import size_text
+from vivant.media import trim as trim_media
+from vivant.media import usage as media_usage
+from vivant.paths import cache_root
+from vivant.report.table import Table
+
+app = typer.Typer(invoke_without_command=True, add_completion=False)
+
+Part = Literal["media", "replies"]
+
+
+@app.callback()
+def cache(ctx: typer.Context) -> None:
+    """What the caches hold: frames made from videos, replies of models, fetched models. All can be made again."""
+    if ctx.invoked_subcommand is not None:
+        return
+    root = cache_root()
+    media = media_usage(root)
+    count, size = replies.usage(root / "replies.sqlite")
+    models = [path for path in (root / "models").rglob("*") if path.is_file()]
+    body = (
+        ("media", "frames, sound and pictures, by content", media.media, size_text(media.bytes)),
+        ("replies", "answers to identical requests", count, size_text(size)),
+        ("models", "fetched with `vivant data get`", _count(root / "models"), size_text(_bytes(models))),
+    )
+    show(Table(title=f"Caches in {root}", columns=("cache", "what", "entries", "size"), body=body))
+    say("vivant cache trim --older-than 30d makes room. VIVANT_CACHE is the cache root.")
+
+
+@app.command()
+def trim(
+    older_than: Annotated[
+        str,
+        typer.Option(
+            "--older-than", metavar="TIME", help="What was not used for so long: 12h, 30d; 0 for everything."
+        ),
+    ],
+    only: Annotated[Part | None, typer.Option("--only", help="One of the caches.")] = None,
+) -> None:
+    """Remove what was made from media, and replies, that are older. Safe beside running runs.
+
+    Frames are made again when they are needed. Replies are asked, and paid for, again.
+    """
+    seconds = 0.0 if older_than == "0" else duration(older_than, "--older-than")
+    if seconds is None:
+        raise UsageError("--older-than needs a time, e.g. 30d")
+    root = cache_root()
+    if only in (None, "media"):
+        gone = trim_media(root, seconds)
+        say(f"media: {gone.media} entries removed, {size_text(gone.bytes)}")
+    if only in (None, "replies"):
+        say(f"replies: {replies.trim(root / 'replies.sqlite', seconds)} removed")
+
+
+def _count(folder: Path) -> int:
+    return sum(1 for path in folder.glob("*") if path.is_dir())
+
+
+def _bytes(files: list[Path]) -> int:
+    return sum(file.stat().st_size for file in files)

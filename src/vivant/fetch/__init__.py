@@ -1,0 +1,1 @@
+"""Bringing data and small models to this machine, when the user asks for it. A run never does."""
