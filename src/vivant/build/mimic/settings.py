@@ -9,6 +9,7 @@ from msgspec import Struct, field
 
 from vivant.build.mimic.clean_settings import Clean
 from vivant.build.mimic.ingest_settings import Ingest
+from vivant.build.mimic.task_settings import Audit, Pool, Publish, Select, Split, Tasks, Train
 from vivant.errors import DataError
 
 
@@ -22,6 +23,13 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Threads of DuckDB, and processes where files are read or videos decoded."""
     ingest: Ingest = field(default_factory=Ingest)
     clean: Clean = field(default_factory=Clean)
+    select: Select = field(default_factory=Select)
+    split: Split = field(default_factory=Split)
+    tasks: Tasks = field(default_factory=Tasks)
+    audit: Audit = field(default_factory=Audit)
+    pool: Pool = field(default_factory=Pool)
+    train: Train = field(default_factory=Train)
+    publish: Publish = field(default_factory=Publish)
 
 
 def read_settings(path: Path | None) -> Settings:

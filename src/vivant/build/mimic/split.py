@@ -1,0 +1,194 @@
+"""Bench and train, which share no video, no near-duplicate and no uploader; and the proof of it.
+
+The benchmark's videos are fixed first. Training gets every other video whose uploader and whose near-duplicate
+group are nowhere in the benchmark; what stands between the two is left out of both, and counted.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Struct
+
+from vivant.build.mimic.db import connect, parquet
+from vivant.build.mimic.select import CHOSEN, GIANT
+from vivant.build.mimic.settings import Settings
+from vivant.build.mimic.steps import Progress, Step, begin, silent
+from vivant.report.table import Table, to_markdown
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+STEP = "split"
+BENCH, TRAIN, OUT = "bench", "train", "out"
+PROOF = "proof.json"
+
+
+class Proof(Struct, frozen=True, kw_only=True):
+    """What was looked at, and that nothing is on both sides. Digests let anyone check the lists."""
+
+    videos: dict[str, int]
+    """bench, train and out."""
+    uploaders: dict[str, int]
+    groups: dict[str, int]
+    """Near-duplicate groups."""
+    shared: dict[str, int]
+    """Videos, uploaders and groups on both sides: all zero."""
+    unknown_uploaders: dict[str, int]
+    """Videos whose uploader is not known, of whom nothing can be proven."""
+    digests: dict[str, str]
+    """SHA-256 of the sorted names of each side's videos, a line each."""
+    largest: list[tuple[str, float, str]]
+    """The largest uploaders: hash, share of all videos, and where their videos are."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing is shared, and nothing had to be taken on trust."""
+        return not any(self.shared.values()) and not any(self.unknown_uploaders.values())
+
+
+def split(work: Path, settings: Settings, progress: Progress = silent, *, force: bool = False) -> Step:
+    """Part the videos; writes `videos.parquet` (ref, part, why), `proof.json` and `proof.md`."""
+    with begin(work, STEP, ["clean", "select"], settings.split, force=force) as step:
+        if not step.done:
+            with connect(work, settings.memory, settings.workers) as connection:
+                progress(0, 1, "parting videos")
+                _part(connection, work, step, trust=settings.split.unknown_uploaders == "train")
+                proof = prove(connection, step.folder / "videos.parquet")
+                _finish(step, proof, _left_out(connection))
+    return step
+
+
+def _part(connection: DuckDBPyConnection, work: Path, step: Step, *, trust: bool) -> None:
+    connection.execute(
+        f"CREATE TEMP TABLE judged AS SELECT * FROM {parquet(work / 'select' / 'videos.parquet')}"
+    )
+    unknown = "false" if trust else "uploader = ''"
+    target = str(step.folder / "videos.parquet").replace("'", "''")
+    connection.execute(f"""
+        COPY (
+            WITH bench AS (SELECT * FROM judged WHERE verdict = '{CHOSEN}'),
+            reasons AS (
+                SELECT ref, platform, uploader, dup_group, category, language, verdict = '{GIANT}' AS giant,
+                CASE WHEN verdict = '{CHOSEN}' THEN ''
+                     WHEN dup_group IN (SELECT dup_group FROM bench WHERE dup_group IS NOT NULL)
+                         THEN 'near-duplicate of one in the benchmark'
+                     WHEN uploader <> '' AND uploader IN (SELECT uploader FROM bench)
+                         THEN 'its uploader is in the benchmark'
+                     WHEN {unknown} THEN 'its uploader is not known'
+                     ELSE '' END AS why,
+                verdict = '{CHOSEN}' AS chosen
+                FROM judged
+            )
+            SELECT ref, CASE WHEN chosen THEN '{BENCH}' WHEN why = '' THEN '{TRAIN}' ELSE '{OUT}' END AS part,
+                   why, platform, uploader, dup_group, category, language
+            FROM reasons ORDER BY ref
+        ) TO '{target}' (FORMAT parquet, COMPRESSION zstd)
+    """)
+
+
+def prove(connection: DuckDBPyConnection, path: Path) -> Proof:
+    """Read the parted list again and count what is on both sides."""
+    connection.execute(f"CREATE OR REPLACE TEMP TABLE parted AS SELECT * FROM {parquet(path)}")
+    sides = f"part IN ('{BENCH}', '{TRAIN}')"
+
+    def per_part(what: str, where: str = "true") -> dict[str, int]:
+        rows = connection.execute(
+            f"SELECT part, {what} FROM parted WHERE {where} GROUP BY part ORDER BY part"
+        ).fetchall()
+        return dict(rows)
+
+    def shared(column: str, where: str) -> int:
+        number: int = _value(
+            connection,
+            f"SELECT count(*) FROM (SELECT {column} FROM parted WHERE {sides} AND {where} "
+            f"GROUP BY {column} HAVING count(DISTINCT part) > 1)",
+        )
+        return number
+
+    total = _value(connection, "SELECT count(*) FROM parted")
+    largest = connection.execute(
+        "SELECT uploader, count(*), string_agg(DISTINCT part, ', ' ORDER BY part) FROM parted "
+        "WHERE uploader <> '' GROUP BY uploader ORDER BY count(*) DESC, uploader LIMIT 5"
+    ).fetchall()
+    return Proof(
+        videos=per_part("count(*)"),
+        uploaders=per_part("count(DISTINCT uploader)", "uploader <> ''"),
+        groups=per_part("count(DISTINCT dup_group)", "dup_group IS NOT NULL"),
+        shared={
+            "videos": shared("ref", "true"),
+            "uploaders": shared("uploader", "uploader <> ''"),
+            "near-duplicate groups": shared("dup_group", "dup_group IS NOT NULL"),
+        },
+        unknown_uploaders=per_part("count(*)", f"uploader = '' AND {sides}"),
+        digests={
+            part: _value(
+                connection,
+                f"SELECT sha256(coalesce(string_agg(ref, chr(10) ORDER BY ref), '')) FROM parted WHERE part = '{part}'",
+            )
+            for part in (BENCH, TRAIN)
+        },
+        largest=[(name, count / total, where) for name, count, where in largest],
+    )
+
+
+def _value(connection: DuckDBPyConnection, query: str) -> Any:
+    row = connection.execute(query).fetchone()
+    assert row is not None
+    return row[0]
+
+
+def _finish(step: Step, proof: Proof, left_out: dict[str, int]) -> None:
+    if any(proof.shared.values()):
+        raise ValueError(f"the two sides share {proof.shared}")
+    if not proof.videos.get(TRAIN):
+        raise step.fail(
+            "nothing is left for training: every other video shares an uploader or a near-duplicate with the "
+            "benchmark; lower select.target or select.per_uploader, or bring more uploaders"
+        )
+    (step.folder / PROOF).write_bytes(msgspec.json.format(msgspec.json.encode(proof), indent=1) + b"\n")
+    (step.folder / "proof.md").write_text(to_markdown(proof_table(proof)), encoding="utf-8")
+    bench, train, out = (proof.videos.get(part, 0) for part in (BENCH, TRAIN, OUT))
+    step.count("videos", into=bench + train + out, out=bench + train, why=left_out)
+    step.count("videos of the benchmark", out=bench)
+    step.count("videos for training", out=train)
+    for sentence in proof_table(proof).notes:
+        step.note(sentence)
+
+
+def _left_out(connection: DuckDBPyConnection) -> dict[str, int]:
+    rows = connection.execute(
+        f"SELECT why, count(*) FROM parted WHERE part = '{OUT}' GROUP BY why"
+    ).fetchall()
+    return dict(rows)
+
+
+def proof_table(proof: Proof) -> Table:
+    """The proof for people."""
+    body = tuple(
+        (what, numbers.get(BENCH, 0), numbers.get(TRAIN, 0), proof.shared[what], numbers.get(OUT, 0))
+        for what, numbers in (
+            ("videos", proof.videos),
+            ("uploaders", proof.uploaders),
+            ("near-duplicate groups", proof.groups),
+        )
+    )
+    notes = [f"SHA-256 of the sorted names, {part}: {digest}" for part, digest in proof.digests.items()]
+    unknown = sum(proof.unknown_uploaders.values())
+    if unknown:
+        notes.append(
+            f"{unknown:,} videos have no known uploader: for them disjointness by uploader is not proven"
+        )
+    notes += [
+        f"uploader {name} has {share:.1%} of all videos, all in: {where}"
+        for name, share, where in proof.largest
+        if share > 0.05
+    ]
+    return Table(
+        title="Split: nothing is in both",
+        columns=("what", "bench", "train", "in both", "left out"),
+        body=body,
+        notes=tuple(notes),
+    )

@@ -1,0 +1,112 @@
+"""Places dealt out over strata, so that a benchmark is not all of the largest category, language and length."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from vivant.build.mimic.task_settings import Select
+
+Stratum = tuple[str, str, str]
+
+
+class Candidate(Struct, frozen=True, kw_only=True):
+    """A video that may be chosen."""
+
+    ref: str
+    score: float
+    uploader: str
+    dup_group: int | None
+    category: str
+    language: str
+    length: str
+
+    @property
+    def stratum(self) -> Stratum:
+        """Category, language, length."""
+        return self.category, self.language, self.length
+
+
+def choose(candidates: Sequence[Candidate], settings: Select) -> tuple[list[Candidate], dict[str, str]]:
+    """The chosen, the highest score first, and why each of the others is not.
+
+    Fewer than `settings.target` are returned only where there are no more to choose from.
+    """
+    why: dict[str, str] = {}
+    ordered = sorted(candidates, key=lambda c: (-c.score, c.ref))
+    ordered = _once_per_group(ordered, why)
+    ordered = _few_per_uploader(ordered, settings.per_uploader, why)
+    ordered = _spoken(ordered, settings.fewest_in_language, why)
+    sizes = Counter(c.stratum for c in ordered)
+    places = allot(sizes, min(settings.target, len(ordered)), settings.balance)
+    chosen = []
+    for candidate in ordered:
+        if places[candidate.stratum] > 0:
+            places[candidate.stratum] -= 1
+            chosen.append(candidate)
+        else:
+            why[candidate.ref] = "its stratum has its places"
+    return chosen, why
+
+
+def _once_per_group(ordered: Sequence[Candidate], why: dict[str, str]) -> list[Candidate]:
+    groups: set[int] = set()
+    kept = []
+    for candidate in ordered:
+        if candidate.dup_group is not None and candidate.dup_group in groups:
+            why[candidate.ref] = "near-duplicate of one with a higher score"
+            continue
+        if candidate.dup_group is not None:
+            groups.add(candidate.dup_group)
+        kept.append(candidate)
+    return kept
+
+
+def _few_per_uploader(ordered: Sequence[Candidate], most: int, why: dict[str, str]) -> list[Candidate]:
+    taken: Counter[str] = Counter()
+    kept = []
+    for candidate in ordered:
+        taken[candidate.uploader] += 1
+        if candidate.uploader and taken[candidate.uploader] > most:
+            why[candidate.ref] = "its uploader has enough videos in"
+        else:
+            kept.append(candidate)
+    return kept
+
+
+def _spoken(ordered: Sequence[Candidate], fewest: int, why: dict[str, str]) -> list[Candidate]:
+    speakers = Counter(c.language for c in ordered)
+    for candidate in ordered:
+        if speakers[candidate.language] < fewest:
+            why[candidate.ref] = f"too few in its language ({candidate.language or 'unknown'})"
+    return [c for c in ordered if speakers[c.language] >= fewest]
+
+
+def allot(sizes: Mapping[Stratum, int], places: int, balance: float) -> dict[Stratum, int]:
+    """Places per stratum, in proportion to size to the power of `balance`, never more than there are.
+
+    What a full stratum cannot take goes to the others; fractions go to the largest remainders.
+    """
+    given = dict.fromkeys(sizes, 0)
+    left = min(places, sum(sizes.values()))
+    while left:
+        open_ = sorted(s for s in sizes if given[s] < sizes[s])
+        weights = {s: sizes[s] ** balance for s in open_}
+        total = sum(weights.values())
+        ideal = {s: left * weights[s] / total for s in open_}
+        full = [s for s in open_ if ideal[s] >= sizes[s] - given[s]]
+        if full:
+            for s in full:
+                left -= sizes[s] - given[s]
+                given[s] = sizes[s]
+            continue
+        for s in open_:
+            given[s] += int(ideal[s])
+            left -= int(ideal[s])
+        by_rest = sorted(open_, key=lambda s: (int(ideal[s]) - ideal[s], s))
+        for s in by_rest[:left]:
+            given[s] += 1
+        left = 0
+    return given

@@ -1,0 +1,161 @@
+"""A small clean world for the steps after clean: Parquet as they read it, without running what comes before."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from vivant.build.mimic.settings import Settings
+from vivant.build.mimic.steps import begin
+from vivant.build.mimic.task_settings import Audit, Select, Tasks
+from vivant.chance import generator
+
+SUBJECTS: Mapping[str, Sequence[tuple[str, str, str]]] = {
+    "Food": (("sourdough bread", "baking", "oven"), ("ramen noodles", "cooking", "broth")),
+    "Pets": (("kitten", "cuddling", "whiskers"), ("parrot", "talking", "feathers")),
+    "Music": (("violin", "playing", "strings"), ("drum solo", "practising", "cymbals")),
+    "Sports": (("penalty kick", "scoring", "goalkeeper"), ("marathon", "running", "finish line")),
+    "Gaming": (("speedrun", "beating", "final boss"), ("pixel castle", "building", "blocks")),
+    "Travel": (("mountain hut", "hiking to", "summit"), ("night market", "visiting", "lanterns")),
+    "Science": (("volcano model", "erupting", "lava"), ("telescope", "pointing", "galaxy")),
+    "Craft": (("wool scarf", "knitting", "needles"), ("oak chair", "carving", "chisel")),
+}
+"""Category → subject, what is done with it, and a word that belongs to it."""
+_TITLES = (
+    "{doing} my {subject} again",
+    "this {subject} was worth it",
+    "the {subject} nobody expected",
+    "how I end up {doing} a {subject}",
+)
+_ABOUT = (
+    "that {word} at the end though",
+    "I could watch a {subject} all day",
+    "never saw anyone {doing} like this",
+    "the {word} made my evening",
+)
+_GENERIC = (
+    "first",
+    "who is here in june",
+    "came for the song",
+    "you earned a follow",
+    "this is so me",
+    "wait for it",
+    "my sister sent me this",
+    "underrated",
+    "greetings from far away",
+    "again please",
+)
+_EMOJI = ("", "", " 😂", " ❤️", " 🔥🔥", "!!")
+_START = datetime.datetime(2025, 1, 1)
+VIDEO_SCHEMA: dict[str, Any] = {
+    **dict.fromkeys(("ref", "platform", "id", "uploader", "title", "description"), pl.String),
+    "tags": pl.List(pl.String),
+    "topics": pl.List(pl.String),
+    "category": pl.String,
+    "language": pl.String,
+    "uploaded": pl.Datetime("us"),
+    "duration": pl.Float64,
+    "width": pl.Int32,
+    "height": pl.Int32,
+    **dict.fromkeys(("views", "likes", "comment_count"), pl.Int64),
+    **dict.fromkeys(("licence", "source", "file"), pl.String),
+    "dup_group": pl.Int64,
+}
+COMMENT_SCHEMA: dict[str, Any] = {
+    **dict.fromkeys(("ref", "id", "text"), pl.String),
+    "likes": pl.Int64,
+    "time": pl.Datetime("us"),
+    "reply_to": pl.String,
+    "language": pl.String,
+}
+
+
+def video(number: int, **changes: Any) -> dict[str, Any]:
+    """A video of the world; its subject follows from its number."""
+    chance = generator(0, "kit", str(number))
+    category = list(SUBJECTS)[number % len(SUBJECTS)]
+    subject, doing, word = SUBJECTS[category][number // len(SUBJECTS) % 2]
+    platform = "tiktok" if number % 3 == 0 else "youtube"
+    views = int(10 ** chance.uniform(2, 6))
+    fields: dict[str, Any] = {
+        "platform": platform,
+        "id": f"v{number:05d}",
+        "uploader": f"u{number // 2:05d}",
+        "title": f"{chance.choice(_TITLES).format(subject=subject, doing=doing)} {number}{chance.choice(_EMOJI)}",
+        "description": f"Day {number}: {doing} a {subject}, with more {word} than I had planned{chance.choice(_EMOJI)}",
+        "tags": [word.replace(" ", ""), f"{subject.split()[-1]}{number % 7}", "fyp"],
+        "topics": [subject],
+        "category": category,
+        "language": "en",
+        "uploaded": _START + datetime.timedelta(hours=number),
+        "duration": float(5 + number * 7 % 400),
+        "width": 64,
+        "height": 48,
+        "views": views,
+        "likes": int(views * chance.uniform(0.01, 0.1)),
+        "comment_count": int(views * chance.uniform(0.001, 0.01)),
+        "licence": "",
+        "source": "kit",
+        "file": "",
+        "dup_group": number,
+    }
+    fields |= changes
+    fields["ref"] = f"{fields['platform']}/{fields['id']}"
+    return fields
+
+
+def thread(of: Mapping[str, Any], count: int = 106) -> list[dict[str, Any]]:
+    """Comments under a video: some about it, most about nothing."""
+    chance = generator(0, "kit", "comments", of["ref"])
+    subject = of["topics"][0] if of["topics"] else "thing"
+    doing, word = next(
+        ((d, w) for group in SUBJECTS.values() for s, d, w in group if s == subject), ("doing", "part")
+    )
+    comments = []
+    for place in range(count):
+        about = place % 4 == 1
+        text = chance.choice(_ABOUT if about else _GENERIC).format(subject=subject, doing=doing, word=word)
+        comments.append(
+            {
+                "ref": of["ref"],
+                "id": f"c{place:03d}",
+                "text": f"{text} {chance.randrange(10**6)}{chance.choice(_EMOJI)}",
+                "likes": max(0, 5000 // (place + 1) - place),
+                "time": _START + datetime.timedelta(minutes=place),
+                "reply_to": "",
+                "language": "en",
+            }
+        )
+    chance.shuffle(comments)
+    return comments
+
+
+def write_clean(
+    work: Path, videos: Iterable[Mapping[str, Any]], comments: Iterable[Mapping[str, Any]] | None = None
+) -> None:
+    """WORK/clean as the step clean leaves it."""
+    rows = [dict(one) for one in videos]
+    said = [dict(c) for c in comments] if comments is not None else [c for v in rows for c in thread(v)]
+    with begin(work, "clean", [], {"videos": len(rows), "comments": len(said)}, force=True) as step:
+        for name, schema, lines in (("videos", VIDEO_SCHEMA, rows), ("comments", COMMENT_SCHEMA, said)):
+            (step.folder / name).mkdir()
+            table = pl.DataFrame(lines, schema=schema)
+            half = max(1, table.height // 2)
+            table[:half].write_parquet(step.folder / name / "part-0.parquet")
+            table[half:].write_parquet(step.folder / name / "part-1.parquet")
+        step.count("videos", into=len(rows), out=len(rows))
+
+
+def settings(target: int = 64, **sections: Any) -> Settings:
+    """Settings for a small world."""
+    chosen = {"select": Select(target=target, top={"*": 0.5}), "audit": Audit(practice=64)}
+    return Settings(**{**chosen, **sections})
+
+
+def tasks_settings(**changes: Any) -> Tasks:
+    """The settings of the step tasks."""
+    return Tasks(**changes)
