@@ -94,6 +94,10 @@ class Take:
         """A smooth curve through keys at nominal seconds."""
         return smooth_curve(self.t, keys)
 
+    def cycle(self, hertz: float, start: float, *keys: tuple[float, Value]) -> Array:
+        """A curve through keys at 0 to 1 of a turn, `hertz` turns a nominal second, begun at the share `start`."""
+        return smooth_curve((hertz * self.t + start) % 1.0, keys)
+
     def hold(self, *value: float) -> Array:
         """A value that stays: a number (frames,) or a vector (frames, n)."""
         array = np.broadcast_to(np.asarray(value), (self.count, len(value))).copy()

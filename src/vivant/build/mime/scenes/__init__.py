@@ -11,7 +11,7 @@ from PIL import Image, UnidentifiedImageError
 
 from vivant.build.mime.camera import Camera
 from vivant.build.mime.render import Plane
-from vivant.build.mime.scenes import indoor, outdoor
+from vivant.build.mime.scenes import country, indoor, outdoor, rooms
 from vivant.build.mime.scenes.canvas import Canvas
 from vivant.errors import MediaError, unknown
 
@@ -109,6 +109,91 @@ SCENES: dict[str, Scene] = {
         ),
         Scene("swimming_pool", "an indoor pool with lane ropes", ("swimming",), indoor.swimming_pool),
         Scene("tennis_court", "a tennis court with its net", ("playing tennis",), outdoor.tennis_court),
+        Scene(
+            "auditorium",
+            "the rows of seats of a theatre",
+            ("clapping", "applauding", "watching a play"),
+            rooms.auditorium,
+        ),
+        Scene(
+            "baseball_field",
+            "a baseball diamond with its bases",
+            ("playing baseball", "swinging a baseball bat"),
+            country.baseball_field,
+        ),
+        Scene(
+            "bathroom",
+            "a bathroom with a basin, a mirror and a bath",
+            ("brushing teeth", "washing hands", "combing hair", "cleaning"),
+            rooms.bathroom,
+        ),
+        Scene(
+            "forest",
+            "a clearing in a wood with logs and a chopping block",
+            ("chopping wood", "sawing wood", "climbing a tree", "running"),
+            country.forest,
+        ),
+        Scene(
+            "garden",
+            "a kitchen garden with beds, a fence and a shed",
+            ("digging a hole", "gardening", "sweeping the path", "sawing wood"),
+            country.garden,
+        ),
+        Scene(
+            "harbour",
+            "a quay with a moored ship",
+            ("pulling a rope", "fishing", "rowing a boat"),
+            country.harbour,
+        ),
+        Scene(
+            "kitchen",
+            "a kitchen with a stove and cupboards",
+            ("cooking", "stirring a pot", "drinking coffee", "sweeping the floor", "cleaning"),
+            rooms.kitchen,
+        ),
+        Scene(
+            "office",
+            "an office with desks, screens and shelves",
+            ("talking on the phone", "typing", "drinking coffee", "cleaning a window"),
+            rooms.office,
+        ),
+        Scene(
+            "parade_ground",
+            "a square before barracks with a flag",
+            ("saluting", "marching", "running"),
+            country.parade_ground,
+        ),
+        Scene(
+            "park",
+            "a path between lawns and trees with a bench",
+            (
+                "running",
+                "riding a bicycle",
+                "doing jumping jacks",
+                "doing push-ups",
+                "taking a photograph",
+                "talking on the phone",
+            ),
+            country.park,
+        ),
+        Scene(
+            "sports_hall",
+            "a hall with a fencing strip and wall bars",
+            ("fencing", "doing push-ups", "doing jumping jacks", "jumping rope", "running"),
+            rooms.sports_hall,
+        ),
+        Scene(
+            "viewpoint",
+            "a terrace with a railing before snowy mountains",
+            ("taking a photograph", "waving", "drinking coffee"),
+            country.viewpoint,
+        ),
+        Scene(
+            "workshop",
+            "a workbench with tools on the wall and planks",
+            ("sawing wood", "hammering a nail", "carpentry"),
+            rooms.workshop,
+        ),
     )
 }
 
