@@ -1,0 +1,154 @@
+"""The participant's way through a study up to the items: a link, consent, questions, instructions; and out again."""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from hashlib import sha256
+from typing import Any
+
+from sqlalchemy import Connection, Row, delete, insert, select, update
+
+from vivant.study.store.store import Store, lock_study, note
+from vivant.study.store.tables import assignments, participants
+
+_SIGN_OF_LIFE = 20.0
+"""Seconds between two notes that somebody is still there."""
+
+
+def digest(secret: bytes, *names: str) -> str:
+    """A hash of names with the study's secret: nobody without it can make or undo one."""
+    return hmac.new(secret, "\x1f".join(names).encode(), sha256).hexdigest()
+
+
+def annotator_name(secret: bytes, purpose: str, value: str) -> str:
+    """How exports name a person."""
+    return digest(secret, "annotator", purpose, value)[:16]
+
+
+def recruited_name(secret: bytes, platform_id: str) -> str:
+    """How exports name the recruiting platform's identifier."""
+    return digest(secret, "recruited", platform_id)[:32]
+
+
+def invite(store: Store, count: int) -> list[str]:
+    """Tokens for that many personal links. They are told here once: the store keeps only their hashes."""
+    now = store.clock()
+    tokens = [secrets.token_urlsafe(32) for _ in range(count)]
+    lines = [
+        _line(annotator_name(store.secret, "link", token), now, token=digest(store.secret, "link", token))
+        for token in tokens
+    ]
+    if lines:
+        store.database.write(lambda connection: connection.execute(insert(participants), lines))
+    return tokens
+
+
+def of_token(store: Store, token: str) -> int | None:
+    """Whose personal link that is."""
+    with store.database.read() as connection:
+        found = select(participants.c.id).where(participants.c.token == digest(store.secret, "link", token))
+        return connection.scalar(found)
+
+
+class OtherSessionError(Exception):
+    """The platform's participant is known, but began in another session of the platform."""
+
+
+def of_platform(store: Store, platform_id: str, study: str, session: str) -> int | None:
+    """Who came from a platform with these identifiers. Raises where the participant fits but the session does not."""
+    with store.database.read() as connection:
+        found = connection.execute(
+            select(participants.c.id, participants.c.session).where(
+                participants.c.recruited == recruited_name(store.secret, platform_id)
+            )
+        ).one_or_none()
+    if found is None:
+        return None
+    if not hmac.compare_digest(found.session or "", digest(store.secret, "session", study, session)):
+        raise OtherSessionError
+    return int(found.id)
+
+
+def arrive(store: Store, platform_id: str = "", study: str = "", session: str = "") -> int:
+    """A new participant, with the platform's identifiers or without any. The same identifiers at once make one."""
+    now = store.clock()
+    name = platform_id or secrets.token_urlsafe(32)
+    line = _line(
+        annotator_name(store.secret, "platform" if platform_id else "open", name),
+        now,
+        recruited=recruited_name(store.secret, platform_id) if platform_id else None,
+        session=digest(store.secret, "session", study, session) if platform_id else None,
+    )
+
+    def job(connection: Connection) -> int:
+        lock_study(connection)
+        known = select(participants.c.id).where(participants.c.annotator == line["annotator"])
+        found = connection.scalar(known)
+        if found is None:
+            found = connection.execute(
+                insert(participants).values(line).returning(participants.c.id)
+            ).scalar_one()
+        return int(found)
+
+    made = store.database.write(job)
+    return of_platform(store, platform_id, study, session) or made if platform_id else made
+
+
+def _line(annotator: str, now: float, **given: Any) -> dict[str, Any]:
+    return {
+        "annotator": annotator,
+        "token": None,
+        "recruited": None,
+        "session": None,
+        "state": "invited",
+        "answers": {},
+        "created": now,
+        "seen": now,
+        **given,
+    }
+
+
+def person(connection: Connection, participant: int) -> Row[Any] | None:
+    """A participant's line."""
+    return connection.execute(select(participants).where(participants.c.id == participant)).one_or_none()
+
+
+def change(store: Store, participant: int, **values: Any) -> None:
+    """Write some of a participant's columns, with a sign of life."""
+    now = store.clock()
+    line = update(participants).where(participants.c.id == participant, participants.c.state != "withdrawn")
+    store.database.write(lambda connection: connection.execute(line.values(seen=now, **values)))
+
+
+def alive(store: Store, row: Row[Any]) -> None:
+    """Note that somebody is still there, unless that was noted a moment ago."""
+    if store.clock() - row.seen > _SIGN_OF_LIFE:
+        change(store, row.id)
+
+
+def consent(store: Store, participant: int) -> None:
+    """Note the consent, once."""
+    now = store.clock()
+    line = update(participants).where(participants.c.id == participant, participants.c.state == "invited")
+    values = {"state": "consented", "consented": now, "step": "about", "seen": now}
+    store.database.write(lambda connection: connection.execute(line.values(values)))
+
+
+def withdraw(store: Store, participant: int) -> None:
+    """Remove all that a person gave. Their link stays known, so that it opens nothing any more."""
+
+    def job(connection: Connection) -> None:
+        lock_study(connection)
+        row = person(connection, participant)
+        if row is None or row.state == "withdrawn":
+            return
+        connection.execute(delete(assignments).where(assignments.c.participant == participant))
+        connection.execute(
+            update(participants)
+            .where(participants.c.id == participant)
+            .values(state="withdrawn", step="", answers={}, consented=None, finished=None, language="")
+        )
+        note(connection, store.clock(), "withdrawn", row.annotator)
+
+    store.database.write(job)

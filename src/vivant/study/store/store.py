@@ -1,0 +1,320 @@
+"""The researcher's side of a store: people, judgements and events as streams; exclusion, progress, imports."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Iterable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+from sqlalchemy import Connection, func, insert, select, update
+
+from vivant.errors import UsageError, unknown
+from vivant.study.judgement import Judgement, Person
+from vivant.study.store import schema
+from vivant.study.store.database import MEMORY, Database, StoreError, database_url
+from vivant.study.store.tables import assignments, events, judgements, participants, settings
+
+_STEP = 500
+"""Rows fetched at a time."""
+
+
+class Event(Struct, frozen=True, kw_only=True):
+    """Something that changed the study."""
+
+    at: str
+    kind: str
+    annotator: str = ""
+    detail: str = ""
+
+
+class ItemProgress(Struct, frozen=True, kw_only=True):
+    """How far an item is."""
+
+    item: str
+    finished: int = 0
+    held: int = 0
+    """Given to somebody who has not finished it yet."""
+
+
+class Progress(Struct, frozen=True, kw_only=True):
+    """How far a study is. Attention checks and excluded people are not counted in `items`."""
+
+    target: int
+    """Judgements that each item is to get; 0 where the study has not been served yet."""
+    items: tuple[ItemProgress, ...]
+    people: dict[str, int]
+    """By state."""
+    excluded: int
+    paused: bool
+
+    @property
+    def places(self) -> int:
+        """All places of the study."""
+        return self.target * len(self.items)
+
+    @property
+    def finished(self) -> int:
+        """Places with a finished judgement."""
+        return sum(item.finished for item in self.items)
+
+    @property
+    def held(self) -> int:
+        """Places that somebody is at."""
+        return sum(item.held for item in self.items)
+
+    @property
+    def open(self) -> int:
+        """Places that nobody has."""
+        return sum(max(0, self.target - item.finished - item.held) for item in self.items)
+
+
+def open_store(
+    study_dir: str | Path,
+    database_url: str | None = None,
+    *,
+    create: bool = True,
+    clock: Callable[[], float] = time.time,
+) -> Store:
+    """The store of a study. An older database is refused with the remedy; an empty one gets its tables.
+
+    `create=False` refuses an empty one too.
+    """
+    return Store(Path(study_dir), database_url, create=create, clock=clock)
+
+
+class Store:
+    """A study's database. All methods may be called from any thread."""
+
+    def __init__(self, study: Path, url: str | None, *, create: bool, clock: Callable[[], float]) -> None:
+        self.study = study
+        self.clock = clock
+        address = database_url(study, url)
+        on_disk = address.database if address.get_backend_name() == "sqlite" else None
+        if not create and on_disk and not Path(on_disk).is_file():
+            raise StoreError(
+                f"{study} has no answers yet: there is no {on_disk}; `vivant study serve {study}`"
+            )
+        self.database = Database(address)
+        try:
+            schema.check(self.database, study, create=create)
+            self.secret = self._secret()
+        except BaseException:
+            self.database.close()
+            raise
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Write what waits, and let go of the database."""
+        self.database.close()
+
+    def _secret(self) -> bytes:
+        """Made once for each study: it salts all hashes and signs all sessions."""
+        with self.database.read() as connection:
+            known = setting(connection, "secret")
+        if known is None:
+            known = self.database.write(lambda c: put_setting(c, "secret", secrets.token_hex(32), anew=False))
+        return bytes.fromhex(known)
+
+    # ── reading ──
+
+    def people(self) -> Iterator[Person]:
+        """Everybody who has a link or has come, in the order of their coming."""
+        query = select(participants).order_by(participants.c.id)
+        with self.database.read() as connection:
+            for row in connection.execution_options(yield_per=_STEP).execute(query):
+                gone = row.state == "withdrawn"
+                yield Person(
+                    annotator=row.annotator,
+                    state=row.state,
+                    language=row.language,
+                    recruited="" if gone else row.recruited or "",
+                    created=iso(row.created),
+                    consented=iso(row.consented),
+                    finished=iso(row.finished),
+                    answers=row.answers,
+                    excluded=row.excluded,
+                )
+
+    def judgements(self, annotator: str | None = None) -> Iterator[Judgement]:
+        """Every answer there is, or those of one person, excluded people's and unfinished items' included."""
+        query = (
+            select(
+                participants.c.annotator,
+                assignments.c.item,
+                assignments.c.position,
+                assignments.c.finished,
+                assignments.c.is_check,
+                judgements.c.page,
+                judgements.c.part,
+                judgements.c.answer,
+                judgements.c.shown,
+                judgements.c.given,
+                judgements.c.seconds,
+                judgements.c.revised,
+            )
+            .join(assignments, judgements.c.assignment == assignments.c.id)
+            .join(participants, assignments.c.participant == participants.c.id)
+            .order_by(participants.c.id, assignments.c.position, judgements.c.id)
+        )
+        if annotator is not None:
+            query = query.where(participants.c.annotator == annotator)
+        with self.database.read() as connection:
+            for row in connection.execution_options(yield_per=_STEP).execute(query):
+                yield Judgement(
+                    annotator=row.annotator,
+                    item=row.item,
+                    page=row.page,
+                    part=row.part,
+                    answer=row.answer,
+                    shown=tuple(row.shown),
+                    position=row.position,
+                    given=iso(row.given),
+                    seconds=row.seconds,
+                    revised=row.revised,
+                    complete=row.finished is not None,
+                    check=row.is_check,
+                )
+
+    def events(self) -> Iterator[Event]:
+        """What changed the study, oldest first."""
+        with self.database.read() as connection:
+            query = select(events).order_by(events.c.id)
+            for row in connection.execution_options(yield_per=_STEP).execute(query):
+                yield Event(at=iso(row.at), kind=row.kind, annotator=row.annotator, detail=row.detail)
+
+    def progress(self, items: Iterable[str] = ()) -> Progress:
+        """How far the study is; `items` are named even where nobody has met them yet."""
+        with self.database.read() as connection:
+            done = func.count(assignments.c.finished)
+            rows = connection.execute(
+                select(assignments.c.item, done, func.count() - done)
+                .where(assignments.c.holds, assignments.c.slot.is_not(None))
+                .group_by(assignments.c.item)
+            )
+            counts: dict[str, tuple[int, int]] = dict.fromkeys(items, (0, 0))
+            counts.update({row[0]: (row[1], row[2]) for row in rows})
+            states = connection.execute(
+                select(participants.c.state, func.count()).group_by(participants.c.state)
+            )
+            excluded = connection.scalar(
+                select(func.count()).select_from(participants).where(participants.c.excluded != "")
+            )
+            return Progress(
+                target=int(setting(connection, "target") or 0),
+                items=tuple(
+                    ItemProgress(item=name, finished=finished, held=held)
+                    for name, (finished, held) in counts.items()
+                ),
+                people={row[0]: row[1] for row in states},
+                excluded=excluded or 0,
+                paused=setting(connection, "paused") == "yes",
+            )
+
+    # ── steering ──
+
+    def exclude(self, annotator: str, reason: str) -> None:
+        """Let a person's judgements not count, and give their places to others; an empty reason takes them back."""
+
+        def job(connection: Connection) -> None:
+            lock_study(connection)
+            known = connection.scalar(select(participants.c.id).where(participants.c.annotator == annotator))
+            if known is None:
+                names = connection.scalars(select(participants.c.annotator)).all()
+                raise unknown("annotator", annotator, names)
+            connection.execute(update(participants).where(participants.c.id == known).values(excluded=reason))
+            if reason:
+                connection.execute(
+                    update(assignments).where(assignments.c.participant == known).values(holds=False)
+                )
+            else:
+                from vivant.study.store.assign import hold_again
+
+                hold_again(connection, known)
+            note(connection, self.clock(), "excluded" if reason else "reinstated", annotator, reason)
+
+        self.database.write(job)
+
+    def pause(self, paused: bool) -> None:
+        """Let participants wait, or go on."""
+
+        def job(connection: Connection) -> None:
+            put_setting(connection, "paused", "yes" if paused else "no")
+            note(connection, self.clock(), "paused" if paused else "resumed")
+
+        self.database.write(job)
+
+    def set_target(self, target: int) -> None:
+        """Let each item get so many judgements. Fewer than before is refused: places may have been given."""
+
+        def job(connection: Connection) -> None:
+            lock_study(connection)
+            before = int(setting(connection, "target") or 0)
+            if target < before:
+                raise UsageError(f"Each item gets {before} judgements already; that can only become more")
+            if target != before:
+                put_setting(connection, "target", str(target))
+                note(connection, self.clock(), "places", detail=f"{before} to {target} judgements per item")
+
+        self.database.write(job)
+
+    def raise_target(self, target: int) -> int:
+        """At least so many judgements for each item; what holds from now on."""
+        with self.database.read() as connection:
+            before = int(setting(connection, "target") or 0)
+        if before < target:
+            self.set_target(target)
+        return max(before, target)
+
+    def add_imported(self, people: Iterable[Person], given: Iterable[Judgement]) -> tuple[int, int]:
+        """Take in people and judgements from elsewhere; how many of each. A known annotator is refused."""
+        from vivant.study.store.imports import add
+
+        return self.database.write(lambda connection: add(connection, self.clock(), people, given))
+
+
+def setting(connection: Connection, name: str) -> str | None:
+    """A setting's value; None where it was never set."""
+    return connection.scalar(select(settings.c.value).where(settings.c.name == name))
+
+
+def put_setting(connection: Connection, name: str, value: str, *, anew: bool = True) -> str:
+    """Set a setting, or with `anew=False` only where it has none; what it is then."""
+    from sqlalchemy.dialects import postgresql, sqlite
+
+    make = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
+    line: Any = make(settings).values(name=name, value=value)
+    if anew:
+        line = line.on_conflict_do_update(index_elements=["name"], set_={"value": value})
+    else:
+        line = line.on_conflict_do_nothing()
+    connection.execute(line)
+    return setting(connection, name) or value
+
+
+def lock_study(connection: Connection) -> None:
+    """Let one transaction at a time give places. SQLite has one writer anyway."""
+    connection.execute(select(settings.c.value).where(settings.c.name == "secret").with_for_update())
+
+
+def note(connection: Connection, at: float, kind: str, annotator: str = "", detail: str = "") -> None:
+    """Add to the record of what changed the study."""
+    connection.execute(insert(events).values(at=at, kind=kind, annotator=annotator, detail=detail))
+
+
+def iso(at: float | None) -> str:
+    """ISO 8601 in UTC; empty for never."""
+    return "" if at is None else datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
+
+
+def memory_store(study: Path, clock: Callable[[], float] = time.time) -> Store:
+    """A store that is gone with the process, for previews."""
+    return Store(study, MEMORY, create=True, clock=clock)
