@@ -29,17 +29,22 @@ CPU_LIMIT = 2.0
 FLIGHT_LIMIT = 60
 
 
-def serve(port: Any, highest: Any) -> None:
-    """Answer every chat completion with "A" after 50 ms; note how many are under way together."""
+def serve(port: Any, highest: Any, fail_every: int = 0) -> None:
+    """Answer every chat completion with "A" after 50 ms; note how many are under way together. With `fail_every`,
+    each so-many-th is answered with 503."""
     from aiohttp import web
 
-    now = 0
+    now = seen = 0
 
     async def handle(request: web.Request) -> web.Response:
-        nonlocal now
+        nonlocal now, seen
         now += 1
+        seen += 1
         highest.value = max(highest.value, now)
         await request.read()
+        if fail_every and seen % fail_every == 0:
+            now -= 1
+            return web.Response(status=503, headers={"Retry-After": "0"})
         await asyncio.sleep(DELAY)
         now -= 1
         return web.Response(

@@ -40,7 +40,7 @@ def plan(
     done = _done(prepared)
     price = price_of(prepared.model, options.prices)
     parts = estimate(prepared.plan, prepared.model, price, done)
-    show(_table(prepared, parts, price))
+    show(_table(prepared, parts, price, options.batch))
     for note in (*prepared.plan.notes, *_notes(prepared, parts, price, len(done), options)):
         say(f"Note: {note}")
     say(f"Run directory: {prepared.out}")
@@ -57,7 +57,7 @@ def _done(prepared: Prepared) -> frozenset[str]:
     return frozenset(r.key for r in read_log(directory.log_file) if r.reply.status != "error")
 
 
-def _table(prepared: Prepared, parts: list[Estimate], price: Price | None) -> Table:
+def _table(prepared: Prepared, parts: list[Estimate], price: Price | None, batch: bool) -> Table:
     total = Estimate(task="in all")
     for part in parts:
         for field in Estimate.__struct_fields__[1:]:
@@ -87,7 +87,7 @@ def _table(prepared: Prepared, parts: list[Estimate], price: Price | None) -> Ta
                 part.sounds,
                 part.tokens_in,
                 part.tokens_out,
-                "–" if (cost := part.cost(price)) is None else f"{cost:.2f}",
+                "–" if (cost := part.cost(price, batch=batch)) is None else f"{cost:.2f}",
             )
             for part in rows
         ),
@@ -107,12 +107,14 @@ def _notes(
             f"{price.currency} {price.input:g} in and {price.output:g} out for a million tokens, as of "
             f"{price.as_of or 'an unknown date'}; prices change, --prices FILE puts yours in their place"
         )
+        if options.batch and price.batch != 1:
+            notes.append(f"a batch costs {price.batch:.0%} of that, and is counted so")
     minutes = max(
         requests / options.rpm if options.rpm else 0.0, tokens / options.tpm if options.tpm else 0.0
     )
     if minutes >= 1:
         notes.append(f"--rpm and --tpm make this last about {minutes:.0f} minutes, or somewhat less")
-    cost = sum(part.cost(price) or 0.0 for part in parts)
+    cost = sum(part.cost(price, batch=options.batch) or 0.0 for part in parts)
     if options.max_cost is not None and cost > options.max_cost:
         notes.append(f"this may pass --max-cost {options.max_cost:g}; the run would stop before")
     if options.max_tokens is not None and tokens > options.max_tokens:

@@ -50,9 +50,9 @@ class Estimate(Struct, kw_only=True):
     tokens_out: int = 0
     """At most."""
 
-    def cost(self, price: Price | None) -> float | None:
+    def cost(self, price: Price | None, *, batch: bool = False) -> float | None:
         """At most; None where no price is known."""
-        return None if price is None else price.of(Usage(self.tokens_in, self.tokens_out))
+        return None if price is None else price.of(Usage(self.tokens_in, self.tokens_out), batch=batch)
 
 
 class _Files:

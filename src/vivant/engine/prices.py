@@ -24,12 +24,15 @@ class _Entry(Struct, frozen=True, forbid_unknown_fields=True):
     output: float
     as_of: str = ""
     picture: PictureTokens | None = None
+    batch: float | None = None
 
 
 class _Table(Struct, frozen=True, forbid_unknown_fields=True):
     models: Mapping[str, _Entry]
     as_of: str = ""
     currency: str = "USD"
+    batch: Mapping[str, float] = {}
+    """By provider, the share of a price that is asked in batches."""
 
 
 def price_of(model: Model, file: str | None = None) -> Price | None:
@@ -39,13 +42,12 @@ def price_of(model: Model, file: str | None = None) -> Price | None:
 
 def price_named(name: str, server: str, file: str | None = None) -> Price | None:
     """`price_of` a model that is known by its name and where it answered."""
+    content = files("vivant.engine").joinpath("prices.yaml").read_bytes()
+    bundled = msgspec.convert(yaml.safe_load(content), _Table)
     own = file or os.environ.get("VIVANT_PRICES")
-    if own and (price := _find(name, _read(Path(own).expanduser()))) is not None:
+    if own and (price := _find(name, _read(Path(own).expanduser()), bundled.batch)) is not None:
         return price
-    if _local(server):
-        return None
-    bundled = files("vivant.engine").joinpath("prices.yaml").read_bytes()
-    return _find(name, msgspec.convert(yaml.safe_load(bundled), _Table))
+    return None if _local(server) else _find(name, bundled, {})
 
 
 def _read(path: Path) -> _Table:
@@ -60,20 +62,24 @@ def _read(path: Path) -> _Table:
         ) from error
 
 
-def _find(name: str, table: _Table) -> Price | None:
-    """By the longest name that the model's begins with, up to a hyphen, a colon or its end."""
+def _find(name: str, table: _Table, batch: Mapping[str, float]) -> Price | None:
+    """By the longest name that the model's begins with, up to a hyphen, a colon or its end. `batch` has providers'
+    shares that the table does not give."""
     fitting = [
         key for key in table.models if name == key or name.startswith((f"{key}-", f"{key}:", f"{key}@"))
     ]
     if not fitting:
         return None
     entry = table.models[max(fitting, key=len)]
+    provider = name.partition("/")[0]
+    share = table.batch.get(provider, batch.get(provider, 1.0)) if entry.batch is None else entry.batch
     return Price(
         input=entry.input,
         output=entry.output,
         as_of=entry.as_of or table.as_of,
         currency=table.currency,
         picture=entry.picture,
+        batch=share,
     )
 
 

@@ -27,10 +27,13 @@ class Price(Struct, frozen=True, kw_only=True):
     currency: str = "USD"
     picture: PictureTokens | None = None
     """How pictures are billed, where that is not how they fill the model's window."""
+    batch: float = 1.0
+    """The share of this that is asked through the provider's batch endpoint."""
 
-    def of(self, usage: Usage) -> float:
-        """What this many tokens cost."""
-        return (usage.sent * self.input + usage.written * self.output) / 1_000_000
+    def of(self, usage: Usage, *, batch: bool = False) -> float:
+        """What this many tokens cost, asked one by one or in a batch."""
+        cost = (usage.sent * self.input + usage.written * self.output) / 1_000_000
+        return cost * self.batch if batch else cost
 
 
 class Budget(Struct, frozen=True, kw_only=True):
@@ -72,7 +75,7 @@ class Meter:
         """Count a record that an earlier process wrote."""
         if not record.cached:
             usage = Usage(record.reply.tokens_in or 0, record.reply.tokens_out or 0)
-            self._spend(usage)
+            self._spend(usage, batch="batch" in record.extra)
             self._estimator.recall(usage)
             if self._rates is not None:
                 self._rates.remember(time.time() - record.started, record.attempts, usage.total)
@@ -132,9 +135,9 @@ class Meter:
         self._aside_tokens += held.usage.total
         self._aside_cost += self._cost(held.usage)
 
-    def _spend(self, usage: Usage) -> None:
+    def _spend(self, usage: Usage, *, batch: bool = False) -> None:
         self.spent += usage.total
-        self.cost += self._cost(usage)
+        self.cost += self._cost(usage, batch=batch)
 
-    def _cost(self, usage: Usage) -> float:
-        return self._budget.price.of(usage) if self._budget.price is not None else 0.0
+    def _cost(self, usage: Usage, *, batch: bool = False) -> float:
+        return self._budget.price.of(usage, batch=batch) if self._budget.price is not None else 0.0

@@ -13,6 +13,7 @@ from vivant.benchmarks import registry
 from vivant.benchmarks.base import ScoredRun
 from vivant.engine.prices import price_named
 from vivant.engine.settings import differences
+from vivant.engine.tokens import Usage
 from vivant.report.html.markup import Html, join, own, tag
 from vivant.report.html.material import Material, is_mini
 from vivant.report.html.svg import Mark, forest
@@ -247,11 +248,13 @@ def effort(material: Material) -> Html:
 
 def _cost(run: Run, records: Sequence[Record]) -> str | None:
     price = price_named(run.model, run.manifest.server)
-    asked = [r.reply for r in records if not r.cached and r.reply.status in ("ok", "truncated")]
-    if price is None or any(reply.tokens_in is None or reply.tokens_out is None for reply in asked):
+    asked = [r for r in records if not r.cached and r.reply.status in ("ok", "truncated")]
+    if price is None or any(r.reply.tokens_in is None or r.reply.tokens_out is None for r in asked):
         return None
-    sent, written = sum(r.tokens_in or 0 for r in asked), sum(r.tokens_out or 0 for r in asked)
-    money = (sent * price.input + written * price.output) / 1_000_000
+    money = sum(
+        price.of(Usage(r.reply.tokens_in or 0, r.reply.tokens_out or 0), batch="batch" in r.extra)
+        for r in asked
+    )
     return (
         f"{money:.2f} {price.currency} (prices of {price.as_of})"
         if price.as_of
