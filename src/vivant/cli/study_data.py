@@ -2,6 +2,131 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Annotated, Literal
+
 import typer
 
+from vivant.cli import options as o
+from vivant.cli.show import say, ticker
+from vivant.errors import UsageError
+
 app = typer.Typer(no_args_is_help=True, add_completion=False)
+
+StudyPath = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a study.")]
+Database = Annotated[
+    str | None,
+    typer.Option(
+        "--database", metavar="URL", help="Where the answers are. [default: SQLite in the study's folder]"
+    ),
+]
+
+
+@app.command()
+def new(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to make.")],
+    kind: Annotated[
+        Literal["mcq", "free-then-mcq", "blind-comments", "rating", "pairwise"],
+        typer.Option("--kind", help="What people do: see docs/studies.md."),
+    ],
+    origin: Annotated[
+        list[str],
+        typer.Option("--from", metavar="WHAT", help="BENCHMARK[/TASK], RUN (repeat for several) or PACK."),
+    ],
+    data: o.Data = None,
+    where: o.Where = None,
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="At most so many, by seed.")] = None,
+    seed: Annotated[int, typer.Option("--seed", help="For --limit, sides, and all orders.")] = 0,
+    share: Annotated[
+        int | None,
+        typer.Option(
+            "--items-per-participant", min=1, help="How many one person judges. [default: 20, or what fits]"
+        ),
+    ] = None,
+    judgements: Annotated[
+        int, typer.Option("--judgements-per-item", min=1, help="From how many people.")
+    ] = 3,
+    balance: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--balance", metavar="FACET", help="Spread each person's items over its values; repeat."
+        ),
+    ] = None,
+    checks: Annotated[
+        int, typer.Option("--checks", min=0, help="Attention checks that each person gets.")
+    ] = 0,
+    time_limit: Annotated[
+        int | None, typer.Option("--time-limit", min=1, help="Seconds for an item.")
+    ] = None,
+    language: Annotated[
+        list[str] | None, typer.Option("--language", help="en, zh; repeat. The first is the default one.")
+    ] = None,
+    title: Annotated[str, typer.Option("--title", help="What participants see at the top.")] = "",
+    question: Annotated[
+        str, typer.Option("--question", help="Asked of every item, instead of its own words.")
+    ] = "",
+    key: Annotated[
+        Path | None,
+        typer.Option("--key", help="The pack's sealed key, so that the report can say who passes as human."),
+    ] = None,
+    copy: Annotated[bool, typer.Option("--copy", help="Copy media instead of linking them.")] = False,
+) -> None:
+    """Make a study: items, key, instructions, consent, questions, in files to be edited before it is served.
+
+    Examples:
+
+        vivant study new studies/mime --kind free-then-mcq --from mime --balance angle --checks 2
+
+        vivant study new studies/blind --kind blind-comments --from packs/first --key packs/first.key.jsonl
+
+        vivant study new studies/duel --kind pairwise --from runs/a --from runs/b
+    """
+    from vivant.study.make import Wish, make_study
+
+    wish = Wish(
+        kind=kind,
+        origin=tuple(origin),
+        data=tuple(data or ()),
+        where=tuple(where or ()),
+        limit=limit,
+        seed=seed,
+        key=key,
+        items_per_participant=share,
+        judgements_per_item=judgements,
+        balance=tuple(name for entry in balance or () for name in entry.split(",")),
+        checks=checks,
+        time_limit=time_limit,
+        **({"languages": tuple(language)} if language else {}),
+        title=title,
+        question=question,
+        copy=copy,
+    )
+    made = make_study(folder, wish)
+    for note in made.notes:
+        say(f"Note: {note}")
+    say(
+        f"{made.items} items, {made.study.judgements_per_item} judgements each, "
+        f"{made.study.items_per_participant} per participant: {made.places} participants → {folder}"
+    )
+    say(
+        f"Next: edit {folder}/consent.{made.study.languages[0]}.md (it must name you), look over the other files, "
+        f"then: vivant study check {folder}; vivant study serve {folder}"
+    )
+
+
+@app.command()
+def check(
+    folder: StudyPath,
+    media: Annotated[bool, typer.Option("--media/--no-media", help="Also open every media file.")] = True,
+) -> None:
+    """Everything that is wrong with a study, before anybody sees it: items, texts, media, balance, key."""
+    from vivant.study.check import check_study
+
+    found = check_study(folder, media=media, progress=ticker())
+    for fault in found.faults:
+        say(fault)
+    for note in found.notes:
+        say(f"Note: {note}")
+    if found.faults:
+        raise UsageError(f"{folder}: {len(found.faults)} faults; mend them and check again")
+    say(f"{folder}: {found.summary}")

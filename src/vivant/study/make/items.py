@@ -1,0 +1,257 @@
+"""Samples, answers and comments as items of a study, each with its line of the key."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct, field
+
+from vivant.benchmarks.mimic.packs import Key, Pack
+from vivant.benchmarks.mimic.prompts import WORDING as MIMIC_WORDING
+from vivant.chance import permutation, sample_ids
+from vivant.errors import DataError, MediaError, UsageError
+from vivant.runs import Run
+from vivant.study.design import KeyLine, Part, StudyItem, StudyText
+from vivant.study.make.shelf import Shelf
+from vivant.study.make.sources import Answered, Asked, key_of
+from vivant.types import Record, Sample, Text, Video
+
+SAMPLE, ROOT, RUN, PACK = "sample", "root", "run", "pack"
+"""What `KeyLine.extra` holds for exports: the sample and its media's folder, the run of each part, the pack's hash."""
+
+
+class Made(Struct, kw_only=True):
+    """Items and their key, and what there is to say about those that were left out."""
+
+    items: list[StudyItem] = field(default_factory=list)
+    key: list[KeyLine] = field(default_factory=list)
+    lost: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, str] = field(default_factory=dict)
+
+    def lose(self, reason: str, sample: str) -> None:
+        """Count a sample that cannot be asked."""
+        self.lost[reason] += 1
+        self.examples.setdefault(reason, sample)
+
+    @property
+    def notes(self) -> list[str]:
+        """A line for each reason."""
+        return [
+            f"{count} left out: {reason} (the first is {self.examples[reason]})"
+            for reason, count in self.lost.items()
+        ]
+
+
+def opaque(*names: str) -> str:
+    """A name that says nothing, the same for the same names."""
+    return hashlib.sha256("\x1f".join(names).encode()).hexdigest()[:12]
+
+
+def choice_items(
+    found: Sequence[Asked], shelf: Shelf, balance: Sequence[str], question: str | None = None
+) -> Made:
+    """Questions with options, for people to choose from."""
+    made = Made()
+    samples = [one.sample for one in found]
+    name_of = _namer(samples)
+    kept = _quiet_facets(samples, balance)
+    for one in found:
+        sample = one.sample
+        texts = [option.text.strip() for option in sample.options]
+        if sample.key is None:
+            made.lose("no option is marked as right", sample.id)
+        elif len(set(texts)) < len(texts) or not all(texts):
+            made.lose("an option is empty or stands twice", sample.id)
+        elif (parts := _shown(shelf, sample, one.root, made)) is not None:
+            asked, content = parts
+            made.items.append(
+                StudyItem(
+                    id=name_of(sample),
+                    group=opaque(sample.cluster) if sample.cluster else "",
+                    content=content,
+                    question=question or asked,
+                    options=tuple(texts),
+                    facets={name: value for name, value in sample.facets.items() if name in kept},
+                )
+            )
+            made.key.append(
+                KeyLine(
+                    item=name_of(sample),
+                    option=sample.key,
+                    accepted=sample.answers,
+                    extra={SAMPLE: msgspec.to_builtins(sample), ROOT: str(one.root.resolve())},
+                )
+            )
+    return made
+
+
+def _namer(samples: Sequence[Sample]) -> Callable[[Sample], str]:
+    """Items are called as their samples are; with the task before it where there are several."""
+    tasks = {sample.task for sample in samples}
+    if len(tasks) > 1:
+        return lambda sample: f"{sample.task.partition('/')[2]}/{sample.id}"
+    return lambda sample: sample.id
+
+
+def _quiet_facets(samples: Sequence[Sample], balance: Sequence[str]) -> set[str]:
+    """Facets that do not give the right answer away, and those that the user spreads items over.
+
+    A facet whose every value goes with one right answer (the action that is mimed, the name of the video) stays
+    in the key.
+    """
+    known = {name for sample in samples for name in sample.facets}
+    missing = [name for name in balance if name not in known]
+    if missing:
+        raise UsageError(
+            f"--balance {missing[0]}: there is no such facet; there are {', '.join(sorted(known))}"
+        )
+    quiet: set[str] = set(balance)
+    for name in known:
+        answers: dict[str, set[str]] = {}
+        for sample in samples:
+            if sample.key is not None:
+                answers.setdefault(sample.facets.get(name, ""), set()).add(sample.options[sample.key].text)
+        if len(answers) < 2 or any(len(texts) > 1 for texts in answers.values()):
+            quiet.add(name)
+    return quiet
+
+
+def _shown(shelf: Shelf, sample: Sample, root: Path, made: Made) -> tuple[str, Any] | None:
+    """The question's own words and what is looked at; None where a file is missing."""
+    texts = [part for part in sample.question if isinstance(part, Text) and part.text.strip()]
+    asked = _mimic_question(sample)
+    rest = sample.question
+    if len(texts) == 1 and texts[0] in (sample.question[0], sample.question[-1]):
+        asked, rest = texts[0].text.strip(), tuple(p for p in sample.question if p is not texts[0])
+    try:
+        content = shelf.content(rest, root)
+    except MediaError as error:
+        made.lose("a file cannot be used", f"'{sample.id}': {error}")
+        return None
+    if not content:
+        content, asked = (StudyText(asked),), ""
+    return asked, content
+
+
+def _mimic_question(sample: Sample) -> str:
+    benchmark, _, task = sample.task.partition("/")
+    return MIMIC_WORDING.get(f"mimic.{task}", "") if benchmark == "mimic" else ""
+
+
+def rating_items(runs: Sequence[Run], answers: Sequence[Sequence[Answered]], shelf: Shelf, seed: int) -> Made:
+    """One item an answer. Runs hide behind numbers that say nothing, which `balance` can use all the same."""
+    made = Made()
+    numbers = permutation(len(runs), seed, "study", "runs", *(run.manifest.fingerprint for run in runs))
+    name_of = _namer([one.sample for found in answers for one in found])
+    for number, run, found in zip(numbers, runs, answers, strict=True):
+        for one in found:
+            name = f"{name_of(one.sample)}@{number + 1}" if len(runs) > 1 else name_of(one.sample)
+            part = opaque("answer", run.manifest.fingerprint, key_of(one.sample))
+            item = _judged_item(name, one, {part: (run, one.record)}, shelf, made)
+            if item is not None:
+                facets = {**item.facets, **({"source": str(number + 1)} if len(runs) > 1 else {})}
+                made.items.append(msgspec.structs.replace(item, facets=facets))
+                made.key.append(_judged_key(name, one, {part: run}))
+    return made
+
+
+def pair_items(runs: Sequence[Run], answers: Sequence[Sequence[Answered]], shelf: Shelf, seed: int) -> Made:
+    """One item a sample that both runs answered; which run comes first is drawn."""
+    made = Made()
+    others = {key_of(one.sample): one for one in answers[1]}
+    name_of = _namer([one.sample for one in answers[0]])
+    for one in answers[0]:
+        other = others.get(key_of(one.sample))
+        if other is None:
+            made.lose("only one of the two runs answers it", one.sample.id)
+            continue
+        if _same(one.record, other.record):
+            made.lose("both answers are the same", one.sample.id)
+            continue
+        sides = [(runs[0], one.record), (runs[1], other.record)]
+        order = permutation(2, seed, "study", "sides", key_of(one.sample))
+        parts = {
+            opaque("side", sides[k][0].manifest.fingerprint, str(k), key_of(one.sample)): sides[k]
+            for k in order
+        }
+        name = name_of(one.sample)
+        item = _judged_item(name, one, parts, shelf, made)
+        if item is not None:
+            made.items.append(item)
+            made.key.append(_judged_key(name, one, {part: run for part, (run, _) in parts.items()}))
+    return made
+
+
+def _same(first: Record, second: Record) -> bool:
+    return first.reply.text.strip() == second.reply.text.strip() and first.reply.parts == second.reply.parts
+
+
+def _judged_item(
+    name: str, one: Answered, parts: dict[str, tuple[Run, Record]], shelf: Shelf, made: Made
+) -> StudyItem | None:
+    sample = one.sample
+    try:
+        content = shelf.content(sample.question, one.root)
+        if sample.options:
+            listed = "\n".join(f"{option.name}. {option.text}" for option in sample.options)
+            content = (*content, StudyText(listed))
+        judged = tuple(
+            Part(id=part, content=shelf.content(_answer(record), one.root, run.dir.path))
+            for part, (run, record) in parts.items()
+        )
+    except MediaError as error:
+        made.lose("a file cannot be used", f"'{sample.id}': {error}")
+        return None
+    group = opaque(sample.cluster or key_of(sample))
+    return StudyItem(id=name, group=group, content=content, parts=judged, facets=dict(sample.facets))
+
+
+def _answer(record: Record) -> Iterable[Any]:
+    return record.reply.parts or (Text(record.reply.text),)
+
+
+def _judged_key(name: str, one: Answered, runs: dict[str, Run]) -> KeyLine:
+    return KeyLine(
+        item=name,
+        sources={part: run.model for part, run in runs.items()},
+        extra={
+            SAMPLE: {"id": one.sample.id, "task": one.sample.task, "cluster": one.sample.cluster},
+            RUN: {part: str(run.dir.path.resolve()) for part, run in runs.items()},
+        },
+    )
+
+
+def comment_items(pack: Pack, key: Key | None, shelf: Shelf, limit: int | None, seed: int) -> Made:
+    """One item a video with all of its comments. Without the pack's key, nothing here knows who wrote them."""
+    made = Made()
+    root = Path(pack.header.root)
+    comments: dict[str, list[Part]] = {}
+    for entry in pack.items():
+        comments.setdefault(entry.video, []).append(
+            Part(id=entry.item, content=(StudyText(entry.text.strip() or "…"),))
+        )
+    kept = set(sample_ids(list(comments), limit or len(comments), seed, "study"))
+    for video in pack.videos():
+        if video.video not in kept:
+            continue
+        title = (StudyText(video.title),) if video.title else ()
+        try:
+            content = (*title, *shelf.content((Video(video.file),), root))
+        except MediaError as error:
+            made.lose("a file cannot be used", f"'{video.video}': {error}")
+            continue
+        parts = tuple(comments[video.video])
+        facets = {"platform": video.platform or "unknown", "language": video.language or "unknown"}
+        made.items.append(StudyItem(id=video.video, content=content, parts=parts, facets=facets))
+        sources = {}
+        if key is not None:
+            sources = {part.id: key.header.sources[key.entries[part.id].source].name for part in parts}
+        made.key.append(KeyLine(item=video.video, sources=sources, extra={PACK: pack.header.pack}))
+    if not made.items:
+        raise DataError(f"{pack.path}: none of its videos is in {root}; give the pack its data's folder back")
+    return made

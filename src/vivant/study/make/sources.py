@@ -1,0 +1,128 @@
+"""What `--from` names: a benchmark, runs, or a pack of comments; and its samples, filtered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from vivant.benchmarks import registry
+from vivant.benchmarks.mimic.packs import HEADER_FILE, Pack
+from vivant.chance import sample_ids
+from vivant.engine.rundir import RunDir
+from vivant.errors import DataError, UsageError
+from vivant.runs import Run, load_run
+from vivant.scoring.summary import matches, parse_where
+from vivant.types import Record, Sample
+
+
+class Asked(Struct, frozen=True):
+    """A sample and the folder that its media are relative to."""
+
+    sample: Sample
+    root: Path
+
+
+class Answered(Struct, frozen=True):
+    """A sample with a run's answer to it."""
+
+    sample: Sample
+    record: Record
+    root: Path
+
+
+class Filter(Struct, frozen=True, kw_only=True):
+    """Which samples are wanted."""
+
+    where: tuple[str, ...] = ()
+    limit: int | None = None
+    seed: int = 0
+
+    def ids(self, samples: Sequence[Sample], name: str) -> set[str]:
+        """Keys (task and id) of the samples that stay."""
+        conditions = parse_where(self.where, samples)
+        kept = [key_of(sample) for sample in samples if matches(sample, conditions)]
+        if not kept:
+            raise UsageError(f"No sample is left after --where {' '.join(self.where) or '(none)'}")
+        return set(kept if self.limit is None else sample_ids(kept, self.limit, self.seed, name))
+
+
+def key_of(sample: Sample) -> str:
+    """A sample's name among several tasks."""
+    return f"{sample.task}/{sample.id}"
+
+
+def is_pack(name: str) -> bool:
+    """Whether a folder is a pack of comments."""
+    return (Path(name) / HEADER_FILE).is_file()
+
+
+def is_run(name: str) -> bool:
+    """Whether a folder is a run."""
+    return RunDir(Path(name)).exists()
+
+
+def open_pack(names: Sequence[str]) -> Pack:
+    """The one pack named."""
+    if len(names) != 1 or not is_pack(names[0]):
+        shown = " ".join(names)
+        raise UsageError(
+            f"--from {shown}: a study of blind comments is made from one pack; make it with `vivant mimic pack`"
+        )
+    return Pack(Path(names[0]))
+
+
+def open_runs(names: Sequence[str], kind: str, count: int | None = None) -> list[Run]:
+    """The runs named; so many of them where a number is given."""
+    for name in names:
+        if not is_run(name):
+            raise UsageError(f"--from {name} is no run; a study of the kind '{kind}' is made from runs")
+    if count is not None and len(names) != count:
+        raise UsageError(f"A study of the kind '{kind}' is made from {count} runs, not {len(names)}")
+    if len({Path(name).resolve() for name in names}) < len(names):
+        raise UsageError("--from names the same run twice")
+    return [load_run(name) for name in names]
+
+
+def asked(names: Sequence[str], data: Sequence[str], wanted: Filter) -> list[Asked]:
+    """Samples with options of the benchmarks named (or those of one run), once each."""
+    found: list[Asked] = []
+    if len(names) == 1 and is_run(names[0]):
+        run = load_run(names[0])
+        found = [Asked(sample, Path(run.manifest.roots[sample.task])) for sample in run.samples()]
+    else:
+        if any(is_pack(name) or is_run(name) for name in names):
+            raise UsageError("--from: name benchmarks, or one run whose questions people get too")
+        for selection in registry.select(names, data):
+            root = selection.benchmark.media_root(selection.root)
+            for task in selection.tasks:
+                found += [Asked(s, root) for s in selection.benchmark.load(selection.root, task)]
+    found = [one for one in found if one.sample.options]
+    if not found:
+        raise DataError(f"--from {' '.join(names)}: no question there has options to choose from")
+    kept = wanted.ids([one.sample for one in found], "study")
+    return [one for one in found if key_of(one.sample) in kept]
+
+
+def answered(run: Run, wanted: Filter, notes: list[str]) -> list[Answered]:
+    """A run's first good answers to the samples wanted."""
+    samples = run.samples()
+    kept = wanted.ids(samples, "study")
+    good: dict[str, Record] = {}
+    seen: set[str] = set()
+    for record in sorted(run.records().values(), key=lambda record: (record.permutation, record.repeat)):
+        name = f"{record.task}/{record.id}"
+        seen.add(name)
+        if name in kept and record.reply.status == "ok" and (record.reply.text.strip() or record.reply.parts):
+            good.setdefault(name, record)
+    lost = len(kept) - len(good)
+    if lost:
+        notes.append(f"{run.name}: {lost} of {len(kept)} samples have no answer to show and are left out")
+    if not good:
+        raise DataError(f"{run.dir.path} holds no answers to show; finish the run first")
+    return [
+        Answered(sample, good[key_of(sample)], Path(run.manifest.roots[sample.task]))
+        for sample in samples
+        if key_of(sample) in good
+    ]
