@@ -30,11 +30,13 @@ from vivant.build.mime import (
     stage,
 )
 from vivant.build.mime.__main__ import main
-from vivant.build.mime.edition import metadata_document, plan_document, shoot, variation_of
+from vivant.build.mime.edition import metadata_document, plan_document
 from vivant.build.mime.meaning import TOO_CLOSE, Similarities, choose_distractors, choose_misaligned
 from vivant.build.mime.moves import find_action
 from vivant.build.mime.plan import Staging, plan_shots
 from vivant.build.mime.render import Picture
+from vivant.build.mime.renderers import find_renderer
+from vivant.build.mime.shoot import set_scene, shoot, variation_of
 from vivant.build.mime.video import framing, read_frames
 from vivant.errors import DataError, UsageError
 from vivant.scoring.similarity import load_encoder
@@ -211,8 +213,8 @@ def test_every_video_decodes_and_shows_a_person_before_its_background(action: st
 )
 def test_videos_made_again_look_the_same(place: int, variant: str) -> None:
     staging = stagings()[place]
-    shots = [shot for shot in plan_shots([staging]) if shot.variant == variant]
-    ((shot, frames),) = shoot(MINI, staging, shots)
+    (shot,) = (shot for shot in plan_shots([staging]) if shot.variant == variant)
+    frames = shoot(MINI, set_scene(MINI, staging, ROOT), shot, find_renderer("built-in"), ROOT)
     for made, bundled in zip(frames, video(shot.file), strict=True):
         gap = np.abs(made.astype(np.int16) - bundled.astype(np.int16))
         assert gap.mean() < MEAN_TOLERANCE
@@ -236,7 +238,7 @@ def test_an_edition_of_ones_own_is_built_whole(tmp_path: Path) -> None:
         width=64,
         height=48,
         fps=4.0,
-        preset="ultrafast",
+        effort="ultrafast",
     )
     done: list[str] = []
     metadata = build(spec, tmp_path / "own", lambda n, total, name: done.append(f"{n}/{total} {name}"))

@@ -17,7 +17,7 @@ from vivant.build.mime import (
     SCENES,
     Camera,
     Motion,
-    Renderer,
+    Painter,
     contact_sheet,
     draw_background,
     encode,
@@ -57,7 +57,7 @@ def shapes(*capsules: Part) -> Shapes:
 
 
 def picture(camera: Camera, *capsules: Part) -> Picture:
-    return next(Renderer(camera).frames(shapes(*capsules)))
+    return next(Painter(camera).frames(shapes(*capsules)))
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_a_body_is_whole_in_the_picture_from_every_angle_with_its_shadow(name: s
     posed = make_avatar(name).pose(motion)
     camera = framing(posed, (160, 120))
     for angle in (0.0, 90.0, 180.0, 270.0):
-        frame = next(Renderer(replace(camera, angle=angle)).frames(posed))
+        frame = next(Painter(replace(camera, angle=angle)).frames(posed))
         solid = frame[..., 3] > 250
         assert not solid[0].any() and not solid[:, 0].any() and not solid[:, -1].any() and not solid[-1].any()
         assert np.ptp(np.flatnonzero(solid.any(axis=1))) > 60, "the body is too small"
@@ -170,7 +170,7 @@ def test_a_body_is_whole_in_the_picture_from_every_angle_with_its_shadow(name: s
 
 def test_the_three_avatars_look_different(motion: Motion) -> None:
     camera = framing(make_avatar("man").pose(motion), (160, 120))
-    pictures = {n: next(Renderer(camera).frames(make_avatar(n).pose(motion))) for n in AVATARS}
+    pictures = {n: next(Painter(camera).frames(make_avatar(n).pose(motion))) for n in AVATARS}
     area = {n: int((p[..., 3] > 250).sum()) for n, p in pictures.items()}
     assert area["spacesuit"] > 1.2 * area["man"] > 1.2 * area["woman"] * 1.02
     for one, other in (("man", "woman"), ("man", "spacesuit"), ("woman", "spacesuit")):

@@ -1,18 +1,33 @@
-"""`vivant build mime`."""
+"""`vivant build mime`: the plan, rendering, checking, Blender."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from vivant.cli.build_mime_data import app as data_app
-from vivant.cli.show import say, ticker
+from vivant.cli.show import say, show, ticker
+from vivant.errors import UsageError
+
+if TYPE_CHECKING:
+    from vivant.build.mime.planfile import Specification
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 # Without a name: its commands stand beside those of this file.
 app.add_typer(data_app)
+
+Plan = Annotated[Path, typer.Argument(metavar="FILE", help="A plan in YAML, or `mini` for the bundled one.")]
+Out = Annotated[Path, typer.Option("--out", "-o", help="Folder to write to.")]
+Workers = Annotated[
+    int | None,
+    typer.Option("--workers", min=1, help="Processes. [default: one per core]", show_default=False),
+]
+Preset = Annotated[
+    str | None,
+    typer.Option("--preset", help="Variants by name in place of the plan's: mime is the paper's ten."),
+]
 
 
 @app.callback()
@@ -21,9 +36,115 @@ def mime() -> None:
 
 
 @app.command()
-def mini(out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write to.")]) -> None:
-    """Render the mini-edition anew: mimed actions in ten variants each."""
-    from vivant.build.mime import build_mini
+def plan(file: Plan, preset: Preset = None) -> None:
+    """Show what a plan would render: videos, frames, time and disk. Renders nothing but a few frames to measure.
 
-    build_mini(out, ticker())
+    Example:
+
+        vivant build mime plan mini
+    """
+    from vivant.build.mime.estimate import estimate, overview
+
+    spec, root = _plan(file, preset)
+    show(overview(spec, estimate(spec, root), str(file)))
+
+
+@app.command()
+def render(
+    file: Plan,
+    out: Out,
+    preset: Preset = None,
+    workers: Workers = None,
+    executor: Annotated[
+        Literal["local", "ray"], typer.Option("--executor", help="This machine, or a Ray cluster.")
+    ] = "local",
+    address: Annotated[
+        str | None,
+        typer.Option("--address", help="Of the Ray cluster. [default: RAY_ADDRESS, or one started here]"),
+    ] = None,
+) -> None:
+    """Render all videos of a plan; run it again to resume. What is there and whole is kept.
+
+    Example:
+
+        vivant build mime render plan.yaml --out mine --workers 2
+
+        vivant run mime --data mine --model random
+    """
+    from vivant.build.mime.edition import Edition, stage
+    from vivant.build.mime.jobs import Executor, run_jobs, workers_here
+    from vivant.build.mime.workers import LocalExecutor
+
+    spec, root = _plan(file, preset)
+    hands: Executor
+    if executor == "ray":
+        from vivant.build.mime.ray_jobs import RayExecutor
+
+        hands = RayExecutor(address, say)
+    else:
+        if address is not None:
+            raise UsageError("--address names a Ray cluster; add --executor ray")
+        hands = LocalExecutor(workers or workers_here())
+    edition = Edition(spec, tuple(stage(spec)))
+    outcome = run_jobs(edition, root, out, hands, ticker())
+    for failure in outcome.failed[:20]:
+        say(f"not made: {failure.error}")
+    if outcome.metadata is None:
+        raise UsageError(
+            f"{len(outcome.failed)} of {outcome.total} videos could not be made; mend what is named above and "
+            "run the same command again"
+        )
+    kept = f", {outcome.kept} were there" if outcome.kept else ""
+    say(f"{outcome.made} videos made{kept}: {out}. Check them: vivant build mime check {out}")
+    say(f"Run it: vivant run mime --data {out} --model random")
+
+
+@app.command()
+def check(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that `render` made.")],
+    workers: Workers = None,
+) -> None:
+    """Verify every video against the plan: frames, rate, size, decoding, even times, no sound, a person in view."""
+    from vivant.build.mime.check import check_folder
+    from vivant.build.mime.jobs import workers_here
+
+    report = check_folder(folder, workers=workers or workers_here(), progress=ticker())
+    for line in report.lines:
+        print(line)
+    if report.lines:
+        raise UsageError(f"{len(report.lines)} faults in {folder}; `vivant build mime render` mends videos")
+    say(f"{report.videos} videos, {report.frames:,} frames: all as planned.")
+
+
+@app.command(name="setup-blender")
+def setup_blender(
+    again: Annotated[bool, typer.Option("--again", help="Install anew where there is one.")] = False,
+) -> None:
+    """Install Blender as a Python module, in an environment of its own below the cache; needs 1 GB."""
+    from vivant.build.mime.blender.install import install
+
+    say(install(say, again=again))
+
+
+@app.command()
+def mini(out: Out, workers: Workers = None) -> None:
+    """Render the mini-edition anew: mimed actions in ten variants each."""
+    from vivant.build.mime import MINI, build
+    from vivant.build.mime.jobs import workers_here
+
+    build(MINI, out, ticker(), workers=workers or workers_here())
     say(f"Written to {out}. Run it: vivant run mime --data {out} --model random")
+
+
+def _plan(file: Path, preset: str | None) -> tuple[Specification, Path]:
+    """A plan and the folder that its paths are relative to."""
+    import msgspec
+
+    from vivant.build.mime.planfile import check_plan, load_plan
+
+    spec = load_plan(file)
+    root = file.resolve().parent
+    if preset is not None:
+        spec = msgspec.structs.replace(spec, variants=preset)
+        check_plan(spec, str(file), root)
+    return spec, root

@@ -1,7 +1,7 @@
 """Making MIME: mimed motions on capsule bodies, before backgrounds, from any angle, as videos.
 
 Motions come from choreographies (`perform`) or from BVH files (`read_bvh`); `render_video` turns one into a
-video, `build` turns a specification into an edition with its metadata, `build_mini` makes the bundled one.
+video, `build` turns a plan (`load_plan`) into an edition with its metadata; `MINI` is the bundled one's plan.
 """
 
 from __future__ import annotations
@@ -10,11 +10,14 @@ from vivant.build.mime.avatars import Avatar
 from vivant.build.mime.bodies import AVATARS, make_avatar
 from vivant.build.mime.bvh import write_bvh
 from vivant.build.mime.camera import Camera
-from vivant.build.mime.edition import MINI, Specification, build, build_mini, stage
+from vivant.build.mime.edition import MINI, Edition, read_edition, stage
+from vivant.build.mime.jobs import build, run_jobs
 from vivant.build.mime.motion import Motion
 from vivant.build.mime.moves import ACTIONS, Action, perform
 from vivant.build.mime.plan import VARIANTS, plan_shots
-from vivant.build.mime.render import Renderer
+from vivant.build.mime.planfile import Specification, load_plan
+from vivant.build.mime.render import Painter
+from vivant.build.mime.renderers import Performance, Renderer, find_renderer
 from vivant.build.mime.retarget import read_bvh
 from vivant.build.mime.scenes import SCENES, draw_background, read_background
 from vivant.build.mime.take import Variation, vary
@@ -29,21 +32,27 @@ __all__ = [
     "Action",
     "Avatar",
     "Camera",
+    "Edition",
     "Motion",
+    "Painter",
+    "Performance",
     "Renderer",
     "Specification",
     "Variation",
     "build",
-    "build_mini",
     "contact_sheet",
     "draw_background",
     "encode",
+    "find_renderer",
+    "load_plan",
     "make_avatar",
     "perform",
     "plan_shots",
     "read_background",
     "read_bvh",
+    "read_edition",
     "render_video",
+    "run_jobs",
     "stage",
     "vary",
     "write_bvh",

@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from vivant.build.mime.edition import MINI, build_mini, stage
+from vivant.build.mime.edition import MINI, stage
+from vivant.build.mime.index import INDEX
+from vivant.build.mime.jobs import build, workers_here
 from vivant.build.mime.moves import find_action
 from vivant.build.mime.plan import VARIANTS, plan_shots
 from vivant.build.mime.video import contact_sheet
@@ -48,7 +50,8 @@ def main(arguments: list[str]) -> int:
         print(f"{done}/{total} {name}", flush=True)
 
     try:
-        build_mini(out, show)
+        build(MINI, out, show, workers=workers_here())
+        (out / INDEX).unlink()
         for sheet in draw_sheets(out, Path(arguments[1])) if len(arguments) > 1 else []:
             print(sheet)
     except VivantError as error:

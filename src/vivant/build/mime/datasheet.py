@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from vivant.build.mime.plan import VARIANTS, Staging
+from vivant.build.mime.plan import Staging
 
 if TYPE_CHECKING:
-    from vivant.build.mime.edition import Specification
+    from vivant.build.mime.planfile import Specification
 
 _TEXT = """\
 # A small edition of MIME, made by Vivant
@@ -52,14 +52,14 @@ lie beside them, named `avatar_actor_action_angleN_background.mp4`.
 
 ## Build it again
 
-`scripts/build-mini-mime`, or `vivant.build.mime.build_mini(folder)`. Metadata come out byte for byte the
-same, frames the same to within the rounding of the video codec.
+`vivant build mime render PLAN --out FOLDER` (the bundled edition's plan is called `mini`). Metadata come out
+byte for byte the same, frames the same to within the rounding of the video codec.
 """
 
 
 def datasheet(spec: Specification, stagings: Sequence[Staging], videos: int) -> str:
     """The data sheet of an edition, as Markdown."""
-    variant_rows = [f"| {v.name} | {v.avatar} | {v.background} | {v.angle}° |" for v in VARIANTS]
+    variant_rows = [f"| {v.name} | {v.avatar} | {v.background} | {v.angle}° |" for v in spec.shown]
     action_rows = [
         f"| {s.action} | {s.actor} | {', '.join(s.labels)} "
         f"| {s.aligned} | {s.misaligned} | {', '.join(s.distractors)} |"
@@ -68,9 +68,9 @@ def datasheet(spec: Specification, stagings: Sequence[Staging], videos: int) -> 
     return _TEXT.format(
         videos=videos,
         actions=len(stagings),
-        variants=len(VARIANTS),
-        width=spec.width,
-        height=spec.height,
+        variants=len(spec.shown),
+        width=spec.size[0],
+        height=spec.size[1],
         fps=spec.fps,
         actors=" and ".join(f"`{actor}`" for actor in spec.actors),
         drop=spec.drop,

@@ -10,13 +10,13 @@ from msgspec import Struct
 from vivant.errors import UsageError
 
 
-class Variant(Struct, frozen=True):
-    """One way to show an action; `name` is MIME's config_name."""
+class Variant(Struct, frozen=True, forbid_unknown_fields=True):
+    """One way to show an action; `name` is MIME's config_name, made of the rest where it is empty."""
 
-    name: str
-    avatar: str
-    background: str
-    """blank, aligned (fits the action) or misaligned (fits another one)."""
+    name: str = ""
+    avatar: str = "man"
+    background: str = "blank"
+    """blank, aligned (fits the action), misaligned (fits another one), or a background for all actions."""
     angle: int = 0
 
 
@@ -85,7 +85,7 @@ def plan_shots(stagings: Sequence[Staging], variants: Sequence[Variant] = VARIAN
     for staging in stagings:
         scenes = {"blank": "blank", "aligned": staging.aligned, "misaligned": staging.misaligned}
         for variant in variants:
-            scene = scenes[variant.background]
+            scene = scenes.get(variant.background, variant.background)
             file = f"{variant.avatar}_{staging.actor}_{staging.action}_angle{variant.angle}_{scene}.mp4"
             shots.append(
                 Shot(

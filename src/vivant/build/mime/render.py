@@ -30,6 +30,7 @@ _SHADOW_STEP = 4
 _SHADOW_STRENGTH = 0.62
 _NEAR = 0.2
 """Metres before the camera within which nothing is drawn."""
+_SOLID = np.float32(0.9)
 _ONE = np.float32(1.0)
 
 
@@ -52,6 +53,20 @@ class Layer:
         picture[window] = finished(patch)
         return picture
 
+    def alone(self, width: int, height: int) -> Picture:
+        """The whole frame as RGBA (height, width, 4), alpha straight, as PNG stores it."""
+        picture = np.zeros((height, width, 4), np.uint8)
+        straight = self.planes.copy()
+        straight[:3] /= np.maximum(straight[3], 1e-6)
+        high, wide = straight.shape[1:]
+        picture[self.top : self.top + high, self.left : self.left + wide] = finished(straight)
+        return picture
+
+    @property
+    def solid(self) -> int:
+        """How many pixels the body itself covers; its shadow is thinner."""
+        return int(np.count_nonzero(self.planes[3] > _SOLID))
+
 
 def finished(planes: Plane) -> Picture:
     """Planes from 0 to 1 as a picture (height, width, channels) of bytes."""
@@ -60,7 +75,7 @@ def finished(planes: Plane) -> Picture:
     return np.ascontiguousarray(np.clip(tones, 0, 255, out=tones).astype(np.uint8).transpose(1, 2, 0))
 
 
-class Renderer:
+class Painter:
     """Draws the frames of one camera; the floor under it is worked out once."""
 
     def __init__(self, camera: Camera) -> None:
@@ -72,16 +87,9 @@ class Renderer:
         self._rows = (np.arange(camera.height, dtype=np.float32) + np.float32(0.5))[:, None]
 
     def frames(self, shapes: Shapes) -> Iterator[Picture]:
-        """RGBA pictures (height, width, 4) of every frame, alpha straight, as PNG stores it."""
+        """RGBA pictures of every frame (`Layer.alone`)."""
         for number in range(len(shapes)):
-            layer = self.paint(shapes, number)
-            picture = np.zeros((self.camera.height, self.camera.width, 4), np.uint8)
-            straight = layer.planes.copy()
-            straight[:3] /= np.maximum(straight[3], 1e-6)
-            height, width = straight.shape[1:]
-            window = (slice(layer.top, layer.top + height), slice(layer.left, layer.left + width))
-            picture[window] = finished(straight)
-            yield picture
+            yield self.paint(shapes, number).alone(self.camera.width, self.camera.height)
 
     def paint(self, shapes: Shapes, number: int) -> Layer:
         """One frame, ready to be laid over a background."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -16,7 +17,7 @@ from vivant.build.mime.avatars import Avatar, Shapes
 from vivant.build.mime.bodies import make_avatar
 from vivant.build.mime.camera import Camera, fit
 from vivant.build.mime.motion import Motion
-from vivant.build.mime.render import Picture, Plane, Renderer, finished
+from vivant.build.mime.render import Painter, Picture, Plane, finished
 from vivant.build.mime.scenes import draw_background
 from vivant.errors import MediaError, UsageError
 from vivant.media.encode import Encoder
@@ -39,16 +40,41 @@ def render_frames(shapes: Shapes, camera: Camera, background: Plane) -> Iterator
             f"The background is {background.shape[2]}×{background.shape[1]} and the camera's picture "
             f"{camera.width}×{camera.height}; they must be of one size"
         )
-    renderer = Renderer(camera)
+    painter = Painter(camera)
     still = finished(background)
     for number in range(len(shapes)):
-        yield renderer.paint(shapes, number).over(background, still)
+        yield painter.paint(shapes, number).over(background, still)
 
 
-def encode(frames: Iterable[Picture], out: Path, fps: float, *, crf: int = 23, preset: str = "medium") -> int:
+def centred(picture: Picture, size: tuple[int, int]) -> Picture:
+    """The largest window of a size's shape around the middle of a picture, scaled to that size."""
+    height, width = picture.shape[:2]
+    scale = min(width / size[0], height / size[1])
+    wide, high = min(width, round(size[0] * scale)), min(height, round(size[1] * scale))
+    left, top = (width - wide) // 2, (height - high) // 2
+    cut = picture[top : top + high, left : left + wide]
+    if (wide, high) == size:
+        return np.ascontiguousarray(cut)
+    return np.asarray(Image.fromarray(cut).resize(size, Image.Resampling.LANCZOS))
+
+
+class FullDiskError(MediaError):
+    """A video did not fit on the disk: the next one will not either."""
+
+
+def encode(
+    frames: Iterable[Picture],
+    out: Path,
+    fps: float,
+    *,
+    crf: int = 23,
+    preset: str = "medium",
+    examine: Callable[[Path], None] | None = None,
+) -> int:
     """Write frames as an MP4 at a constant rate and return their number.
 
-    The file appears under its name only when it is whole, so a killed run leaves no half video.
+    The file appears under its name only when it is whole, so a killed run leaves no half video. `examine` sees
+    it before that, and what it raises leaves nothing behind.
     """
     part = out.with_name(f".{out.name}.{os.getpid()}.part")
     rate = Fraction(fps).limit_denominator(100_000)
@@ -77,9 +103,12 @@ def encode(frames: Iterable[Picture], out: Path, fps: float, *, crf: int = 23, p
             if stream is None:
                 raise UsageError(f"{out}: there are no frames to encode")
             container.mux(stream.encode(None))
+        if examine is not None:
+            examine(part)
         part.replace(out)
     except OSError as error:
-        raise MediaError(f"{out}: the video cannot be written ({error.strerror or error})") from None
+        kind = FullDiskError if error.errno == errno.ENOSPC else MediaError
+        raise kind(f"{out}: the video cannot be written ({error.strerror or error})") from None
     finally:
         part.unlink(missing_ok=True)
     return count

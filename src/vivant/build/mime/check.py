@@ -1,0 +1,103 @@
+"""A folder of videos against its plan: every fault at once, not the first alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from msgspec import Struct
+
+from vivant.build.mime.edition import METADATA, Edition, metadata_document, read_edition
+from vivant.build.mime.examine import examine_video
+from vivant.build.mime.index import Index
+from vivant.build.mime.jobs import Job, plan_jobs, scene_of
+from vivant.build.mime.render import finished
+from vivant.build.mime.shoot import background_of
+from vivant.build.mime.video import centred
+from vivant.build.mime.workers import Pool
+from vivant.errors import VivantError
+
+
+class Report(Struct, frozen=True):
+    """What was looked at, and what is wrong with it."""
+
+    videos: int
+    frames: int
+    lines: tuple[str, ...]
+    """One a fault, beginning with the file."""
+
+
+class Looked(Struct, frozen=True):
+    """One video."""
+
+    file: str
+    frames: int
+    faults: tuple[str, ...]
+
+
+def check_folder(
+    folder: Path,
+    *,
+    root: Path | None = None,
+    workers: int = 1,
+    progress: Callable[[int, int, str], None] | None = None,
+) -> Report:
+    """Examine every video that the folder's plan names, and say what else is there or missing.
+
+    The plan's own files (recordings, pictures) are looked for in `root`, else where they were when the videos
+    were rendered: the background must be known to see a person before it.
+    """
+    edition = read_edition(folder)
+    base = root or Index(folder).root or folder
+    jobs = plan_jobs(edition, base, "")
+    looked: dict[str, Looked] = {}
+    for result in _look([(job, folder) for job in jobs], workers):
+        looked[result.file] = result
+        if progress is not None:
+            progress(len(looked), len(jobs), result.file)
+    lines = [f"{job.shot.file}: {fault}" for job in jobs for fault in looked[job.shot.file].faults]
+    lines += _beside(edition, folder, set(looked))
+    return Report(len(jobs), sum(result.frames for result in looked.values()), tuple(lines))
+
+
+def _look(tasks: Sequence[tuple[Job, Path]], workers: int) -> Iterator[Looked]:
+    if workers <= 1:
+        yield from map(look, tasks)
+        return
+    for (job, _), result in Pool[tuple[Job, Path], Looked](workers, look).run(tasks):
+        yield result or Looked(job.shot.file, 0, ("it kills whoever decodes it",))
+
+
+def look(task: tuple[Job, Path]) -> Looked:
+    """Examine one video before the background that it should have."""
+    job, folder = task
+    file = folder / job.shot.file
+    if not file.is_file():
+        return Looked(job.shot.file, 0, ("it is missing",))
+    spec, scene = job.spec, scene_of(job)
+    view = replace(scene.camera, angle=float(job.shot.angle))
+    try:
+        empty = finished(background_of(spec, job.shot.scene, view, Path(job.root)))
+    except VivantError as error:
+        return Looked(job.shot.file, 0, (f"its background cannot be had: {error}",))
+    faults = examine_video(
+        file,
+        frames=len(scene.motion),
+        fps=spec.fps,
+        size=spec.size,
+        background=centred(empty, spec.crop) if spec.crop else empty,
+    )
+    return Looked(job.shot.file, len(scene.motion), tuple(faults))
+
+
+def _beside(edition: Edition, folder: Path, planned: set[str]) -> list[str]:
+    """What lies beside the videos: strangers, and metadata that do not fit."""
+    strangers = sorted(path.name for path in folder.glob("*.mp4") if path.name not in planned)
+    lines = [f"{name}: it is not in the plan" for name in strangers]
+    metadata = folder / METADATA
+    if not metadata.is_file():
+        lines.append(f"{METADATA}: it is missing; rendering has not ended")
+    elif metadata.read_bytes() != metadata_document(edition.specification, edition.stagings):
+        lines.append(f"{METADATA}: it is not the plan's")
+    return lines

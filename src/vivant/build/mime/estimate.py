@@ -1,0 +1,112 @@
+"""What a plan would cost: counts are exact, time and disk are measured on a few frames of it."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from itertools import islice
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from vivant.build.mime.jobs import span, workers_here
+from vivant.build.mime.plan import Shot, Staging, plan_shots
+from vivant.build.mime.planfile import ROLES, Specification
+from vivant.build.mime.renderers import find_renderer
+from vivant.build.mime.shoot import Scene, set_scene, shoot
+from vivant.build.mime.video import encode
+from vivant.report.table import Table
+
+_SAMPLE = 12
+"""Frames drawn to measure with."""
+_BLENDER = {"cycles": 4.0, "workbench": 1.3}
+"""Seconds of a core for a million pixels, and … """
+_START = 6.0
+"""… seconds until Blender draws: as measured on one machine; another may differ by a lot."""
+
+
+class Estimate(Struct, frozen=True):
+    """Counts of a plan, and what making it takes."""
+
+    videos: int
+    frames: int
+    seconds: float
+    """Of one core."""
+    bytes: int
+
+
+def estimate(spec: Specification, root: Path) -> Estimate:
+    """Count every frame; draw and encode a few of the first action to know time and size."""
+    stagings = [_sketch(spec, place) for place in range(len(spec.actions))]
+    scenes = [set_scene(spec, staging, root) for staging in stagings]
+    shots = plan_shots(stagings[:1], spec.shown)
+    frames = sum(len(scene.motion) for scene in scenes) * len(spec.shown)
+    videos = len(stagings) * len(spec.shown)
+    plainest, busiest = (
+        _measured(spec, shots[0], scenes[0], root),
+        _measured(spec, shots[-1], scenes[0], root),
+    )
+    seconds = frames * (plainest[0] + busiest[0]) / 2
+    if spec.renderer != "built-in":
+        pixels = spec.width * spec.height / 1e6
+        seconds += frames * _BLENDER[spec.renderer] * pixels + videos * _START
+    return Estimate(videos, frames, seconds, round(frames * (plainest[1] + busiest[1]) / 2))
+
+
+def _sketch(spec: Specification, place: int) -> Staging:
+    """Enough of an action's staging to know its motion; meanings are not asked for."""
+    action = spec.cast[place]
+    return Staging(
+        action=action.name,
+        actor=action.actor or spec.actors[place % len(spec.actors)],
+        labels=action.labels,
+        distractors=action.distractors,
+        aligned=action.background,
+        misaligned=action.misaligned or action.background,
+    )
+
+
+def _measured(spec: Specification, shot: Shot, scene: Scene, root: Path) -> tuple[float, float]:
+    """Seconds and bytes a frame, by the built-in renderer on the man, who stands in for any character."""
+    plain = msgspec.structs.replace(shot, avatar="man")
+    # Once before the clock starts: the background is drawn and the first frame allocates.
+    list(islice(shoot(spec, scene, plain, find_renderer("built-in"), root), 1))
+    began = time.perf_counter()
+    frames = list(islice(shoot(spec, scene, plain, find_renderer("built-in"), root), _SAMPLE))
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "sample.mp4"
+        encode(frames, file, spec.fps, crf=spec.quality, preset=spec.effort)
+        size = file.stat().st_size
+    return (time.perf_counter() - began) / len(frames), size / len(frames)
+
+
+def overview(spec: Specification, cost: Estimate, title: str) -> Table:
+    """The plan at a glance."""
+    workers = workers_here()
+    variants = spec.shown
+    fixed = sorted({v.background for v in variants} - set(ROLES))
+    roles = [role for role in ROLES if any(v.background == role for v in variants)]
+    size = f"{spec.size[0]}×{spec.size[1]}"
+    if spec.crop:
+        size += f", cut from {spec.width}×{spec.height}"
+    body: tuple[tuple[str, str], ...] = (
+        ("actions", f"{len(spec.actions)}: {_listed(spec.action_names)}"),
+        ("variants", f"{len(variants)}: {_listed([v.name for v in variants])}"),
+        ("avatars", _listed(sorted({v.avatar for v in variants}))),
+        ("backgrounds", _listed([*roles, *fixed])),
+        ("angles", _listed([str(a) for a in sorted({v.angle for v in variants})])),
+        ("renderer", spec.renderer),
+        (
+            "videos",
+            f"{cost.videos:,} of {size}, {spec.fps:g} frames a second, quality {spec.quality} ({spec.effort})",
+        ),
+        ("frames", f"{cost.frames:,} ({span(cost.frames / spec.fps)} of video)"),
+        ("time", f"about {span(cost.seconds)} on one core, {span(cost.seconds / workers)} on {workers}"),
+        ("disk", f"about {cost.bytes / 1e6:,.1f} MB"),
+    )
+    return Table(title=f"Plan {title}", columns=("what", "how much"), body=body)
+
+
+def _listed(names: list[str] | tuple[str, ...], most: int = 12) -> str:
+    return ", ".join(names[:most]) + (f" … and {len(names) - most} more" if len(names) > most else "")

@@ -1,0 +1,281 @@
+"""Videos as independent jobs that can be stopped and resumed at any point.
+
+A job is done when its video is whole: rendered under a hidden name, decoded and counted, then renamed. What is
+done stands in an index (`index.py`), with the fingerprint of all that a video's pictures depend on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+from msgspec import Struct
+
+from vivant.build.mime.edition import Edition, stage, write_metadata, write_plan
+from vivant.build.mime.examine import examine_video
+from vivant.build.mime.index import Index, Made
+from vivant.build.mime.meaning import Encoder
+from vivant.build.mime.moves import ACTIONS
+from vivant.build.mime.plan import Shot, Staging
+from vivant.build.mime.planfile import Specification, check_plan
+from vivant.build.mime.renderers import Renderer, find_renderer
+from vivant.build.mime.shoot import Scene, Seen, action_of, set_scene, shoot
+from vivant.build.mime.video import FullDiskError, encode
+from vivant.errors import DataError, MediaError, VivantError
+
+Progress = Callable[[int, int, str], None]
+"""Called after each video with how many are done, how many there are, and what was done, with the time left."""
+
+
+class Job(Struct, frozen=True, kw_only=True):
+    """One video, with all that a worker on any machine needs besides the files that the plan names."""
+
+    spec: Specification
+    staging: Staging
+    shot: Shot
+    root: str
+    """The folder that the plan's paths are relative to."""
+    fingerprint: str
+
+
+class Failed(Struct, frozen=True, kw_only=True):
+    """A video that could not be made, and why."""
+
+    file: str
+    error: str
+    full_disk: bool = False
+
+
+class Outcome(Struct, frozen=True, kw_only=True):
+    """What became of a folder of jobs."""
+
+    total: int
+    kept: int
+    """Videos that were there already."""
+    made: int
+    failed: tuple[Failed, ...]
+    metadata: Path | None
+    """Written when nothing is missing."""
+
+
+class Executor(Protocol):
+    """Does jobs somewhere and yields their results in whatever order they end."""
+
+    def run(self, jobs: Sequence[Job], out: Path) -> Iterator[Made | Failed]:
+        """Each job's video is whole in `out` when its `Made` comes."""
+
+
+# ── the plan of jobs ─────────────────────────────────────────────────────────────────────────────
+
+
+def plan_jobs(edition: Edition, root: Path, identity: str) -> list[Job]:
+    """One job a video; `identity` is the renderer's."""
+    stagings = {staging.action: staging for staging in edition.stagings}
+    hashes: dict[Path, str] = {}
+    spec = edition.specification
+
+    def digest(path: str) -> str:
+        file = root / path
+        if file not in hashes:
+            try:
+                hashes[file] = hashlib.sha256(file.read_bytes()).hexdigest()
+            except OSError as error:
+                raise DataError(f"{file} cannot be read: {error.strerror}") from None
+        return hashes[file]
+
+    def fingerprint(shot: Shot) -> str:
+        action = action_of(spec, shot.action)
+        avatar, background = spec.avatars.get(shot.avatar), spec.backgrounds.get(shot.scene)
+        about = {
+            "vivant": version("vivant"),
+            "renderer": identity,
+            "motion": action.motion if action.motion in ACTIONS else digest(action.motion),
+            "who": [spec.seed, shot.actor, shot.action, action.heading],
+            "avatar": [shot.avatar, avatar, digest(avatar.file) if avatar and avatar.file else ""],
+            "background": digest(background.file) if background else shot.scene,
+            "angle": shot.angle,
+            "video": [
+                *(spec.width, spec.height),
+                spec.crop,
+                spec.fps,
+                spec.seconds,
+                spec.quality,
+                spec.effort,
+            ],
+        }
+        return hashlib.sha256(msgspec.json.encode(about, order="sorted")).hexdigest()[:24]
+
+    return [
+        Job(
+            spec=spec,
+            staging=stagings[shot.action],
+            shot=shot,
+            root=str(root),
+            fingerprint=fingerprint(shot),
+        )
+        for shot in edition.shots
+    ]
+
+
+# ── one job ──────────────────────────────────────────────────────────────────────────────────────
+
+_LAST: list[tuple[bytes, Scene]] = []
+"""The last action's motion and camera: its variants come one after the other."""
+
+
+def scene_of(job: Job) -> Scene:
+    """The motion and camera of a job, kept while jobs of the same action follow each other."""
+    key = msgspec.json.encode((job.spec, job.staging, job.root))
+    if not _LAST or _LAST[0][0] != key:
+        _LAST[:] = [(key, set_scene(job.spec, job.staging, Path(job.root)))]
+    return _LAST[0][1]
+
+
+def do_job(job: Job, out: Path, renderer: Renderer | None = None) -> Made | Failed:
+    """Render, encode and examine one video; it appears in `out` when it is whole, or not at all."""
+    began = time.monotonic()
+    spec, file, seen = job.spec, out / job.shot.file, Seen()
+    try:
+        scene = scene_of(job)
+        drawn = shoot(spec, scene, job.shot, renderer or find_renderer(spec.renderer), Path(job.root), seen)
+
+        def examine(part: Path) -> None:
+            # Names the video, since the hidden file will be gone.
+            faults = examine_video(part, frames=len(scene.motion), fps=spec.fps, size=spec.size)
+            if seen.frames != len(scene.motion):
+                faults.append(f"the renderer gave {seen.frames} of {len(scene.motion)} frames")
+            if seen.least == 0.0:
+                faults.append("there is a frame without the person")
+            if faults:
+                raise MediaError(f"{job.shot.file}: {'; '.join(faults)}")
+
+        encode(drawn, file, spec.fps, crf=spec.quality, preset=spec.effort, examine=examine)
+        return made(job, file, seen, time.monotonic() - began)
+    except FullDiskError as error:
+        return Failed(file=job.shot.file, error=str(error), full_disk=True)
+    except VivantError as error:
+        return Failed(file=job.shot.file, error=str(error))
+
+
+def made(job: Job, file: Path, seen: Seen, seconds: float) -> Made:
+    """What the index keeps of a finished video."""
+    content = file.read_bytes()
+    return Made(
+        file=job.shot.file,
+        fingerprint=job.fingerprint,
+        frames=seen.frames,
+        bytes=len(content),
+        sha256=hashlib.sha256(content).hexdigest(),
+        least=round(seen.least, 5),
+        seconds=round(seconds, 3),
+        mtime_ns=file.stat().st_mtime_ns,
+    )
+
+
+# ── all of them ──────────────────────────────────────────────────────────────────────────────────
+
+
+def run_jobs(
+    edition: Edition, root: Path, out: Path, executor: Executor, progress: Progress | None = None
+) -> Outcome:
+    """Make what is missing in `out`. Raises where the disk is full; single failures are in the outcome."""
+    identity = find_renderer(edition.specification.renderer).identity
+    jobs = plan_jobs(edition, root, identity)
+    write_plan(edition, out)
+    _sweep(out)
+    index = Index(out)
+    todo = [job for job in jobs if not index.holds(job.shot.file, job.fingerprint)]
+    failed: list[Failed] = []
+    done = len(jobs) - len(todo)
+    clock = _Clock(len(todo))
+    try:
+        index.begin(root)
+        for result in executor.run(todo, out):
+            if isinstance(result, Failed):
+                if result.full_disk:
+                    raise _full(out, done, len(jobs))
+                failed.append(result)
+            else:
+                index.add(result)
+                done += 1
+            left = clock.tick()
+            if progress is not None:
+                progress(done, len(jobs), f"{result.file}, {left} left")
+    except OSError as error:
+        if error.errno == 28:
+            raise _full(out, done, len(jobs)) from None
+        raise DataError(f"{out} cannot be written: {error.strerror or error}") from None
+    finally:
+        _sweep(out)
+    metadata = None if failed else write_metadata(edition, out)
+    return Outcome(
+        total=len(jobs),
+        kept=len(jobs) - len(todo),
+        made=done - len(jobs) + len(todo),
+        failed=tuple(failed),
+        metadata=metadata,
+    )
+
+
+def _full(out: Path, done: int, total: int) -> DataError:
+    return DataError(
+        f"The disk of {out} is full: {done} of {total} videos are there and whole, none is half; make room and "
+        "run the same command again"
+    )
+
+
+def _sweep(out: Path) -> None:
+    """Remove what killed workers left under hidden names."""
+    for part in out.glob(".*.part"):
+        part.unlink(missing_ok=True)
+
+
+class _Clock:
+    """How long the rest will take, by what has been done in this run."""
+
+    def __init__(self, total: int) -> None:
+        self._total, self._done, self._began = total, 0, time.monotonic()
+
+    def tick(self) -> str:
+        self._done += 1
+        return span((time.monotonic() - self._began) / self._done * (self._total - self._done))
+
+
+def span(seconds: float) -> str:
+    """A stretch of time for people: 1:02:03 or 2:03."""
+    hours, rest = divmod(round(seconds), 3600)
+    return f"{hours}:{rest // 60:02d}:{rest % 60:02d}" if hours else f"{rest // 60}:{rest % 60:02d}"
+
+
+def build(
+    spec: Specification,
+    out: Path,
+    progress: Progress | None = None,
+    encoder: Encoder | None = None,
+    *,
+    root: Path | None = None,
+    workers: int = 1,
+) -> Path:
+    """Make an edition in the folder `out` and return its metadata file, which is written last."""
+    from vivant.build.mime.workers import LocalExecutor
+
+    base = (root or Path.cwd()).resolve()
+    check_plan(spec, "The plan", base)
+    edition = Edition(spec, tuple(stage(spec, encoder)))
+    outcome = run_jobs(edition, base, out, LocalExecutor(workers), progress)
+    if outcome.metadata is None:
+        raise DataError(
+            f"{len(outcome.failed)} videos could not be made; the first: {outcome.failed[0].error}"
+        )
+    return outcome.metadata
+
+
+def workers_here() -> int:
+    """How many workers suit this machine."""
+    return max(1, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)

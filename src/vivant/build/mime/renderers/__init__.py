@@ -1,0 +1,51 @@
+"""Renderers behind one interface: a performance and a camera in, one layer with alpha a frame out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from vivant.build.mime.avatars import Avatar
+from vivant.build.mime.camera import Camera
+from vivant.build.mime.motion import Motion
+from vivant.build.mime.render import Layer
+from vivant.errors import unknown
+
+RENDERERS = ("built-in", "cycles", "workbench")
+
+
+@dataclass(frozen=True, eq=False)
+class Performance:
+    """A motion at the rate of the video, and who does it."""
+
+    motion: Motion
+    body: Avatar | Path
+    """A body of capsules, or a character's file, which Blender alone can draw."""
+    size: float = 1.0
+    """How tall the actor is; a body of capsules has it built in."""
+
+
+class Renderer(Protocol):
+    """Draws a performance. The frames carry alpha and a shadow on the floor, and no background."""
+
+    @property
+    def identity(self) -> str:
+        """Its name and whatever else changes its pictures: what another identity drew is drawn anew."""
+
+    def layers(self, performance: Performance, camera: Camera) -> Iterator[Layer]:
+        """One layer a frame, in order, made as they are asked for. `Layer.alone` gives RGBA pictures."""
+
+
+def find_renderer(name: str) -> Renderer:
+    """A renderer by name. Raises a line that says what to do where Blender is asked for and not there."""
+    if name not in RENDERERS:
+        raise unknown("renderer", name, RENDERERS)
+    if name == "built-in":
+        from vivant.build.mime.renderers.builtin import BuiltIn
+
+        return BuiltIn()
+    from vivant.build.mime.renderers.blender import Blender
+
+    return Blender(name)
