@@ -111,7 +111,7 @@ class StudyItem(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_un
     question: str = ""
     """Asked on the page `choose`; empty: the interface's own words."""
     options: tuple[str, ...] = ()
-    """In the benchmark's order; each participant sees them in an order of their own."""
+    """In an order that tells nothing; each participant sees them in an order of their own."""
     parts: tuple[Part, ...] = ()
     facets: dict[str, str] = field(default_factory=dict)
     check: bool = False

@@ -134,7 +134,8 @@ def _made(wish: Wish, shelf: Shelf, notes: list[str]) -> tuple[Made, tuple[Crite
         raise UsageError("--key is the key of a pack: it goes with --kind blind-comments")
     wanted = Filter(where=wish.where, limit=wish.limit, seed=wish.seed)
     if wish.kind in ("mcq", "free-then-mcq"):
-        return choice_items(asked(wish.origin, wish.data, wanted), shelf, wish.balance, wish.question), (), {}
+        found = asked(wish.origin, wish.data, wanted)
+        return choice_items(found, shelf, wish.balance, wish.seed, wish.question), (), {}
     if wish.kind == "blind-comments":
         if wish.where:
             raise UsageError("--where does not apply to packs; choose when the pack is made")
@@ -149,9 +150,9 @@ def _made(wish: Wish, shelf: Shelf, notes: list[str]) -> tuple[Made, tuple[Crite
         runs = open_runs(wish.origin, wish.kind, 2)
         return pair_items(runs, [answered(run, wanted, notes) for run in runs], shelf, wish.seed), (), {}
     runs = open_runs(wish.origin, wish.kind)
-    found = [answered(run, wanted, notes) for run in runs]
-    made = rating_items(runs, found, shelf, wish.seed)
-    tasks = sorted({one.sample.task for answers in found for one in answers})
+    answers = [answered(run, wanted, notes) for run in runs]
+    made = rating_items(runs, answers, shelf, wish.seed)
+    tasks = sorted({one.sample.task for own in answers for one in own})
     if any(not task.startswith("mmie/") for task in tasks):
         return made, (SCORE,), {}
     short = [task.partition("/")[2] for task in tasks]

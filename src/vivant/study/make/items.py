@@ -53,9 +53,12 @@ def opaque(*names: str) -> str:
 
 
 def choice_items(
-    found: Sequence[Asked], shelf: Shelf, balance: Sequence[str], question: str | None = None
+    found: Sequence[Asked], shelf: Shelf, balance: Sequence[str], seed: int, question: str = ""
 ) -> Made:
-    """Questions with options, for people to choose from."""
+    """Questions with options, for people to choose from.
+
+    Options change places: in some data the right one is always the first, which the items would then tell.
+    """
     made = Made()
     samples = [one.sample for one in found]
     name_of = _namer(samples)
@@ -69,20 +72,21 @@ def choice_items(
             made.lose("an option is empty or stands twice", sample.id)
         elif (parts := _shown(shelf, sample, one.root, made)) is not None:
             asked, content = parts
+            order = permutation(len(texts), seed, "study", "options", key_of(sample))
             made.items.append(
                 StudyItem(
                     id=name_of(sample),
                     group=opaque(sample.cluster) if sample.cluster else "",
                     content=content,
                     question=question or asked,
-                    options=tuple(texts),
+                    options=tuple(texts[k] for k in order),
                     facets={name: value for name, value in sample.facets.items() if name in kept},
                 )
             )
             made.key.append(
                 KeyLine(
                     item=name_of(sample),
-                    option=sample.key,
+                    option=order.index(sample.key),
                     accepted=sample.answers,
                     extra={SAMPLE: msgspec.to_builtins(sample), ROOT: str(one.root.resolve())},
                 )
