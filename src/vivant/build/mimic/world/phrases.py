@@ -1,0 +1,172 @@
+"""Sentences by the million: templates with slots, filled for whole columns at a time.
+
+A template is cut into literals and slots once; a column of texts is then a handful of look-ups in string tables
+and one join, all in Arrow, so that fifteen million comments take seconds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from importlib import resources
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import yaml
+from msgspec import Struct
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+_SLOT = re.compile(r"\{(\w+)\}")
+_SLOTS = 3
+FAMILIES = ("titles", "sentences", "moments", "abouts", "generic", "tails")
+_LISTS = ("openers", "signatures", "adj", "place", "who", "time")
+KINDS = ("about", "detail", "tag", "common_tag", "emoji", "n", *_LISTS)
+
+
+class Topic(Struct, frozen=True, kw_only=True):
+    """What some videos show: a drawn clip and the way it is played."""
+
+    clip: str
+    motion: str
+    category: str
+    topics: tuple[str, ...]
+    words: Mapping[str, Mapping[str, tuple[str, ...]]]
+    """Language → about, details, tags."""
+
+    @property
+    def name(self) -> str:
+        """The clip, and `/reverse` where it is played backwards."""
+        return self.clip if self.motion == "forward" else f"{self.clip}/{self.motion}"
+
+
+def load_topics() -> tuple[Topic, ...]:
+    """All topics, in the order of the file."""
+    others = read_yaml("topics_other.yaml")
+    return tuple(_topic(entry, others) for entry in read_yaml("topics_en.yaml"))
+
+
+def _topic(entry: Mapping[str, Any], others: Mapping[str, Mapping[str, str]]) -> Topic:
+    motion = entry.get("motion", "forward")
+    name = entry["clip"] if motion == "forward" else f"{entry['clip']}/{motion}"
+    words = {"en": {"about": entry["about"], "detail": entry["details"], "tag": entry["tags"]}}
+    for language, line in others[name].items():
+        about, *details = line.split(" | ")
+        tags = [piece.replace(" ", "").lower() for piece in (about, *details)]
+        words[language] = {"about": [about], "detail": details, "tag": tags}
+    return Topic(
+        clip=entry["clip"],
+        motion=motion,
+        category=entry["category"],
+        topics=tuple(entry["topics"]),
+        words={lang: {kind: tuple(v) for kind, v in kinds.items()} for lang, kinds in words.items()},
+    )
+
+
+def read_yaml(name: str) -> Any:
+    """A data file of this folder."""
+    return yaml.safe_load(resources.files(__package__).joinpath(name).read_text("utf-8"))
+
+
+class Phrases:
+    """All words of the world in one table of strings, and where each language and topic finds its own."""
+
+    def __init__(self) -> None:
+        words = read_yaml("words.yaml")
+        self.topics = load_topics()
+        self.languages = tuple(name for name, value in words.items() if isinstance(value, dict))
+        self.shares = np.array([words[name]["share"] for name in self.languages])
+        self.spam_comments: list[str] = words["spam_comments"]
+        self.spam_titles: list[str] = words["spam_titles"]
+        self._strings: list[str] = [""]
+        shape = (len(self.languages), len(self.topics), len(KINDS))
+        self._start, self._size = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+        self._fill_pool(words)
+        self.pool = pa.array(self._strings, pa.string())
+        self._fill_templates(words)
+
+    def _fill_pool(self, words: Mapping[str, Any]) -> None:
+        self._put("emoji", slice(None), slice(None), words["emoji"])
+        self._put("n", slice(None), slice(None), [str(n) for n in range(2, 61)])
+        for number, language in enumerate(self.languages):
+            own = words[language]
+            for kind in _LISTS:
+                self._put(kind, number, slice(None), own[kind])
+            self._put("common_tag", number, slice(None), own["tags"])
+            for place, topic in enumerate(self.topics):
+                for kind in ("about", "detail", "tag"):
+                    self._put(kind, number, place, topic.words[language][kind])
+
+    def _put(self, kind: str, language: Any, topic: Any, strings: Any) -> None:
+        place = KINDS.index(kind)
+        self._start[language, topic, place] = len(self._strings)
+        self._size[language, topic, place] = len(strings)
+        self._strings.extend(strings)
+
+    def _fill_templates(self, words: Mapping[str, Any]) -> None:
+        self._families: dict[str, tuple[Ints, Ints]] = {}
+        literals: list[list[str]] = []
+        kinds: list[list[int]] = []
+        for family in FAMILIES:
+            starts, sizes = [], []
+            for language in self.languages:
+                starts.append(len(literals))
+                sizes.append(len(words[language][family]))
+                for template in words[language][family]:
+                    pieces = _SLOT.split(template)
+                    missing = _SLOTS - len(pieces) // 2
+                    literals.append(pieces[::2] + [""] * missing)
+                    kinds.append([KINDS.index(kind) for kind in pieces[1::2]] + [-1] * missing)
+            self._families[family] = np.array(starts), np.array(sizes)
+        self._literals = [pa.array(column, pa.string()) for column in zip(*literals, strict=True)]
+        self._kinds = np.array(kinds)
+
+    def choose(self, kind: str, language: Ints, topic: Ints, chance: np.random.Generator) -> Ints:
+        """For each row, the place in `pool` of a word of its language and topic."""
+        return self.nth(kind, language, topic, chance.integers(0, 1 << 40, len(language)))
+
+    def nth(self, kind: str, language: Ints, topic: Ints, number: Ints) -> Ints:
+        """For each row, the place in `pool` of its word of that number, counted round."""
+        place = KINDS.index(kind)
+        found: Ints = self._start[language, topic, place] + number % self._size[language, topic, place]
+        return found
+
+    def fill(
+        self,
+        family: str,
+        language: Ints,
+        topic: Ints,
+        chance: np.random.Generator,
+        fixed: Mapping[str, Ints] | None = None,
+        number: Ints | None = None,
+    ) -> pa.Array:
+        """A text for each row; `fixed` says which word stands in the slots of a kind, as places in `pool`.
+
+        `number` chooses the templates, counted round; by default chance does.
+        """
+        starts, sizes = self._families[family]
+        if number is None:
+            number = chance.integers(0, 1 << 40, len(language))
+        template = starts[language] + number % sizes[language]
+        pieces = [self._literals[0].take(pa.array(template))]
+        for slot in range(_SLOTS):
+            kind = self._kinds[template, slot]
+            used = kind >= 0
+            if not used.any():
+                break
+            safe = np.where(used, kind, 0)
+            drawn = chance.integers(0, 1 << 40, len(language))
+            size = self._size[language, topic, safe]
+            place = np.where(used, self._start[language, topic, safe] + drawn % np.maximum(size, 1), 0)
+            for name, values in (fixed or {}).items():
+                place = np.where(kind == KINDS.index(name), values, place)
+            pieces.append(self.pool.take(pa.array(place)))
+            pieces.append(self._literals[slot + 1].take(pa.array(template)))
+        return join(*pieces)
+
+
+def join(*pieces: Any) -> pa.Array:
+    """Strings put together row by row."""
+    return pc.binary_join_element_wise(*pieces, "")
