@@ -6,6 +6,8 @@ import struct
 
 from msgspec import Struct
 
+from vivant.errors import MediaError
+
 MAX_PIXELS = 89_478_485
 """A larger picture is taken for an attack on memory: Pillow's own limit."""
 
@@ -34,6 +36,28 @@ def impostor(head: bytes) -> str | None:
     if start.startswith((b"<?xml", b"<error", b"{", b"#extm3u", b"ffconcat")):
         return "is a text file, not media; fetch it again"
     return None
+
+
+_SOUNDS = ((b"RIFF", "audio/wav"), (b"ID3", "audio/mpeg"), (b"\xff\xfb", "audio/mpeg"), (b"OggS", "audio/ogg"),
+           (b"fLaC", "audio/flac"))  # fmt: skip
+
+
+def browser_type(kind: str, head: bytes, name: str) -> str:
+    """The type under which an image, video or audio file is sent to a browser, whatever the file's name.
+
+    Raises MediaError for what is no media, or no picture that a browser shows.
+    """
+    wrong = impostor(head)
+    if wrong is not None:
+        raise MediaError(f"{name} {wrong}")
+    if kind == "video":
+        return video_type(head)
+    if kind == "image":
+        look = picture(head)
+        if look is None:
+            raise MediaError(f"{name} is no picture that a browser shows")
+        return look.media_type
+    return next((media_type for start, media_type in _SOUNDS if head.startswith(start)), video_type(head))
 
 
 def picture(data: bytes) -> Look | None:

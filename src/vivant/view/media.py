@@ -14,15 +14,13 @@ from vivant.chance import derive
 from vivant.engine.rundir import Manifest
 from vivant.errors import MediaError, VivantError
 from vivant.media import Preparer, resolve
-from vivant.media.sniff import impostor, picture, video_type
+from vivant.media.sniff import browser_type
 from vivant.paths import cache_root
-from vivant.types import Audio, Clip, Image, Job, Part, Picture, Record, Sample, Text, Video
+from vivant.types import Clip, Image, Job, Part, Picture, Record, Sample, Text
 from vivant.view.shelf import Shelved
 
 _KEPT = 4
 """Samples whose pictures are kept in memory, so that thirty frames are not thirty decodings."""
-_SOUNDS = ((b"RIFF", "audio/wav"), (b"ID3", "audio/mpeg"), (b"\xff\xfb", "audio/mpeg"), (b"OggS", "audio/ogg"),
-           (b"fLaC", "audio/flac"))  # fmt: skip
 
 
 class Found(Struct, frozen=True):
@@ -81,25 +79,7 @@ class Files:
             path = resolve(self.root(run, task), part.path)
         with open(path, "rb") as file:
             head = file.read(65536)
-        return Found(path, _media_type(part, head))
-
-
-def _media_type(part: Image | Video | Audio, head: bytes) -> str:
-    """Only what a browser shows as media is sent, whatever the file's name."""
-    wrong = impostor(head)
-    if wrong is not None:
-        raise MediaError(f"{part.path} {wrong}")
-    if isinstance(part, Video):
-        return video_type(head)
-    look = picture(head)
-    if isinstance(part, Image):
-        if look is None:
-            raise MediaError(f"{part.path} is no picture that a browser shows")
-        return look.media_type
-    for start, media_type in _SOUNDS:
-        if head.startswith(start):
-            return media_type
-    return video_type(head)
+        return Found(path, browser_type(type(part).__name__.lower(), head, part.path))
 
 
 def seen_count(record: Record) -> int:
