@@ -7,7 +7,7 @@ its first frame otherwise. So the unit, the up axis, the heading and the rest po
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +21,7 @@ from vivant.build.mime.skeleton import (
     INDEX,
     JOINTS,
     OFFSETS,
+    STATURE,
     TIPS,
     Skeleton,
     forward,
@@ -40,6 +41,12 @@ _SIDED: dict[str, tuple[str, ...]] = {
     "Toe": ("toe", "toebase", "toes", "ball", "toe0"),
 }
 """Names after the side is taken away, most telling first."""
+_UPSIDE_DOWN = 0.25
+"""Metres by which a head is below the hips of somebody who stands on it."""
+_LYING, _STANDING = 0.5, 0.85
+"""Share of the trunk's length that is height."""
+_LEAP = 1.0
+"""Body heights that hips can move from one frame to the next, slow recordings included."""
 _NEEDED = ("Arm", "ForeArm", "UpLeg", "Leg")
 _SIDES = (
     re.compile(r"(?P<side>left|right|l|r)(?P<bone>.+)"),
@@ -56,6 +63,8 @@ class Retargeted:
     """Our joint → the file's."""
     ignored: tuple[str, ...]
     """Joints of the file that this skeleton has no place for (single fingers, twist bones, props)."""
+    stature: float = 0.0
+    """Height of the figure in the file's unit, from the soles to the top of the head."""
 
 
 def read_bvh(file: Path, name: str = "") -> Motion:
@@ -160,12 +169,54 @@ def retarget(bvh: Bvh, name: str) -> Retargeted:
     scale = HIP_HEIGHT / _hip_height(bvh, found, rest_place, axes)
     root = place[:, found["Hips"]] @ axes.T * scale
     motion = Motion(name, _rate(bvh.frame_time), root, local_rotations(ours))
+    _refuse_nonsense(bvh, motion)
+    _refuse_swapped(bvh, found, axes)
     used = set(found.values())
     return Retargeted(
         _settle(motion),
         {joint: bvh.joints[found[joint]].name for joint in JOINTS if joint in found},
         tuple(joint.name for number, joint in enumerate(bvh.joints) if number not in used),
+        STATURE / scale,
     )
+
+
+def _refuse_nonsense(bvh: Bvh, motion: Motion) -> None:
+    """Refuse what no person does: it comes of channels in another order than stated, or of two units in one file."""
+    place, _ = forward(Skeleton(), motion.root, motion.rotations)
+    upright = place[:, INDEX["Head"], 1] - place[:, INDEX["Hips"], 1]
+    fallen = float(np.mean(upright < -_UPSIDE_DOWN))
+    if fallen > 0.5:
+        raise DataError(
+            f"{bvh.source}: the head is below the hips in {fallen:.0%} of the frames; are the values in the "
+            "order that CHANNELS states?"
+        )
+    leaps = np.linalg.norm(np.diff(motion.root, axis=0), axis=1) / STATURE
+    if len(leaps) and leaps.max() > _LEAP:
+        frame = int(np.argmax(leaps)) + 1
+        raise DataError(
+            f"{bvh.source}: the hips leap {leaps.max():.3g} body heights between frames {frame} and {frame + 1}; "
+            "are positions and rotations in the order that CHANNELS states, and in the unit of the offsets?"
+        )
+
+
+def _refuse_swapped(bvh: Bvh, found: dict[str, int], axes: Array) -> None:
+    """Refuse a root that states rotations first where its values only make sense with positions first."""
+    root = bvh.joints[0]
+    usual = tuple(sorted(root.channels, key=lambda name: name.endswith("rotation")))
+    if len(usual) != 6 or usual == root.channels:
+        return
+
+    def upright(file: Bvh) -> float:
+        place, _ = file.globals()
+        trunk = unit(place[:, found["Head"]] - place[:, found["Hips"]]) @ axes.T
+        return float(np.median(trunk[:, 1]))
+
+    other = replace(bvh, joints=(replace(root, channels=usual), *bvh.joints[1:]))
+    if upright(bvh) < _LYING and upright(other) > _STANDING:
+        raise DataError(
+            f"{bvh.source}: the figure lies in most frames, and stands if the root's values are taken as "
+            f"{' '.join(usual)}; are they in the order that CHANNELS states?"
+        )
 
 
 def _rate(frame_time: float) -> float:

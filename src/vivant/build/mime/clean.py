@@ -1,0 +1,301 @@
+"""Motion clean-up: still ends cut off, foot sliding measured, loops found and closed, another rate.
+
+`clean_file` does all of it from BVH to BVH and says what it found; the parts work on any `Motion`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vivant.build.mime.bvh import load_bvh, write_bvh
+from vivant.build.mime.motion import Motion
+from vivant.build.mime.retarget import Retargeted, retarget
+from vivant.build.mime.rotation import Array, slerp
+from vivant.build.mime.skeleton import INDEX, JOINTS, STATURE, Skeleton
+from vivant.errors import DataError, UsageError
+
+STILL = 0.15
+"""Metres a second below which no joint counts as moving."""
+MARGIN = 0.2
+"""Seconds of stillness that are kept at each end: an action wants to be seen beginning."""
+_SMOOTH = 0.1
+_FLOOR, _LIFT = 0.025, 0.12
+"""A foot stands while it is this near (metres) to the lowest it ever is and rises more slowly (metres a second)."""
+SLIDING = 0.06
+"""Metres that a standing foot may slide in one stance before it is reported as sliding."""
+LOOP_GAP = 0.06
+"""Metres by which joints may differ on average where a loop closes; more is no loop."""
+_UNITS = (
+    ("metres", 0.9, 2.6),
+    ("feet", 3.0, 8.5),
+    ("inches", 36.0, 99.0),
+    ("centimetres", 100.0, 260.0),
+    ("millimetres", 900.0, 2600.0),
+)
+_SPOTS = {side: (INDEX[side + "Foot"], INDEX[side + "Toe"]) for side in ("Left", "Right")}
+
+
+@dataclass(frozen=True)
+class Sliding:
+    """How standing feet move over the floor."""
+
+    worst: float
+    """Metres: the longest way in one stance."""
+    foot: str
+    at: float
+    """Seconds: when that stance begins."""
+    rate: float
+    """Metres per second of standing, over all stances."""
+    standing: float
+    """Share of the time in which at least one foot stands."""
+
+    @property
+    def slides(self) -> bool:
+        """Whether the worst stance is one that a viewer would notice."""
+        return self.worst > SLIDING
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A stretch whose end passes into its start: frames `start` up to, not including, `end`."""
+
+    start: int
+    end: int
+    gap: float
+    """Metres by which joints differ on average between the two."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a clean-up found and did."""
+
+    source: str
+    fps: float
+    frames: int
+    unit: str
+    """Of the file, told by the height of its skeleton; empty where the height is none of a person."""
+    stature: float
+    """In that unit."""
+    ignored: tuple[str, ...]
+    cut_start: float
+    cut_end: float
+    sliding: Sliding
+    loop: Loop | None
+    result: Motion
+
+    def lines(self) -> list[str]:
+        """The report in sentences."""
+        unit = f"{self.stature:.4g} {self.unit}" if self.unit else f"{self.stature:.4g} of an unknown unit"
+        made = self.result
+        said = [
+            f"{self.source}: {self.frames} frames at {self.fps:g} a second; the skeleton is {unit} tall, "
+            f"scaled to {STATURE:g} m",
+            f"cut {self.cut_start:.2f} s of stillness at the start and {self.cut_end:.2f} s at the end; "
+            f"{len(made)} frames at {made.fps:g} a second remain ({made.seconds:.2f} s)",
+            sliding_line(self.sliding),
+        ]
+        if self.ignored:
+            shown = ", ".join(self.ignored[:6]) + (" …" if len(self.ignored) > 6 else "")
+            said.insert(1, f"{len(self.ignored)} joints have no place here and are left out: {shown}")
+        if self.loop is not None:
+            seconds = (self.loop.end - self.loop.start) / self.fps
+            said.append(f"closed a loop of {seconds:.2f} s; its ends were {100 * self.loop.gap:.1f} cm apart")
+        return said
+
+
+def sliding_line(found: Sliding) -> str:
+    """Foot sliding in a sentence."""
+    if not found.standing:
+        return "no foot stands on the floor, so none slides"
+    verdict = "more than a viewer overlooks" if found.slides else "fine"
+    return (
+        f"feet slide at most {100 * found.worst:.1f} cm in one stance ({found.foot.lower()} foot at "
+        f"{found.at:.2f} s), {100 * found.rate:.1f} cm a second: {verdict}"
+    )
+
+
+def tell_unit(stature: float) -> str:
+    """The unit in which a person is so tall; empty where there is none."""
+    return next((name for name, low, high in _UNITS if low <= stature <= high), "")
+
+
+# ── the parts ────────────────────────────────────────────────────────────────────────────────────
+
+
+def _speeds(motion: Motion) -> Array:
+    """The speed of the fastest joint in each frame, metres a second, smoothed."""
+    place, _ = motion.joints(Skeleton())
+    if len(motion) < 2:
+        return np.zeros(len(motion))
+    fastest = np.linalg.norm(np.gradient(place, axis=0), axis=-1).max(axis=1) * motion.fps
+    width = max(1, round(_SMOOTH * motion.fps) | 1)
+    padded = np.pad(fastest, width // 2, mode="edge")
+    return np.asarray(np.convolve(padded, np.ones(width) / width, mode="valid"))
+
+
+def find_ends(motion: Motion) -> tuple[int, int]:
+    """The first frame of the action and the one after its last: still parts lie outside.
+
+    Raises a DataError where nothing moves at all.
+    """
+    speed = _speeds(motion)
+    # A jittery recording is never quite still: what is slow beside its own quick parts counts as well.
+    limit = max(STILL, 0.06 * float(np.quantile(speed, 0.95)))
+    moving = np.flatnonzero(speed > limit)
+    if not len(moving):
+        raise DataError(
+            f"{motion.name}: nothing moves faster than {STILL:g} m a second, so there is no action to find"
+        )
+    margin = round(MARGIN * motion.fps)
+    return max(0, int(moving[0]) - margin), min(len(motion), int(moving[-1]) + 1 + margin)
+
+
+def trim(motion: Motion) -> Motion:
+    """The motion without the still parts at its ends."""
+    start, end = find_ends(motion)
+    return cut(motion, start, end)
+
+
+def cut(motion: Motion, start: int, end: int) -> Motion:
+    """Frames `start` up to, not including, `end`."""
+    if not 0 <= start < end <= len(motion):
+        raise UsageError(f"{motion.name}: frames {start} to {end} are not within its {len(motion)}")
+    return replace(motion, root=motion.root[start:end], rotations=motion.rotations[start:end])
+
+
+def measure_sliding(motion: Motion) -> Sliding:
+    """How far feet that stand on the floor move over it. Turning on the ball or heel is not sliding."""
+    place, _ = motion.joints(Skeleton())
+    low = place[:, [spot for spots in _SPOTS.values() for spot in spots], 1]
+    floors = {spot: float(place[:, spot, 1].min()) for spots in _SPOTS.values() for spot in spots}
+    # Both feet share one floor, heel and toe each at its own height.
+    heel = min(floors[spots[0]] for spots in _SPOTS.values())
+    toe = min(floors[spots[1]] for spots in _SPOTS.values())
+    worst, worst_foot, worst_at, way, stood = 0.0, "Left", 0.0, 0.0, 0.0
+    any_foot = np.zeros(len(low), dtype=bool)
+    for side, (ankle_spot, toe_spot) in _SPOTS.items():
+        ankle, ball = place[:, ankle_spot], place[:, toe_spot]
+        rising = np.abs(np.gradient(ball[:, 1])) * motion.fps if len(ball) > 1 else np.zeros(len(ball))
+        near = np.minimum(ankle[:, 1] - heel, ball[:, 1] - toe) < _FLOOR
+        down = near & (rising < _LIFT)
+        any_foot |= down
+        for start, end in _stretches(down):
+            steps = [
+                np.linalg.norm(np.diff(spot[start:end, [0, 2]], axis=0), axis=1) for spot in (ankle, ball)
+            ]
+            slid = float(np.minimum(*steps).sum())
+            way, stood = way + slid, stood + (end - start) / motion.fps
+            if slid > worst:
+                worst, worst_foot, worst_at = slid, side, start / motion.fps
+    return Sliding(worst, worst_foot, worst_at, way / stood if stood else 0.0, float(any_foot.mean()))
+
+
+def _stretches(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """Runs of true, each as its first place and the one after its last."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], flags.astype(np.int8), [0]])))
+    return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
+
+
+def find_loop(motion: Motion, shortest: float = 0.6) -> Loop | None:
+    """The stretch of at least `shortest` seconds whose end fits its start best; None where none fits well.
+
+    Poses and their velocities are compared around the hips, so the way over the stage does not matter. The
+    stretch holds at least half of the motion's widest change of pose, since standing still fits itself. Of
+    equally good ones the longest is taken.
+    """
+    least = max(2, round(shortest * motion.fps))
+    if len(motion) <= least:
+        return None
+    place, _ = motion.joints(Skeleton())
+    around = place - place[:, :1] * [1.0, 0.0, 1.0]
+    flow = np.gradient(around, axis=0) * motion.fps * 0.1
+    poses = np.concatenate([around, flow], axis=-1)
+
+    def apart(start: int) -> Array:
+        """How far each pose from `start` on is from the one there, in metres a joint."""
+        return np.asarray(np.linalg.norm(poses[start:] - poses[start], axis=-1).mean(axis=1))
+
+    widest = max(float(apart(start).max()) for start in range(len(motion)))
+    best: tuple[float, int, Loop] | None = None
+    for start in range(len(motion) - least):
+        gaps = apart(start)
+        lively = np.maximum.accumulate(gaps) >= 0.5 * widest
+        for length in np.flatnonzero(lively[least:] & (gaps[least:] <= LOOP_GAP)) + least:
+            # A millimetre more is worth a longer loop.
+            found = (round(float(gaps[length]), 3), -int(length))
+            if best is None or found < best[:2]:
+                best = (*found, Loop(start, start + int(length), float(gaps[length])))
+    return None if best is None else best[2]
+
+
+def close_loop(motion: Motion, loop: Loop, blend: float = 0.25) -> Motion:
+    """The stretch of a loop, its last `blend` seconds bent so that the next round begins where it ends.
+
+    The way over the stage is taken out evenly: the last step leads back to the first frame.
+    """
+    part = cut(motion, loop.start, loop.end)
+    after = min(loop.end, len(motion) - 1)
+    count = min(max(1, round(blend * motion.fps)), len(part))
+    share = (np.arange(count) + 1.0) / count
+    ease = share * share * (3 - 2 * share)
+    root, rotations = part.root.copy(), part.rotations.copy()
+    drift = motion.root[after] - motion.root[loop.start]
+    drift[1] = 0.0
+    root -= drift * (np.arange(len(part)) / len(part))[:, None]
+    rise = motion.root[loop.start, 1] - motion.root[after, 1]
+    root[-count:, 1] += rise * ease
+    # The turn from the frame after the end to the frame at the start, shared out over the blend.
+    correction = np.swapaxes(motion.rotations[after], -1, -2) @ motion.rotations[loop.start]
+    none = np.broadcast_to(np.eye(3), (count, len(JOINTS), 3, 3))
+    full = np.broadcast_to(correction, (count, len(JOINTS), 3, 3))
+    rotations[-count:] = rotations[-count:] @ slerp(none, full, np.repeat(ease[:, None], len(JOINTS), axis=1))
+    return replace(part, root=root, rotations=rotations)
+
+
+# ── all of it ────────────────────────────────────────────────────────────────────────────────────
+
+
+def clean(
+    found: Retargeted, source: str, *, fps: float | None = None, ends: bool = True, loop: bool = False
+) -> Report:
+    """Cut, close and resample a motion; the report holds the result. Sliding is that of what remains."""
+    motion = found.motion
+    start, end = find_ends(motion) if ends else (0, len(motion))
+    made = cut(motion, start, end)
+    closed = None
+    if loop:
+        closed = find_loop(made)
+        if closed is None:
+            raise DataError(
+                f"{source}: no stretch of it ends as it begins (within {100 * LOOP_GAP:g} cm a joint); leave "
+                "out --loop, or cut the file to whole rounds"
+            )
+        made = close_loop(made, closed)
+    if fps is not None:
+        made = made.resampled(fps)
+    return Report(
+        source=source,
+        fps=motion.fps,
+        frames=len(motion),
+        unit=tell_unit(found.stature),
+        stature=found.stature,
+        ignored=found.ignored,
+        cut_start=start / motion.fps,
+        cut_end=(len(motion) - end) / motion.fps,
+        sliding=measure_sliding(made),
+        loop=closed,
+        result=made,
+    )
+
+
+def clean_file(
+    source: Path, out: Path, *, fps: float | None = None, ends: bool = True, loop: bool = False
+) -> Report:
+    """Clean a BVH file up into another one, on this package's skeleton, in centimetres."""
+    report = clean(retarget(load_bvh(source), source.stem), str(source), fps=fps, ends=ends, loop=loop)
+    write_bvh(report.result, out)
+    return report
