@@ -130,3 +130,83 @@ def check(
     if found.faults:
         raise UsageError(f"{folder}: {len(found.faults)} faults; mend them and check again")
     say(f"{folder}: {found.summary}")
+
+
+@app.command()
+def export(
+    folder: StudyPath,
+    database: Database = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Folder to write. [default: DIR/exports/TIME]")
+    ] = None,
+    form: Annotated[
+        list[str] | None,
+        typer.Option("--format", help="jsonl, csv or parquet; repeat for several. [default: jsonl]"),
+    ] = None,
+    only_counted: Annotated[
+        bool,
+        typer.Option(
+            "--only-counted", help="Leave out excluded people, unfinished items and attention checks."
+        ),
+    ] = False,
+) -> None:
+    """Write every judgement, one a line, and the people; and what the benchmarks themselves read.
+
+    MIME: human_eval.jsonl. Packs: judgements for `vivant mimic score`. Ratings: scores for `vivant judge-check`.
+    Choices: a run of the model `human`, for tables, comparisons and the report.
+    """
+    import time
+
+    from vivant.study.collected import collect
+    from vivant.study.export import export_study
+
+    place = out or folder / "exports" / time.strftime("%Y%m%d-%H%M%S", time.gmtime())
+    done = export_study(collect(folder, database), place, form or ("jsonl",), only_counted=only_counted)
+    for file in done.files:
+        say(f"Written: {file}")
+    say(f"{done.judgements} judgements of {done.people} people → {place}")
+    for hint in done.hints:
+        say(f"Next, {hint}")
+
+
+@app.command(name="import")
+def import_(
+    folder: StudyPath,
+    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="human_eval.jsonl")],
+    form: Annotated[Literal["mime"], typer.Option("--as", help="The format of the files.")],
+    data: Annotated[
+        str | None, typer.Option("--data", metavar="PATH", help="MIME's data, for facets and videos.")
+    ] = None,
+    database: Database = None,
+) -> None:
+    """Take in judgements that were collected elsewhere. A folder that is no study yet becomes one."""
+    from vivant.study.mime_import import import_mime
+
+    done = import_mime(folder, files, data, database)
+    for note in done.notes:
+        say(f"Note: {note}")
+    say(f"{done.judgements} judgements of {done.people} people on {done.items} items ({form}) → {folder}")
+    say(f"Next: vivant study report {folder}; vivant study export {folder}")
+
+
+@app.command()
+def exclude(
+    folder: StudyPath,
+    annotator: Annotated[str, typer.Argument(help="As the report and the exports name them.")],
+    reason: Annotated[str, typer.Option("--reason", help="Kept, and shown in the report.")] = "",
+    undo: Annotated[bool, typer.Option("--undo", help="Let them count again.")] = False,
+    database: Database = None,
+) -> None:
+    """Let a person's judgements not count, and give their places to others. Nothing is deleted."""
+    from vivant.study.load import load_study
+    from vivant.study.store import open_store
+
+    if undo == bool(reason.strip()):
+        raise UsageError("Give a reason with --reason, or take an exclusion back with --undo")
+    load_study(folder)
+    with open_store(folder, database, create=False) as store:
+        names = [person.annotator for person in store.people() if person.annotator.startswith(annotator)]
+        # The first characters do, as reports print them, where they are one person's.
+        chosen = names[0] if len(names) == 1 else annotator
+        store.exclude(chosen, "" if undo else reason.strip())
+    say(f"{chosen} {'counts again' if undo else 'is excluded'}: vivant study report {folder}")

@@ -87,7 +87,7 @@ def _read_file(
     strangers: list[str] = []
     again = contradictory = 0
     for number, line in json_lines(file):
-        judgement = _convert(file, number, line)
+        judgement = convert(file, number, line)
         sample = index.find(judgement.question.s3_url, judgement.sample_id)
         if sample is None:
             strangers.append(f"line {number}: '{judgement.question.s3_url or judgement.sample_id}'")
@@ -118,7 +118,8 @@ def _read_file(
     return records
 
 
-def _convert(file: Path, number: int, line: dict[str, Any]) -> Judgement:
+def convert(file: Path, number: int, line: dict[str, Any]) -> Judgement:
+    """One line, checked. Raises DataError naming file and line."""
     try:
         judgement = msgspec.convert(line, Judgement)
     except msgspec.ValidationError as error:

@@ -1,0 +1,68 @@
+"""A study together with what came of it: the key opened, people and judgements read from the store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+
+from vivant.study.design import KeyLine, StudyItem
+from vivant.study.judgement import Judgement, Person
+from vivant.study.key import Key, fitting_key
+from vivant.study.load import LoadedStudy, load_study
+
+
+class Collected:
+    """Everything that exports and reports are made of. Judgements of items that the study no longer has are odd."""
+
+    def __init__(
+        self, loaded: LoadedStudy, key: Key, people: Mapping[str, Person], judgements: tuple[Judgement, ...]
+    ) -> None:
+        self.loaded = loaded
+        self.key = key
+        self.people = people
+        self.judgements = judgements
+
+    @cached_property
+    def items(self) -> dict[str, StudyItem]:
+        """The items by id."""
+        return self.loaded.by_id
+
+    @cached_property
+    def strangers(self) -> tuple[Judgement, ...]:
+        """Judgements of items that are not in the study: it was changed after they were given."""
+        return tuple(one for one in self.judgements if one.item not in self.items)
+
+    def counted(self, *, excluded: bool = False, checks: bool = False) -> Iterator[Judgement]:
+        """Judgements of finished items by people who count, attention checks apart; `excluded`: theirs too."""
+        for one in self.judgements:
+            if not one.complete or one.check != checks or one.item not in self.items:
+                continue
+            person = self.people.get(one.annotator)
+            if excluded or person is None or not person.excluded:
+                yield one
+
+    def line(self, item: str) -> KeyLine:
+        """An item's line of the key; an empty one where there is none."""
+        return self.key.get(item) or KeyLine(item=item)
+
+    def facets(self, item: str) -> dict[str, str]:
+        """All facets of an item, those that only the key may hold included."""
+        sample = self.line(item).extra.get("sample", {})
+        return {**sample.get("facets", {}), **self.items[item].facets}
+
+    def cluster(self, item: str) -> str:
+        """What an item is not independent of."""
+        return self.items[item].group or item
+
+
+def collect(folder: str | Path, database: str | None = None) -> Collected:
+    """Read a study, its key and its store. Raises where nothing was collected yet."""
+    # Late: SQLAlchemy is an extra, and making a study needs none.
+    from vivant.study.store import open_store
+
+    loaded = load_study(folder)
+    key = fitting_key(loaded)
+    with open_store(folder, database, create=False) as store:
+        people = {person.annotator: person for person in store.people()}
+        return Collected(loaded, key, people, tuple(store.judgements()))

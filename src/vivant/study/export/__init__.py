@@ -1,0 +1,56 @@
+"""What came of a study, for other programs: every judgement, and the formats that the benchmarks read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from vivant.errors import UsageError
+from vivant.study.collected import Collected
+from vivant.study.export.native import is_mime, write_mime, write_pack, write_scores
+from vivant.study.export.run import write_human_run
+from vivant.study.export.tables import write_tables
+
+
+class Exported(Struct, frozen=True, kw_only=True):
+    """What was written, and what to do with it."""
+
+    files: tuple[Path, ...]
+    judgements: int
+    people: int
+    hints: tuple[str, ...] = ()
+
+
+def export_study(
+    collected: Collected, out: Path, forms: Sequence[str] = ("jsonl",), *, only_counted: bool = False
+) -> Exported:
+    """Write everything below `out`. Native formats hold what counts: finished items of people not excluded."""
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise UsageError(f"{out} exists already; choose another --out")
+    study = collected.loaded.study
+    judgements = list(collected.counted()) if only_counted else list(collected.judgements)
+    people = list(collected.people.values())
+    hints: list[str] = []
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        files = write_tables(out, study, judgements, people, forms)
+        if "mcq" in study.kind:
+            mime = write_mime(collected, out) if is_mime(collected) else []
+            runs = write_human_run(collected, out, mime)
+            files += [*mime, *runs]
+            hints += [f"as a row of tables: vivant table RUN… {run}" for run in runs]
+        elif study.kind == "blind-comments":
+            pack = write_pack(collected, out)
+            files += pack
+            if pack:
+                hints.append(
+                    f"who passes as human: vivant mimic score {study.origin} {pack[0]} --key PACK.key.jsonl"
+                )
+        elif study.kind == "rating":
+            files += write_scores(collected, out)
+            hints.append(f"people beside judges: vivant judge-check {files[-1]} {study.origin}")
+    except OSError as error:
+        raise UsageError(f"Cannot write to {out}: {error.strerror}") from error
+    return Exported(files=tuple(files), judgements=len(judgements), people=len(people), hints=tuple(hints))

@@ -1,0 +1,150 @@
+"""The formats that the benchmarks themselves read: MIME's judgements, a pack's, people's scores for judge checks."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from vivant.benchmarks.mime.human import FILE_NAME
+from vivant.benchmarks.mimic import judgements as pack
+from vivant.engine.rundir import write_whole
+from vivant.study.collected import Collected
+from vivant.study.judgement import Judgement
+from vivant.study.make.items import PACK, SAMPLE
+
+MIME = "mime"
+"""In `KeyLine.extra`: the question as an imported file had it."""
+FOLDERS = {"MIME": "mime-cropped", "REAL": "mime-real-resized"}
+"""Where the original keeps the judgements of each data set: figures of people are computed file by file."""
+
+
+def is_mime(collected: Collected) -> bool:
+    """Whether any item comes from MIME."""
+    return any(
+        MIME in line.extra or str(line.extra.get(SAMPLE, {}).get("task", "")).startswith("mime/")
+        for line in collected.key.values()
+    )
+
+
+def write_mime(collected: Collected, out: Path) -> list[Path]:
+    """`human_eval.jsonl` for each data set met."""
+    lines: dict[str, list[bytes]] = {}
+    for chosen, free in _both_pages(collected):
+        facets = collected.facets(chosen.item)
+        dataset = "REAL" if facets.get("dataset") == "REAL" else "MIME"
+        line = _mime_line(collected, chosen, free, facets)
+        lines.setdefault(FOLDERS[dataset], []).append(msgspec.json.encode(line) + b"\n")
+    written: list[Path] = []
+    for folder, own in lines.items():
+        path = out / folder / FILE_NAME
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, b"".join(own))
+        written.append(path)
+    return written
+
+
+def _both_pages(collected: Collected) -> Iterator[tuple[Judgement, Judgement | None]]:
+    """Each choice with the free answer before it."""
+    free = {(one.annotator, one.item): one for one in collected.counted() if one.page == "free"}
+    for one in collected.counted():
+        if one.page == "choose" and one.answer is not None:
+            yield one, free.get((one.annotator, one.item))
+
+
+def _mime_line(
+    collected: Collected, chosen: Judgement, free: Judgement | None, facets: Mapping[str, str]
+) -> dict[str, Any]:
+    item, key = collected.items[chosen.item], collected.line(chosen.item)
+    shown = chosen.shown or tuple(range(len(item.options)))
+    right = key.option if key.option is not None else 0
+    sample: Mapping[str, Any] = key.extra.get(SAMPLE, {})
+    name = sample.get("extra", {}).get("file_name", "")
+    question = key.extra.get(MIME) or {
+        "sample_id": sample.get("id", chosen.item),
+        "action": facets.get("action", ""),
+        "s3_url": name,
+        "label": list(key.accepted),
+        "distractors": [text for place, text in enumerate(item.options) if place != right],
+        "mcq_label": item.options[right],
+    }
+    return {
+        "question_i": chosen.position,
+        "sample_id": question["sample_id"],
+        "user_answer": free.answer if free is not None else None,
+        "user_mcq_selection": shown.index(chosen.answer) + 1,
+        "user_is_correct": chosen.answer == right,
+        "question": {
+            **question,
+            "options": [item.options[place] for place in shown],
+            "label_idx": shown.index(right),
+        },
+        "url_data": {
+            "annotator": chosen.annotator,
+            **{name: facets[name] for name in ("avatar", "angle", "background") if name in facets},
+        },
+    }
+
+
+def write_pack(collected: Collected, out: Path) -> list[Path]:
+    """Judgements of a pack: as `vivant mimic score` reads them, and as plain rows."""
+    packs = {line.extra[PACK] for line in collected.key.values() if PACK in line.extra}
+    if len(packs) != 1:
+        return []
+    rows = [
+        pack.Judgement(
+            annotator=one.annotator,
+            item=one.part,
+            verdict=one.answer["verdict"],
+            realism=_number(one.answer.get("realism")),
+            time=one.given,
+        )
+        for one in collected.counted()
+        if one.page == "comments" and isinstance(one.answer, dict) and one.answer.get("verdict")
+    ]
+    header = pack.Judges(pack=packs.pop(), kind="people", name="people")
+    scored, plain = out / "pack" / "judgements.jsonl", out / "pack" / "rows.csv"
+    pack.write_judgements(scored, header, rows)
+    _write_csv(plain, pack.COLUMNS, [(r.annotator, r.item, r.verdict, r.realism) for r in rows])
+    return [scored, plain]
+
+
+def _number(given: Any) -> float | None:
+    return float(given) if isinstance(given, int | float) else None
+
+
+def total_score(answer: Any, criteria: list[str]) -> float | None:
+    """One figure for an answer: the criterion called `score`, else the sum of all; None where one is missing."""
+    if not isinstance(answer, dict):
+        return None
+    names = ["score"] if "score" in criteria else criteria
+    values = [_number(answer.get(name)) for name in names]
+    return None if None in values else float(sum(value for value in values if value is not None))
+
+
+def write_scores(collected: Collected, out: Path) -> list[Path]:
+    """People's scores of answers, for `vivant judge-check`."""
+    criteria = [criterion.name for criterion in collected.loaded.study.criteria]
+    rows: list[tuple[Any, ...]] = []
+    for one in collected.counted():
+        score = total_score(one.answer, criteria) if one.page == "rate" else None
+        if score is not None:
+            key = collected.line(one.item)
+            name = key.extra.get(SAMPLE, {}).get("id", one.item)
+            rows.append((name, score, key.sources.get(one.part, ""), one.annotator))
+    path = out / "human_scores.csv"
+    _write_csv(path, ("id", "score", "model", "annotator"), rows)
+    return [path]
+
+
+def _write_csv(path: Path, columns: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(["" if cell is None else cell for cell in row] for row in rows)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, buffer.getvalue().encode())

@@ -1,0 +1,112 @@
+"""People's choices as a run of the model `human`, so that tables, comparisons and reports show them as a row."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from vivant.benchmarks import registry
+from vivant.benchmarks.base import Benchmark, Imported, PromptContext
+from vivant.benchmarks.mime import human as mime_human
+from vivant.benchmarks.registry import Selection
+from vivant.engine.plan import job_key
+from vivant.imports import write_run
+from vivant.study.collected import Collected
+from vivant.study.judgement import Judgement
+from vivant.study.make.items import ROOT, SAMPLE
+from vivant.types import Option, Record, Reply, Sample
+
+MODEL = "human"
+
+
+def write_human_run(collected: Collected, out: Path, mime_files: Sequence[Path] = ()) -> list[Path]:
+    """A run directory per benchmark asked; none where the items are no samples of one."""
+    samples = {
+        item: msgspec.convert(line.extra[SAMPLE], Sample)
+        for item, line in collected.key.items()
+        if SAMPLE in line.extra and line.option is not None
+    }
+    by_benchmark: dict[str, list[str]] = {}
+    for item, sample in samples.items():
+        by_benchmark.setdefault(sample.task.partition("/")[0], []).append(item)
+    written: list[Path] = []
+    for name, items in by_benchmark.items():
+        benchmark = registry.get(name)
+        root = Path(str(collected.line(items[0]).extra.get(ROOT, ".")))
+        if name == "mime":
+            parts = _mime_parts(mime_files, [samples[item] for item in items])
+        else:
+            parts = _parts(collected, benchmark, {item: samples[item] for item in items}, root)
+        if not parts:
+            continue
+        folder = out / ("run" if len(by_benchmark) == 1 else f"run-{name}")
+        write_run(
+            parts,
+            Selection(benchmark, tuple(part.task for part in parts), root),
+            folder,
+            MODEL,
+            benchmark.styles[0],
+        )
+        written.append(folder)
+    return written
+
+
+def _mime_parts(files: Sequence[Path], samples: Sequence[Sample]) -> list[Imported]:
+    """MIME reads its own file: people's free answers are scored in a way that only it knows."""
+    if not files:
+        return []
+    free = [msgspec.structs.replace(sample, task="mime/ff", options=(), key=None) for sample in samples]
+    choices = mime_human.read(files, samples, "mime/mcq")
+    written = mime_human.read(files, free, "mime/ff")
+    return [part for part in (choices, written) if any(r.reply.text for r in part.records)]
+
+
+def _parts(
+    collected: Collected, benchmark: Benchmark, samples: dict[str, Sample], root: Path
+) -> list[Imported]:
+    answered: dict[str, list[Record]] = {}
+    kept: dict[str, dict[str, Sample]] = {}
+    repeats: Counter[str] = Counter()
+    for one in collected.counted():
+        if one.page != "choose" or one.answer is None or one.item not in samples:
+            continue
+        sample = samples[one.item]
+        record = _record(one, collected.items[one.item].options, sample, benchmark, root, repeats[one.item])
+        repeats[one.item] += 1
+        answered.setdefault(sample.task, []).append(record)
+        kept.setdefault(sample.task, {})[sample.id] = sample
+    return [
+        Imported(task=task, records=tuple(records), samples=tuple(kept[task].values()), model=MODEL)
+        for task, records in answered.items()
+    ]
+
+
+def _record(
+    one: Judgement,
+    options: tuple[str, ...],
+    sample: Sample,
+    benchmark: Benchmark,
+    root: Path,
+    repeat: int,
+) -> Record:
+    """A person's choice as a model's reply: options under the names and in the order that this person saw."""
+    prompt = benchmark.prompt(sample, PromptContext(style=benchmark.styles[0], pool=(sample,), root=root))
+    shown = one.shown or tuple(range(len(options)))
+    texts = [option.text.strip() for option in sample.options]
+    names = [option.name for option in prompt.options]
+    order = tuple(texts.index(options[place]) for place in shown)
+    chosen = names[shown.index(one.answer)]
+    return Record(
+        key=job_key(sample.task, sample.id, repeat),
+        task=sample.task,
+        id=sample.id,
+        repeat=repeat,
+        options=tuple(Option(name, sample.options[k].text) for name, k in zip(names, order, strict=True)),
+        order=order,
+        reply=Reply(text=prompt.answer_form.format(chosen), model=MODEL),
+        source=one.annotator[:16],
+        seconds=one.seconds or 0.0,
+    )

@@ -1,0 +1,263 @@
+"""MIME's own judgements, `human_eval.jsonl`, as a study: into its store and, by an export, back.
+
+A line brings the question as its person saw it, options and key included. So a folder that is no study yet becomes
+one, made from the lines; in a study that is there already, they must be its items.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from vivant.benchmarks import registry
+from vivant.benchmarks.jsonl import option_name
+from vivant.benchmarks.mime import human, names
+from vivant.benchmarks.mime.files import json_lines, texts
+from vivant.errors import DataError, MediaError
+from vivant.study.balance import largest_share
+from vivant.study.design import STUDY_FILE, KeyLine, Study, StudyItem, StudyText
+from vivant.study.export.native import MIME
+from vivant.study.judgement import Judgement, Person
+from vivant.study.key import fitting_key
+from vivant.study.load import load_study
+from vivant.study.make.items import ROOT, SAMPLE, opaque
+from vivant.study.make.shelf import Shelf
+from vivant.study.save import claim, write_study
+from vivant.study.words import TITLES, texts_of
+from vivant.types import Option, Sample, Video
+
+_NO_VIDEO = "(The video is not in this study's folder.)"
+_SHOWN = ("options", "label_idx")
+"""What of a question differs from person to person."""
+
+
+class Imported(Struct, frozen=True, kw_only=True):
+    """What was taken in."""
+
+    people: int
+    judgements: int
+    items: int
+    notes: tuple[str, ...] = ()
+
+
+class _Line(Struct, frozen=True):
+    place: str
+    raw: dict[str, Any]
+    """The question."""
+    judged: human.Judgement
+
+    @property
+    def video(self) -> str:
+        return names.join_key(self.judged.question.s3_url) or self.judged.sample_id
+
+    @property
+    def annotator(self) -> str:
+        """As the file has it where that is a digest; else hashed: names of people stay out of the store."""
+        given = self.judged.url_data.annotator
+        return given if re.fullmatch(r"[0-9a-f]{64}", given) else human.hashed(given)
+
+
+def import_mime(
+    folder: Path, files: Sequence[Path], data: str | None = None, database: str | None = None
+) -> Imported:
+    """Take the judgements of several files into a study's store; `data` brings facets and videos to a new one."""
+    # Late: SQLAlchemy is an extra.
+    from vivant.study.store import open_store
+
+    notes: list[str] = []
+    lines = list(_first(files, notes))
+    if not lines:
+        raise DataError(f"{', '.join(map(str, files))}: no judgements")
+    if not (folder / STUDY_FILE).is_file():
+        _make(folder, lines, data, notes)
+    loaded = load_study(folder)
+    items = _by_video(loaded.items, fitting_key(loaded))
+    judgements = [one for line in lines for one in _judgements(line, items)]
+    people = [Person(annotator=name, state="finished") for name in dict.fromkeys(x.annotator for x in lines)]
+    with open_store(folder, database) as store:
+        store.add_imported(people, judgements)
+    return Imported(
+        people=len(people), judgements=len(judgements), items=len(loaded.items), notes=tuple(notes)
+    )
+
+
+def _first(files: Sequence[Path], notes: list[str]) -> Iterator[_Line]:
+    """Each line; of a person's several judgements of one video the first."""
+    seen: set[tuple[str, str]] = set()
+    again = 0
+    for file in files:
+        for number, raw in json_lines(file):
+            if not human.is_judgement(raw):
+                raise DataError(f"{file}, line {number}: this is no line of {human.FILE_NAME}")
+            line = _Line(f"{file}, line {number}", raw["question"], human.convert(file, number, raw))
+            if (line.annotator, line.video) in seen:
+                again += 1
+                continue
+            seen.add((line.annotator, line.video))
+            yield line
+    if again:
+        notes.append(f"repeated judgements of a person on one video dropped: {again}")
+
+
+def _by_video(items: Sequence[StudyItem], key: Any) -> dict[str, StudyItem]:
+    """Items under all names that their videos go by."""
+    found: dict[str, StudyItem] = {}
+    for item in items:
+        extra = key[item.id].extra if item.id in key else {}
+        name = extra.get(SAMPLE, {}).get("extra", {}).get("file_name", "")
+        url = extra.get(MIME, {}).get("s3_url", "")
+        for one in (item.id, names.join_key(name) if name else "", names.join_key(url) if url else ""):
+            if one:
+                found.setdefault(one, item)
+    return found
+
+
+def _judgements(line: _Line, items: dict[str, StudyItem]) -> Iterator[Judgement]:
+    item = items.get(line.video) or items.get(line.judged.sample_id)
+    if item is None:
+        raise DataError(
+            f"{line.place}: the video '{line.video}' is not in the study; import into a new folder"
+        )
+    question = line.judged.question
+    if sorted(question.options) != sorted(item.options):
+        raise DataError(
+            f"{line.place}: its options are not those of the item '{item.id}'; import into a new folder"
+        )
+    shown = tuple(item.options.index(text) for text in question.options)
+    place = line.judged.question_i or 0
+    if line.judged.user_answer is not None:
+        yield Judgement(
+            annotator=line.annotator,
+            item=item.id,
+            page="free",
+            answer=line.judged.user_answer,
+            position=place,
+        )
+    if line.judged.user_mcq_selection is not None:
+        yield Judgement(
+            annotator=line.annotator,
+            item=item.id,
+            page="choose",
+            answer=shown[line.judged.user_mcq_selection - 1],
+            shown=shown,
+            position=place,
+        )
+
+
+# ── a study from the lines ───────────────────────────────────────────────────────────────────────
+
+
+def _make(folder: Path, lines: Sequence[_Line], data: str | None, notes: list[str]) -> None:
+    first: dict[str, _Line] = {}
+    counts: dict[str, int] = {}
+    for line in lines:
+        known = first.setdefault(line.video, line)
+        counts[line.video] = counts.get(line.video, 0) + 1
+        if sorted(known.judged.question.options) != sorted(line.judged.question.options):
+            raise DataError(f"{line.place}: other options for '{line.video}' than in {known.place}")
+    index, root = _index(data)
+    claim(folder)
+    shelf = Shelf(folder, 0, copy=False)
+    items, key = [], []
+    for line in first.values():
+        item, entry = _item(line, index, root, shelf)
+        items.append(item)
+        key.append(entry)
+    absent = sum(isinstance(item.content[0], StudyText) for item in items)
+    if absent:
+        notes.append(
+            f"{absent} of {len(items)} videos are not at hand: the study holds their judgements but cannot be served"
+        )
+    groups: dict[str, int] = {}
+    for item in items:
+        groups[item.group] = groups.get(item.group, 0) + 1
+    each = max(counts.values())
+    study = Study(
+        kind="free-then-mcq",
+        title={"en": TITLES["free-then-mcq"]["en"]},
+        origin="mime",
+        items_per_participant=largest_share(list(groups.values()), each, 43),
+        judgements_per_item=each,
+    )
+    write_study(folder, study, items, key, {"en": texts_of("free-then-mcq", "en")})
+
+
+def _index(data: str | None) -> tuple[names.Index, Path]:
+    if data is None:
+        return names.Index(()), Path()
+    benchmark = registry.get("mime")
+    root = registry.locate(benchmark, data)
+    return names.Index(benchmark.load(root, "mcq")), benchmark.media_root(root)
+
+
+def _item(line: _Line, index: names.Index, root: Path, shelf: Shelf) -> tuple[StudyItem, KeyLine]:
+    question = line.judged.question
+    right = question.options[question.label_idx]
+    # Sorted by the alphabet, so that the order tells nothing.
+    options = tuple(sorted(question.options))
+    sample = _sample(line, index.find(question.s3_url, line.judged.sample_id), right)
+    content: tuple[Any, ...] = (StudyText(_NO_VIDEO),)
+    if root != Path():
+        try:
+            content = shelf.content(sample.question, root)
+        except MediaError:
+            # Judgements without their videos are still judgements; a note says how many there are.
+            content = (StudyText(_NO_VIDEO),)
+    item = StudyItem(
+        id=sample.id,
+        group=opaque(sample.cluster),
+        content=content,
+        options=options,
+        facets={name: value for name, value in sample.facets.items() if name != "action"},
+    )
+    asked = {name: value for name, value in line.raw.items() if name not in _SHOWN}
+    entry = KeyLine(
+        item=sample.id,
+        option=options.index(right),
+        accepted=texts(question.label),
+        extra={SAMPLE: msgspec.to_builtins(sample), ROOT: str(root.resolve()), MIME: asked},
+    )
+    return item, entry
+
+
+def _sample(line: _Line, known: Sample | None, right: str) -> Sample:
+    """The sample with the options that people saw, which are not those of the released data."""
+    question, url = line.judged.question, line.raw
+    options = (right, *(text for text in question.options if text != right))
+    named = tuple(Option(option_name(place), text) for place, text in enumerate(options))
+    if known is not None:
+        return msgspec.structs.replace(known, options=named, key=0, answers=texts(question.label))
+    name = names.file_name(question.s3_url) or line.judged.sample_id
+    parsed = names.parse(name)
+    real = parsed.dataset != "MIME"
+    background = str(url.get("background_config") or url.get("background") or "")
+    background = "blank" if parsed.background == "blank" else background
+    variant = names.REAL if real else names.variant(parsed.avatar, background, parsed.angle)
+    absent = names.NOT_APPLICABLE
+    action = str(url.get("action") or parsed.action or name)
+    return Sample(
+        id=line.judged.sample_id,
+        task="mime/mcq",
+        question=(Video(name),),
+        options=named,
+        key=0,
+        answers=texts(question.label),
+        facets={
+            "variant": variant or absent,
+            "action": action,
+            "actor": parsed.actor or absent,
+            "avatar": parsed.avatar or absent,
+            "background": absent if real else background or absent,
+            "background_name": parsed.background or absent,
+            "angle": parsed.angle or absent,
+            "dataset": "REAL" if real else "MIME",
+            "split": str(url.get("split") or absent),
+        },
+        cluster=action,
+        extra={"file_name": name},
+    )
