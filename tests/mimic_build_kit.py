@@ -7,12 +7,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from vivant.build.mimic.settings import Settings
 from vivant.build.mimic.steps import begin
-from vivant.build.mimic.task_settings import Audit, Select, Tasks
+from vivant.build.mimic.task_settings import Audit, Select
 from vivant.chance import generator
+from vivant.scoring.text import plain
 
 SUBJECTS: Mapping[str, Sequence[tuple[str, str, str]]] = {
     "Food": (("sourdough bread", "baking", "oven"), ("ramen noodles", "cooking", "broth")),
@@ -25,6 +28,7 @@ SUBJECTS: Mapping[str, Sequence[tuple[str, str, str]]] = {
     "Craft": (("wool scarf", "knitting", "needles"), ("oak chair", "carving", "chisel")),
 }
 """Category → subject, what is done with it, and a word that belongs to it."""
+_TELLING = {word for group in SUBJECTS.values() for names in group for name in names for word in name.split()}
 _TITLES = (
     "{doing} my {subject} again",
     "this {subject} was worth it",
@@ -156,6 +160,16 @@ def settings(target: int = 64, **sections: Any) -> Settings:
     return Settings(**{**chosen, **sections})
 
 
-def tasks_settings(**changes: Any) -> Tasks:
-    """The settings of the step tasks."""
-    return Tasks(**changes)
+class Words:
+    """Stands in for MiniLM: texts are alike where they speak of the same subject."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        self.asked += len(texts)
+        rows = np.zeros((len(texts), 384), np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            for word in plain(text).split():
+                row[sum(map(ord, word)) * 7919 % 384] += 3 if word in _TELLING else 0.5
+        return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-6), np.float32)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,30 +21,42 @@ app = typer.Typer(add_completion=False)
 @app.command()
 def select(work: Work, config: Config = None, force: Force = False) -> None:
     """Choose the benchmark's videos: the top of each platform by interaction, spread over strata."""
-    from vivant.build.mimic import select as module
-
-    run_step(lambda settings, progress: module.select(work, settings, progress, force=force), config)
+    run_step(partial(_select, work, force=force), config)
 
 
 @app.command()
 def split(work: Work, config: Config = None, force: Force = False) -> None:
     """Part benchmark and training by video, near-duplicate and uploader, and write the proof."""
-    from vivant.build.mimic import split as module
-
-    run_step(lambda settings, progress: module.split(work, settings, progress, force=force), config)
+    run_step(partial(_split, work, force=force), config)
 
 
-def _select(work: Path, settings: Settings, progress: Progress) -> Step:
-    from vivant.build.mimic import select as module
-
-    return module.select(work, settings, progress)
-
-
-def _split(work: Path, settings: Settings, progress: Progress) -> Step:
-    from vivant.build.mimic import split as module
-
-    return module.split(work, settings, progress)
+@app.command()
+def tasks(work: Work, config: Config = None, force: Force = False) -> None:
+    """Make the questions: right options from the videos, wrong ones from unrelated videos that look alike."""
+    run_step(partial(_tasks, work, force=force), config)
 
 
-STEPS: dict[str, Callable[[Path, Settings, Progress], Step]] = {"select": _select, "split": _split}
+def _select(work: Path, settings: Settings, progress: Progress, *, force: bool = False) -> Step:
+    from vivant.build.mimic.select import select as run
+
+    return run(work, settings, progress, force=force)
+
+
+def _split(work: Path, settings: Settings, progress: Progress, *, force: bool = False) -> Step:
+    from vivant.build.mimic.split import split as run
+
+    return run(work, settings, progress, force=force)
+
+
+def _tasks(work: Path, settings: Settings, progress: Progress, *, force: bool = False) -> Step:
+    from vivant.build.mimic.tasks import tasks as run
+
+    return run(work, settings, progress, force=force)
+
+
+STEPS: dict[str, Callable[[Path, Settings, Progress], Step]] = {
+    "select": _select,
+    "split": _split,
+    "tasks": _tasks,
+}
 """The steps after clean by name, in their order, for `vivant build mimic all`. Each imports its module late."""

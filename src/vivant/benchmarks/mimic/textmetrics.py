@@ -72,6 +72,11 @@ def has_emoji(text: str) -> bool:
     return bool(_EMOJI.search(text))
 
 
+def emoji_count(text: str) -> int:
+    """How many pictographs stand in it."""
+    return len(_EMOJI.findall(text))
+
+
 def asks(text: str) -> bool:
     """Whether it has a question mark, in any script."""
     return bool(_QUESTION.search(text))

@@ -1,0 +1,71 @@
+"""The step tasks: a folder in the benchmark's own format, without the video files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from vivant.benchmarks.mimic.format import ITEMS, VIDEOS, write_jsonl
+from vivant.build.mimic.db import connect
+from vivant.build.mimic.gather import Gathered, gather
+from vivant.build.mimic.items import Made, Maker
+from vivant.build.mimic.settings import Settings
+from vivant.build.mimic.split import BENCH
+from vivant.build.mimic.steps import Progress, Step, begin, silent
+from vivant.build.mimic.vectors import Encoder, VectorStore
+
+STEP = "tasks"
+MEDIA = "media.json"
+"""Where each video's file is under the media root, by name."""
+
+
+def tasks(
+    work: Path,
+    settings: Settings,
+    progress: Progress = silent,
+    *,
+    force: bool = False,
+    encoder: Encoder | None = None,
+) -> Step:
+    """Make the seven tasks about the benchmark's videos: `videos.jsonl`, `items.jsonl`, `media.json`."""
+    parameters = {"tasks": msgspec.to_builtins(settings.tasks), "seed": settings.seed}
+    with begin(work, STEP, ["clean", "split"], parameters, force=force) as step:
+        if not step.done:
+            videos = read_bench(work, settings)
+            store = VectorStore(work, progress, encoder)
+            made = Maker(videos, settings.tasks, settings.seed, store).make_all(progress)
+            _check(step, made, len(videos), settings)
+            write_jsonl(step.folder / VIDEOS, [video.line for video in videos])
+            write_jsonl(step.folder / ITEMS, [item for task in made.values() for item in task.items])
+            media = {video.line.ref: video.media for video in videos if video.media}
+            (step.folder / MEDIA).write_bytes(msgspec.json.encode(media))
+            for task in made.values():
+                step.count(f"{task.task} items", into=len(videos), out=len(task.items), why=task.without)
+    return step
+
+
+def read_bench(work: Path, settings: Settings) -> list[Gathered]:
+    """The benchmark's videos with the comments that it carries."""
+    with connect(work, settings.memory, settings.workers) as connection:
+        return list(
+            gather(
+                connection,
+                work,
+                BENCH,
+                comments=settings.tasks.comments,
+                description=settings.tasks.description_characters,
+            )
+        )
+
+
+def _check(step: Step, made: dict[str, Made], videos: int, settings: Settings) -> None:
+    for task in made.values():
+        if len(task.items) < settings.tasks.least * videos:
+            reasons = sorted(task.without.items(), key=lambda item: -item[1])
+            why = ", ".join(f"{count:,} {reason}" for reason, count in reasons) or "no videos"
+            raise step.fail(
+                f"only {len(task.items):,} of {videos:,} videos can be asked for their {task.task} ({why}); "
+                f"mend that, leave {task.task} out of tasks.tasks, or lower tasks.least "
+                f"({settings.tasks.least:g})"
+            )
