@@ -77,7 +77,7 @@ class RayHands(Hands):
 
     async def open(self) -> None:
         self._changed = asyncio.Event()
-        self._connect()
+        self._mine = connect(self._options.address)
         try:
             self._look_for_nodes()
             self._watch = asyncio.create_task(self._watch_nodes())
@@ -91,27 +91,6 @@ class RayHands(Hands):
         self.at_once = 8 * max(2, count)
         nodes = ", ".join(sorted({post.node for post in self._posts}))
         self._say(f"Ray: {len(self._posts)} of {count} stations are ready: {nodes}.")
-
-    def _connect(self) -> None:
-        import ray
-
-        if ray.is_initialized():
-            return
-        address = self._options.address or os.environ.get("RAY_ADDRESS")
-        if address:
-            _knock(address)
-        try:
-            with _own_signals():
-                ray.init(
-                    address=address,
-                    log_to_driver=False,
-                    logging_level=logging.ERROR,
-                    **({} if address else {"include_dashboard": False}),
-                )
-        except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
-            line = " ".join(str(error).split())[:200]
-            raise UsageError(f"No Ray cluster at '{address or 'this machine'}': {line}") from error
-        self._mine = True
 
     async def close(self) -> None:
         import ray
@@ -325,6 +304,29 @@ def _raise_for(answer: Answer) -> None:
         raise MediaError(answer.error)
     if answer.kind == "fatal":
         raise ModelError(answer.error)
+
+
+def connect(named: str | None) -> bool:
+    """Join the cluster at an address (or `RAY_ADDRESS`), or start one here; whether that was for us to end."""
+    import ray
+
+    if ray.is_initialized():
+        return False
+    address = named or os.environ.get("RAY_ADDRESS")
+    if address:
+        _knock(address)
+    try:
+        with _own_signals():
+            ray.init(
+                address=address,
+                log_to_driver=False,
+                logging_level=logging.ERROR,
+                **({} if address else {"include_dashboard": False}),
+            )
+    except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
+        line = " ".join(str(error).split())[:200]
+        raise UsageError(f"No Ray cluster at '{address or 'this machine'}': {line}") from error
+    return True
 
 
 def _knock(address: str) -> None:

@@ -44,7 +44,7 @@ class Job(Struct, frozen=True, kw_only=True):
     fingerprint: str
 
 
-class Failed(Struct, frozen=True, kw_only=True):
+class Failed(Struct, frozen=True, kw_only=True, tag="failed"):
     """A video that could not be made, and why."""
 
     file: str

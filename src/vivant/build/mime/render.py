@@ -21,7 +21,7 @@ from vivant.build.mime.rotation import Array, unit
 Plane = NDArray[np.float32]
 Picture = NDArray[np.uint8]
 
-_LIGHT = tuple(np.float32(v) for v in unit([-0.45, -0.75, -0.55]))
+LIGHT = tuple(np.float32(v) for v in unit([-0.45, -0.75, -0.55]))
 """Towards the lamp, as right, down and forward from the camera: above its left shoulder."""
 _AMBIENT, _LAMP = np.float32(0.50), np.float32(0.56)
 _RIM = np.float32(0.30)
@@ -95,8 +95,7 @@ class Painter:
         """One frame, ready to be laid over a background."""
         a, b = shapes.a[number], shapes.b[number]
         widest = np.maximum(shapes.r1, shapes.r2)
-        cast = shapes.shadow
-        dark = self._shadow(a[cast], b[cast], widest[cast])
+        dark = self.shadow(shapes, number)
         seen_a, seen_b = self.camera.view(a), self.camera.view(b)
         drawn = np.minimum(seen_a[:, 2], seen_b[:, 2]) > _NEAR
         left, top, right, bottom = self._window(seen_a[drawn], seen_b[drawn], widest[drawn], dark)
@@ -113,6 +112,12 @@ class Painter:
                     canvas, seen_a[n], seen_b[n], shapes.r1[n], shapes.r2[n], shapes.colours[n]
                 )
         return Layer(top, left, planes)
+
+    def shadow(self, shapes: Shapes, number: int) -> Layer | None:
+        """The darkened floor under the body in one frame, as a layer of alpha alone."""
+        cast = shapes.shadow
+        widest = np.maximum(shapes.r1, shapes.r2)[cast]
+        return self._shadow(shapes.a[number][cast], shapes.b[number][cast], widest)
 
     def _window(self, a: Array, b: Array, radius: Array, dark: Layer | None) -> tuple[int, int, int, int]:
         """The pixels that body and shadow touch, as left, top, right, bottom."""
@@ -275,9 +280,9 @@ class _Canvas:
 def _shade(nx: Plane, ny: Plane, height: Plane, radius: Plane) -> Plane:
     """Lambert's light plus an even one, darker towards the outline; `height` is the normal's depth."""
     inverse = _ONE / radius
-    light = nx * _LIGHT[0]
-    light += ny * _LIGHT[1]
-    light -= height * _LIGHT[2]
+    light = nx * LIGHT[0]
+    light += ny * LIGHT[1]
+    light -= height * LIGHT[2]
     light *= inverse
     np.maximum(light, 0.0, out=light)
     light *= _LAMP

@@ -136,7 +136,7 @@ def retarget(bvh: Bvh, name: str) -> Retargeted:
     found = map_joints(bvh)
     place, turned = bvh.globals()
     rest_place, rest_turned = _reference(bvh, found, place, turned)
-    axes = _alignment(bvh, found, rest_place)
+    axes = alignment(bvh, found, rest_place)
     # Joint by joint: how far it has turned from the reference pose, in our axes.
     delta = axes @ (turned @ np.swapaxes(rest_turned, -1, -2)) @ axes.T
     frames = len(place)
@@ -159,14 +159,16 @@ def retarget(bvh: Bvh, name: str) -> Retargeted:
             for bone in chain:
                 here = INDEX[side + bone]
                 if side + bone in found:
-                    theirs = _direction(bvh, side + bone, found, rest_place, rest_turned)
+                    theirs = direction(bvh, side + bone, found, rest_place, rest_turned)
                     # A bone without an end of its own lies as the one before it does.
-                    correction = correction if theirs is None else between(_own(side + bone), axes @ theirs)
+                    correction = (
+                        correction if theirs is None else between(own_direction(side + bone), axes @ theirs)
+                    )
                     ours[:, here] = delta[:, found[side + bone]] @ correction
                 else:
                     ours[:, here] = ours[:, last]
                 last = here
-    scale = HIP_HEIGHT / _hip_height(bvh, found, rest_place, axes)
+    scale = HIP_HEIGHT / hip_height(bvh, found, rest_place, axes)
     root = place[:, found["Hips"]] @ axes.T * scale
     motion = Motion(name, _rate(bvh.frame_time), root, local_rotations(ours))
     _refuse_nonsense(bvh, motion)
@@ -240,7 +242,7 @@ def _reference(bvh: Bvh, found: dict[str, int], place: Array, turned: Array) -> 
     return place[0], turned[0]
 
 
-def _alignment(bvh: Bvh, found: dict[str, int], rest: Array) -> Array:
+def alignment(bvh: Bvh, found: dict[str, int], rest: Array) -> Array:
     """The rotation from the file's axes to ours: up to +Y, the figure's left to +X."""
 
     def snapped(vector: Array) -> Array:
@@ -257,7 +259,7 @@ def _alignment(bvh: Bvh, found: dict[str, int], rest: Array) -> Array:
     return np.stack([left, up, np.cross(left, up)])
 
 
-def _direction(bvh: Bvh, joint: str, found: dict[str, int], rest: Array, turned: Array) -> Array | None:
+def direction(bvh: Bvh, joint: str, found: dict[str, int], rest: Array, turned: Array) -> Array | None:
     """Where a bone of the file points in the reference pose: to its chain's next joint, or to its end."""
     chain = [name for name in JOINTS if name.startswith(joint[:4])]
     place = found[joint]
@@ -269,7 +271,7 @@ def _direction(bvh: Bvh, joint: str, found: dict[str, int], rest: Array, turned:
     return ends[0] if ends and np.linalg.norm(ends[0]) > 1e-9 else None
 
 
-def _own(joint: str) -> Array:
+def own_direction(joint: str) -> Array:
     """Where the bone points at rest in our skeleton."""
     return TIPS[joint] if joint in TIPS else np.asarray(OFFSETS[INDEX[joint] + 1])
 
@@ -280,7 +282,7 @@ def _below(bvh: Bvh, place: int, ancestor: int) -> bool:
     return place == ancestor
 
 
-def _hip_height(bvh: Bvh, found: dict[str, int], rest: Array, axes: Array) -> float:
+def hip_height(bvh: Bvh, found: dict[str, int], rest: Array, axes: Array) -> float:
     """How high the hips are in the reference pose, with the ankles' own height in proportion."""
     heights = rest @ axes.T[:, 1]
     feet = [found.get(side + "Foot", found[side + "Leg"]) for side in ("Left", "Right")]

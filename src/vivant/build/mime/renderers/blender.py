@@ -1,0 +1,154 @@
+"""Blender behind the renderers' interface: frames come back as PNG files and leave as layers, one at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image, UnidentifiedImageError
+
+from vivant.build.mime.avatars import Avatar
+from vivant.build.mime.blender.character import TO_BLENDER, drive, read_bones
+from vivant.build.mime.blender.process import (
+    BlenderError,
+    arriving,
+    find_blender,
+    job_folder,
+    started,
+    time_limit,
+)
+from vivant.build.mime.bodies import make_avatar
+from vivant.build.mime.camera import Camera
+from vivant.build.mime.render import LIGHT, Layer, Painter, Plane
+from vivant.build.mime.renderers import Performance
+from vivant.build.mime.rotation import Array
+
+_SAMPLES = 32
+_LIMIT = 300.0
+"""Seconds for one frame, and for Blender to start."""
+
+
+class Blender:
+    """Cycles (light, shadows caught by the floor) or Workbench (quick; the built-in renderer's shadow)."""
+
+    def __init__(self, engine: str, *, limit: float | None = None, samples: int = _SAMPLES) -> None:
+        self._engine = engine
+        self._limit = time_limit(_LIMIT) if limit is None else limit
+        self._samples = samples
+        self._found = find_blender()
+
+    @property
+    def identity(self) -> str:
+        """See `Renderer.identity`."""
+        return f"{self._engine} {self._samples} Blender {self._found.version}"
+
+    def layers(self, performance: Performance, camera: Camera) -> Iterator[Layer]:
+        """See `Renderer.layers`."""
+        name = f"{performance.motion.name}, {camera.angle:g}°"
+        with job_folder() as folder:
+            frames = folder / "frames"
+            frames.mkdir()
+            arrays = folder / "arrays.npz"
+            job = self._job(performance, camera, arrays)
+            job |= {"arrays": str(arrays), "frames": str(frames)}
+            shadow = _Shadow(performance, camera) if self._engine == "workbench" else None
+            with started(self._found, job, folder) as process:
+                count = len(performance.motion)
+                for number, file in enumerate(arriving(process, folder, frames, count, self._limit, name)):
+                    layer = _read(file, camera, name)
+                    yield shadow.under(layer, number) if shadow is not None else layer
+
+    def _job(self, performance: Performance, camera: Camera, arrays: Path) -> dict[str, Any]:
+        job: dict[str, Any] = {
+            "task": "render",
+            "engine": self._engine,
+            "samples": self._samples,
+            # A job has one core; --workers says how many there are.
+            "threads": 1,
+            "width": camera.width,
+            "height": camera.height,
+            "field": camera.field,
+            "camera": _placed(camera),
+            "light": [float(value) for value in TO_BLENDER @ (np.asarray(LIGHT, float) @ camera.axes)],
+        }
+        if isinstance(performance.body, Avatar):
+            shapes = performance.body.pose(performance.motion)
+            np.savez(
+                arrays,
+                a=shapes.a @ TO_BLENDER.T,
+                b=shapes.b @ TO_BLENDER.T,
+                r1=shapes.r1,
+                r2=shapes.r2,
+                colours=shapes.colours,
+            )
+            return job
+        bones = read_bones(performance.body)
+        driven = drive(bones, performance.motion, performance.size, str(performance.body))
+        np.savez(arrays, turns=driven.turns, places=driven.places)
+        file = str(performance.body.resolve())
+        return job | {"file": file, "bones": driven.names, "hips": driven.hips, "scale": driven.scale}
+
+
+def _placed(camera: Camera) -> list[list[float]]:
+    """The camera's place and axes as Blender wants them: it looks along its own -Z, up is +Y."""
+    right, down, forward = camera.axes
+    matrix = np.eye(4)
+    matrix[:3, :3] = TO_BLENDER @ np.stack([right, -down, -forward], axis=1)
+    matrix[:3, 3] = TO_BLENDER @ camera.position
+    return [[float(value) for value in row] for row in matrix]
+
+
+def _read(file: Path, camera: Camera, name: str) -> Layer:
+    """A frame as a layer: the part that is not empty, colours multiplied by alpha."""
+    try:
+        with Image.open(file) as picture:
+            pixels = np.asarray(picture.convert("RGBA"), np.float32) / np.float32(255)
+    except (OSError, UnidentifiedImageError, SyntaxError) as error:
+        raise BlenderError(f"{name}: Blender's frame cannot be read ({error})") from None
+    if pixels.shape != (camera.height, camera.width, 4):
+        raise BlenderError(f"{name}: Blender drew {pixels.shape[1]}×{pixels.shape[0]} pixels")
+    rows, columns = (np.flatnonzero(pixels[..., 3].any(axis=axis)) for axis in (1, 0))
+    if not len(rows):
+        return Layer(0, 0, np.zeros((4, 1, 1), np.float32))
+    top, left = int(rows[0]), int(columns[0])
+    window = pixels[top : int(rows[-1]) + 1, left : int(columns[-1]) + 1]
+    planes: Plane = np.ascontiguousarray(window.transpose(2, 0, 1))
+    planes[:3] *= planes[3]
+    return Layer(top, left, planes)
+
+
+class _Shadow:
+    """The floor's shadow for an engine that has none, cast by a body of capsules in the same motion."""
+
+    def __init__(self, performance: Performance, camera: Camera) -> None:
+        body = performance.body
+        caster = body if isinstance(body, Avatar) else make_avatar("man", performance.size)
+        self._shapes = caster.pose(performance.motion)
+        self._painter = Painter(camera)
+
+    def under(self, layer: Layer, number: int) -> Layer:
+        """The layer with the shadow behind it."""
+        dark = self._painter.shadow(self._shapes, number)
+        if dark is None:
+            return layer
+        boxes: list[tuple[int, int, int, int]] = []
+        for part in (layer, dark):
+            height, width = part.planes.shape[1:]
+            boxes.append((part.top, part.left, part.top + height, part.left + width))
+        corner: Array = np.array(boxes)
+        top, left = (int(v) for v in corner[:, :2].min(axis=0))
+        bottom, right = (int(v) for v in corner[:, 2:].max(axis=0))
+        planes = np.zeros((4, bottom - top, right - left), np.float32)
+        high, wide = dark.planes.shape[1:]
+        planes[3, dark.top - top : dark.top - top + high, dark.left - left : dark.left - left + wide] = (
+            dark.planes[0]
+        )
+        high, wide = layer.planes.shape[1:]
+        view = planes[
+            :, layer.top - top : layer.top - top + high, layer.left - left : layer.left - left + wide
+        ]
+        view *= np.float32(1.0) - layer.planes[3]
+        view += layer.planes
+        return Layer(top, left, planes)
