@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from vivant.cli.settle import split
 from vivant.cli.show import say, ticker
+from vivant.errors import UsageError
+
+if TYPE_CHECKING:
+    from vivant.build.mime.labels import Merge
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
@@ -64,3 +68,73 @@ def clean(
     for line in clean_file(source, out, fps=fps, ends=trim, loop=loop).lines():
         say(line)
     say(f"Written to {out}")
+
+
+@app.command()
+def consolidate(
+    source: Annotated[
+        Path,
+        typer.Argument(
+            metavar="LABELS",
+            help="CSV or JSONL with item, annotator, label; or a study's judgements (JSONL).",
+        ),
+    ],
+    out: Out,
+    confirm: Annotated[
+        Path | None, typer.Option("--confirm", help="A merges.yaml in which a person has decided.")
+    ] = None,
+    page: Annotated[str, typer.Option("--page", help="Of a study: the page that asked for the label.")] = "",
+    agree: Annotated[int, typer.Option("--agree", help="Annotators who must agree …")] = 2,
+    of: Annotated[int, typer.Option("--of", help="… of so many.")] = 3,
+    near: Annotated[
+        float, typer.Option("--near", help="Cosine from which labels of one take are proposed as one.")
+    ] = 0.6,
+    ask: Annotated[
+        bool | None,
+        typer.Option("--ask/--no-ask", help="Decide on merges here and now. [default: on a terminal]"),
+    ] = None,
+) -> None:
+    """Keep the takes that blind annotators agree on; near-equal labels are merged where a person says so.
+
+    Example:
+
+        vivant build mime consolidate labels.csv --out kept
+
+        vivant build mime consolidate labels.csv --out kept --confirm kept/merges.yaml
+    """
+    import sys
+
+    from vivant.build.mime import consolidate as work
+    from vivant.build.mime.labels import read_labels
+    from vivant.cli.show import show
+    from vivant.scoring.similarity import load_encoder
+
+    reading = read_labels(source, page)
+    if confirm is None:
+        work.check_overwrite(out)
+    terminal = sys.stdin.isatty() and sys.stderr.isatty()
+    if ask and not terminal:
+        raise UsageError(
+            "--ask needs a terminal; without one, decide in the file of merges and use --confirm"
+        )
+    wanted = confirm is None and (terminal if ask is None else ask)
+    merges = work.settle_merges(
+        reading, load_encoder(), confirmed=confirm, near=near, ask=_ask_merge if wanted else None
+    )
+    found = work.consolidate(reading, merges, agree=agree, of=of, source=str(confirm or "The merges"))
+    files = work.write_consolidation(found, out, confirmed=confirm)
+    show(work.report(found))
+    say(f"Written: {', '.join(map(str, files))}")
+    if found.undecided:
+        place = confirm or out / work.MERGES
+        say(f"{found.undecided} proposed merges await a person: decide in {place}, then --confirm {place}")
+
+
+def _ask_merge(merge: Merge) -> bool | None:
+    """One proposal to a person at the terminal; an empty answer leaves it open."""
+    others = ", ".join(f"'{label}'" for label in merge.labels)
+    while True:
+        question = f"Is {others} the same as '{merge.into}'? (nearness {merge.similarity:.2f}) [y/n/skip]"
+        answer = typer.prompt(question, default="skip", show_default=False, err=True).strip().lower()
+        if answer in ("y", "yes", "n", "no", "skip"):
+            return None if answer == "skip" else answer.startswith("y")
