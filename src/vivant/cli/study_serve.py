@@ -2,6 +2,152 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Annotated
+
 import typer
 
+from vivant.cli.show import say
+
 app = typer.Typer(no_args_is_help=True, add_completion=False)
+
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The study's folder.")]
+Database = Annotated[
+    str | None,
+    typer.Option(
+        "--database",
+        metavar="URL",
+        envvar="VIVANT_STUDY_DATABASE",
+        help="Where answers lie: postgresql://user@host/name or sqlite:///file.db. [default: DIR/study.db]",
+    ),
+]
+Host = Annotated[
+    str, typer.Option("--host", help="Another address than this machine's own is open to others.")
+]
+Port = Annotated[int, typer.Option("--port", help="0 for any free one.")]
+Public = Annotated[
+    str,
+    typer.Option(
+        "--url",
+        metavar="ADDRESS",
+        help="The address that participants open, where a reverse proxy stands before this server; "
+        "a path in it becomes the prefix of all pages: https://lab.example/study.",
+    ),
+]
+
+
+@app.command()
+def serve(
+    folder: Folder,
+    database: Database = None,
+    host: Host = "127.0.0.1",
+    port: Port = 8770,
+    url: Public = "",
+    admin_token_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--admin-token-file", help="File with the token of the admin page. [default: DIR/admin.token]"
+        ),
+    ] = None,
+    anonymous: Annotated[
+        bool,
+        typer.Option(
+            "--anonymous", help="Let the open link in whoever has it, without a platform's identifiers."
+        ),
+    ] = False,
+) -> None:
+    """Serve a study to its participants. Every answer is on the disk before it is acknowledged.
+
+    Example:
+
+        vivant study serve my-study
+    """
+    from vivant.study.server.serve import serve as start
+
+    start(
+        folder,
+        database=database,
+        host=host,
+        port=port,
+        public=url,
+        admin_file=admin_token_file,
+        anonymous=anonymous,
+        ready=_tell,
+    )
+
+
+@app.command()
+def preview(folder: Folder, host: Host = "127.0.0.1", port: Port = 8771) -> None:
+    """Go through a study as a participant does. Nothing is recorded.
+
+    Example:
+
+        vivant study preview my-study
+    """
+    from vivant.study.server.serve import serve as start
+
+    start(folder, host=host, port=port, preview=True, ready=_tell)
+
+
+@app.command()
+def link(
+    folder: Folder,
+    count: Annotated[int, typer.Option("-n", "--count", min=1, max=10_000, help="How many.")] = 1,
+    database: Database = None,
+    url: Public = "",
+) -> None:
+    """Make personal links, one a line. Each is shown once: the study keeps only a hash of it.
+
+    Example:
+
+        vivant study link my-study -n 20 --url https://lab.example/study > links.txt
+    """
+    from vivant.study.load import load_study
+    from vivant.study.server.serve import need_web
+
+    need_web()
+    from vivant.study.store import open_store
+    from vivant.study.store.people import invite
+
+    load_study(folder)
+    with open_store(folder, database) as store:
+        for token in invite(store, count):
+            print(f"{url.rstrip('/') or 'http://127.0.0.1:8770'}/join/{token}")
+
+
+@app.command()
+def upgrade(folder: Folder, database: Database = None) -> None:
+    """Bring a database of an older version to this one. Make a copy first.
+
+    Example:
+
+        vivant study upgrade my-study
+    """
+    from vivant.study.server.serve import need_web
+
+    need_web()
+    from vivant.study.store import schema
+    from vivant.study.store.database import Database as Opened
+    from vivant.study.store.database import database_url
+
+    opened = Opened(database_url(folder, database))
+    try:
+        before = schema.version_of(opened)
+        schema.upgrade(opened)
+        say(f"{opened.shown}: version {before or 'none'} is now {schema.newest()}")
+    finally:
+        opened.close()
+
+
+def _tell(what: str, address: str) -> None:
+    lines = {
+        "open": f"Open link for a recruiting platform (it adds its identifiers):\n  {address}"
+        "?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}\n"
+        "Personal links: vivant study link",
+        "admin": f"Admin page: {address}",
+        "token": f"Its token is in {address}    (Ctrl-C ends the server)",
+        "preview": f"Open {address}    (nothing is recorded; Ctrl-C ends it)",
+        "plain": "Note: cookies and answers travel unencrypted; put a reverse proxy with HTTPS before this "
+        "server and name its address with --url",
+    }
+    say(lines[what])

@@ -9,6 +9,7 @@ from msgspec import Struct
 from sqlalchemy import Connection, Row, insert, select, update
 
 from vivant.study.design import PAGES, Page, Study, StudyItem
+from vivant.study.store.people import keep_alive
 from vivant.study.store.store import Store
 from vivant.study.store.tables import assignments, judgements, participants, visits, watches
 
@@ -129,7 +130,7 @@ def show(store: Store, study: Study, participant: int, assignment: int, page: Pa
             return current.since
         now = store.clock()
         connection.execute(insert(visits).values(assignment=assignment, page=page, shown=now))
-        _alive(connection, participant, now)
+        keep_alive(connection, participant, now)
         return now
 
     return store.database.write(job)
@@ -151,7 +152,7 @@ def save(store: Store, study: Study, participant: int, assignment: int, page: Pa
         if (rest := left(study, current, now)) is not None and rest < -GRACE:
             raise GoneError
         _write(connection, current, answers, now)
-        _alive(connection, participant, now)
+        keep_alive(connection, participant, now)
 
     store.database.write(job)
 
@@ -223,7 +224,7 @@ def _close(connection: Connection, study: Study, found: Way, pages: Iterable[Pag
             connection.execute(
                 insert(visits).values(assignment=current.assignment, page=page, shown=now, finished=now)
             )
-    _alive(connection, found.person.id, now)
+    keep_alive(connection, found.person.id, now)
     if PAGES[study.kind][-1] not in pages:
         return
     connection.execute(update(assignments).where(assignments.c.id == current.assignment).values(finished=now))
@@ -281,10 +282,6 @@ def _grows(before: Any, after: Any) -> bool:
     return isinstance(before, dict) and isinstance(after, dict) and before.items() <= after.items()
 
 
-def _alive(connection: Connection, participant: int, now: float) -> None:
-    connection.execute(update(participants).where(participants.c.id == participant).values(seen=now))
-
-
 def watched(store: Store, study: Study, participant: int, assignment: int, media: int, what: str) -> Watch:
     """Note the first time that a file was fetched, started or ended."""
 
@@ -294,7 +291,7 @@ def watched(store: Store, study: Study, participant: int, assignment: int, media
         if current is None or current.assignment != assignment:
             raise GoneError
         before = current.watches.get(media)
-        _alive(connection, participant, now)
+        keep_alive(connection, participant, now)
         if before is None:
             connection.execute(insert(watches).values({"assignment": assignment, "media": media, what: now}))
             return Watch(**{what: now})

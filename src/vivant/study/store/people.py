@@ -152,3 +152,8 @@ def withdraw(store: Store, participant: int) -> None:
         note(connection, store.clock(), "withdrawn", row.annotator)
 
     store.database.write(job)
+
+
+def keep_alive(connection: Connection, participant: int, now: float) -> None:
+    """A sign of life within a transaction."""
+    connection.execute(update(participants).where(participants.c.id == participant).values(seen=now))

@@ -1,0 +1,1 @@
+"""The server that asks participants. It never opens a study's key."""

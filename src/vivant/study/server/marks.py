@@ -1,0 +1,80 @@
+"""What tells a request apart: signed cookies, tokens against cross-site posting, names of pages and media.
+
+All are hashes with the study's secret, so none can be guessed, made or carried over to another person.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Iterable
+
+from vivant.study.design import Page
+from vivant.study.store.people import digest
+
+COOKIE, ADMIN_COOKIE = "vivant-study", "vivant-study-admin"
+ADMIN_HOURS = 12
+
+
+def same(first: str, second: str) -> bool:
+    """Compare without telling by the time it takes."""
+    return hmac.compare_digest(first.encode("utf-8", "replace"), second.encode("utf-8", "replace"))
+
+
+class Marks:
+    """Makes and checks them, for one study."""
+
+    def __init__(self, secret: bytes) -> None:
+        self._secret = secret
+
+    def cookie(self, participant: int) -> str:
+        """The session of a participant."""
+        return f"{participant}.{digest(self._secret, 'cookie', str(participant))[:40]}"
+
+    def participant(self, cookie: str) -> int | None:
+        """Whose session that is; None where it was not made here."""
+        number, _, _ = cookie.partition(".")
+        if not number.isdecimal() or len(number) > 18 or not number.isascii():
+            return None
+        return int(number) if same(cookie, self.cookie(int(number))) else None
+
+    def form(self, participant: int) -> str:
+        """What a form of this person's must bring back."""
+        return digest(self._secret, "form", str(participant))[:32]
+
+    def page(self, participant: int, assignment: int, page: Page) -> str:
+        """A page's name in forms."""
+        return digest(self._secret, "page", str(participant), str(assignment), page)[:24]
+
+    def find_page(
+        self, participant: int, name: str, assignments: Iterable[int], pages: Iterable[Page]
+    ) -> tuple[int, Page] | None:
+        """Which page of this person's a name stands for; None for none."""
+        pages = tuple(pages)
+        for assignment in assignments:
+            for page in pages:
+                if same(name, self.page(participant, assignment, page)):
+                    return assignment, page
+        return None
+
+    def media(self, participant: int, assignment: int, number: int) -> str:
+        """A media file's name in addresses: it says nothing, and opens the file to this person alone."""
+        return digest(self._secret, "media", str(participant), str(assignment), str(number))[:32]
+
+    def door(self) -> str:
+        """The unguessable part of the study's open link."""
+        return digest(self._secret, "door")[:24]
+
+    def admin(self, token: str, until: int) -> str:
+        """The session of the researcher."""
+        return f"{until}.{digest(self._secret, 'admin', token, str(until))[:40]}"
+
+    def is_admin(self, cookie: str, token: str, now: float) -> bool:
+        """Whether that is a researcher's session that still holds."""
+        until = cookie.partition(".")[0]
+        if not until.isdecimal() or not until.isascii() or len(until) > 12:
+            return False
+        return same(cookie, self.admin(token, int(until))) and int(until) > now
+
+    def admin_form(self, cookie: str) -> str:
+        """What a form of the researcher's must bring back."""
+        return digest(self._secret, "admin-form", cookie)[:32]

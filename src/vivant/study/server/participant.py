@@ -1,0 +1,359 @@
+"""What participants ask for: their link, each step, saving, media, withdrawing. One address shows where they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import JSONResponse, RedirectResponse
+from sqlalchemy import Connection
+from starlette.concurrency import run_in_threadpool
+
+from vivant.study.design import PAGES, Page, StudyItem
+from vivant.study.load import media_of
+from vivant.study.server import forms, media
+from vivant.study.server.desk import Desk
+from vivant.study.server.marks import same
+from vivant.study.server.pages import Place, show_place
+from vivant.study.server.refusals import RefusedError, form_fields, script_fields, split_fields
+from vivant.study.store import answers, assign, people
+from vivant.study.store.answers import GoneError, Way
+
+_ID = 200
+"""Signs of a platform's identifier."""
+
+
+def router(desk: Desk) -> APIRouter:
+    """The participant's addresses."""
+    routes = APIRouter()
+    part = Participant(desk)
+
+    @routes.get("/")
+    def home(request: Request) -> Response:
+        if desk.serving.preview and desk.participant(request) is None:
+            return part.enter(request, people.arrive(desk.store))
+        if desk.participant(request) is not None:
+            return part.onward()
+        return desk.notice(request, "no_session")
+
+    @routes.get("/join/{token}")
+    def join(request: Request, token: str) -> Response:
+        return part.join(request, token)
+
+    @routes.get("/start/{door}")
+    def start(request: Request, door: str) -> Response:
+        return part.start(request, door)
+
+    @routes.get("/study")
+    def study(request: Request) -> Response:
+        return show_place(desk, request, part.who(request))
+
+    @routes.get("/study/withdraw")
+    def ask_withdraw(request: Request) -> Response:
+        return part.ask_withdraw(request)
+
+    @routes.get("/m/{name}")
+    def send_media(request: Request, name: str) -> Response:
+        return part.media(request, name)
+
+    @routes.post("/study/save")
+    async def save(request: Request) -> Response:
+        sent = await script_fields(request)
+        return await run_in_threadpool(part.save, request, sent.form, sent.page, sent.fields)
+
+    @routes.post("/study/watch")
+    async def watch(request: Request) -> Response:
+        sent = await script_fields(request)
+        return await run_in_threadpool(part.watch, request, sent.form, sent.media, sent.what)
+
+    @routes.post("/study/{step}")
+    async def post(request: Request, step: str) -> Response:
+        steps: dict[str, Callable[[Request, dict[str, str]], Response]] = {
+            "consent": part.consent,
+            "about": part.about,
+            "begin": part.begin,
+            "answer": part.answer,
+            "language": part.language,
+            "withdraw": part.withdraw,
+        }
+        if step not in steps:
+            raise RefusedError(404, "not_found")
+        return await run_in_threadpool(steps[step], request, await form_fields(request))
+
+    return routes
+
+
+class Participant:
+    """Carries out what participants ask for. Blocking: run in threads."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk, self._store, self._study = desk, desk.store, desk.study
+
+    # ── arriving ──
+
+    def enter(self, request: Request, participant: int) -> Response:
+        """Let a browser be this participant's, and show where they are."""
+        answer = self.onward()
+        if self._desk.participant(request) != participant:
+            self._desk.set_session(answer, participant)
+        return answer
+
+    def onward(self) -> Response:
+        """To where the participant is."""
+        return RedirectResponse(f"{self._desk.serving.root}/study", 303)
+
+    def join(self, request: Request, token: str) -> Response:
+        """A personal link."""
+        self._together()
+        found = people.of_token(self._store, token) if len(token) < 100 else None
+        if found is None:
+            raise self._wrong()
+        return self.enter(request, found)
+
+    def start(self, request: Request, door: str) -> Response:
+        """The study's open link, with the identifiers that a recruiting platform adds."""
+        self._together()
+        if not same(door, self._desk.marks.door()):
+            raise self._wrong()
+        given = [request.query_params.get(name, "") for name in ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")]
+        if any(len(value) > _ID or not value.isprintable() for value in given):
+            raise RefusedError(400, "bad_link")
+        if not given[0]:
+            known = self._desk.participant(request)
+            if known is not None:
+                return self.onward()
+            if not self._desk.serving.anonymous:
+                raise RefusedError(400, "bad_link", "no_ids")
+        try:
+            found = people.of_platform(self._store, *given) if given[0] else None
+            if found is None:
+                if not self._desk.limits.arrivals.take():
+                    raise RefusedError(429, "slow")
+                found = people.arrive(self._store, *given)
+        except people.OtherSessionError:
+            raise RefusedError(403, "other_session") from None
+        return self.enter(request, found)
+
+    def _wrong(self) -> RefusedError:
+        """Whoever tries out links is slowed down; those who have one are not."""
+        return RefusedError(404, "bad_link") if self._desk.limits.wrong.take() else RefusedError(429, "slow")
+
+    def _together(self) -> None:
+        if not self._desk.limits.together.take():
+            raise RefusedError(429, "slow")
+
+    # ── whose request it is ──
+
+    def who(self, request: Request) -> int:
+        """The participant of a request, within the limits."""
+        self._together()
+        found = self._desk.participant(request)
+        if found is None:
+            raise RefusedError(401, "no_session")
+        if not self._desk.limits.session(found):
+            raise RefusedError(429, "slow")
+        return found
+
+    def _writer(self, request: Request, form: str) -> int:
+        """The same for what changes something: the form must be this person's own."""
+        found = self.who(request)
+        if not same(form, self._desk.marks.form(found)):
+            raise RefusedError(403, "bad_request", "other_person")
+        return found
+
+    def _way(self, participant: int) -> Way:
+        with self._store.database.read() as connection:
+            found = answers.way(connection, self._study, participant)
+        if found is None:
+            raise RefusedError(401, "no_session")
+        return found
+
+    # ── steps before the items ──
+
+    def consent(self, request: Request, fields: dict[str, str]) -> Response:
+        """Agree, and be given places; without places nothing is recorded."""
+        own, rest = split_fields(fields, "form", "agree")
+        participant = self._writer(request, own["form"])
+        if rest or own["agree"] not in ("", "yes"):
+            raise RefusedError(400)
+        way = self._way(participant)
+        if way.person.state != "invited":
+            return self.onward()
+        if not own["agree"]:
+            return show_place(self._desk, request, participant, problem="consent_missing", status=422)
+        if not self._give(participant):
+            return self._desk.notice(request, "full", language=way.person.language)
+        people.consent(self._store, participant)
+        return self.onward()
+
+    def _give(self, participant: int) -> int:
+        def job(connection: Connection) -> int:
+            people.keep_alive(connection, participant, self._store.clock())
+            return assign.give(
+                connection, self._store.clock(), participant, self._study, self._desk.loaded.items
+            )
+
+        return self._store.database.write(job)
+
+    def about(self, request: Request, fields: dict[str, str]) -> Response:
+        """Questions about the participant."""
+        own, rest = split_fields(fields, "form")
+        participant = self._writer(request, own["form"])
+        if self._way(participant).person.step != "about":
+            return self.onward()
+        try:
+            given = forms.read_about(self._study, rest)
+        except forms.ForgedError:
+            raise RefusedError(400) from None
+        except forms.IncompleteError as error:
+            return show_place(self._desk, request, participant, problem=error.reason, status=422, typed=rest)
+        people.change(self._store, participant, answers=given, step="read")
+        return self.onward()
+
+    def begin(self, request: Request, fields: dict[str, str]) -> Response:
+        """The instructions have been read."""
+        own, rest = split_fields(fields, "form")
+        participant = self._writer(request, own["form"])
+        if rest:
+            raise RefusedError(400)
+        if self._way(participant).person.step in ("read", "about"):
+            if self._way(participant).person.step == "about" and self._study.questions:
+                return self.onward()
+            people.change(self._store, participant, step="items")
+        return self.onward()
+
+    def language(self, request: Request, fields: dict[str, str]) -> Response:
+        """Another language."""
+        own, rest = split_fields(fields, "form", "language")
+        participant = self._writer(request, own["form"])
+        if rest or own["language"] not in self._desk.texts:
+            raise RefusedError(400)
+        people.change(self._store, participant, language=own["language"])
+        return self.onward()
+
+    # ── items ──
+
+    def _place(self, participant: int, page: str) -> Place:
+        """The page that a form speaks of, if it is the current one."""
+        way = self._way(participant)
+        found = self._desk.marks.find_page(participant, page, way.ids, PAGES[self._study.kind])
+        if found is None:
+            raise RefusedError(400)
+        current = way.current
+        if current is None or (current.assignment, current.page) != found or way.person.state == "withdrawn":
+            raise GoneError
+        return Place(way, current, self._item(current.item))
+
+    def _item(self, name: str) -> StudyItem:
+        return self._desk.items[name]
+
+    def save(self, request: Request, form: str, page: str, fields: dict[str, str]) -> Response:
+        """Keep answers as they are given."""
+        participant = self._writer(request, form)
+        try:
+            place = self._place(participant, page)
+            current = place.current
+            given = self._read(place, fields, whole=False)
+            answers.save(self._store, self._study, participant, current.assignment, current.page, given)
+        except GoneError:
+            return JSONResponse({"saved": False, "why": "gone"}, 409)
+        except forms.IncompleteError as error:
+            return JSONResponse({"saved": False, "why": error.reason}, 422)
+        return JSONResponse({"saved": True})
+
+    def answer(self, request: Request, fields: dict[str, str]) -> Response:
+        """The page is answered; a second click changes nothing."""
+        own, rest = split_fields(fields, "form", "page")
+        participant = self._writer(request, own["form"])
+        try:
+            place = self._place(participant, own["page"])
+            current = place.current
+            try:
+                given = self._read(place, rest, whole=True)
+            except forms.IncompleteError as error:
+                return self._again(request, place, rest, error.reason)
+            if media.unwatched(self._desk.loaded, place.item, current, self._store.clock()):
+                return self._again(request, place, rest, "watch_first")
+            answers.finish(self._store, self._study, participant, current.assignment, current.page, given)
+        except GoneError:
+            return self.onward()
+        return self.onward()
+
+    def _read(self, place: Place, fields: dict[str, str], *, whole: bool) -> dict[str, Any]:
+        page: Page = place.current.page
+        try:
+            return forms.read_answers(self._study, place.item, page, place.current.shown, fields, whole=whole)
+        except forms.ForgedError:
+            raise RefusedError(400) from None
+
+    def _again(self, request: Request, place: Place, fields: dict[str, str], problem: str) -> Response:
+        """The same page with a word on what is missing, and what was typed."""
+        return show_place(self._desk, request, place.way.person.id, problem=problem, status=422, typed=fields)
+
+    def watch(self, request: Request, form: str, name: str, what: str) -> Response:
+        """What the page says of a video: started, ended. An end that comes too soon does not count."""
+        participant = self._writer(request, form)
+        if what not in ("started", "ended"):
+            raise RefusedError(400)
+        way = self._way(participant)
+        for number, file in media.playing(self._item(way.current.item)) if way.current else ():
+            if way.current is None or not same(
+                name, self._desk.marks.media(participant, way.current.assignment, number)
+            ):
+                continue
+            watch = way.current.watches.get(number)
+            start = watch.started if watch else None
+            if what == "ended" and (
+                start is None or not media.plausible(self._desk.loaded, file, start, self._store.clock())
+            ):
+                return JSONResponse({"saved": False, "why": "watch_first"}, 409)
+            try:
+                answers.watched(self._store, self._study, participant, way.current.assignment, number, what)
+            except GoneError:
+                break
+            return JSONResponse({"saved": True})
+        return JSONResponse({"saved": False, "why": "gone"}, 409)
+
+    def media(self, request: Request, name: str) -> Response:
+        """A file of the current item."""
+        participant = self._desk.participant(request)
+        if participant is None:
+            raise RefusedError(401, "no_session")
+        way = self._way(participant)
+        current = way.current
+        for number, file in enumerate(media_of(self._item(current.item))) if current else ():
+            if current is None or not same(
+                name, self._desk.marks.media(participant, current.assignment, number)
+            ):
+                continue
+            watch = current.watches.get(number)
+            if file.kind != "image" and (watch is None or watch.fetched is None):
+                try:
+                    answers.watched(
+                        self._store, self._study, participant, current.assignment, number, "fetched"
+                    )
+                except GoneError:
+                    break
+            return media.media_response(self._desk.loaded, file, name)
+        raise RefusedError(404, "not_found")
+
+    # ── leaving ──
+
+    def ask_withdraw(self, request: Request) -> Response:
+        """Whether they really want to."""
+        way = self._way(self.who(request))
+        if way.person.state == "withdrawn":
+            return self._desk.notice(request, "withdrawn")
+        form = self._desk.marks.form(way.person.id)
+        return self._desk.page(request, "withdraw.html", language=way.person.language, form=form)
+
+    def withdraw(self, request: Request, fields: dict[str, str]) -> Response:
+        """Delete everything."""
+        own, rest = split_fields(fields, "form")
+        participant = self._writer(request, own["form"])
+        if rest:
+            raise RefusedError(400)
+        language = self._way(participant).person.language
+        people.withdraw(self._store, participant)
+        return self._desk.notice(request, "withdrawn", language=language)

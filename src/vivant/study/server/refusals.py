@@ -1,0 +1,64 @@
+"""Requests that are not carried out, and how their fields are read."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import parse_qsl
+
+import msgspec
+from fastapi import Request
+
+
+class RefusedError(Exception):
+    """Not carried out. `what` and `text` name the page's title and text among the interface's texts."""
+
+    def __init__(self, status: int, what: str = "bad_request", text: str = "") -> None:
+        super().__init__(what)
+        self.status, self.what, self.text = status, what, text
+
+
+class Saving(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the page's script sends: answers as they are given, or what became of a video."""
+
+    form: str
+    page: str
+    fields: dict[str, str] = {}
+    media: str = ""
+    what: str = ""
+
+
+async def form_fields(request: Request) -> dict[str, str]:
+    """The fields of a plain form. Files cannot be sent, and no field twice."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/x-www-form-urlencoded":
+        raise RefusedError(415)
+    try:
+        pairs = parse_qsl(
+            (await request.body()).decode("ascii"),
+            keep_blank_values=True,
+            errors="strict",
+            max_num_fields=500,
+        )
+    except ValueError:
+        raise RefusedError(400) from None
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        raise RefusedError(400)
+    return fields
+
+
+async def script_fields(request: Request) -> Saving:
+    """What a script sent."""
+    if not request.headers.get("content-type", "").startswith("application/json"):
+        raise RefusedError(415)
+    try:
+        return msgspec.json.decode(await request.body(), type=Saving)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        raise RefusedError(400) from None
+
+
+def split_fields(fields: dict[str, str], *own: str) -> tuple[dict[str, Any], ...]:
+    """Fields of the form's own, and the answers among them."""
+    return {name: fields.get(name, "") for name in own}, {
+        name: value for name, value in fields.items() if name not in own
+    }

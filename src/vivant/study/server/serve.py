@@ -1,0 +1,144 @@
+"""Start a study's server: on this machine alone unless told otherwise."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import SplitResult, urlsplit
+
+from vivant.errors import UsageError
+from vivant.study.load import LoadedStudy, load_study
+from vivant.view.serve import bind, is_loopback
+
+if TYPE_CHECKING:
+    from vivant.study.store import Store
+
+TOKEN_FILE = "admin.token"
+_SHORTEST = 16
+
+
+def need_web() -> None:
+    """Say what to install where a part is missing."""
+    for name in ("fastapi", "uvicorn", "jinja2", "sqlalchemy", "alembic"):
+        if find_spec(name) is None:
+            raise UsageError("Studies need a web server and a database: pip install 'vivant[study]'")
+
+
+def admin_token(study: Path, file: Path | None) -> tuple[str, Path]:
+    """The researcher's token and its file; made on first use, readable by this user alone."""
+    path = file or study / TOKEN_FILE
+    try:
+        if file is None and not path.exists():
+            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(handle, "w") as out:
+                out.write(secrets.token_urlsafe(24) + "\n")
+        token = path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"Cannot read the admin token from {path}: {error}") from error
+    if len(token) < _SHORTEST:
+        raise UsageError(
+            f"The admin token in {path} is shorter than {_SHORTEST} characters; write a longer one"
+        )
+    return token, path
+
+
+def serve(
+    folder: Path,
+    *,
+    database: str | None = None,
+    host: str = "127.0.0.1",
+    port: int = 8770,
+    public: str = "",
+    admin_file: Path | None = None,
+    anonymous: bool = False,
+    preview: bool = False,
+    ready: Callable[[str, str], None] = lambda _what, _address: None,
+) -> None:
+    """Serve until stopped. `ready` is told what can be opened where. `public` is the address behind a proxy.
+
+    A preview records nothing: its store is gone with the process.
+    """
+    need_web()
+    import uvicorn
+
+    from vivant.study.server.app import create_app
+    from vivant.study.server.desk import Serving
+    from vivant.study.store.store import memory_store, open_store
+
+    loaded = load_study(folder)
+    parts = _public(public)
+    token, token_file = ("", None) if preview else admin_token(folder, admin_file)
+    store = memory_store(folder) if preview else open_store(folder, database)
+    try:
+        store.raise_target(loaded.study.judgements_per_item)
+        check_items(loaded, store)
+        serving = Serving(
+            root=parts.path.rstrip("/"),
+            origin=f"{parts.scheme}://{parts.netloc}" if parts.netloc else "",
+            secure=parts.scheme == "https",
+            preview=preview,
+            anonymous=anonymous,
+            admin_token=token,
+        )
+        app = create_app(loaded, store, serving)
+        bound = bind(host, port)
+    except BaseException:
+        store.close()
+        raise
+    server = uvicorn.Server(
+        uvicorn.Config(
+            app,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            forwarded_allow_ips="127.0.0.1,::1",
+        )
+    )
+    shown = f"[{host}]" if ":" in host else host
+    address = public.rstrip("/") or f"http://{shown}:{bound.getsockname()[1]}"
+    if preview:
+        ready("preview", f"{address}/")
+    else:
+        ready("open", f"{address}{open_path(store.secret)}")
+        ready("admin", f"{address}/admin")
+        ready("token", str(token_file))
+        if not public and not is_loopback(host):
+            ready("plain", address)
+    try:
+        server.run(sockets=[bound])
+    finally:
+        bound.close()
+        store.close()
+
+
+def open_path(secret: bytes) -> str:
+    """The study's open link, below its address."""
+    from vivant.study.server.marks import Marks
+
+    return f"/start/{Marks(secret).door()}"
+
+
+def check_items(loaded: LoadedStudy, store: Store) -> None:
+    """Refuse a database whose items the study lacks."""
+    known = loaded.by_id
+    for line in store.progress().items:
+        if line.item not in known:
+            raise UsageError(
+                f"The database holds answers to the item '{line.item}', which {loaded.path} lacks; "
+                "put the item back, or give this study a database of its own: --database"
+            )
+
+
+def _public(address: str) -> SplitResult:
+    parts = urlsplit(address)
+    if address and (
+        parts.scheme not in ("http", "https") or not parts.netloc or parts.query or parts.fragment
+    ):
+        raise UsageError(
+            f"--url should be the address that participants open, such as https://lab.example/study: {address}"
+        )
+    return parts

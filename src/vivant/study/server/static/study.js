@@ -1,0 +1,185 @@
+// Saves answers as they are given, watches what is watched, counts time down. Without this file, forms still work.
+"use strict";
+
+const form = document.getElementById("item");
+const STORE = "vivant-study:";
+
+// ── saving ──
+
+function saver() {
+  const page = form.elements.page.value;
+  const token = form.elements.form.value;
+  const key = STORE + page;
+  const state = document.getElementById("state");
+  let timer = 0, busy = null, pause = 1000;
+
+  const remember = (fields) => { try { localStorage.setItem(key, JSON.stringify(fields)); } catch { waiting = fields; } };
+  const recall = () => { try { return JSON.parse(localStorage.getItem(key)) ?? waiting; } catch { return waiting; } };
+  const forget = () => { waiting = null; try { localStorage.removeItem(key); } catch { /* nothing was kept */ } };
+  let waiting = null;
+
+  const say = (text, bad = false) => { state.textContent = text; state.classList.toggle("bad", bad); };
+  const fields = () => {
+    const found = {};
+    for (const [name, value] of new FormData(form)) if (name !== "form" && name !== "page") found[name] = value;
+    return found;
+  };
+
+  async function send() {
+    clearTimeout(timer);
+    const now = recall();
+    if (now === null) return true;
+    say(form.dataset.saving);
+    let answer;
+    try {
+      answer = await fetch(form.dataset.save, {
+        method: "POST", headers: { "Content-Type": "application/json", Accept: "application/json" },
+        body: JSON.stringify({ form: token, page, fields: now }), signal: AbortSignal.timeout(15000),
+      });
+    } catch {
+      answer = null;
+    }
+    if (answer?.ok) {
+      pause = 1000;
+      if (JSON.stringify(recall()) !== JSON.stringify(now)) return send();
+      forget();
+      say(form.dataset.saved);
+      return true;
+    }
+    if (answer?.status === 422) { say(form.dataset.long, true); return true; }
+    if (answer && answer.status !== 429 && answer.status < 500) { forget(); location.reload(); return false; }
+    say(form.dataset.unsaved, true);
+    await new Promise((go) => {
+      timer = setTimeout(go, pause);
+      addEventListener("online", go, { once: true });
+    });
+    pause = Math.min(15000, pause * 2);
+    return send();
+  }
+
+  const flush = () => { busy ??= send().finally(() => { busy = null; }); return busy; };
+
+  const changed = (wait) => { remember(fields()); clearTimeout(timer); if (!busy) timer = setTimeout(flush, wait); };
+  form.addEventListener("change", (event) => { if (event.target.name !== "text") changed(0); });
+  form.addEventListener("input", (event) => { if (event.target.name === "text") changed(500); });
+
+  // What a lost connection or a closed lid left behind.
+  const before = recall();
+  if (before) {
+    for (const [name, value] of Object.entries(before)) {
+      const field = form.elements[name];
+      if (field) field.value = value;
+    }
+    flush();
+  }
+  try {
+    for (const name of Object.keys(localStorage)) if (name.startsWith(STORE) && name !== key) localStorage.removeItem(name);
+  } catch { /* storage is off: nothing to tidy */ }
+
+  let leaving = false;
+  form.addEventListener("submit", async (event) => {
+    if (leaving) { event.preventDefault(); return; }
+    if (recall() === null && !busy) { leaving = true; return; }
+    event.preventDefault();
+    if (await flush() && !leaving) { leaving = true; forget(); form.submit(); }
+  });
+  addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
+  document.addEventListener("visibilitychange", () => { if (document.visibilityState === "hidden" && recall() && !busy) flush(); });
+}
+
+// ── watching ──
+
+function watcher() {
+  const next = document.getElementById("next");
+  const hint = document.getElementById("hint");
+  const boxes = [...document.querySelectorAll(".played")];
+  const check = () => {
+    const open = boxes.filter((box) => !("whole" in box.dataset));
+    next.disabled = open.length > 0;
+    hint.hidden = open.length === 0;
+  };
+  const tell = async (box, what) => {
+    for (let pause = 1000; ; pause = Math.min(15000, pause * 2)) {
+      try {
+        const answer = await fetch(form.dataset.watch, {
+          method: "POST", headers: { "Content-Type": "application/json", Accept: "application/json" },
+          body: JSON.stringify({ form: form.elements.form.value, page: form.elements.page.value, media: box.dataset.media, what }),
+        });
+        if (answer.status < 500 && answer.status !== 429) return answer.ok;
+      } catch { /* tried again below */ }
+      await new Promise((go) => setTimeout(go, pause));
+    }
+  };
+  for (const box of boxes) {
+    const player = box.querySelector("video, audio");
+    const replay = box.querySelector(".replay");
+    let started = null, furthest = 0;
+    player.addEventListener("play", () => { started ??= tell(box, "started"); });
+    player.addEventListener("timeupdate", () => {
+      if (!player.seeking && player.currentTime - furthest < 1.5) furthest = Math.max(furthest, player.currentTime);
+    });
+    // Until it has been seen once, nobody skips ahead.
+    player.addEventListener("seeking", () => {
+      if (!("whole" in box.dataset) && player.currentTime > furthest + 0.5) player.currentTime = furthest;
+    });
+    player.addEventListener("ratechange", () => {
+      if (!("whole" in box.dataset) && player.playbackRate > 1) player.playbackRate = 1;
+    });
+    player.addEventListener("ended", async () => {
+      if (replay) replay.hidden = false;
+      if ("whole" in box.dataset) return;
+      await started;
+      if (await tell(box, "ended")) {
+        box.dataset.whole = "";
+        const told = box.querySelector(".whole");
+        if (told) told.hidden = false;
+        check();
+      }
+    });
+    player.addEventListener("error", () => { hint.textContent = form.dataset.broken; hint.hidden = false; });
+    if (replay) {
+      replay.hidden = !("whole" in box.dataset);
+      replay.addEventListener("click", () => { player.currentTime = 0; player.play(); });
+    }
+  }
+  check();
+}
+
+// ── keys, clock ──
+
+function keys() {
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("textarea, select, input:not([type=radio])")) return;
+    const choice = form.querySelector(`input[data-key="${CSS.escape(event.key)}"]`);
+    if (choice) { choice.focus(); choice.click(); event.preventDefault(); }
+    if (event.key === "Enter" && event.target.matches("input[type=radio]")) { event.preventDefault(); document.getElementById("next").click(); }
+  });
+}
+
+function clock() {
+  const place = form.querySelector(".clock");
+  const until = Date.now() + Number(form.dataset.left) * 1000;
+  const tick = () => {
+    const left = Math.max(0, Math.round((until - Date.now()) / 1000));
+    place.hidden = false;
+    place.textContent = form.dataset.time.replace("{time}", `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`);
+    place.classList.toggle("soon", left <= 10);
+    if (left > 0) return void setTimeout(tick, 500);
+    // The server closes the item a little later than this, so that what is under way arrives.
+    setTimeout(() => location.reload(), 4000);
+  };
+  tick();
+}
+
+if (form) {
+  saver();
+  watcher();
+  keys();
+  if (form.dataset.left !== undefined) clock();
+}
+
+const tongue = document.getElementById("tongue");
+if (tongue) {
+  tongue.form.querySelector("button").hidden = true;
+  tongue.addEventListener("change", () => tongue.form.requestSubmit());
+}
