@@ -210,3 +210,35 @@ def exclude(
         chosen = names[0] if len(names) == 1 else annotator
         store.exclude(chosen, "" if undo else reason.strip())
     say(f"{chosen} {'counts again' if undo else 'is excluded'}: vivant study report {folder}")
+
+
+@app.command()
+def report(
+    folder: StudyPath,
+    database: Database = None,
+    by: o.By = None,
+    form: o.Form = "text",
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Write an HTML page here (.html), or the tables.")
+    ] = None,
+) -> None:
+    """What came of a study: progress, results with intervals, agreement, times, people to be looked at, exclusions.
+
+    Example:
+
+        vivant study report studies/mime --by angle --out report.html
+    """
+    from vivant.cli.show import deliver
+    from vivant.study.collected import collect
+    from vivant.study.report.page import all_tables, write_page
+    from vivant.study.report.study import study_report
+
+    facets = [name for entry in by or () for name in entry.split(",")]
+    made = study_report(collect(folder, database), facets)
+    if out is not None and out.suffix in (".html", ".htm"):
+        write_page(made, out)
+        say(f"Written to {out}. Open it in any browser.")
+        return
+    deliver(all_tables(made), form, out)
+    for line in made.found:
+        say(line)

@@ -7,6 +7,7 @@ one, made from the lines; in a study that is there already, they must be its ite
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -173,10 +174,8 @@ def _make(folder: Path, lines: Sequence[_Line], data: str | None, notes: list[st
         notes.append(
             f"{absent} of {len(items)} videos are not at hand: the study holds their judgements but cannot be served"
         )
-    groups: dict[str, int] = {}
-    for item in items:
-        groups[item.group] = groups.get(item.group, 0) + 1
-    each = max(counts.values())
+    groups = Counter(item.group for item in items)
+    each = Counter(counts.values()).most_common(1)[0][0]
     study = Study(
         kind="free-then-mcq",
         title={"en": TITLES["free-then-mcq"]["en"]},

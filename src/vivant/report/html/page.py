@@ -18,7 +18,7 @@ from vivant.report.html.markup import Html, join, own, tag
 from vivant.report.html.material import Material, gather
 from vivant.runs import Run, load_run
 
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 
 
 def build_report(runs: Sequence[Run], protocol: Protocol = "paper", title: str = "") -> str:
@@ -46,7 +46,7 @@ def build_report(runs: Sequence[Run], protocol: Protocol = "paper", title: str =
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=_POLICY),
+        tag("meta", http_equiv="Content-Security-Policy", content=POLICY),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="color-scheme", content="light dark"),
         tag("title", title),

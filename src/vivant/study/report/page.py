@@ -1,0 +1,97 @@
+"""The report as one HTML file, in the style of the reports on runs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from importlib.resources import files
+from pathlib import Path
+
+from vivant import __version__
+from vivant.engine.rundir import write_whole
+from vivant.errors import UsageError
+from vivant.report.html.markup import Html, join, own, tag
+from vivant.report.html.page import POLICY
+from vivant.report.html.svg import Mark, forest
+from vivant.report.html.tables import table
+from vivant.report.table import Table
+from vivant.study.report.study import StudyReport
+
+
+def build_page(report: StudyReport) -> str:
+    """The whole page: one file, no network, no script."""
+    study = report.collected.loaded.study
+    title = study.title.get("en") or study.title[study.languages[0]]
+    parts = [
+        ("summary", "In words", tag("ul", *(tag("li", own(line)) for line in report.found), class_="found")),
+        ("progress", "Progress", table(report.progress, caption=False)),
+        ("results", "Results", join(_figure(report.results), table(report.results, caption=False))),
+        (
+            "facets",
+            "By facet",
+            join(*(join(_facet_figure(one), table(one)) for one in report.facets))
+            if report.facets
+            else tag("p", "There is no facet with two to twelve values."),
+        ),
+        ("agreement", "Agreement", table(report.agreement, caption=False)),
+        ("times", "Time", table(report.times, caption=False)),
+        ("people", "People", join(table(report.people, caption=False), table(report.questions))),
+        ("exclusions", "Exclusions", table(report.exclusions, caption=False)),
+    ]
+    style = files("vivant.report.html").joinpath("style.css").read_text(encoding="utf-8")
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", http_equiv="Content-Security-Policy", content=POLICY),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", name="color-scheme", content="light dark"),
+        tag("title", title),
+        tag("style", Html(style)),
+    )
+    contents = tag("ul", *(tag("li", tag("a", name, href=f"#{anchor}")) for anchor, name, _ in parts))
+    subtitle = f"A study of the kind {study.kind}, from {study.origin or 'its own items'}"
+    body = tag(
+        "body",
+        tag("a", "To the text", href="#summary", class_="skip"),
+        tag("header", tag("h1", own(title)), tag("p", own(subtitle), class_="subtitle")),
+        tag("nav", contents, aria_label="Sections"),
+        tag("main", *(tag("section", tag("h2", name), block, id=anchor) for anchor, name, block in parts)),
+        tag("footer", f"Vivant {__version__}, {time.strftime('%Y-%m-%d %H:%M', time.gmtime())} UTC"),
+    )
+    return "<!doctype html>\n" + tag("html", head, body, lang="en") + "\n"
+
+
+def _marks(value: Table, label: str = "") -> list[Mark]:
+    rows = [row for row in value.rows if not label or row.metric == label]
+    names = [" · ".join(row.group.values()) or row.metric for row in rows]
+    return [
+        Mark(label=name, value=row.value, interval=row.interval, colour=0, note=f"n = {row.n}")
+        for name, row in zip(names, rows, strict=True)
+    ]
+
+
+def _figure(results: Table) -> Html | None:
+    """The first measure, drawn: for sources beside each other it says most."""
+    if not results.rows:
+        return None
+    first = results.rows[0]
+    return forest(_marks(results, first.metric), first.metric, first.chance)
+
+
+def _facet_figure(value: Table) -> Html | None:
+    return forest(_marks(value), value.title, value.rows[0].chance) if value.rows else None
+
+
+def write_page(report: StudyReport, out: Path) -> None:
+    """Write the page."""
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(out, build_page(report).encode())
+    except OSError as error:
+        raise UsageError(f"Cannot write {out}: {error.strerror}") from error
+
+
+def all_tables(report: StudyReport) -> Sequence[Table]:
+    """What the terminal shows, in its order."""
+    found = [report.progress, report.results, *report.facets, report.agreement, report.times, report.people]
+    return [*found, report.exclusions] + ([report.questions] if report.questions.body else [])

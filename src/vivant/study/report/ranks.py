@@ -1,0 +1,66 @@
+"""Ratings of one person beside the mean of the others: rank correlation, and two tests of it."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from statistics import fmean, median
+
+from vivant.scoring.agreement import spearman
+from vivant.scoring.distributions import normal_p_value, t_p_value
+from vivant.study.collected import Collected
+from vivant.study.export.native import total_score
+from vivant.study.judgement import Judgement
+
+Tests = tuple[float | None, float | None, float | None]
+"""How like the others; how often chance alone gives that; how often somebody like the others does."""
+NO_RANKS: Tests = (None, None, None)
+_FEW = 5
+"""Items that two need in common before a correlation says anything."""
+
+
+def rank_tests(collected: Collected, given: Sequence[Judgement]) -> dict[str, Tests]:
+    """For each person with enough ratings that others rated too."""
+    criteria = [criterion.name for criterion in collected.loaded.study.criteria]
+    ratings: dict[str, dict[str, float]] = defaultdict(dict)
+    for one in given:
+        score = total_score(one.answer, criteria) if one.page == "rate" else None
+        if score is not None:
+            ratings[f"{one.item}\x1f{one.part}"][one.annotator] = score
+    pairs: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    for by_person in ratings.values():
+        for name, own in by_person.items():
+            others = [score for other, score in by_person.items() if other != name]
+            if others:
+                pairs[name].append((own, fmean(others)))
+    found: dict[str, tuple[float, int]] = {}
+    for name, both in pairs.items():
+        rho = spearman([own for own, _ in both], [mean for _, mean in both])
+        # Ratings that never vary go along with nothing.
+        found[name] = (0.0 if math.isnan(rho) else rho, len(both))
+    known = {name: pair for name, pair in found.items() if pair[1] >= _FEW}
+    return {name: _test(name, known) for name in known}
+
+
+def _test(name: str, known: dict[str, tuple[float, int]]) -> Tests:
+    rho, size = known[name]
+    chance = _one_sided(rho, size)
+    others = [value for other, (value, _) in known.items() if other != name]
+    if not others or size <= 3:
+        return rho, chance, None
+    # Fisher's z: below the others' median, how often by chance?
+    distance = (math.atanh(_inside(rho)) - math.atanh(_inside(median(others)))) * math.sqrt(size - 3)
+    lower = normal_p_value(distance) / 2
+    return rho, chance, lower if distance < 0 else 1 - lower
+
+
+def _inside(rho: float) -> float:
+    return min(max(rho, -0.999), 0.999)
+
+
+def _one_sided(rho: float, size: int) -> float:
+    """How often ratings that go along with nothing correlate as much."""
+    t = _inside(rho) * math.sqrt((size - 2) / (1 - _inside(rho) ** 2))
+    both = t_p_value(abs(t), size - 2)
+    return both / 2 if t > 0 else 1 - both / 2

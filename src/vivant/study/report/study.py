@@ -1,0 +1,78 @@
+"""All that is to be said about what a study collected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from vivant.report.table import Table
+from vivant.study.collected import Collected
+from vivant.study.report.annotators import Annotator, annotators
+from vivant.study.report.people import (
+    SHORT,
+    annotator_table,
+    exclusion_table,
+    progress_table,
+    question_table,
+)
+from vivant.study.report.tables import agreement_table, facet_tables, result_table, time_table
+
+
+class StudyReport(Struct, frozen=True, kw_only=True):
+    """Tables, and the main things in words."""
+
+    collected: Collected
+    found: tuple[str, ...]
+    progress: Table
+    results: Table
+    facets: tuple[Table, ...]
+    agreement: Table
+    times: Table
+    people: Table
+    questions: Table
+    exclusions: Table
+
+
+def study_report(collected: Collected, by: Sequence[str] = ()) -> StudyReport:
+    """Everything. `by` names the facets to show; default: those with two to twelve values."""
+    everybody = annotators(collected)
+    results, agreement = result_table(collected), agreement_table(collected)
+    times = time_table(collected.counted())
+    return StudyReport(
+        collected=collected,
+        found=tuple(_words(results, agreement, times, everybody)),
+        progress=progress_table(collected),
+        results=results,
+        facets=tuple(facet_tables(collected, by)),
+        agreement=agreement,
+        times=times,
+        people=annotator_table(everybody, ratings=collected.loaded.study.kind == "rating"),
+        questions=question_table(collected),
+        exclusions=exclusion_table(collected),
+    )
+
+
+def _words(results: Table, agreement: Table, times: Table, everybody: Sequence[Annotator]) -> Iterator[str]:
+    if not results.rows:
+        yield "There are no judgements that count yet."
+        return
+    for row in results.rows[:4]:
+        between = f", 95 % interval {row.interval[0]:.1f} to {row.interval[1]:.1f}" if row.interval else ""
+        guess = f"; guessing would give {row.chance:.1f}" if row.chance is not None else ""
+        of = f" of {row.group['source']}" if "source" in row.group else ""
+        yield f"{row.metric}{of}: {row.value:.1f} ({row.n} judgements{between}){guess}."
+    for line in agreement.body[:1]:
+        if isinstance(line[2], float):
+            alpha = f", Krippendorff's alpha {line[3]:.2f}" if isinstance(line[3], float) else ""
+            yield f"Two people agree in {line[2]:.1f} % of cases ({line[0]}){alpha}."
+    if times.body:
+        last = times.body[-1]
+        yield f"An item takes {last[1]:.0f} seconds ({last[0]}, median)."
+    marked = [one for one in everybody if one.signs and not one.excluded]
+    if marked:
+        names = ", ".join(one.annotator[:SHORT] for one in marked[:5]) + ("…" if len(marked) > 5 else "")
+        yield f"To be looked at: {len(marked)} of {len(everybody)} people show signs of careless answers ({names})."
+    left_out = [one for one in everybody if one.excluded]
+    if left_out:
+        yield f"{len(left_out)} people are excluded, with reasons; figures with them stand beside."

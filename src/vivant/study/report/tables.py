@@ -1,0 +1,247 @@
+"""What came of a study, as tables."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from statistics import fmean, median, quantiles
+
+import numpy as np
+
+from vivant.errors import unknown
+from vivant.report.table import Cell, Row, Table
+from vivant.scoring.agreement import fleiss_kappa, krippendorff_alpha, percent_agreement
+from vivant.scoring.stats import Interval
+from vivant.scoring.summary import natural
+from vivant.scoring.twoway import numbered, two_way_interval
+from vivant.study.collected import Collected
+from vivant.study.judgement import Judgement
+from vivant.study.report.measures import Codes, Measure, Value, codes, measures
+
+MOST_VALUES = 12
+"""Facets with more values are shown only where they are asked for."""
+
+
+def figure(measure: Measure, values: Sequence[Value]) -> tuple[float, Interval | None]:
+    """The mean on the table's scale, with an interval that counts items' groups and people."""
+    column = np.array([value.value for value in values], np.float64)
+    interval = two_way_interval(
+        column,
+        numbered([value.cluster for value in values]),
+        numbered([value.annotator for value in values]),
+        binary=measure.binary,
+    )
+    if interval is not None and measure.low is not None and measure.high is not None:
+        # A scale has ends, Student's t has none.
+        interval = Interval(max(interval.low, measure.low), min(interval.high, measure.high), interval.method)
+    return float(column.mean()) * measure.scale, interval.scaled(measure.scale) if interval else None
+
+
+def result_table(collected: Collected) -> Table:
+    """Each measure, of each source where the key names them; beside it the same with excluded people."""
+    body: list[tuple[Cell, ...]] = []
+    rows: list[Row] = []
+    rules: list[int] = []
+    every = {m.name: m for m in measures(collected, collected.counted(excluded=True))}
+    anybody = any(person.excluded for person in collected.people.values())
+    methods: set[str] = set()
+    for measure in measures(collected, collected.counted()):
+        if body:
+            rules.append(len(body))
+        for source, values in _by_source(measure.values):
+            mean, interval = figure(measure, values)
+            methods |= {interval.method} if interval else set()
+            same = [v for v in every[measure.name].values if not source or v.source == source]
+            body.append(
+                (
+                    measure.title,
+                    source or "all",
+                    mean,
+                    ends(interval),
+                    None if measure.chance is None else measure.chance * measure.scale,
+                    *((figure(measure, same)[0],) if anybody else ()),
+                    len(values),
+                    len({value.unit for value in values}),
+                    len({value.annotator for value in values}),
+                )
+            )
+            rows.append(
+                _row(collected, measure, {"source": source} if source else {}, values, mean, interval)
+            )
+    with_all = ("with excluded",) if anybody else ()
+    return Table(
+        title="Results",
+        columns=("measure", "of", "mean", "95 % interval", "chance", *with_all, "n", "items", "people"),
+        body=tuple(body),
+        rows=tuple(rows),
+        rules=tuple(rules),
+        notes=(f"Intervals count groups of items and people, not judgements: {'; '.join(sorted(methods))}.",)
+        if methods
+        else ("Too little to tell intervals." if body else "There are no judgements yet.",),
+    )
+
+
+def _by_source(values: Sequence[Value]) -> Iterator[tuple[str, list[Value]]]:
+    sources = sorted({value.source for value in values})
+    if len(sources) == 1:
+        yield sources[0], list(values)
+        return
+    groups = [(name, [value for value in values if value.source == name]) for name in sources]
+    yield from sorted(groups, key=lambda group: -fmean(value.value for value in group[1]))
+
+
+def _row(
+    collected: Collected,
+    measure: Measure,
+    group: dict[str, str],
+    values: Sequence[Value],
+    mean: float,
+    interval: Interval | None,
+) -> Row:
+    return Row(
+        run=collected.loaded.path.name,
+        benchmark="study",
+        task=f"study/{collected.loaded.study.kind}",
+        group=group,
+        metric=measure.name,
+        value=mean,
+        n=len(values),
+        errors=0,
+        unparsed=0,
+        interval=(interval.low, interval.high) if interval else None,
+        interval_method=interval.method if interval else "",
+        chance=None if measure.chance is None else measure.chance * measure.scale,
+        model=group.get("source", "human"),
+    )
+
+
+def facet_tables(collected: Collected, by: Sequence[str] = ()) -> list[Table]:
+    """The first measure by the values of each facet."""
+    facets = {item: collected.facets(item) for item in collected.items}
+    known = sorted({name for values in facets.values() for name in values})
+    for name in by:
+        if name not in known:
+            raise unknown("facet", name, known)
+    found: list[Table] = []
+    for measure in measures(collected, collected.counted())[:1]:
+        for name in by or known:
+            groups: dict[str, list[Value]] = defaultdict(list)
+            for value in measure.values:
+                groups[facets[value.item].get(name, "")].append(value)
+            if by or 1 < len(groups) <= MOST_VALUES:
+                found.append(_facet_table(collected, measure, name, groups))
+    return found
+
+
+def _facet_table(collected: Collected, measure: Measure, name: str, groups: dict[str, list[Value]]) -> Table:
+    body: list[tuple[Cell, ...]] = []
+    rows: list[Row] = []
+    for label in sorted(groups, key=natural):
+        for source, values in _by_source(groups[label]):
+            mean, interval = figure(measure, values)
+            shown = f"{label} · {source}" if source else label
+            body.append(
+                (shown, mean, ends(interval), len(values), len({value.annotator for value in values}))
+            )
+            group = {name: label, **({"source": source} if source else {})}
+            rows.append(_row(collected, measure, group, values, mean, interval))
+    return Table(
+        title=f"{measure.title} by {name}",
+        columns=(name, "mean", "95 % interval", "n", "people"),
+        body=tuple(body),
+        rows=tuple(rows),
+    )
+
+
+def agreement_table(collected: Collected) -> Table:
+    """How far people agree on the same thing, without excluded people and with them."""
+    body: list[tuple[Cell, ...]] = []
+    anybody = any(person.excluded for person in collected.people.values())
+    choices = [("counted people", False)] + ([("with excluded", True)] if anybody else [])
+    for label, excluded in choices:
+        found = codes(collected, collected.counted(excluded=excluded))
+        body += [(one.title, label, *_agreement(one)) for one in found]
+    return Table(
+        title="Agreement",
+        columns=(
+            "on",
+            "among",
+            "percent",
+            "Krippendorff's alpha",
+            "level",
+            "Fleiss' kappa",
+            "kappa over",
+            "judged twice",
+        ),
+        body=tuple(body),
+        decimals=3,
+        notes=(
+            "Percent: pairs of judgements of the same thing that are equal. Alpha and kappa: 1 is perfect, 0 is "
+            "chance; kappa needs equally many judgements of each thing, so it is over those with the usual number.",
+        ),
+    )
+
+
+def _agreement(one: Codes) -> tuple[Cell, ...]:
+    units, values = numbered(list(one.units)), np.array(one.codes, np.float64)
+    sizes = np.bincount(units)
+    usual = Counter(sizes[sizes >= 2].tolist()).most_common(1)
+    kappa, over = math.nan, 0
+    if usual:
+        alike = sizes == usual[0][0]
+        over = int(alike.sum())
+        kappa = fleiss_kappa(units[alike[units]], values[alike[units]])
+    percent = percent_agreement(units, values)
+    return (
+        known(percent * 100),
+        known(krippendorff_alpha(units, values, one.level)),
+        one.level,
+        known(kappa),
+        over,
+        int((sizes >= 2).sum()),
+    )
+
+
+def time_table(judgements: Iterable[Judgement]) -> Table:
+    """Seconds per page: the median and the quartiles."""
+    pages: dict[str, dict[tuple[str, str], float]] = defaultdict(dict)
+    for one in judgements:
+        if one.seconds is not None:
+            key = (one.annotator, one.item)
+            # Parts of a page are answered one after the other: the last one ends it.
+            pages[one.page][key] = max(pages[one.page].get(key, 0.0), one.seconds)
+    whole: dict[tuple[str, str], float] = defaultdict(float)
+    for times in pages.values():
+        for key, seconds in times.items():
+            whole[key] += seconds
+    columns: dict[str, dict[tuple[str, str], float]] = {**pages}
+    if len(pages) > 1:
+        columns["both pages"] = whole
+    body: list[tuple[Cell, ...]] = []
+    for page, times in columns.items():
+        low, middle, high = _quartiles(list(times.values()))
+        body.append((page, middle, low, high, len(times)))
+    return Table(
+        title="Seconds per item",
+        columns=("page", "median", "lower quartile", "upper quartile", "n"),
+        body=tuple(body),
+        notes=("From the first showing of a page to its answer.",) if body else ("No times are known.",),
+    )
+
+
+def _quartiles(values: list[float]) -> tuple[float, float, float]:
+    if len(values) < 2:
+        return values[0], values[0], values[0]
+    low, _, high = quantiles(values, n=4, method="inclusive")
+    return low, median(values), high
+
+
+def known(value: float) -> float | None:
+    """A figure, or nothing where the data cannot give it."""
+    return None if math.isnan(value) else value
+
+
+def ends(interval: Interval | None, decimals: int = 1) -> str | None:
+    """An interval as text."""
+    return None if interval is None else f"{interval.low:.{decimals}f} – {interval.high:.{decimals}f}"
