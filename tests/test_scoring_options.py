@@ -234,7 +234,22 @@ def test_order_of_options_is_irrelevant(options: list[Option], text: str) -> Non
 
 
 @pytest.mark.parametrize(
-    "unit", ["*", " ", "_", "answer ", "answer is ", "(", "\\boxed{", "A. ", "A is ", "\n"]
+    "unit",
+    [
+        "*",
+        " ",
+        "_",
+        "answer ",
+        "answer is ",
+        "(",
+        "\\boxed{",
+        "A. ",
+        "A is ",
+        "\n",
+        "[[",
+        "答案是",
+        "<think>",
+    ],
 )
 def test_long_replies_take_no_quadratic_time(unit: str) -> None:
     # A quadratic reading of these would run into the tests' time limit.
@@ -247,6 +262,9 @@ def test_thinking() -> None:
     assert strip_thinking("x</think>y") == "y"
     assert strip_thinking("<think>x") is None
     assert strip_thinking("plain") == "plain"
+    assert strip_thinking("a<think><thinking>x</think>b</thinking>c<reasoning>y</Reasoning>d") == "cd"
+    assert strip_thinking("a<thinking>x<think>y</think>b") == "b"
+    assert strip_thinking("<think>" * 150_000) is None
 
 
 def test_plain_form() -> None:

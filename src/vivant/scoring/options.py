@@ -74,6 +74,8 @@ _BULLET = re.compile(r"\s*(?:[-•*+]\s+)?")
 _CLAUSE = re.compile(r"[.;!?](?=\s|$)|\n")
 _REACH = 4096
 """How many characters after "the answer is" are looked at."""
+_STATEMENTS = 1000
+"""How many such statements are looked at, from the last: a reply that repeats itself makes a hundred thousand."""
 _LATEX = re.compile(r"\\(?:text|textbf|textit|mathrm|mathbf|mathit)\s{0,2}\{([^{}]*)\}")
 
 
@@ -137,7 +139,7 @@ class _Reader:
         if stated is not None:
             # A lone name at the end speaks as plainly as the statement does.
             return _decide(stated | ({last} if last else set()), "statement") if stated else _DENIED
-        listed = {name for line in lines for name in self._listed(line)}
+        listed = {name for line in set(lines) for name in self._listed(line)}
         if last and len(listed - {last}) > 1:
             return _decide({last}, "last-line")  # the options one by one, then the choice
         if self._led(lines[0]):
@@ -185,7 +187,7 @@ class _Reader:
     def _stated(self, answer: str) -> set[str] | None:
         """What the last explicit statement names (nothing, if it denies); None where nothing is stated."""
         matches = [*_STATEMENT.finditer(answer), *self._subject.finditer(answer)]
-        for match in sorted(matches, key=lambda match: match.end(), reverse=True):
+        for match in sorted(matches, key=lambda match: match.end(), reverse=True)[:_STATEMENTS]:
             before = match["before"] or ""
             if match.re is self._subject:
                 name = self._cased(match["name"], loose=bool(match["kind"]))
