@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +43,12 @@ SOURCES = ("human comments", "model-x")
 """Who wrote the parts of the comments, ratings and pairs, in turn."""
 
 
+@lru_cache
+def _video(frames: int) -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        return make_video(Path(folder) / "v.mp4", frames).read_bytes()
+
+
 def tiny_study(
     folder: Path, kind: Kind = "mcq", *, count: int = 6, checks: int = 0, groups: int = 0, **settings: Any
 ) -> LoadedStudy:
@@ -53,7 +61,7 @@ def tiny_study(
     media.mkdir(parents=True)
     files = [f"m{number}.mp4" for number in range(min(count + checks, 3))]
     for number, file in enumerate(files):
-        make_video(media / file, 10 + number)
+        (media / file).write_bytes(_video(10 + number))
     items: list[StudyItem] = []
     key: list[KeyLine] = []
     for number in range(count + checks):

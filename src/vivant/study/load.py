@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from vivant.errors import DataError, MediaError, VivantError, unknown
-from vivant.media.paths import resolve
+from vivant.media.paths import plain_file, resolve
 from vivant.study.balance import balance_faults
 from vivant.study.design import FORMAT, ITEMS_FILE, PAGES, STUDY_FILE, Study, StudyItem, StudyMedia, Words
 
@@ -240,7 +240,8 @@ def _media_faults(file: Path, root: Path, items: tuple[StudyItem, ...]) -> Itera
     for item in items:
         for media in media_of(item):
             try:
-                resolve(root, media.file)
+                # `resolve` remembers what it found once; the file may have gone since.
+                plain_file(resolve(root, media.file), media.file, f" from {root}")
             except MediaError as error:
                 yield f"{file}, item '{item.id}': {error}"
 

@@ -52,7 +52,8 @@ def _cell(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, bool):
-        return str(value).lower()
+        # No is an empty cell, because to many readers every text is a yes.
+        return "true" if value else ""
     if isinstance(value, list):
         return " ".join(map(str, value))
     text = str(value)
@@ -115,7 +116,7 @@ def _flat(value: Judgement | Person, study: Study) -> dict[str, Any]:
         answers = row.pop("answers")
         return {**row, **{f"answer_{name}": _plain(given) for name, given in answers.items()}}
     answer = row["answer"]
-    row["answer"] = msgspec.json.encode(answer).decode()
+    row["answer"] = _plain(answer)
     row["shown"] = list(row["shown"])
     page = value.page
     if page == "choose":
@@ -130,7 +131,8 @@ def _flat(value: Judgement | Person, study: Study) -> dict[str, Any]:
     return row
 
 
-def _plain(given: Any) -> Any:
+def _plain(given: Any) -> str:
+    """A text as it is, anything else as JSON."""
     return given if isinstance(given, str) else msgspec.json.encode(given).decode()
 
 

@@ -19,10 +19,11 @@ import msgspec
 from msgspec import Struct
 
 from vivant.scoring.paired import holm
+from vivant.scoring.text import plain
 from vivant.study.collected import Collected
 from vivant.study.judgement import Judgement
 from vivant.study.key import expected
-from vivant.study.report.measures import PREFERENCES, plain
+from vivant.study.report.measures import PREFERENCES
 from vivant.study.report.ranks import NO_RANKS, Tests, rank_tests
 
 LEVEL = 0.05

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from msgspec import Struct
 
 from vivant.benchmarks.mimic.packs import HUMAN
 from vivant.scoring.agreement import Level
+from vivant.scoring.text import plain
 from vivant.study.collected import Collected
 from vivant.study.export.native import total_score
 from vivant.study.judgement import Judgement
@@ -91,7 +90,7 @@ def _choices(collected: Collected, given: list[Judgement]) -> Iterator[Measure]:
             chances.append(1 / len(collected.items[one.item].options))
         elif one.page == "free" and one.answer is not None and key.accepted:
             accepted = {plain(text) for text in key.accepted}
-            words.append(_value(collected, one, float(plain(one.answer) in accepted)))
+            words.append(_value(collected, one, float(plain(str(one.answer)) in accepted)))
     chance = sum(chances) / len(chances) if chances else None
     yield Measure(
         name="accuracy",
@@ -112,11 +111,6 @@ def _choices(collected: Collected, given: list[Judgement]) -> Iterator[Measure]:
         low=0,
         high=1,
     )
-
-
-def plain(answer: Any) -> str:
-    """A free answer without case, punctuation and double spaces."""
-    return " ".join(re.sub(r"[^\w\s]", " ", str(answer).casefold()).split())
 
 
 def _comments(collected: Collected, given: list[Judgement]) -> Iterator[Measure]:
