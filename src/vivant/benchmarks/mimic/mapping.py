@@ -43,6 +43,7 @@ from vivant.errors import DataError, UsageError, unknown
 
 _T = TypeVar("_T")
 Row = Mapping[str, Any]
+_STRETCH = 50_000
 
 
 class Column(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -135,6 +136,28 @@ def map_videos(mapped: Mapped, folder: Path) -> Iterator[VideoLine]:
             f"{folder / mapped.comments.file}: comments on {len(apart)} videos that are not in "
             f"{mapped.videos.file}, the first is {next(iter(apart))}"
         )
+
+
+def iter_fields(block: Block, folder: Path) -> Iterator[tuple[str, dict[str, Any] | DataError]]:
+    """Place and fields of each row as they stand, unchecked; in place of a row that cannot be read, why."""
+    file = folder / block.file
+    rows = _rows(block, folder) if file.suffix.lower() not in (".jsonl", ".ndjson") else _each_line(file)
+    for place, row in rows:
+        try:
+            yield place, row if isinstance(row, DataError) else _fields(block.columns, row, place)
+        except DataError as error:
+            yield place, error
+
+
+def _each_line(file: Path) -> Iterator[tuple[str, Row | DataError]]:
+    for number, line in raw_lines(file):
+        place = f"{file}, row {number}"
+        try:
+            row = msgspec.json.decode(line)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            yield place, DataError(f"{place}: {error}")
+            continue
+        yield place, row if isinstance(row, Mapping) else DataError(f"{place}: not an object with fields")
 
 
 def _comments_apart(block: Block, folder: Path) -> dict[str, list[dict[str, Any]]]:
@@ -354,8 +377,14 @@ def _json(file: Path, path: str | None) -> Iterator[tuple[int, Any]]:
 def _parquet(file: Path) -> Iterator[tuple[int, Any]]:
     import polars
 
-    try:
-        frame = polars.scan_parquet(file).collect()
-    except (OSError, polars.exceptions.PolarsError) as error:
-        raise DataError(f"Cannot read {file}: {' '.join(str(error).split())[:200]}") from error
-    yield from enumerate(frame.iter_rows(named=True), 1)
+    rows = polars.scan_parquet(file)
+    done = 0
+    while True:  # a stretch at a time, whatever the file's size
+        try:
+            frame = rows.slice(done, _STRETCH).collect()
+        except (OSError, polars.exceptions.PolarsError) as error:
+            raise DataError(f"Cannot read {file}: {' '.join(str(error).split())[:200]}") from error
+        yield from enumerate(frame.iter_rows(named=True), done + 1)
+        done += len(frame)
+        if len(frame) < _STRETCH:
+            return

@@ -17,8 +17,6 @@ class Ingest(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     mentions: Literal["hash", "remove", "keep"] = "remove"
     """@-mentions in texts: taken out, or replaced by @ and six letters that depend on the salt."""
     links: Literal["remove", "keep"] = "remove"
-    """Web addresses and e-mail addresses."""
+    """Web addresses, e-mail addresses and telephone numbers."""
     batch: Annotated[int, Meta(ge=1)] = 100_000
-    """Comments held in memory before they are written."""
-    most_comments: Annotated[int, Meta(ge=1)] | None = None
-    """Comments kept of one video, the most-liked first; None for all."""
+    """Comments held in memory by a process before they are written."""

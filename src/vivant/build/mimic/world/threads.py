@@ -131,7 +131,7 @@ def _texts(
 
 def _names(number: Ints, seed: int) -> NDArray[np.uint64]:
     """Numbers that are unique and say nothing of the order (a step of splitmix64)."""
-    mixed = number.astype(np.uint64) + np.uint64(seed + 1) * np.uint64(0x9E3779B97F4A7C15)
+    mixed = number.astype(np.uint64) + np.uint64((seed + 1) * 0x9E3779B97F4A7C15 & 0xFFFFFFFFFFFFFFFF)
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return mixed ^ (mixed >> np.uint64(31))

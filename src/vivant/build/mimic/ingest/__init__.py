@@ -1,0 +1,197 @@
+"""Ingest: metadata in four shapes → Parquet in one, with names taken out and broken records set aside."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from multiprocessing import get_context
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from vivant.build.mimic.ingest.privacy import SALT, Anonymiser, read_salt
+from vivant.build.mimic.ingest.writer import Report, Writer
+from vivant.build.mimic.ingest.ytdlp import Defaults, take_info
+from vivant.build.mimic.ingest_settings import Ingest
+from vivant.build.mimic.settings import Settings
+from vivant.build.mimic.steps import Progress, Step, begin, silent
+from vivant.engine.settings import digest
+from vivant.errors import UsageError
+
+MEDIA = "media.txt"
+_PART = 400
+"""Files of one part: what is lost when a run is killed, and what one process does at a time."""
+_WORTH_PROCESSES = 4 * _PART
+
+
+class _Task(Struct, frozen=True):
+    """One part, as it is sent to a process."""
+
+    name: str
+    files: tuple[str, ...]
+    kind: str
+    media: str
+    folder: str
+    salt: bytes
+    settings: Ingest
+
+
+def ingest(
+    work: Path,
+    sources: Sequence[Path],
+    settings: Settings,
+    progress: Progress = silent,
+    *,
+    media: Path | None = None,
+    force: bool = False,
+) -> Step:
+    """Take sources in: folders of `.info.json`, files of the YouTube Data API (.json, .jsonl), mappings (.yaml).
+
+    `media` is the folder that paths of video files are relative to; by default the one that holds all sources.
+    """
+    if not sources:
+        raise UsageError("ingest: name at least one folder of .info.json files, API answer or mapping")
+    work.mkdir(parents=True, exist_ok=True)
+    salt = read_salt(work)
+    named = {"ingest": msgspec.to_builtins(settings.ingest), "salt": digest(salt.hex())[:8]}
+    with begin(work, "ingest", list(sources), named, resume=True, force=force) as step:
+        if step.done:
+            return step
+        root = (media or _common(sources)).resolve()
+        for name in ("videos", "comments", "parts"):
+            (step.folder / name).mkdir(exist_ok=True)
+        tasks = list(_tasks(step, sources, root, salt, settings.ingest))
+        if not tasks:
+            raise step.fail(f"no .info.json file, API answer or mapping in {', '.join(map(str, sources))}")
+        reports = _run(tasks, step.folder, settings.workers, progress)
+        _finish(step, reports, sources, root, settings, apart=any(task.kind != "info" for task in tasks))
+    return step
+
+
+def _finish(
+    step: Step,
+    reports: Sequence[Report],
+    sources: Sequence[Path],
+    root: Path,
+    settings: Settings,
+    *,
+    apart: bool,
+) -> None:
+    import shutil
+
+    from vivant.build.mimic.ingest.settle import settle
+    from vivant.build.mimic.ingest.sheet import write_sheet
+
+    whole = settle(step.folder, reports, apart=apart, memory=settings.memory, workers=settings.workers)
+    write_sheet(step.folder, whole, sources, settings.ingest, settings.memory, settings.workers)
+    (step.folder / MEDIA).write_text(f"{root}\n", encoding="utf-8")
+    shutil.rmtree(step.folder / "parts")
+    step.count("videos", into=whole.videos_in, out=whole.videos, why=whole.left)
+    step.count("comments", into=whole.comments_in, out=whole.comments, why=whole.left_comments)
+    if whole.mended:
+        step.note(
+            f"{whole.mended:,} values could not be used and were taken as unknown; see quarantine.parquet"
+        )
+    for note, number in sorted(whole.notes.items()):
+        step.note(f"{number:,} {note}")
+    if not whole.videos:
+        reasons = "; ".join(f"{reason} ({number})" for reason, number in sorted(whole.left.items())[:5])
+        raise step.fail(
+            f"not one of {whole.videos_in:,} records could be used: {reasons or 'there are none'}"
+        )
+
+
+def media_root(work: Path) -> Path | None:
+    """Where the video files of the data taken in lie; None where the data came without files."""
+    path = work / "ingest" / MEDIA
+    return Path(path.read_text(encoding="utf-8").rstrip("\n")) if path.is_file() else None
+
+
+def _common(sources: Sequence[Path]) -> Path:
+    folders = [str((source if source.is_dir() else source.parent).resolve()) for source in sources]
+    return Path(os.path.commonpath(folders))
+
+
+def _tasks(
+    step: Step, sources: Sequence[Path], media: Path, salt: bytes, settings: Ingest
+) -> Iterator[_Task]:
+    def task(name: str, files: Sequence[str], kind: str) -> _Task:
+        return _Task(name, tuple(files), kind, str(media), str(step.folder), salt, settings)
+
+    infos: list[str] = []
+    others: list[tuple[str, str]] = []
+    for source in sources:
+        for path in sorted(_files(source.resolve())):
+            if path.endswith(".info.json"):
+                infos.append(path)
+            elif path.endswith((".json", ".jsonl")):
+                others.append((path, "api"))
+            elif path.endswith((".yaml", ".yml")) and source.is_file():
+                others.append((path, "table"))
+            elif source.is_file():
+                raise step.fail(f"{source} is no .info.json, .json, .jsonl or mapping (.yaml)")
+    for number in range(0, len(infos), _PART):
+        yield task(f"info-{number // _PART:06d}", infos[number : number + _PART], "info")
+    for number, (path, kind) in enumerate(others):
+        yield task(f"{kind}-{number:06d}", [path], kind)
+
+
+def _files(source: Path) -> Iterator[str]:
+    if source.is_file():
+        yield str(source)
+        return
+    for folder, _, names in os.walk(source):
+        for name in names:
+            if name.endswith((".json", ".jsonl")):
+                yield f"{folder}{os.sep}{name}"
+
+
+def _run(tasks: Sequence[_Task], folder: Path, workers: int, progress: Progress) -> list[Report]:
+    """All parts' reports in their order; parts that an interrupted run has finished are not done again."""
+    total = sum(len(task.files) for task in tasks)
+    found: dict[str, Report] = {}
+    for task in tasks:
+        done = folder / "parts" / f"{task.name}.json"
+        if done.is_file():
+            found[task.name] = msgspec.json.decode(done.read_bytes(), type=Report)
+    left = [task for task in tasks if task.name not in found]
+    read = total - sum(len(task.files) for task in left)
+    if workers > 1 and total >= _WORTH_PROCESSES:
+        # Processes that begin afresh: Arrow's threads do not survive a fork.
+        with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+            waiting = {pool.submit(_do, task): task for task in left}
+            for future in as_completed(waiting):
+                task = waiting.pop(future)
+                found[task.name] = future.result()
+                read += len(task.files)
+                progress(read, total, "files read")
+    else:
+        for task in left:
+            found[task.name] = _do(task)
+            read += len(task.files)
+            progress(read, total, "files read")
+    return [found[task.name] for task in tasks]
+
+
+def _do(task: _Task) -> Report:
+    settings = task.settings
+    anonymiser = Anonymiser(task.salt, settings.mentions, settings.links)
+    writer = Writer(Path(task.folder), task.name, anonymiser, settings.batch)
+    defaults = Defaults(settings.platform, settings.licence)
+    if task.kind == "info":
+        for file in task.files:
+            take_info(file, task.media, writer, defaults)
+    elif task.kind == "api":
+        from vivant.build.mimic.ingest.youtube import take_answers
+
+        take_answers(Path(task.files[0]), Path(task.media), writer, defaults)
+    else:
+        from vivant.build.mimic.ingest.tables import take_tables
+
+        take_tables(Path(task.files[0]), writer, defaults)
+    return writer.close()
+
+
+__all__ = ["SALT", "ingest", "media_root"]
