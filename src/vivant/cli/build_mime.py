@@ -28,6 +28,9 @@ Preset = Annotated[
     str | None,
     typer.Option("--preset", help="Variants by name in place of the plan's: mime is the paper's ten."),
 ]
+RendererName = Annotated[
+    str | None, typer.Option("--renderer", help="built-in, cycles or workbench, in place of the plan's.")
+]
 
 
 @app.callback()
@@ -36,7 +39,7 @@ def mime() -> None:
 
 
 @app.command()
-def plan(file: Plan, preset: Preset = None) -> None:
+def plan(file: Plan, preset: Preset = None, renderer: RendererName = None) -> None:
     """Show what a plan would render: videos, frames, time and disk. Renders nothing but a few frames to measure.
 
     Example:
@@ -45,7 +48,7 @@ def plan(file: Plan, preset: Preset = None) -> None:
     """
     from vivant.build.mime.estimate import estimate, overview
 
-    spec, root = _plan(file, preset)
+    spec, root = _plan(file, preset, renderer)
     show(overview(spec, estimate(spec, root), str(file)))
 
 
@@ -54,6 +57,7 @@ def render(
     file: Plan,
     out: Out,
     preset: Preset = None,
+    renderer: RendererName = None,
     workers: Workers = None,
     executor: Annotated[
         Literal["local", "ray"], typer.Option("--executor", help="This machine, or a Ray cluster.")
@@ -75,7 +79,7 @@ def render(
     from vivant.build.mime.jobs import Executor, run_jobs, workers_here
     from vivant.build.mime.workers import LocalExecutor
 
-    spec, root = _plan(file, preset)
+    spec, root = _plan(file, preset, renderer)
     hands: Executor
     if executor == "ray":
         from vivant.build.mime.ray_jobs import RayExecutor
@@ -86,7 +90,11 @@ def render(
             raise UsageError("--address names a Ray cluster; add --executor ray")
         hands = LocalExecutor(workers or workers_here())
     edition = Edition(spec, tuple(stage(spec)))
-    outcome = run_jobs(edition, root, out, hands, ticker())
+    try:
+        outcome = run_jobs(edition, root, out, hands, ticker())
+    except KeyboardInterrupt:
+        say(f"Stopped; the videos in {out} are whole. Run the same command to go on.")
+        raise typer.Exit(130) from None
     for failure in outcome.failed[:20]:
         say(f"not made: {failure.error}")
     if outcome.metadata is None:
@@ -136,15 +144,17 @@ def mini(out: Out, workers: Workers = None) -> None:
     say(f"Written to {out}. Run it: vivant run mime --data {out} --model random")
 
 
-def _plan(file: Path, preset: str | None) -> tuple[Specification, Path]:
-    """A plan and the folder that its paths are relative to."""
+def _plan(file: Path, preset: str | None, renderer: str | None) -> tuple[Specification, Path]:
+    """A plan with what the command line changes in it, and the folder that its paths are relative to."""
     import msgspec
 
     from vivant.build.mime.planfile import check_plan, load_plan
 
     spec = load_plan(file)
     root = file.resolve().parent
-    if preset is not None:
-        spec = msgspec.structs.replace(spec, variants=preset)
+    given = {"variants": preset, "renderer": renderer}
+    changes = {name: value for name, value in given.items() if value is not None}
+    if changes:
+        spec = msgspec.structs.replace(spec, **changes)
         check_plan(spec, str(file), root)
     return spec, root

@@ -50,7 +50,7 @@ def check_folder(
     """
     edition = read_edition(folder)
     base = root or Index(folder).root or folder
-    jobs = plan_jobs(edition, base, "")
+    jobs = plan_jobs(edition, base, None)
     looked: dict[str, Looked] = {}
     for result in _look([(job, folder) for job in jobs], workers):
         looked[result.file] = result
@@ -75,12 +75,13 @@ def look(task: tuple[Job, Path]) -> Looked:
     file = folder / job.shot.file
     if not file.is_file():
         return Looked(job.shot.file, 0, ("it is missing",))
-    spec, scene = job.spec, scene_of(job)
-    view = replace(scene.camera, angle=float(job.shot.angle))
+    spec = job.spec
     try:
+        scene = scene_of(job)
+        view = replace(scene.camera, angle=float(job.shot.angle))
         empty = finished(background_of(spec, job.shot.scene, view, Path(job.root)))
     except VivantError as error:
-        return Looked(job.shot.file, 0, (f"its background cannot be had: {error}",))
+        return Looked(job.shot.file, 0, (f"what it was made from cannot be had: {error}",))
     faults = examine_video(
         file,
         frames=len(scene.motion),

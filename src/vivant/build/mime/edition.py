@@ -11,7 +11,7 @@ from msgspec import Struct
 from vivant.build.mime.datasheet import datasheet
 from vivant.build.mime.meaning import Encoder, Similarities, choose_distractors, choose_misaligned
 from vivant.build.mime.plan import Shot, Staging, metadata_rows, plan_shots
-from vivant.build.mime.planfile import Specification, mini_plan
+from vivant.build.mime.planfile import OwnAction, Specification, mini_plan
 from vivant.build.mime.scenes import SCENES
 from vivant.errors import DataError
 
@@ -33,35 +33,51 @@ class Edition(Struct, frozen=True):
 
 
 def stage(spec: Specification, encoder: Encoder | None = None) -> list[Staging]:
-    """Decide actor, options and backgrounds of every action. Loads MiniLM unless an encoder is given."""
-    if encoder is None:
-        from vivant.scoring.similarity import load_encoder
+    """Decide actor, options and backgrounds of every action.
 
-        encoder = load_encoder()
+    Loads MiniLM, unless an encoder is given or the plan itself states all options and backgrounds.
+    """
     cast = spec.cast
+    contrasted = any(variant.background == "misaligned" for variant in spec.shown)
     labels = {action.name: action.labels for action in cast}
     scenes = {action.name: action.background for action in cast}
     words = {scene: scene_words(spec, scene) for scene in scenes.values()}
-    contrasted = any(variant.background == "misaligned" for variant in spec.shown)
-    texts = [text for group in (*labels.values(), *words.values()) for text in group]
-    near = Similarities(encoder, texts)
+    near: Similarities | None = None
+
+    def similarities() -> Similarities:
+        nonlocal near
+        if near is None:
+            texts = [text for group in (*labels.values(), *words.values()) for text in group]
+            near = Similarities(encoder or _load_encoder(), texts)
+        return near
+
+    def distractors(action: OwnAction) -> tuple[str, ...]:
+        if action.distractors:
+            return action.distractors
+        return choose_distractors(action.name, labels, similarities(), seed=spec.seed, drop=spec.drop)
+
+    def misaligned(action: OwnAction) -> str:
+        if action.misaligned or not contrasted:
+            return action.misaligned
+        return choose_misaligned(action.name, labels, scenes, words, similarities(), seed=spec.seed)
+
     return [
         Staging(
             action=action.name,
             actor=action.actor or spec.actors[place % len(spec.actors)],
             labels=action.labels,
-            distractors=action.distractors
-            or choose_distractors(action.name, labels, near, seed=spec.seed, drop=spec.drop),
+            distractors=distractors(action),
             aligned=action.background,
-            misaligned=action.misaligned
-            or (
-                choose_misaligned(action.name, labels, scenes, words, near, seed=spec.seed)
-                if contrasted
-                else ""
-            ),
+            misaligned=misaligned(action),
         )
         for place, action in enumerate(cast)
     ]
+
+
+def _load_encoder() -> Encoder:
+    from vivant.scoring.similarity import load_encoder
+
+    return load_encoder()
 
 
 def scene_words(spec: Specification, scene: str) -> tuple[str, ...]:

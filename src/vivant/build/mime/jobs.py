@@ -6,6 +6,7 @@ done stands in an index (`index.py`), with the fingerprint of all that a video's
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import time
@@ -25,7 +26,7 @@ from vivant.build.mime.moves import ACTIONS
 from vivant.build.mime.plan import Shot, Staging
 from vivant.build.mime.planfile import Specification, check_plan
 from vivant.build.mime.renderers import Renderer, find_renderer
-from vivant.build.mime.shoot import Scene, Seen, action_of, set_scene, shoot
+from vivant.build.mime.shoot import Scene, Seen, action_of, rehearse, set_scene, shoot
 from vivant.build.mime.video import FullDiskError, encode
 from vivant.errors import DataError, MediaError, VivantError
 
@@ -74,8 +75,8 @@ class Executor(Protocol):
 # ── the plan of jobs ─────────────────────────────────────────────────────────────────────────────
 
 
-def plan_jobs(edition: Edition, root: Path, identity: str) -> list[Job]:
-    """One job a video; `identity` is the renderer's."""
+def plan_jobs(edition: Edition, root: Path, identity: str | None) -> list[Job]:
+    """One job a video. `identity` is the renderer's; without one, nothing is to be made and no file is read."""
     stagings = {staging.action: staging for staging in edition.stagings}
     hashes: dict[Path, str] = {}
     spec = edition.specification
@@ -117,7 +118,7 @@ def plan_jobs(edition: Edition, root: Path, identity: str) -> list[Job]:
             staging=stagings[shot.action],
             shot=shot,
             root=str(root),
-            fingerprint=fingerprint(shot),
+            fingerprint="" if identity is None else fingerprint(shot),
         )
         for shot in edition.shots
     ]
@@ -191,6 +192,8 @@ def run_jobs(
     _sweep(out)
     index = Index(out)
     todo = [job for job in jobs if not index.holds(job.shot.file, job.fingerprint)]
+    if todo:
+        rehearse(edition.specification, root)
     failed: list[Failed] = []
     done = len(jobs) - len(todo)
     clock = _Clock(len(todo))
@@ -208,7 +211,7 @@ def run_jobs(
             if progress is not None:
                 progress(done, len(jobs), f"{result.file}, {left} left")
     except OSError as error:
-        if error.errno == 28:
+        if error.errno == errno.ENOSPC:
             raise _full(out, done, len(jobs)) from None
         raise DataError(f"{out} cannot be written: {error.strerror or error}") from None
     finally:

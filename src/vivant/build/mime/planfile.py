@@ -10,17 +10,18 @@ import re
 from collections.abc import Iterable, Mapping
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
-import yaml
 from msgspec import Struct, field
 
 from vivant.benchmarks.mime import names
 from vivant.build.mime.bodies import AVATARS, DRESSES
 from vivant.build.mime.moves import ACTIONS, find_action
 from vivant.build.mime.plan import VARIANTS, Variant
+from vivant.build.mime.renderers import RENDERERS
 from vivant.build.mime.scenes import BLANK, SCENES
+from vivant.build.mime.yamlfile import read_yaml
 from vivant.errors import UsageError, unknown
 
 PRESETS: dict[str, tuple[Variant, ...]] = {"mime": VARIANTS}
@@ -104,7 +105,8 @@ class Specification(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """x264's crf: 0 is lossless, 51 is worst."""
     effort: str = "medium"
     """x264's preset."""
-    renderer: Literal["built-in", "cycles", "workbench"] = "built-in"
+    renderer: str = "built-in"
+    """Or cycles or workbench: Blender."""
     split: str = "test"
 
     @property
@@ -166,59 +168,16 @@ def _filled(entry: str | OwnAction) -> OwnAction:
 
 def mini_plan() -> Specification:
     """The plan of the bundled mini-edition."""
-    return parse_plan(files("vivant.build.mime").joinpath("mini.yaml").read_bytes(), "mini.yaml")
+    return read_yaml(Path(str(files("vivant.build.mime").joinpath("mini.yaml"))), Specification)
 
 
 def load_plan(file: Path) -> Specification:
     """A plan from a file, checked: everything it names is there. `mini` is the bundled one."""
     if str(file) == "mini":
         return mini_plan()
-    try:
-        content = file.read_bytes()
-    except OSError as error:
-        raise UsageError(f"The plan {file} cannot be read: {error.strerror}") from None
-    spec = parse_plan(content, str(file))
+    spec = read_yaml(file, Specification)
     check_plan(spec, str(file), file.resolve().parent)
     return spec
-
-
-def parse_plan(content: bytes, source: str) -> Specification:
-    """A plan from YAML; names and files are not looked up yet."""
-    try:
-        plain: Any = yaml.safe_load(content)
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise UsageError(f"{source} is not YAML: {' '.join(str(error).split())}") from None
-    if not isinstance(plain, dict):
-        raise UsageError(
-            f"{source} should be a mapping with at least `actions:`; see `vivant build mime plan`"
-        )
-    try:
-        return msgspec.convert(plain, Specification)
-    except msgspec.ValidationError as error:
-        raise _refusal(source, str(error)) from None
-
-
-_UNKNOWN = re.compile(r"Object contains unknown field `(?P<name>.*)`(?: - at `\$(?P<path>.*)`)?")
-_STRUCTS: tuple[tuple[str, tuple[type[Struct], ...]], ...] = (
-    (".actions", (OwnAction,)),
-    (".avatars", (OwnAvatar,)),
-    (".backgrounds", (OwnBackground,)),
-    (".variants[", (Variant,)),
-    (".variants", (Cross,)),
-    ("", (Specification,)),
-)
-
-
-def _refusal(source: str, message: str) -> UsageError:
-    """msgspec's complaint as a sentence; a misspelt field comes with the nearest right one."""
-    match = _UNKNOWN.fullmatch(message)
-    if match is None:
-        return UsageError(f"{source}: {message.replace(' - at `$', ' at `').replace('`.', '`')}")
-    path = match["path"] or ""
-    kinds = next(kinds for start, kinds in _STRUCTS if path.startswith(start))
-    known = [name for kind in kinds for name in kind.__struct_fields__]
-    place = f" at {path.lstrip('.')}" if path else ""
-    return UsageError(f"{source}{place}: {unknown('field', match['name'], known)}")
 
 
 # ── checking ─────────────────────────────────────────────────────────────────────────────────────
@@ -274,6 +233,8 @@ def _check_figures(spec: Specification, fault: Any) -> None:
         raise fault(f"quality {spec.quality} is not from 0 (lossless) to 51")
     if spec.effort not in EFFORTS:
         raise fault(str(unknown("effort", spec.effort, EFFORTS)))
+    if spec.renderer not in RENDERERS:
+        raise fault(str(unknown("renderer", spec.renderer, RENDERERS)))
     if spec.drop < 0:
         raise fault(f"drop {spec.drop} is negative")
     strange = [actor for actor in spec.actors if not _NAME.fullmatch(actor)]

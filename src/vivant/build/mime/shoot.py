@@ -13,6 +13,7 @@ from vivant import chance
 from vivant.build.mime.avatars import Avatar, Colour
 from vivant.build.mime.bodies import make_avatar
 from vivant.build.mime.camera import Camera
+from vivant.build.mime.clean import Loop, close_loop, cut
 from vivant.build.mime.motion import Motion
 from vivant.build.mime.moves import ACTIONS, perform
 from vivant.build.mime.plan import Shot, Staging
@@ -20,9 +21,7 @@ from vivant.build.mime.planfile import OwnAction, Specification
 from vivant.build.mime.render import Picture, Plane, finished
 from vivant.build.mime.renderers import Performance, Renderer
 from vivant.build.mime.retarget import read_bvh
-from vivant.build.mime.rotation import slerp
 from vivant.build.mime.scenes import draw_background, read_background
-from vivant.build.mime.skeleton import JOINTS
 from vivant.build.mime.take import Variation, vary
 from vivant.build.mime.video import centred, framing
 from vivant.errors import UsageError
@@ -84,20 +83,12 @@ def _recorded(file: Path) -> Motion:
 
 
 def lasting(motion: Motion, frames: int) -> Motion:
-    """The motion cut to so many frames, or repeated until it fills them, its end blended into its start."""
+    """The motion cut to so many frames, or repeated until it fills them, each end bent into the next start."""
     if frames <= len(motion):
-        return replace(motion, root=motion.root[:frames], rotations=motion.rotations[:frames])
-    blend = min(round(_BLEND * motion.fps), len(motion) // 2)
-    share = (np.arange(blend) + 1.0) / (blend + 1.0)
-    # The last frames of one round lean towards the first of the next, so the seam is passed smoothly.
-    root, rotations = motion.root.copy(), motion.rotations.copy()
-    if blend:
-        root[-blend:] += (motion.root[0] - root[-blend:]) * share[:, None]
-        start = np.broadcast_to(motion.rotations[0], (blend, len(JOINTS), 3, 3))
-        shares = np.broadcast_to(share[:, None], (blend, len(JOINTS)))
-        rotations[-blend:] = slerp(rotations[-blend:], start, shares)
-    place = np.arange(frames) % len(motion)
-    return replace(motion, root=root[place], rotations=rotations[place])
+        return cut(motion, 0, frames)
+    whole = close_loop(motion, Loop(0, len(motion), 0.0), _BLEND)
+    place = np.arange(frames) % len(whole)
+    return replace(whole, root=whole.root[place], rotations=whole.rotations[place])
 
 
 def body_of(spec: Specification, avatar: str, stature: float, root: Path) -> Avatar | Path:
@@ -122,6 +113,21 @@ def background_of(spec: Specification, scene: str, camera: Camera, root: Path) -
     if own is None:
         return draw_background(scene, camera)
     return read_background(root / own.file, (camera.width, camera.height))
+
+
+def rehearse(spec: Specification, root: Path) -> None:
+    """Read every file that the plan names, so that a bad one is refused before hours of rendering."""
+    for action in spec.cast:
+        if action.motion not in ACTIONS:
+            _recorded(root / action.motion)
+    for background in spec.backgrounds.values():
+        read_background(root / background.file, spec.size)
+    for avatar in spec.avatars.values():
+        if avatar.file:
+            from vivant.build.mime.blender.character import drive, read_bones
+
+            still = cut(perform(ACTIONS["Waving01"], 4.0), 0, 1)
+            drive(read_bones(root / avatar.file), still, avatar.size, str(root / avatar.file))
 
 
 @dataclass
