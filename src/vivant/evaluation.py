@@ -130,6 +130,7 @@ def prepare(options: Options) -> Prepared:
         raise UsageError(f"{model.name} takes no sound; leave out --audio")
     selections = registry.select(options.selectors, options.data, options.variant)
     style = options.style or selections[0].benchmark.styles[0]
+    tokenizer = model.tokenizer() if "max_context_len" in options.limits else None
     if options.image_model:
         described = _illustrated_style(selections)
         style = options.style or described
@@ -137,7 +138,7 @@ def prepare(options: Options) -> Prepared:
     def settings_for(data: Mapping[str, str]) -> RunSettings:
         return RunSettings(
             tasks=tuple(data),
-            model={**model.identity, **_asked_otherwise(options)},
+            model={**model.identity, **_asked_otherwise(options, cut=tokenizer is not None)},
             style=style,
             data=data,
             frames=options.frames,
@@ -153,16 +154,18 @@ def prepare(options: Options) -> Prepared:
             variant=options.variant,
         )
 
-    plan = make_plan(selections, settings_for)
+    plan = make_plan(selections, settings_for, tokenizer)
     out = Path(options.out) if options.out else Path("runs") / default_name(plan, model.name, selections)
     return Prepared(plan, model, out)
 
 
-def _asked_otherwise(options: Options) -> dict[str, Any]:
+def _asked_otherwise(options: Options, *, cut: bool) -> dict[str, Any]:
     """What changes the requests to a model besides its own settings; empty as a rule."""
     said: dict[str, Any] = {"audio": True} if options.audio else {}
     if options.on_too_large != "shrink":
         said["on_too_large"] = options.on_too_large
+    if cut:
+        said["cut_by"] = "its tokenizer"
     return said
 
 

@@ -6,6 +6,7 @@ pixels and sound never do: they travel as `Picture`, `Clip` and `Sound`, in memo
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from msgspec import Struct, field
@@ -196,6 +197,10 @@ class Turn(Struct, frozen=True, eq=False):
 
     role: Role
     parts: tuple[Content, ...]
+
+
+Tokenizer = Callable[[str], Sequence[str]]
+"""A model's: a text's tokens as texts; joined, they are the text again."""
 
 
 class Request(Struct, frozen=True, eq=False, kw_only=True):

@@ -16,7 +16,7 @@ from vivant.engine.settings import RunSettings, digest
 from vivant.errors import DataError, UsageError, unknown
 from vivant.media.controls import controlled
 from vivant.scoring.summary import matches, parse_where
-from vivant.types import Audio, Image, Job, Sample, Video
+from vivant.types import Audio, Image, Job, Sample, Tokenizer, Video
 
 
 class TaskPlan(Struct, frozen=True, kw_only=True):
@@ -27,6 +27,8 @@ class TaskPlan(Struct, frozen=True, kw_only=True):
     root: Path
     pool: tuple[Sample, ...]
     chosen: tuple[Sample, ...]
+    tokenizer: Tokenizer | None = None
+    """The model's own, for benchmarks that cut to its window."""
 
 
 class Plan(Struct, frozen=True, kw_only=True):
@@ -61,14 +63,16 @@ def job_key(task: str, sample: str, repeat: int = 0, permutation: int = 0) -> st
 
 
 def make_plan(
-    selections: Sequence[Selection], settings_for: Callable[[Mapping[str, str]], RunSettings]
+    selections: Sequence[Selection],
+    settings_for: Callable[[Mapping[str, str]], RunSettings],
+    tokenizer: Tokenizer | None = None,
 ) -> Plan:
     """Read the data of every selected task; `settings_for` completes the settings with their fingerprints."""
     pools = [(chosen, task, _load(chosen, task)) for chosen in selections for task in chosen.tasks]
     if len({task for _, task, _ in pools}) != len(pools):
         raise UsageError("A task is named twice")
     settings = settings_for({task: digest(pool)[:16] for _, task, pool in pools})
-    tasks = [_plan_task(selection, task, pool, settings) for selection, task, pool in pools]
+    tasks = [_plan_task(selection, task, pool, settings, tokenizer) for selection, task, pool in pools]
     notes = [
         f"{chosen.benchmark.name}: {len(chosen.absent)} tasks have no data here: {', '.join(chosen.absent)}"
         for chosen in selections
@@ -92,7 +96,9 @@ def _load(selection: Selection, task: str) -> list[Sample]:
     return pool
 
 
-def _plan_task(selection: Selection, task: str, pool: list[Sample], settings: RunSettings) -> TaskPlan:
+def _plan_task(
+    selection: Selection, task: str, pool: list[Sample], settings: RunSettings, tokenizer: Tokenizer | None
+) -> TaskPlan:
     benchmark = selection.benchmark
     if settings.style not in benchmark.styles:
         raise unknown(f"style of {benchmark.name}", settings.style, benchmark.styles)
@@ -103,7 +109,12 @@ def _plan_task(selection: Selection, task: str, pool: list[Sample], settings: Ru
         kept = set(sample_ids([s.id for s in chosen], settings.limit, settings.seed, task))
         chosen = [sample for sample in chosen if sample.id in kept]
     return TaskPlan(
-        benchmark=benchmark, task=task, root=selection.root, pool=tuple(pool), chosen=tuple(chosen)
+        benchmark=benchmark,
+        task=task,
+        root=selection.root,
+        pool=tuple(pool),
+        chosen=tuple(chosen),
+        tokenizer=tokenizer,
     )
 
 
@@ -114,7 +125,7 @@ def _context(plan: TaskPlan, settings: RunSettings) -> PromptContext:
         pool=plan.pool,
         wording=settings.wording,
         root=plan.root,
-        limits=settings.limits,
+        limits={**settings.limits, "tokenizer": plan.tokenizer} if plan.tokenizer else settings.limits,
     )
 
 

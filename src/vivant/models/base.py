@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 
 from vivant.errors import UsageError, VivantError
-from vivant.types import Reply, Request
+from vivant.types import Reply, Request, Tokenizer
 
 if TYPE_CHECKING:
     from vivant.models.batch.base import BatchApi
@@ -112,6 +112,10 @@ class Model(ABC):
     async def weigh(self, request: Request, answers: tuple[str, ...]) -> Reply:  # noqa: ARG002
         """How likely each answer is, as `Reply.likelihoods`; the reply's text does not matter."""
         raise UsageError(f"{self.name} does not report likelihoods; leave out --options loglik")
+
+    def tokenizer(self) -> Tokenizer | None:
+        """How it takes a text apart, for benchmarks that cut to its window; None where that is not known here."""
+        return None
 
     def batches(self) -> BatchApi:
         """The provider's batch endpoints (`--batch`). They share the model's session: open it first."""

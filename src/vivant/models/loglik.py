@@ -14,7 +14,7 @@ import msgspec
 
 from vivant.errors import UsageError
 from vivant.models.base import Model
-from vivant.types import Reply, Request
+from vivant.types import Reply, Request, Tokenizer
 
 _AROUND = " \t\r\n[](){}<>.:,*\"'`_▁Ġ"
 """What may stand about an option's name inside a token."""
@@ -41,6 +41,9 @@ class ByLikelihood(Model):
     @property
     def server(self) -> str:
         return self._inner.server
+
+    def tokenizer(self) -> Tokenizer | None:
+        return self._inner.tokenizer()
 
     async def open(self) -> None:
         await self._inner.open()

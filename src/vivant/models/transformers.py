@@ -14,6 +14,8 @@ from vivant.errors import UsageError
 from vivant.models.base import Model, ModelOptions, Takes, require
 from vivant.models.capabilities import GENERIC, OPTIONS, ModelFacts, budget_for, positive, truth
 from vivant.models.local import LocalModel, checkpoint_digest, checkpoint_name, existing
+from vivant.models.words import checkpoint_tokenizer
+from vivant.types import Tokenizer
 
 
 class Transformers(LocalModel):
@@ -65,10 +67,14 @@ class Transformers(LocalModel):
         digests = {"checkpoint": checkpoint_digest(place), "adapter": checkpoint_digest(adapter or "")}
         kept = {name: value for name, value in {**said, **digests}.items() if value not in (None, "", "auto")}
         self._identity = {"model": self.name, **kept}
+        self._place, self._revision = place, given["revision"]
 
     @property
     def identity(self) -> Mapping[str, Any]:
         return self._identity
+
+    def tokenizer(self) -> Tokenizer | None:
+        return checkpoint_tokenizer(self._place, self._revision)
 
 
 _LOADING = ("dtype", "device", "device_map", "attention", "revision", "gguf_file")

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
 
 from vivant.benchmarks.milebench.data import CHARACTERS_PER_TOKEN
 from vivant.errors import UsageError
-from vivant.types import Image, Part, Text
-
-Tokenizer = Callable[[str], Sequence[str]]
-"""A text's tokens as texts; joined, they are the text again."""
+from vivant.types import Image, Part, Text, Tokenizer
 
 
 class Window(Struct, frozen=True):

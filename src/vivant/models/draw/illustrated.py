@@ -11,7 +11,7 @@ from vivant.chance import derive
 from vivant.models.base import Model
 from vivant.models.draw.base import Drawer, DrawingRefusedError
 from vivant.pictures import Described, as_image, split_marks
-from vivant.types import Part, Reply, Request, Text
+from vivant.types import Part, Reply, Request, Text, Tokenizer
 
 MOST_PICTURES = 8
 """Marks beyond this many stay text: a model that repeats itself must not fill a disk."""
@@ -38,6 +38,9 @@ class Illustrated(Model):
     @property
     def server(self) -> str:
         return " + ".join(server for server in (self._writer.server, self._drawer.server) if server)
+
+    def tokenizer(self) -> Tokenizer | None:
+        return self._writer.tokenizer()
 
     async def open(self) -> None:
         await self._writer.open()
