@@ -119,7 +119,7 @@ class Office:
         try:
             self.enter(request)
         except RefusedError:
-            return HTMLResponse(self._desk.render("admin_login.html", wrong=False), 401)
+            return HTMLResponse(self._desk.render("admin_login.html", wrong=False))
         progress = self._progress()
         counts = {line.item: line for line in progress.items}
         items = [
@@ -156,7 +156,7 @@ class Office:
             mine = times.get(person.annotator)
             yield {
                 "person": person,
-                "items": len(done.get(person.annotator, ())),
+                "judged": len(done.get(person.annotator, ())),
                 "seconds": statistics.median(mine) if mine else None,
             }
 

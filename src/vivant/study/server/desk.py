@@ -91,9 +91,7 @@ class Desk:
     def markdown(self, text: str) -> Markup:
         """A text of the study's as HTML."""
         if text not in self._rendered:
-            # Our own pages have the first heading.
-            html = self._markdown.render(text).replace("<h2>", "<h3>").replace("</h2>", "</h3>")
-            self._rendered[text] = Markup(html.replace("<h1>", "<h2>").replace("</h1>", "</h2>"))
+            self._rendered[text] = Markup(self._markdown.render(text))
         return self._rendered[text]
 
     def language(self, request: Request, chosen: str = "") -> str:
