@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,9 @@ from typing import Any
 import msgspec
 
 from tests.media_kit import make_video
+from vivant.chance import permutation
 from vivant.study.design import (
+    PAGES,
     Criterion,
     KeyLine,
     Kind,
@@ -22,6 +24,7 @@ from vivant.study.design import (
     StudyMedia,
     StudyText,
 )
+from vivant.study.judgement import Judgement, Person
 from vivant.study.load import LoadedStudy, StudyTexts, load_study
 from vivant.study.save import write_study
 
@@ -123,3 +126,43 @@ def _key(item: StudyItem, number: int, kind: Kind, *, check: bool) -> KeyLine | 
         expected = answers[kind]
     sources = {part.id: SOURCES[n % 2] for n, part in enumerate(item.parts)}
     return KeyLine(item=item.id, sources=sources, expected=expected)
+
+
+def judged(
+    loaded: LoadedStudy,
+    people: Sequence[str],
+    answer: Callable[[str, StudyItem, str, str], Any],
+    *,
+    seconds: Callable[[str, StudyItem], float | None] = lambda *_: 10.0,
+    shown: Callable[[str, StudyItem], tuple[int, ...]] | None = None,
+    url: str | None = None,
+) -> None:
+    """Everybody judges every item: `answer(annotator, item, page, part)` says how; None leaves it out."""
+    from vivant.study.store import open_store
+
+    given: list[Judgement] = []
+    for name in people:
+        for position, item in enumerate(loaded.items):
+            size = len(item.options) or len(item.parts)
+            order = shown(name, item) if shown else permutation(size, 0, name, item.id)
+            for page in PAGES[loaded.study.kind]:
+                parts = [part.id for part in item.parts] if page in ("comments", "rate") else [""]
+                for part in parts:
+                    said = answer(name, item, page, part)
+                    if said is not None:
+                        given.append(
+                            Judgement(
+                                annotator=name,
+                                item=item.id,
+                                page=page,
+                                part=part,
+                                answer=said,
+                                shown=order,
+                                position=position,
+                                seconds=seconds(name, item),
+                                given="2026-01-02T03:04:05+00:00",
+                                check=item.check,
+                            )
+                        )
+    with open_store(loaded.path, url) as store:
+        store.add_imported([Person(annotator=name, state="finished") for name in people], given)

@@ -69,6 +69,9 @@ def new(
         Path | None,
         typer.Option("--key", help="The pack's sealed key, so that the report can say who passes as human."),
     ] = None,
+    reference: Annotated[
+        bool, typer.Option("--reference", help="Show raters the data's reference answer, where there is one.")
+    ] = False,
     copy: Annotated[bool, typer.Option("--copy", help="Copy media instead of linking them.")] = False,
 ) -> None:
     """Make a study: items, key, instructions, consent, questions, in files to be edited before it is served.
@@ -99,6 +102,7 @@ def new(
         **({"languages": tuple(language)} if language else {}),
         title=title,
         question=question,
+        reference=reference,
         copy=copy,
     )
     made = make_study(folder, wish)

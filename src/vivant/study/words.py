@@ -153,7 +153,7 @@ def mmie_criteria(tasks: Sequence[str]) -> tuple[Criterion, ...]:
 
 def mmie_guide(tasks: Sequence[str], language: str) -> str:
     """For a score over several categories: what earns a point in each, as Markdown."""
-    known = [task for task in tasks if task in MMIE_POINTS]
+    known = [task for task in MMIE_POINTS if task in tasks]
     if len(tasks) < 2 or not known:
         return ""
     lines = [_EACH[language], ""]

@@ -15,7 +15,7 @@ from vivant.benchmarks.mimic import judgements as pack
 from vivant.engine.rundir import write_whole
 from vivant.study.collected import Collected
 from vivant.study.judgement import Judgement
-from vivant.study.make.items import PACK, SAMPLE
+from vivant.study.make.items import MODEL, PACK, SAMPLE
 
 MIME = "mime"
 """In `KeyLine.extra`: the question as an imported file had it."""
@@ -135,7 +135,8 @@ def write_scores(collected: Collected, out: Path) -> list[Path]:
         if score is not None:
             key = collected.line(one.item)
             name = key.extra.get(SAMPLE, {}).get("id", one.item)
-            rows.append((name, score, key.sources.get(one.part, ""), one.annotator))
+            model = key.extra.get(MODEL, {}).get(one.part, key.sources.get(one.part, ""))
+            rows.append((name, score, model, one.annotator))
     path = out / "human_scores.csv"
     _write_csv(path, ("id", "score", "model", "annotator"), rows)
     return [path]

@@ -52,6 +52,8 @@ class Wish(Struct, frozen=True, kw_only=True):
     languages: tuple[str, ...] = LANGUAGES
     title: str = ""
     question: str = ""
+    reference: bool = False
+    """Whether raters see the data's own reference answer."""
     copy: bool = False
 
 
@@ -148,10 +150,11 @@ def _made(wish: Wish, shelf: Shelf, notes: list[str]) -> tuple[Made, tuple[Crite
         return comment_items(pack, key, shelf, wish.limit, wish.seed), (REALISM,), {}
     if wish.kind == "pairwise":
         runs = open_runs(wish.origin, wish.kind, 2)
-        return pair_items(runs, [answered(run, wanted, notes) for run in runs], shelf, wish.seed), (), {}
+        both = [answered(run, wanted, notes) for run in runs]
+        return pair_items(runs, both, shelf, wish.seed, reference=wish.reference), (), {}
     runs = open_runs(wish.origin, wish.kind)
     answers = [answered(run, wanted, notes) for run in runs]
-    made = rating_items(runs, answers, shelf, wish.seed)
+    made = rating_items(runs, answers, shelf, wish.seed, reference=wish.reference)
     tasks = sorted({one.sample.task for own in answers for one in own})
     if any(not task.startswith("mmie/") for task in tasks):
         return made, (SCORE,), {}

@@ -21,8 +21,10 @@ from vivant.study.make.shelf import Shelf
 from vivant.study.make.sources import Answered, Asked, key_of
 from vivant.types import Record, Sample, Text, Video
 
-SAMPLE, ROOT, RUN, PACK = "sample", "root", "run", "pack"
-"""What `KeyLine.extra` holds for exports: the sample and its media's folder, the run of each part, the pack's hash."""
+SAMPLE, ROOT, RUN, MODEL, PACK = "sample", "root", "run", "model", "pack"
+"""What `KeyLine.extra` holds for exports: the sample and its media's folder; run and model of each part; the pack's
+hash."""
+REFERENCE = "Reference / 参考答案"
 
 
 class Made(Struct, kw_only=True):
@@ -147,26 +149,51 @@ def _mimic_question(sample: Sample) -> str:
     return MIMIC_WORDING.get(f"mimic.{task}", "") if benchmark == "mimic" else ""
 
 
-def rating_items(runs: Sequence[Run], answers: Sequence[Sequence[Answered]], shelf: Shelf, seed: int) -> Made:
+def source_names(runs: Sequence[Run]) -> dict[str, str]:
+    """What each run is called, by its folder: its model, with the run's name where two have the same one."""
+    models = Counter(run.model for run in runs)
+    return {
+        str(run.dir.path): run.model if models[run.model] == 1 else f"{run.model} ({run.name})"
+        for run in runs
+    }
+
+
+def rating_items(
+    runs: Sequence[Run],
+    answers: Sequence[Sequence[Answered]],
+    shelf: Shelf,
+    seed: int,
+    *,
+    reference: bool = False,
+) -> Made:
     """One item an answer. Runs hide behind numbers that say nothing, which `balance` can use all the same."""
     made = Made()
+    names = source_names(runs)
     numbers = permutation(len(runs), seed, "study", "runs", *(run.manifest.fingerprint for run in runs))
     name_of = _namer([one.sample for found in answers for one in found])
     for number, run, found in zip(numbers, runs, answers, strict=True):
         for one in found:
             name = f"{name_of(one.sample)}@{number + 1}" if len(runs) > 1 else name_of(one.sample)
             part = opaque("answer", run.manifest.fingerprint, key_of(one.sample))
-            item = _judged_item(name, one, {part: (run, one.record)}, shelf, made)
+            item = _judged_item(name, one, {part: (run, one.record)}, shelf, made, reference=reference)
             if item is not None:
                 facets = {**item.facets, **({"source": str(number + 1)} if len(runs) > 1 else {})}
                 made.items.append(msgspec.structs.replace(item, facets=facets))
-                made.key.append(_judged_key(name, one, {part: run}))
+                made.key.append(_judged_key(name, one, {part: run}, names))
     return made
 
 
-def pair_items(runs: Sequence[Run], answers: Sequence[Sequence[Answered]], shelf: Shelf, seed: int) -> Made:
+def pair_items(
+    runs: Sequence[Run],
+    answers: Sequence[Sequence[Answered]],
+    shelf: Shelf,
+    seed: int,
+    *,
+    reference: bool = False,
+) -> Made:
     """One item a sample that both runs answered; which run comes first is drawn."""
     made = Made()
+    names = source_names(runs)
     others = {key_of(one.sample): one for one in answers[1]}
     name_of = _namer([one.sample for one in answers[0]])
     for one in answers[0]:
@@ -184,10 +211,10 @@ def pair_items(runs: Sequence[Run], answers: Sequence[Sequence[Answered]], shelf
             for k in order
         }
         name = name_of(one.sample)
-        item = _judged_item(name, one, parts, shelf, made)
+        item = _judged_item(name, one, parts, shelf, made, reference=reference)
         if item is not None:
             made.items.append(item)
-            made.key.append(_judged_key(name, one, {part: run for part, (run, _) in parts.items()}))
+            made.key.append(_judged_key(name, one, {part: run for part, (run, _) in parts.items()}, names))
     return made
 
 
@@ -196,7 +223,13 @@ def _same(first: Record, second: Record) -> bool:
 
 
 def _judged_item(
-    name: str, one: Answered, parts: dict[str, tuple[Run, Record]], shelf: Shelf, made: Made
+    name: str,
+    one: Answered,
+    parts: dict[str, tuple[Run, Record]],
+    shelf: Shelf,
+    made: Made,
+    *,
+    reference: bool,
 ) -> StudyItem | None:
     sample = one.sample
     try:
@@ -204,6 +237,8 @@ def _judged_item(
         if sample.options:
             listed = "\n".join(f"{option.name}. {option.text}" for option in sample.options)
             content = (*content, StudyText(listed))
+        if reference and sample.reference:
+            content = (*content, StudyText(REFERENCE), *shelf.content(sample.reference, one.root))
         judged = tuple(
             Part(id=part, content=shelf.content(_answer(record), one.root, run.dir.path))
             for part, (run, record) in parts.items()
@@ -219,13 +254,14 @@ def _answer(record: Record) -> Iterable[Any]:
     return record.reply.parts or (Text(record.reply.text),)
 
 
-def _judged_key(name: str, one: Answered, runs: dict[str, Run]) -> KeyLine:
+def _judged_key(name: str, one: Answered, runs: dict[str, Run], names: dict[str, str]) -> KeyLine:
     return KeyLine(
         item=name,
-        sources={part: run.model for part, run in runs.items()},
+        sources={part: names[str(run.dir.path)] for part, run in runs.items()},
         extra={
             SAMPLE: {"id": one.sample.id, "task": one.sample.task, "cluster": one.sample.cluster},
             RUN: {part: str(run.dir.path.resolve()) for part, run in runs.items()},
+            MODEL: {part: run.model for part, run in runs.items()},
         },
     )
 
