@@ -39,6 +39,7 @@ COMMANDS = {
     "mimic": Entry("mimic", "Who passes as human? Blind packs of comments, judgements, scores.", PEOPLE),
     "study": Entry("study", "Ask people: baselines, blind tests, ratings, in the browser.", PEOPLE),
     "build": Entry("build", "Make benchmarks: mimed actions as videos, fresh needles.", MAKE),
+    "train": Entry("train", "Train MIMIC-Chat, a video language model of your own.", MAKE),
     "benchmarks": Entry("benchmarks", "What can be evaluated: tasks, styles, facets, tables.", SET_UP),
     "models": Entry("models", "What can be evaluated on: backends and what each needs.", SET_UP),
     "data": Entry("data", "Where data are looked for; fetch them, check them.", SET_UP),

@@ -83,6 +83,15 @@ _BUILTIN = (
         extra="transformers",
     ),
     Backend(
+        name="mimic-chat",
+        form="mimic-chat/FOLDER",
+        summary="a MIMIC-Chat of your own, as `vivant train mimic-chat` writes it",
+        factory="vivant.models.mimic_chat:create",
+        needs="torch, transformers, peft",
+        modules=("torch", "transformers", "peft"),
+        extra="train",
+    ),
+    Backend(
         name="vllm",
         form="vllm/ID",
         summary="a vLLM server, started for the run, or a running one (--base-url)",

@@ -1,0 +1,60 @@
+"""`vivant train`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from vivant.cli.show import say
+
+app = typer.Typer(no_args_is_help=True, add_completion=False)
+
+
+@app.callback()
+def train() -> None:
+    """Train MIMIC-Chat, the video language model that MIMIC-Bench brings."""
+    from vivant.models.base import require
+
+    for module in ("torch", "transformers", "peft", "accelerate", "tensorboard"):
+        require(module, "train", "vivant train")
+
+
+@app.command("mimic-chat")
+def mimic_chat(
+    config: Annotated[
+        Path, typer.Option("--config", "-c", help="The recipe, a YAML file: see docs/train.md.")
+    ],
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on from the last checkpoint, with the same losses.")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Folder to write to, instead of the recipe's.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option("--seed", help="Instead of the recipe's.")] = None,
+) -> None:
+    """Train a model by a recipe.
+
+    Example:
+
+        vivant train mimic-chat --config recipe.yaml --out models/mine
+
+        vivant run mimic/thinking --data FOLDER --model mimic-chat/models/mine/best --frames 16
+    """
+    import msgspec
+
+    from vivant.train.loop import train as run
+    from vivant.train.settings import load_recipe
+
+    recipe, base = load_recipe(config)
+    changes = {
+        name: value for name, value in (("out", out and str(out)), ("seed", seed)) if value is not None
+    }
+    outcome = run(msgspec.structs.replace(recipe, **changes), base, resume=resume, say=say)
+    if not outcome.finished:
+        say(f"Stopped after {outcome.steps} steps; go on: vivant train mimic-chat --config {config} --resume")
+        return
+    told = "" if outcome.accuracy is None else f", {outcome.accuracy:.1%} on the held-out slice"
+    place = outcome.best or outcome.model
+    say(f"{outcome.steps} steps{told}. Use it: vivant run mimic --model mimic-chat/{place}")

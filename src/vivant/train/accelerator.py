@@ -1,0 +1,98 @@
+"""What accelerate is told, and the state of model and optimizer whatever it has wrapped them in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from vivant.errors import UsageError
+from vivant.train.settings import Recipe
+
+
+def make_accelerator(recipe: Recipe) -> Any:
+    """One process, several (launched by accelerate or torchrun), or sharded: by recipe and environment."""
+    from accelerate import Accelerator, DistributedDataParallelKwargs
+
+    train = recipe.train
+    device = train.device
+    there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    if device not in ("auto", "cpu", *there):
+        raise UsageError(f"train.device is '{device}'; write auto, cpu, cuda or mps")
+    if not there.get(device, True):
+        raise UsageError(
+            f"train.device: there is no {device} on this machine; write cpu, or auto for what there is"
+        )
+    if train.precision == "fp16" and (device == "cpu" or not there["cuda"]):
+        raise UsageError("train.precision: fp16 needs a CUDA device; write bf16 or no")
+    if train.threads:
+        torch.set_num_threads(train.threads)
+    unused = DistributedDataParallelKwargs(find_unused_parameters=True)
+    plugin = None
+    if train.fsdp:
+        from accelerate import FullyShardedDataParallelPlugin
+
+        try:
+            plugin = FullyShardedDataParallelPlugin(**train.fsdp)
+        except (TypeError, ValueError) as error:
+            raise UsageError(f"train.fsdp: {error}") from error
+    return Accelerator(
+        cpu=device == "cpu", mixed_precision=train.precision, kwargs_handlers=[unused], fsdp_plugin=plugin
+    )
+
+
+def weights_of(model: Any) -> dict[str, Tensor]:
+    """All weights, gathered from all processes, on the processor."""
+    from torch.distributed.checkpoint.state_dict import StateDictOptions, get_model_state_dict
+
+    options = StateDictOptions(full_state_dict=True, cpu_offload=True)
+    found: dict[str, Tensor] = get_model_state_dict(model, options=options)
+    return found
+
+
+def learnt(weights: Mapping[str, Tensor], model: Any) -> dict[str, Tensor]:
+    """Those weights that learn, and statistics."""
+    frozen = {name for name, weight in model.named_parameters() if not weight.requires_grad}
+    return {name: value for name, value in weights.items() if name not in frozen}
+
+
+def put_weights(model: Any, weights: dict[str, Tensor]) -> None:
+    """The other way round; weights that are not named stay."""
+    from torch.distributed.checkpoint.state_dict import StateDictOptions, set_model_state_dict
+
+    options = StateDictOptions(full_state_dict=True, strict=False)
+    set_model_state_dict(model, weights, options=options)
+
+
+def optimizer_of(model: Any, optimizer: Any) -> dict[str, Tensor]:
+    """The optimizer's tensors by `weight|quantity`."""
+    from torch.distributed.checkpoint.state_dict import StateDictOptions, get_optimizer_state_dict
+
+    options = StateDictOptions(full_state_dict=True, cpu_offload=True)
+    state = get_optimizer_state_dict(model, optimizer, options=options)["state"]
+    return {
+        f"{weight}|{quantity}": torch.as_tensor(value)
+        for weight, quantities in state.items()
+        for quantity, value in quantities.items()
+    }
+
+
+def put_optimizer(model: Any, optimizer: Any, tensors: Mapping[str, Tensor]) -> None:
+    """The other way round."""
+    from torch.distributed.checkpoint.state_dict import (
+        StateDictOptions,
+        get_optimizer_state_dict,
+        set_optimizer_state_dict,
+    )
+
+    options = StateDictOptions(full_state_dict=True, cpu_offload=True)
+    whole: dict[str, Any] = dict(get_optimizer_state_dict(model, optimizer, options=options))
+    state: dict[str, dict[str, Tensor]] = {}
+    for name, value in tensors.items():
+        weight, _, quantity = name.rpartition("|")
+        state.setdefault(weight, {})[quantity] = value
+    set_optimizer_state_dict(
+        model, optimizer, {**whole, "state": state}, options=StateDictOptions(full_state_dict=True)
+    )

@@ -1,0 +1,104 @@
+"""Frames of videos as the model takes them: decoded once by `media/`, kept in memory as far as it reaches."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from vivant.errors import DataError, MediaError
+from vivant.media import Preparer
+from vivant.train.data.sources import Example, Media
+from vivant.train.model.processing import Processor
+from vivant.types import Clip, FramePolicy, Job, Message, Picture
+
+Progress = Callable[[int, int, str], None]
+
+
+class FrameBank:
+    """Frames by video. What is not in memory is read from the cache of frames, or decoded into it."""
+
+    def __init__(
+        self, processor: Processor, policy: FramePolicy, cache: Path, *, workers: int, megabytes: int
+    ) -> None:
+        self._processor = processor
+        self._policy = policy
+        self._preparer = Preparer(cache, workers=workers)
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True, name="vivant-frames")
+        self._thread.start()
+        self._kept: OrderedDict[str, Any] = OrderedDict()
+        self._room = megabytes * 2**20
+
+    def __enter__(self) -> FrameBank:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the workers."""
+        self._preparer.close()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def get(self, example: Example) -> Any:
+        """The frames of an example's media as bytes, [frames, side, side, 3]. Raises MediaError."""
+        return self._get(example.video, example.media, example.media_root)
+
+    def _get(self, name: str, media: Media, root: str) -> Any:
+        if name in self._kept:
+            self._kept.move_to_end(name)
+            return self._kept[name]
+        job = Job(
+            key=name, task="", id=name, messages=(Message("user", media),), root=root, frames=self._policy
+        )
+        prepared = asyncio.run_coroutine_threadsafe(self._preparer.prepare(job), self._loop).result()
+        frames = self._processor.frames(pictures_of(part for turn in prepared.turns for part in turn.parts))
+        self._kept[name] = frames
+        self._room -= frames.nbytes
+        while self._room < 0 and self._kept:
+            self._room += self._kept.popitem(last=False)[1].nbytes
+        return frames
+
+    def usable(
+        self, examples: Sequence[Example], most: float, progress: Progress | None = None
+    ) -> tuple[list[Example], list[str]]:
+        """The examples whose media can be shown, and a line for each video that cannot.
+
+        Every video is looked at once, which also brings its frames into the cache. More than the share `most` that
+        fails is an error.
+        """
+        firsts = {example.video: example for example in examples if example.video}
+        failed: dict[str, str] = {}
+        for number, (video, example) in enumerate(firsts.items(), 1):
+            try:
+                self.get(example)
+            except MediaError as error:
+                failed[video] = str(error)
+            if progress is not None:
+                progress(number, len(firsts), "videos decoded")
+        if len(failed) > most * len(firsts):
+            raise DataError(
+                f"{len(failed)} of {len(firsts)} videos cannot be used, more than the share of {most:g} that "
+                f"data.max_failed allows; the first: {next(iter(failed.values()))}"
+            )
+        return [example for example in examples if example.video not in failed], list(failed.values())
+
+
+def pictures_of(parts: Any) -> list[Picture]:
+    """All pictures and frames in order."""
+    found: list[Picture] = []
+    for part in parts:
+        if isinstance(part, Picture):
+            found.append(part)
+        elif isinstance(part, Clip):
+            found += part.frames
+    return found

@@ -1,0 +1,105 @@
+"""WebDataset shards: tar files in which `key.json` says what is asked about `key.mp4`.
+
+A `key.json` holds `video`, a line of `videos.jsonl` (docs/mimic.md), and `items`, its lines of `items.jsonl`.
+Shards are unpacked once into the cache as a folder that the benchmark reads.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from vivant.benchmarks.mimic.format import ITEMS, VIDEOS, Item, VideoLine, write_jsonl
+from vivant.errors import DataError
+from vivant.paths import cache_root
+
+_VIDEO = (".mp4", ".webm", ".mkv", ".mov")
+
+
+class Entry(Struct, frozen=True, forbid_unknown_fields=True):
+    """What a `key.json` holds."""
+
+    video: VideoLine
+    items: tuple[Item, ...] = ()
+
+
+def unpacked(pattern: str, base: Path) -> Path:
+    """The folder that the shards make; unpacked if it is not there yet."""
+    whole = base / Path(pattern).expanduser()
+    files = sorted(whole.parent.glob(whole.name))
+    if not files:
+        raise DataError(f"No shard is called {whole}")
+    digest = hashlib.sha256()
+    for file in files:
+        status = file.stat()
+        digest.update(f"{file.resolve()}\0{status.st_size}\0{status.st_mtime_ns}\0".encode())
+    folder = cache_root() / "shards" / digest.hexdigest()[:24]
+    if folder.is_dir():
+        return folder
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    made = Path(tempfile.mkdtemp(dir=folder.parent))
+    try:
+        _unpack(files, made)
+        made.rename(folder)
+    except OSError:
+        shutil.rmtree(made)
+        if not folder.is_dir():  # else another process was quicker
+            raise
+    except BaseException:
+        shutil.rmtree(made, ignore_errors=True)
+        raise
+    return folder
+
+
+def _unpack(files: list[Path], folder: Path) -> None:
+    (folder / "videos").mkdir()
+    videos: list[VideoLine] = []
+    items: list[Item] = []
+    for file in files:
+        clips: dict[str, str] = {}
+        entries: dict[str, Entry] = {}
+        for key, suffix, data in _members(file):
+            if suffix == ".json":
+                entries[key] = _entry(data, file, key)
+            elif suffix in _VIDEO:
+                name = hashlib.sha256(f"{file.name}/{key}".encode()).hexdigest()[:16] + suffix
+                (folder / "videos" / name).write_bytes(data)
+                clips[key] = f"videos/{name}"
+        for key, entry in entries.items():
+            if key not in clips:
+                raise DataError(f"{file}: {key}.json has no video beside it")
+            videos.append(msgspec.structs.replace(entry.video, file=clips[key]))
+            items += entry.items
+    if not videos:
+        raise DataError(f"{files[0]} holds no pairs of key.json and key.mp4")
+    write_jsonl(folder / VIDEOS, videos)
+    if items:
+        write_jsonl(folder / ITEMS, items)
+
+
+def _members(file: Path) -> Iterator[tuple[str, str, bytes]]:
+    try:
+        with tarfile.open(file) as archive:
+            for member in archive:
+                content = archive.extractfile(member) if member.isfile() else None
+                if content is not None:
+                    # As WebDataset cuts names: the key ends at the first dot of the last part.
+                    folder, _, last = member.name.rpartition("/")
+                    stem, dot, suffix = last.partition(".")
+                    yield f"{folder}/{stem}", f"{dot}{suffix}".lower(), content.read()
+    except (tarfile.TarError, OSError, EOFError) as error:
+        raise DataError(f"The shard {file} cannot be read: {error}") from error
+
+
+def _entry(data: bytes, file: Path, key: str) -> Entry:
+    try:
+        return msgspec.json.decode(data, type=Entry)
+    except msgspec.DecodeError as error:
+        raise DataError(f"{file}: {key}.json is not what docs/train.md describes: {error}") from error

@@ -1,0 +1,198 @@
+"""Folders, files and shards that benchmarks read, as examples with answers.
+
+What is asked comes from the benchmark's own code, so that training and evaluation cannot drift apart: the answer
+to a question with options is the right one's name where that question is shown to stand; other epochs draw other
+orders. A question with answers in words has one of them drawn for each epoch, a video to be commented on one of
+its most-liked comments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from msgspec import Struct, field
+
+from vivant.benchmarks import registry
+from vivant.benchmarks.base import Benchmark, PromptContext
+from vivant.chance import derive, generator, sample_ids
+from vivant.errors import DataError, UsageError, unknown
+from vivant.scoring.summary import matches, parse_where
+from vivant.train.data.shards import unpacked
+from vivant.types import Audio, Image, Part, Sample, Text, Video
+
+Form = Literal["choice", "words", "quote"]
+Media = tuple[Image | Video, ...]
+
+
+class Source(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One thing to learn from."""
+
+    benchmark: str = "mimic"
+    """What `vivant run` would be given: `mimic/thinking`, `mime/mcq`, a path of questions in JSON lines."""
+    data: str = ""
+    """The benchmark's folder; relative to the file that names it."""
+    shards: str = ""
+    """Instead: WebDataset shards, a path with `*`."""
+    where: tuple[str, ...] = ()
+    style: str = ""
+    limit: int | None = None
+    weight: float = 1.0
+    """How often it comes up in an epoch, against the others."""
+    words: float = 0.0
+    """Share of the questions with options that are asked without them, to be answered in the right one's words."""
+    quote: float = 0.0
+    """Share that are asked without media, but with the right option's words said: reading alone."""
+    until: float = 1.0
+    """Until which part of the training the two shares hold; a tenth of each afterwards."""
+    variant: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Example(Struct, frozen=True, eq=False):
+    """A sample with what phrases it."""
+
+    benchmark: Benchmark
+    sample: Sample
+    pool: tuple[Sample, ...]
+    root: Path
+    style: str
+    source: Source
+    number: int
+    """Of its source."""
+
+    @property
+    def name(self) -> str:
+        """As messages call it."""
+        return f"{self.sample.task}/{self.sample.id}"
+
+    @property
+    def media(self) -> Media:
+        """What is to be seen."""
+        return tuple(part for part in self.sample.question if isinstance(part, Image | Video))
+
+    @property
+    def media_root(self) -> str:
+        """The folder that media paths are relative to."""
+        return str(self.benchmark.media_root(self.root).resolve())
+
+    @property
+    def video(self) -> str:
+        """What tells its media from another's."""
+        return "|".join([self.media_root, *(repr(part) for part in self.media)]) if self.media else ""
+
+
+class Phrased(Struct, frozen=True):
+    """An example as it is asked and answered in one epoch."""
+
+    text: str
+    answer: str
+    media: Media = ()
+    options: tuple[str, ...] = ()
+
+
+class Loaded(Struct, frozen=True, eq=False):
+    """All examples, and what the user should know of them."""
+
+    examples: tuple[Example, ...]
+    notes: tuple[str, ...] = ()
+
+
+def load(sources: Sequence[Source], base: Path, seed: int = 0) -> Loaded:
+    """Read all sources; `base` is the folder that their paths are relative to."""
+    if not sources:
+        raise UsageError("data.sources is empty: there is nothing to learn from")
+    examples: list[Example] = []
+    notes: list[str] = []
+    for number, source in enumerate(sources):
+        found = list(_load(source, number, base, seed))
+        answered = [example for example in found if answers(example)]
+        if not answered:
+            raise DataError(
+                f"None of the {len(found)} samples of {source.benchmark} in {source.data or source.shards} "
+                "has an answer to learn from (a key, answers, or comments)"
+            )
+        if len(answered) < len(found):
+            lost = next(example for example in found if not answers(example))
+            notes.append(
+                f"{len(found) - len(answered)} of {len(found)} samples of {source.benchmark} have no answer and are "
+                f"left out; the first: {lost.name}"
+            )
+        examples += answered
+    return Loaded(tuple(examples), tuple(notes))
+
+
+def _load(source: Source, number: int, base: Path, seed: int) -> Iterator[Example]:
+    if bool(source.data) == bool(source.shards) and not registry.is_file(source.benchmark):
+        raise UsageError(f"data.sources: {source.benchmark} needs either data or shards")
+    selector, given = source.benchmark, source.data
+    if registry.is_file(selector):
+        selector = str(base / selector)
+    elif source.shards:
+        given = str(unpacked(source.shards, base))
+    elif given != "mini":
+        given = str(base / Path(given).expanduser())
+    for chosen in registry.select([selector], [given] if given else [], source.variant):
+        style = source.style or chosen.benchmark.styles[0]
+        if style not in chosen.benchmark.styles:
+            raise unknown(f"style of {chosen.benchmark.name}", style, chosen.benchmark.styles)
+        for task in chosen.tasks:
+            pool = tuple(chosen.benchmark.load(chosen.root, task))
+            where = parse_where(source.where, pool)
+            kept = [s for s in pool if chosen.benchmark.keep(s, style) and matches(s, where)]
+            if source.limit is not None:
+                ids = set(sample_ids([s.id for s in kept], source.limit, seed, task))
+                kept = [s for s in kept if s.id in ids]
+            for sample in kept:
+                yield Example(chosen.benchmark, sample, pool, chosen.root, style, source, number)
+
+
+def answers(example: Example) -> tuple[str, ...]:
+    """All answers that an example accepts, in words; for options, the right one's text."""
+    sample = example.sample
+    if sample.options:
+        return (sample.options[sample.key].text,) if sample.key is not None else ()
+    texts = sample.answers or tuple(sample.extra.get("human") or ())
+    return tuple(text for text in texts if text.strip())
+
+
+def phrase(example: Example, epoch: int, seed: int, form: Form = "choice") -> Phrased:
+    """The example as the benchmark asks it; epochs other than the first draw other orders and answers."""
+    sample = example.sample
+    turn = seed if epoch == 0 else derive(seed, "epoch", str(epoch))
+    texts = answers(example)
+    if form == "words" and sample.options:
+        title = example.benchmark.task(sample.task).title
+        return Phrased(f"In words: {title}", texts[0], example.media)
+    context = PromptContext(style=example.style, seed=turn, pool=example.pool, root=example.root)
+    prompt = example.benchmark.prompt(sample, context)
+    text, media = spoken([part for message in prompt.messages for part in message.parts])
+    shown = tuple(option.text for option in prompt.options)
+    if not (prompt.options and sample.key is not None):
+        drawn = generator(turn, sample.task, sample.id, "answer").choice(texts)
+        return Phrased(text, drawn, media, shown)
+    place = prompt.order.index(sample.key) if prompt.order else sample.key
+    answer = prompt.answer_form.format(prompt.options[place].name)
+    if form == "quote":
+        return Phrased(f"{text}\nIn words: {texts[0]}", answer, (), shown)
+    return Phrased(text, answer, media, shown)
+
+
+def draw_form(example: Example, epoch: int, seed: int, progress: float) -> Form:
+    """How an example is asked in an epoch, by its own chance; `progress` is the share of the training done."""
+    source = example.source
+    if not example.sample.options or not (source.words or source.quote):
+        return "choice"
+    share = 1.0 if progress < source.until else 0.1
+    chance = generator(seed, "form", str(epoch), example.sample.task, example.sample.id).random()
+    if chance < source.words * share:
+        return "words"
+    return "quote" if chance < (source.words + source.quote) * share else "choice"
+
+
+def spoken(parts: Sequence[Part]) -> tuple[str, Media]:
+    """All text as one, and what is to be seen, each in its order: `[VID] video [SEP] task`."""
+    if any(isinstance(part, Audio) for part in parts):
+        raise UsageError("MIMIC-Chat does not hear; leave out tasks with sound")
+    text = "\n".join(part.text for part in parts if isinstance(part, Text))
+    return text, tuple(part for part in parts if isinstance(part, Image | Video))

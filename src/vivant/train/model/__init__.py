@@ -1,0 +1,1 @@
+"""The model: settings, the two branches, what joins them, and the whole."""

@@ -1,0 +1,175 @@
+"""What a MIMIC-Chat is made of, as data: read from YAML, kept in the checkpoint's `config.json`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct, field
+from transformers import PretrainedConfig
+
+from vivant.errors import UsageError
+
+CLIP_MEAN, CLIP_SPREAD = (0.481, 0.458, 0.408), (0.269, 0.261, 0.276)
+
+
+class Vision(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The backbone that looks at single frames."""
+
+    name: str = ""
+    """A checkpoint on the hub or a folder, whose weights are taken; without, the backbone begins from chance."""
+    config: Mapping[str, Any] = field(default_factory=dict)
+    """The backbone's own configuration with its `model_type`; `conv` is a small stem of this project's. Read from
+    the checkpoint where there is a name and no configuration."""
+    frozen: bool = True
+    image_size: int = 224
+    mean: tuple[float, float, float] = CLIP_MEAN
+    spread: tuple[float, float, float] = CLIP_SPREAD
+    trust_remote_code: bool = False
+
+
+class Spatial(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A few frames, for what a scene shows."""
+
+    on: bool = True
+    frames: int = 8
+    grid: int = 4
+    """Patches are averaged to so many by so many."""
+    pool: Literal["frames", "mean", "max"] = "frames"
+    """`frames` keeps each frame's tokens in order; `mean` and `max` put frames together, so that their order cannot
+    be told. The largest value finds small things, and is what a model learns soonest from chance."""
+
+
+class Temporal(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The whole sequence, for what happens: attention over time for each patch, then over space for each frame."""
+
+    on: bool = True
+    init: Literal["backbone", "fresh"] = "backbone"
+    """`backbone`: its layers with attention over time before each; `fresh`: blocks of our own."""
+    window: int = 32
+    """Frames that attend to each other; memory beyond a window grows by a vector a frame."""
+    tokens: int = 16
+    """Tokens that the language model receives, however long the video is."""
+    patch: int = 16
+    tubelet: int = 2
+    """Frames that one patch spans, for `fresh`."""
+    width: int = 128
+    depth: int = 2
+    heads: int = 4
+    """For `fresh`; attention over time has as many."""
+
+
+class Fusion(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How what was seen reaches the language model."""
+
+    place: Literal["input", "layers"] = "input"
+    """`input`: as tokens before the task; `layers`: by cross-attention inside its layers."""
+    join: Literal["concat", "sum"] = "concat"
+    """For `input`: the branches' tokens one after the other, or weighed against each other token by token."""
+    gates: Literal["learned", "open", "closed"] = "learned"
+    start: float = 0.5
+    """What a learned gate lets through at the beginning; 0 for a pretrained language model in `layers`."""
+    every: int = 2
+    """For `layers`: before each so-manieth layer, beginning with the first."""
+
+
+class Lora(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Low-rank updates of the language model's attention."""
+
+    rank: int = 16
+    alpha: int = 32
+    dropout: float = 0.0
+    targets: tuple[str, ...] = ()
+    """Names of linear layers; all of those inside attention where none is given."""
+
+
+class Language(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The causal language model."""
+
+    name: str = ""
+    config: Mapping[str, Any] = field(default_factory=dict)
+    """As for the backbone; `vocab_size` is filled in where the tokenizer is trained along."""
+    frozen: bool = True
+    lora: Lora | None = None
+    chat: bool = False
+    """Whether tasks are put in the checkpoint's chat template."""
+    trust_remote_code: bool = False
+
+
+class Parts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """All of it."""
+
+    vision: Vision = Vision()
+    spatial: Spatial = Spatial()
+    temporal: Temporal = Temporal()
+    fusion: Fusion = Fusion()
+    language: Language = Language()
+
+    @property
+    def visual_tokens(self) -> int:
+        """Tokens that a video takes in the language model's input."""
+        if self.fusion.place == "layers":
+            return 0
+        if self.fusion.join == "sum" and self.spatial.on and self.temporal.on:
+            return self.spatial_tokens
+        return self.spatial_tokens * self.spatial.on + self.temporal.tokens * self.temporal.on
+
+    @property
+    def spatial_tokens(self) -> int:
+        """Tokens of the spatial branch."""
+        each = self.spatial.grid**2
+        return each * self.spatial.frames if self.spatial.pool == "frames" else each
+
+
+def check(parts: Parts) -> Parts:
+    """Refuse combinations that cannot work, each in one line."""
+    if not parts.spatial.on and not parts.temporal.on:
+        raise UsageError("model: one of spatial and temporal must be on")
+    for part, what in ((parts.vision, "vision"), (parts.language, "language")):
+        if not part.name and not part.config.get("model_type"):
+            raise UsageError(f"model.{what}: give a name, or a config with its model_type")
+        if not part.name and part.frozen and not (what == "language" and parts.language.lora):
+            raise UsageError(f"model.{what} begins from chance, so it must learn: frozen: false")
+    if (
+        parts.temporal.on
+        and parts.temporal.init == "backbone"
+        and parts.vision.config.get("model_type") == "conv"
+    ):
+        raise UsageError("model.temporal: the stem 'conv' has no layers to begin from; init: fresh")
+    for name, value, least in (
+        ("spatial.frames", parts.spatial.frames, 1),
+        ("spatial.grid", parts.spatial.grid, 1),
+        ("temporal.window", parts.temporal.window, parts.temporal.tubelet),
+        ("temporal.tokens", parts.temporal.tokens, 1),
+        ("temporal.tubelet", parts.temporal.tubelet, 1),
+        ("fusion.every", parts.fusion.every, 1),
+    ):
+        if value < least:
+            raise UsageError(f"model.{name} is {value}; it must be at least {least}")
+    if parts.temporal.init == "fresh" and parts.temporal.width % parts.temporal.heads:
+        raise UsageError("model.temporal: width must be a multiple of heads")
+    if parts.temporal.init == "fresh" and parts.vision.image_size % parts.temporal.patch:
+        raise UsageError("model.temporal: vision.image_size must be a multiple of patch")
+    return parts
+
+
+class MimicChatConfig(PretrainedConfig):  # type: ignore[misc]
+    """The configuration in the form of the transformers library; `parts` holds all of it."""
+
+    model_type = "mimic_chat"
+    has_no_defaults_at_init = True
+    parts: dict[str, Any] | None = None
+
+    @classmethod
+    def of(cls, parts: Parts) -> MimicChatConfig:
+        """From settings."""
+        return cls(parts=msgspec.to_builtins(check(parts)))
+
+    @property
+    def settings(self) -> Parts:
+        """The settings that it holds."""
+        try:
+            return msgspec.convert(self.parts or {}, Parts)
+        except msgspec.ValidationError as error:
+            raise UsageError(f"The checkpoint's config is not one of MIMIC-Chat: {error}") from error

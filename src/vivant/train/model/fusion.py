@@ -1,0 +1,151 @@
+"""Projectors, gates, and cross-attention inside a language model's layers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from vivant.errors import UsageError
+from vivant.train.model.config import Fusion
+
+
+class Projector(nn.Module):
+    """From a branch's space into the language model's."""
+
+    def __init__(self, width: int, hidden: int) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(
+            nn.LayerNorm(width), nn.Linear(width, hidden), nn.GELU(), nn.Linear(hidden, hidden)
+        )
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        """[videos, tokens, width] → [videos, tokens, hidden]."""
+        return self.layers(tokens)  # type: ignore[no-any-return]
+
+
+class Gate(nn.Module):
+    """How much comes through: the hyperbolic tangent of one learned number; or all, or nothing."""
+
+    def __init__(self, fusion: Fusion) -> None:
+        super().__init__()
+        self.kind = fusion.gates
+        start = math.atanh(min(0.99, max(-0.99, fusion.start)))
+        self.weight = nn.Parameter(torch.tensor([start])) if self.kind == "learned" else None
+
+    @property
+    def opening(self) -> Tensor | float:
+        """The factor."""
+        if self.weight is None:
+            return 1.0 if self.kind == "open" else 0.0
+        return self.weight.tanh()
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        """What comes through."""
+        return tokens * self.opening
+
+
+class InputFusion(nn.Module):
+    """The branches' tokens as part of the input."""
+
+    def __init__(self, fusion: Fusion, branches: Mapping[str, int], hidden: int) -> None:
+        super().__init__()
+        self.fusion = fusion
+        self.gates = nn.ModuleDict({name: Gate(fusion) for name in branches})
+        self.kinds = nn.ParameterDict({name: nn.Parameter(torch.randn(hidden) * 0.02) for name in branches})
+        weighed = fusion.join == "sum" and len(branches) == 2
+        self.scale = nn.Linear(2 * hidden, hidden) if weighed and fusion.gates == "learned" else None
+
+    def forward(self, tokens: Mapping[str, Tensor]) -> Tensor:
+        """[videos, tokens, hidden] of each branch → those that stand in the input."""
+        seen = [self.gates[name](each) + self.kinds[name] for name, each in tokens.items()]
+        if self.fusion.join == "concat" or len(seen) == 1:
+            return torch.cat(seen, dim=1)
+        scene, change = seen
+        change = functional.adaptive_avg_pool1d(change.transpose(1, 2), scene.shape[1]).transpose(1, 2)
+        if self.scale is None:
+            return scene + change
+        share = self.scale(torch.cat([scene, change], dim=2)).sigmoid()
+        return share * scene + (1 - share) * change  # type: ignore[no-any-return]
+
+
+class CrossAttention(nn.Module):
+    """A layer's tokens look at the tokens of their own video, one branch after the other, each behind its gate."""
+
+    def __init__(self, fusion: Fusion, branches: Mapping[str, int], hidden: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.norm = nn.LayerNorm(hidden)
+        self.query = nn.Linear(hidden, hidden)
+        self.seen = nn.ModuleDict({name: nn.Linear(hidden, 2 * hidden) for name in branches})
+        self.out = nn.ModuleDict({name: nn.Linear(hidden, hidden) for name in branches})
+        self.gates = nn.ModuleDict({name: Gate(fusion) for name in branches})
+
+    def forward(self, hidden: Tensor, tokens: Mapping[str, Tensor], owner: Tensor) -> Tensor:
+        """`owner` tells each token's video, [rows, length]; a token with none (-1) sees nothing."""
+        query = self.query(self.norm(hidden)).unflatten(2, (self.heads, -1)).transpose(1, 2)
+        blind = owner < 0
+        for name, each in tokens.items():
+            videos, count = each.shape[:2]
+            key, value = self.seen[name](each.flatten(0, 1)).chunk(2, dim=1)
+            key, value = (
+                side.unflatten(1, (self.heads, -1)).transpose(0, 1).expand(len(hidden), -1, -1, -1)
+                for side in (key, value)
+            )
+            whose = torch.arange(videos, device=owner.device).repeat_interleave(count)
+            # A token without a video must attend to something, or its softmax is empty; it is silenced after.
+            allowed = (owner[..., None] == whose) | blind[..., None]
+            mixed = functional.scaled_dot_product_attention(query, key, value, attn_mask=allowed[:, None])
+            told = self.out[name](mixed.transpose(1, 2).flatten(2))
+            hidden = hidden + self.gates[name](told).masked_fill(blind[..., None], 0.0)
+        return hidden
+
+
+class LayerFusion(nn.Module):
+    """Cross-attention before some of a language model's layers, put in by hooks so that any family will do."""
+
+    def __init__(
+        self, fusion: Fusion, branches: Mapping[str, int], hidden: int, heads: int, layers: int
+    ) -> None:
+        super().__init__()
+        self.places = range(0, layers, fusion.every)
+        self.blocks = nn.ModuleList(CrossAttention(fusion, branches, hidden, heads) for _ in self.places)
+
+    @contextmanager
+    def looking(self, model: Any, tokens: Mapping[str, Tensor], owner: Tensor) -> Iterator[None]:
+        """While this is open, the language model's layers look at these tokens."""
+        layers = decoder_layers(model)
+        hooks = [
+            layers[place].register_forward_pre_hook(_look(block, tokens, owner), with_kwargs=True)
+            for place, block in zip(self.places, self.blocks, strict=True)
+        ]
+        try:
+            yield
+        finally:
+            for hook in hooks:
+                hook.remove()
+
+
+def _look(block: nn.Module, tokens: Mapping[str, Tensor], owner: Tensor) -> Any:
+    def hook(_: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        hidden = given[0] if given else named["hidden_states"]
+        # A token written after the prompt belongs to the video of the last one before it.
+        whose = owner if hidden.shape[1] == owner.shape[1] else owner[:, -1:].expand(-1, hidden.shape[1])
+        seen = block(hidden, tokens, whose)
+        return ((seen, *given[1:]), named) if given else (given, {**named, "hidden_states": seen})
+
+    return hook
+
+
+def decoder_layers(model: Any) -> nn.ModuleList:
+    """The layers of a causal language model of any family."""
+    decoder = model.get_decoder() if hasattr(model, "get_decoder") else model
+    layers = getattr(decoder, "layers", None)
+    if not isinstance(layers, nn.ModuleList):
+        raise UsageError("model.fusion: this language model does not list its layers; use place: input")
+    return layers

@@ -1,0 +1,72 @@
+"""Low-rank updates of a language model's attention: put in, merged, taken apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor, nn
+
+from vivant.errors import UsageError
+from vivant.train.model.config import Lora
+
+_NAME = "default"
+
+
+def attention_layers(model: nn.Module) -> tuple[str, ...]:
+    """The last names of all linear layers inside attention: q_proj, k_proj … or wqkv, wo."""
+    found = {
+        name.rpartition(".")[2]
+        for name, module in model.named_modules()
+        if isinstance(module, nn.Linear) and "att" in name.rpartition(".")[0].rpartition(".")[2].lower()
+    }
+    return tuple(sorted(found))
+
+
+def peft_config(model: nn.Module, lora: Lora) -> Any:
+    """In the words of peft. A target that is not inside attention is refused."""
+    from peft import LoraConfig
+
+    known = attention_layers(model)
+    for target in lora.targets:
+        if target not in known:
+            raise UsageError(
+                f"model.language.lora: '{target}' is no linear layer inside attention; there are {', '.join(known)}"
+            )
+    return LoraConfig(
+        r=lora.rank,
+        lora_alpha=lora.alpha,
+        lora_dropout=lora.dropout,
+        target_modules=list(lora.targets or known),
+        task_type="CAUSAL_LM",
+    )
+
+
+def add_lora(model: nn.Module, lora: Lora) -> None:
+    """Put updates beside the attention's layers; they change nothing until they learn."""
+    from peft import inject_adapter_in_model
+
+    inject_adapter_in_model(peft_config(model, lora), model, _NAME)
+
+
+def split_lora(state: dict[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    """Weights without updates under their plain names, and the updates under peft's names."""
+    plain = {name.replace(".base_layer.", "."): v for name, v in state.items() if "lora_" not in name}
+    updates = {
+        f"base_model.model.{name.removeprefix('language_model.').replace(f'.{_NAME}.', '.')}": value
+        for name, value in state.items()
+        if "lora_" in name
+    }
+    return plain, updates
+
+
+def merged_state(state: dict[str, Tensor], lora: Lora) -> dict[str, Tensor]:
+    """Weights with the updates added to them, under their plain names."""
+    plain, _ = split_lora(state)
+    mark = f".lora_A.{_NAME}.weight"
+    for name, down in state.items():
+        if name.endswith(mark):
+            up = state[name.replace("lora_A", "lora_B")]
+            target = name.replace(mark, ".weight")
+            update = (up.float() @ down.float()) * (lora.alpha / lora.rank)
+            plain[target] = (plain[target].float() + update).to(plain[target].dtype)
+    return plain

@@ -1,0 +1,224 @@
+"""MIMIC-Chat: `[VID] video [SEP] task` in, an option's letter or a comment out, by one language-modelling loss."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from contextlib import nullcontext
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedModel
+from transformers.modeling_outputs import CausalLMOutputWithPast
+
+from vivant.models.base import ModelError
+from vivant.models.transformers_engine import cannot_load
+from vivant.train.model.config import Language, MimicChatConfig, Parts
+from vivant.train.model.fusion import InputFusion, LayerFusion, Projector
+from vivant.train.model.lora import add_lora
+from vivant.train.model.spatial import Eyes, SpatialBranch, normalised, spatial_places
+from vivant.train.model.temporal import TemporalBranch
+
+MARKS = ("[VID]", "[SEP]", "[ANS]")
+VID, SEP, ANS, PATCH = range(4)
+"""Marks have ids after the vocabulary's and vectors of their own: no text can pass for one, and a frozen language
+model's table stays as it is. Where a patch stands, what was seen is put in."""
+
+
+class MimicChat(PreTrainedModel):  # type: ignore[misc]
+    """The model. `settings` says what it is made of."""
+
+    config_class = MimicChatConfig
+    base_model_prefix = ""
+    supports_gradient_checkpointing = True
+    _supports_sdpa = True
+    _supports_flash_attn = True
+    input_modalities = ("video", "text")
+
+    def __init__(self, config: MimicChatConfig, *, pretrained: bool = False) -> None:
+        super().__init__(config)
+        self.settings: Parts = config.settings
+        parts = self.settings
+        self.eyes = Eyes(parts.vision, pretrained=pretrained)
+        self.language_model = _language_model(parts.language, pretrained)
+        text = self.language_model.config.get_text_config()
+        self.vocabulary, hidden = int(text.vocab_size), int(text.hidden_size)
+        widths: dict[str, int] = {}
+        if parts.spatial.on:
+            self.spatial = SpatialBranch(parts.spatial, self.eyes.side)
+            widths["spatial"] = self.eyes.width
+        if parts.temporal.on:
+            self.temporal = TemporalBranch(parts.temporal, self.eyes, parts.vision.image_size)
+            widths["temporal"] = self.temporal.width
+        self.projectors = nn.ModuleDict({name: Projector(width, hidden) for name, width in widths.items()})
+        self.marks = nn.Embedding(len(MARKS), hidden)
+        nn.init.normal_(self.marks.weight, std=0.02)
+        self.fusion: InputFusion | LayerFusion
+        if parts.fusion.place == "input":
+            self.fusion = InputFusion(parts.fusion, widths, hidden)
+        else:
+            heads, layers = int(text.num_attention_heads), int(text.num_hidden_layers)
+            self.fusion = LayerFusion(parts.fusion, widths, hidden, heads, layers)
+        if parts.language.lora is not None:
+            add_lora(self.language_model, parts.language.lora)
+        self.freeze()
+        self.post_init()
+
+    def _init_weights(self, module: nn.Module) -> None:
+        """Every part begins as its own constructor left it."""
+
+    def freeze(self) -> None:
+        """Let only those parts learn that the settings let learn."""
+        self.eyes.requires_grad_(not self.settings.vision.frozen)
+        for name, weight in self.language_model.named_parameters():
+            weight.requires_grad_("lora_" in name or not self.settings.language.frozen)
+
+    def train(self, mode: bool = True) -> MimicChat:
+        """Frozen backbones stay in evaluation: no dropout, no statistics."""
+        super().train(mode)
+        if self.settings.vision.frozen:
+            self.eyes.eval()
+        return self
+
+    # ── what is seen ──
+
+    def see(self, frames: Tensor, lengths: Sequence[int]) -> dict[str, Tensor]:
+        """Frames of all videos as bytes, [all frames, side, side, 3], and how many each has → tokens by branch."""
+        kind = self.projectors[next(iter(self.projectors))].layers[1].weight.dtype
+        pixels = normalised(frames, self.settings.vision, kind)
+        videos = list(pixels.split(list(lengths)))
+        found: dict[str, Tensor] = {}
+        with nullcontext() if self._looks_learn else torch.no_grad():
+            if self.settings.spatial.on:
+                count = self.settings.spatial.frames
+                chosen = torch.stack([v[spatial_places(len(v), count)] for v in videos])
+                found["spatial"] = self.spatial(self.eyes, chosen)
+        if self.settings.temporal.on:
+            found["temporal"] = self._see_time(videos)
+        return {name: self.projectors[name](tokens) for name, tokens in found.items()}
+
+    @property
+    def _looks_learn(self) -> bool:
+        return not self.settings.vision.frozen
+
+    def _see_time(self, videos: Sequence[Tensor]) -> Tensor:
+        """Videos of one length go together; the order is kept."""
+        found: list[Tensor | None] = [None] * len(videos)
+        for length in sorted({len(video) for video in videos}):
+            places = [place for place, video in enumerate(videos) if len(video) == length]
+            seen = self.temporal(self.eyes, torch.stack([videos[place] for place in places]))
+            for place, tokens in zip(places, seen, strict=True):
+                found[place] = tokens
+        return torch.stack([tokens for tokens in found if tokens is not None])
+
+    def embed(self, ids: Tensor, patches: Tensor | None) -> Tensor:
+        """Vectors of the ids; where a patch stands, the tokens of what was seen, in order."""
+        marks = ids >= self.vocabulary
+        table = self.language_model.get_input_embeddings()
+        vectors = table(ids.masked_fill(marks, 0))
+        marked = self.marks((ids - self.vocabulary).clamp(0, len(MARKS) - 1)).to(vectors.dtype)
+        vectors = torch.where(marks[..., None], marked, vectors)
+        if patches is not None:
+            places = ids == self.vocabulary + PATCH
+            vectors = vectors.masked_scatter(places[..., None], patches.to(vectors.dtype))
+        return vectors
+
+    # ── both ways of use ──
+
+    def forward(
+        self,
+        input_ids: Tensor,
+        frames: Tensor | None = None,
+        lengths: Sequence[int] = (),
+        shown: Sequence[int] = (),
+        owner: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+        position_ids: Tensor | None = None,
+        labels: Tensor | None = None,
+        num_items_in_batch: int | None = None,
+        **named: Any,
+    ) -> CausalLMOutputWithPast:
+        """`shown` names the video of each question in order (several may be about one); `owner` that of each token.
+
+        Rows may hold several questions, told apart by position ids that begin anew. With labels, logits are those
+        of the answers' tokens alone, and the loss is their sum over `num_items_in_batch`, or over their number.
+        """
+        vectors, around = self._read(input_ids, frames, lengths, shown, owner)
+        if labels is not None:
+            answered = (labels[:, 1:] != -100).any(0).nonzero()[:, 0]
+            if self._keeps_logits:
+                named["logits_to_keep"] = answered
+        with around:
+            out = self.language_model(
+                inputs_embeds=vectors,
+                attention_mask=attention_mask,
+                position_ids=position_ids,
+                use_cache=False,
+                **named,
+            )
+        if labels is None:
+            return out
+        logits = out.logits if self._keeps_logits else out.logits[:, answered]
+        wanted = labels[:, answered + 1]
+        total = functional.cross_entropy(
+            logits.flatten(0, 1).float(), wanted.flatten(), ignore_index=-100, reduction="sum"
+        )
+        count = num_items_in_batch or int((wanted != -100).sum())
+        return CausalLMOutputWithPast(loss=total / max(1, count), logits=logits)
+
+    @property
+    def _keeps_logits(self) -> bool:
+        return "logits_to_keep" in inspect.signature(self.language_model.forward).parameters
+
+    def _read(
+        self,
+        ids: Tensor,
+        frames: Tensor | None,
+        lengths: Sequence[int],
+        shown: Sequence[int],
+        owner: Tensor | None,
+    ) -> tuple[Tensor, Any]:
+        if frames is None or not len(lengths):
+            return self.embed(ids, None), nullcontext()
+        tokens = self.see(frames, lengths)
+        if isinstance(self.fusion, InputFusion):
+            seen = self.fusion(tokens)
+            return self.embed(ids, seen[list(shown)]), nullcontext()
+        assert owner is not None
+        return self.embed(ids, None), self.fusion.looking(self.language_model, tokens, owner)
+
+    @torch.inference_mode()
+    def generate(
+        self,
+        input_ids: Tensor,
+        frames: Tensor | None = None,
+        lengths: Sequence[int] = (),
+        shown: Sequence[int] = (),
+        owner: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+        **named: Any,
+    ) -> Any:
+        """Write answers; rows are padded on the left. Only new tokens are returned."""
+        vectors, around = self._read(input_ids, frames, lengths, shown, owner)
+        if attention_mask is None:
+            attention_mask = torch.ones_like(input_ids)
+        with around:
+            return self.language_model.generate(inputs_embeds=vectors, attention_mask=attention_mask, **named)
+
+
+def _language_model(language: Language, pretrained: bool) -> Any:
+    try:
+        if pretrained and language.name:
+            return AutoModelForCausalLM.from_pretrained(
+                language.name, trust_remote_code=language.trust_remote_code
+            )
+        if language.config:
+            given = {name: value for name, value in language.config.items() if name != "model_type"}
+            config = AutoConfig.for_model(language.config["model_type"], **given)
+        else:
+            config = AutoConfig.from_pretrained(language.name, trust_remote_code=language.trust_remote_code)
+        return AutoModelForCausalLM.from_config(config, trust_remote_code=language.trust_remote_code)
+    except (OSError, ValueError, ImportError, KeyError) as error:
+        raise ModelError(cannot_load(language.name or "model.language.config", error)) from error

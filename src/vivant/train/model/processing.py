@@ -1,0 +1,168 @@
+"""Between requests and tensors: words to ids, pictures to frames, several questions to a batch."""
+
+from __future__ import annotations
+
+import io
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from msgspec import Struct
+
+from vivant.train.model.config import Parts
+from vivant.train.model.modeling import ANS, PATCH, SEP, VID
+from vivant.types import Picture
+
+PAD, END = "<pad>", "<end>"
+_SENTINEL = "\u2983task\u2984"
+_LETTERS_OF_A_LINE = 12
+"""Shorter lines are not worth a token of their own."""
+
+
+class Question(Struct, frozen=True, eq=False):
+    """A question as ids, perhaps with its answer; `frames` are bytes, [frames, side, side, 3]."""
+
+    ids: tuple[int, ...]
+    answer: tuple[int, ...] = ()
+    frames: Any = None
+    video: str = ""
+    """What tells one video from another: questions of a batch that share it are shown it once."""
+
+    @property
+    def length(self) -> int:
+        """Tokens in all."""
+        return len(self.ids) + len(self.answer)
+
+
+class Processor:
+    """A tokenizer and a size of pictures, bound to the settings of one model."""
+
+    def __init__(self, parts: Parts, words: Any, vocabulary: int) -> None:
+        self.parts = parts
+        self.words = words
+        self.vocabulary = vocabulary
+        self._around: tuple[list[int], list[int]] | None = None
+        if parts.language.chat:
+            self._around = self._template()
+
+    def _template(self) -> tuple[list[int], list[int]]:
+        """What the chat template writes before and after a user's task."""
+        text = self.words.apply_chat_template(
+            [{"role": "user", "content": _SENTINEL}], add_generation_prompt=True, tokenize=False
+        )
+        before, _, after = text.partition(_SENTINEL)
+        return self._ids(before), self._ids(after)
+
+    def _ids(self, text: str) -> list[int]:
+        found: list[int] = self.words.encode(text, add_special_tokens=False)
+        return found
+
+    def prompt(self, text: str, *, video: bool) -> tuple[int, ...]:
+        """`[VID] video [SEP] task`, and the mark after which the answer begins."""
+        first = [VID, *[PATCH] * self.parts.visual_tokens] if video else []
+        head = [self.vocabulary + mark for mark in (*first, SEP)]
+        if self._around is not None:
+            before, after = self._around
+            return (*before, *head, *self._ids(text), *after)
+        return (*head, *self._ids(text), self.vocabulary + ANS)
+
+    def answer(self, text: str) -> tuple[int, ...]:
+        """An answer and the mark of its end."""
+        return (*self._ids(text), self.words.eos_token_id)
+
+    def frames(self, pictures: Sequence[Picture]) -> Any:
+        """Pictures as bytes of one size, [frames, side, side, 3]."""
+        return np.stack([resized(picture, self.parts.vision.image_size) for picture in pictures])
+
+    def batch(self, questions: Sequence[Question]) -> dict[str, Any]:
+        """Questions a row each, padded on the left, for writing answers."""
+        width = max(question.length for question in questions)
+        ids = torch.full((len(questions), width), self.words.pad_token_id, dtype=torch.long)
+        mask = torch.zeros((len(questions), width), dtype=torch.long)
+        owner = torch.full((len(questions), width), -1, dtype=torch.long)
+        videos, shown = distinct(questions)
+        for row, question in enumerate(questions):
+            start = width - question.length
+            ids[row, start:] = torch.tensor([*question.ids, *question.answer])
+            mask[row, start:] = 1
+            if question.frames is not None:
+                owner[row, start:] = videos[question.video]
+        return {"input_ids": ids, "attention_mask": mask, "owner": owner, **pixels(questions, videos, shown)}
+
+
+def distinct(questions: Sequence[Question]) -> tuple[dict[str, int], list[int]]:
+    """The videos of some questions by number, and the number of each question's that has one."""
+    videos: dict[str, int] = {}
+    shown = [
+        videos.setdefault(question.video, len(videos))
+        for question in questions
+        if question.frames is not None
+    ]
+    return videos, shown
+
+
+def pixels(questions: Sequence[Question], videos: dict[str, int], shown: Sequence[int]) -> dict[str, Any]:
+    """The frames of each video once, one after the other."""
+    if not videos:
+        return {"frames": None, "lengths": [], "shown": []}
+    content = {question.video: question.frames for question in questions if question.frames is not None}
+    stacked = np.concatenate([content[video] for video in videos])
+    lengths = [len(content[video]) for video in videos]
+    return {"frames": torch.from_numpy(stacked), "lengths": lengths, "shown": list(shown)}
+
+
+def resized(picture: Picture, side: int) -> Any:
+    """A picture as a square of bytes."""
+    from PIL import Image
+
+    with Image.open(io.BytesIO(picture.data)) as file:
+        if file.format == "JPEG":
+            file.draft("RGB", (side, side))
+        return np.asarray(file.convert("RGB").resize((side, side), Image.Resampling.BILINEAR))
+
+
+# ── a tokenizer of one's own ──
+
+
+def train_tokenizer(texts: Iterable[str], size: int, lines: Sequence[str] = ()) -> Any:
+    """A byte-level BPE of `size` tokens; each of `lines`, which all prompts share, becomes one token."""
+    from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
+    from transformers import PreTrainedTokenizerFast
+
+    made = Tokenizer(models.BPE())
+    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    made.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=size - len(lines),
+        special_tokens=[PAD, END],
+        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
+        show_progress=False,
+    )
+    made.train_from_iterator(texts, trainer)
+    made.add_tokens([AddedToken(line, normalized=False) for line in lines])
+    return PreTrainedTokenizerFast(tokenizer_object=made, eos_token=END, pad_token=PAD)
+
+
+def shared_lines(prompts: Iterable[tuple[str, Sequence[str]]], most: int = 64) -> list[str]:
+    """Lines that recur in prompts, (text, options shown), the commonest first: their wording, never an option."""
+    counts: Counter[str] = Counter()
+    total = 0
+    for text, options in prompts:
+        total += 1
+        lines = {line for line in text.split("\n") if len(line) >= _LETTERS_OF_A_LINE}
+        counts.update(line for line in lines if not any(option in line for option in options))
+    often = max(2, total // 200)
+    return [line for line, count in counts.most_common(most) if count >= often]
+
+
+def load_tokenizer(place: str | Path, *, trust_remote_code: bool = False) -> Any:
+    """The tokenizer of a checkpoint, with something to pad with."""
+    from transformers import AutoTokenizer
+
+    words = AutoTokenizer.from_pretrained(str(place), trust_remote_code=trust_remote_code)
+    if words.pad_token_id is None:
+        words.pad_token = words.eos_token
+    return words

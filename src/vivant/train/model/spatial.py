@@ -1,0 +1,136 @@
+"""The backbone that looks at frames, and the spatial branch on top of it."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from vivant.errors import UsageError
+from vivant.models.base import ModelError
+from vivant.models.transformers_engine import cannot_load
+from vivant.train.model.config import Spatial, Vision
+
+CONV = "conv"
+
+
+class ConvEyes(nn.Module):
+    """A stem of strided convolutions: what a model of one or two million parameters can learn from chance."""
+
+    def __init__(self, widths: tuple[int, ...]) -> None:
+        super().__init__()
+        layers: list[nn.Module] = [nn.Conv2d(3, widths[0], 4, 4)]
+        for before, width in pairwise(widths):
+            layers += [nn.GroupNorm(8, before), nn.GELU(), nn.Conv2d(before, width, 3, 2, 1)]
+        self.layers = nn.Sequential(*layers)
+
+    def forward(self, pixels: Tensor) -> Tensor:
+        """[frames, 3, side, side] → [frames, patches, width]."""
+        seen: Tensor = self.layers(pixels)
+        return seen.flatten(2).transpose(1, 2)
+
+
+class Eyes(nn.Module):
+    """Any backbone as one function from normalised frames to patch tokens, class and register tokens left out."""
+
+    def __init__(self, vision: Vision, *, pretrained: bool) -> None:
+        super().__init__()
+        self.vision = vision
+        self.own = vision.config.get("model_type") == CONV
+        if self.own:
+            widths = tuple(vision.config.get("widths", (48, 64, 96)))
+            self.model: Any = ConvEyes(widths)
+            self.width = widths[-1]
+            self.side = -(-(vision.image_size // 4) // 2 ** (len(widths) - 1))
+            return
+        config = vision_config(vision)
+        self.model = _backbone(vision, config, pretrained)
+        self.width = int(config.hidden_size)
+        patch = config.patch_size
+        self.side = vision.image_size // int(patch[0] if isinstance(patch, list | tuple) else patch)
+
+    def forward(self, pixels: Tensor) -> Tensor:
+        """[frames, 3, side, side] → [frames, patches, width]."""
+        if self.own:
+            return self.model(pixels)  # type: ignore[no-any-return]
+        seen = self.model(pixel_values=pixels).last_hidden_state
+        return seen[:, -self.side * self.side :]  # type: ignore[no-any-return]
+
+    @property
+    def layers(self) -> nn.ModuleList:
+        """The transformer layers of the backbone, whatever its family calls them."""
+        found = [m for m in self.model.modules() if isinstance(m, nn.ModuleList) and len(m) > 0]
+        if not found:
+            raise UsageError("model.vision: this backbone has no list of layers; use temporal.init: fresh")
+        return max(found, key=lambda layers: sum(p.numel() for p in layers.parameters()))
+
+
+def vision_config(vision: Vision) -> Any:
+    """The configuration of the part that sees, also where a checkpoint has a text half beside it."""
+    from transformers import AutoConfig
+
+    try:
+        if vision.config:
+            given = {name: value for name, value in vision.config.items() if name != "model_type"}
+            config = AutoConfig.for_model(vision.config["model_type"], **given)
+        else:
+            config = AutoConfig.from_pretrained(vision.name, trust_remote_code=vision.trust_remote_code)
+    except (OSError, ValueError, KeyError) as error:
+        raise ModelError(cannot_load(vision.name or "model.vision.config", error)) from error
+    return getattr(config, "vision_config", config)
+
+
+def _backbone(vision: Vision, config: Any, pretrained: bool) -> Any:
+    from transformers import AutoModel
+    from transformers.models.auto.modeling_auto import MODEL_MAPPING
+
+    if not (pretrained and vision.name):
+        return AutoModel.from_config(config, trust_remote_code=vision.trust_remote_code)
+    try:
+        if type(config) in MODEL_MAPPING:
+            return MODEL_MAPPING[type(config)].from_pretrained(vision.name, config=config)
+        return AutoModel.from_pretrained(
+            vision.name, config=config, trust_remote_code=vision.trust_remote_code
+        )
+    except (OSError, ValueError, ImportError, KeyError) as error:
+        raise ModelError(cannot_load(vision.name, error)) from error
+
+
+def normalised(frames: Tensor, vision: Vision, dtype: torch.dtype) -> Tensor:
+    """Frames as bytes, [frames, side, side, 3], in the form that backbones take."""
+    mean = torch.tensor(vision.mean, device=frames.device, dtype=torch.float32)
+    spread = torch.tensor(vision.spread, device=frames.device, dtype=torch.float32)
+    scaled = (frames.to(torch.float32) / 255.0 - mean) / spread
+    return scaled.permute(0, 3, 1, 2).to(dtype)
+
+
+class SpatialBranch(nn.Module):
+    """Patch tokens of a few frames, averaged to a grid."""
+
+    def __init__(self, spatial: Spatial, eyes_side: int) -> None:
+        super().__init__()
+        self.spatial = spatial
+        self.side = eyes_side
+
+    def forward(self, eyes: Eyes, pixels: Tensor) -> Tensor:
+        """[videos, frames, 3, side, side] → [videos, tokens, width]."""
+        videos, frames = pixels.shape[:2]
+        seen = eyes(pixels.flatten(0, 1))
+        grid = seen.transpose(1, 2).unflatten(2, (self.side, self.side))
+        narrow = (
+            functional.adaptive_max_pool2d if self.spatial.pool == "max" else functional.adaptive_avg_pool2d
+        )
+        pooled = narrow(grid, self.spatial.grid).flatten(2).transpose(1, 2).unflatten(0, (videos, frames))
+        if self.spatial.pool == "frames":
+            return pooled.flatten(1, 2)
+        return pooled.amax(1) if self.spatial.pool == "max" else pooled.mean(1)
+
+
+def spatial_places(length: int, count: int) -> list[int]:
+    """Which of a video's frames the spatial branch looks at: spread evenly, some twice where there are few."""
+    if count == 1:
+        return [(length - 1) // 2]
+    return [round(place * (length - 1) / (count - 1)) for place in range(count)]

@@ -1,0 +1,177 @@
+"""The temporal branch: divided space-time attention over windows of frames, then one look over the whole.
+
+In a window, every patch attends to itself at other times, then the patches of a frame attend to each other.
+Windows are independent, so memory is that of one window, plus a vector for each frame of the video.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from vivant.train.model.config import Temporal
+from vivant.train.model.spatial import Eyes
+
+
+class Attention(nn.Module):
+    """Attention among the last but one dimension, with a norm before and what came in added after."""
+
+    def __init__(self, width: int, heads: int, *, silent: bool = False) -> None:
+        super().__init__()
+        self.heads = heads
+        self.norm = nn.LayerNorm(width)
+        self.qkv = nn.Linear(width, 3 * width)
+        self.out = nn.Linear(width, width)
+        if silent:  # a pretrained backbone begins as it was
+            nn.init.zeros_(self.out.weight)
+            nn.init.zeros_(self.out.bias)
+
+    def forward(self, tokens: Tensor, places: Tensor | None = None) -> Tensor:
+        """[…, length, width] → the same. Tokens may be told their places for this once."""
+        flat = self.norm(tokens.reshape(-1, *tokens.shape[-2:]))
+        told = flat if places is None else flat + places
+        query, key, value = self.qkv(told).unflatten(2, (3, self.heads, -1)).unbind(2)
+        mixed = functional.scaled_dot_product_attention(
+            query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2)
+        )
+        return tokens + self.out(mixed.transpose(1, 2).flatten(2)).reshape(tokens.shape)
+
+
+class Thought(nn.Module):
+    """The usual two layers after attention."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(width)
+        self.layers = nn.Sequential(nn.Linear(width, 4 * width), nn.GELU(), nn.Linear(4 * width, width))
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        """The same shape."""
+        return tokens + self.layers(self.norm(tokens))  # type: ignore[no-any-return]
+
+
+class DividedBlock(nn.Module):
+    """Over time for each patch, over space for each frame, then thought."""
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        self.time = Attention(width, heads)
+        self.space = Attention(width, heads)
+        self.thought = Thought(width)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        """[videos, times, patches, width] → the same."""
+        timed = self.time(tokens.transpose(1, 2)).transpose(1, 2)
+        return self.thought(self.space(timed))  # type: ignore[no-any-return]
+
+
+class FreshWindows(nn.Module):
+    """Blocks of our own on patches that span a few frames."""
+
+    def __init__(self, temporal: Temporal, image_size: int) -> None:
+        super().__init__()
+        self.temporal = temporal
+        self.width = temporal.width
+        patch, tubelet = temporal.patch, temporal.tubelet
+        self.patches = nn.Linear(3 * tubelet * patch * patch, self.width)
+        self.places = nn.Parameter(torch.randn((image_size // patch) ** 2, self.width) * 0.02)
+        self.blocks = nn.ModuleList(DividedBlock(self.width, temporal.heads) for _ in range(temporal.depth))
+
+    def forward(self, eyes: Eyes, pixels: Tensor) -> Tensor:  # noqa: ARG002 (a twin takes the backbone)
+        """[videos, times, 3, side, side] → one vector per video and time, [videos, times / tubelet, width]."""
+        tubelet, patch = self.temporal.tubelet, self.temporal.patch
+        lacking = -pixels.shape[1] % tubelet
+        if lacking:
+            pixels = torch.cat([pixels, pixels[:, -1:].expand(-1, lacking, -1, -1, -1)], dim=1)
+        videos, times, channels, side, _ = pixels.shape
+        cells = side // patch
+        cut = pixels.reshape(videos, times // tubelet, tubelet, channels, cells, patch, cells, patch)
+        cut = cut.permute(0, 1, 4, 6, 2, 3, 5, 7).flatten(4).flatten(2, 3)
+        tokens = self.patches(cut) + self.places
+        tokens = tokens + clock(tokens.shape[1], self.width, tokens)[:, None]
+        for block in self.blocks:
+            tokens = block(tokens)
+        return tokens.mean(2)
+
+
+class BackboneWindows(nn.Module):
+    """The spatial branch's backbone with attention over time before each of its layers.
+
+    Its weights are shared, not copied; attention over time begins silent, so that it starts as the backbone is.
+    """
+
+    def __init__(self, temporal: Temporal, eyes: Eyes) -> None:
+        super().__init__()
+        self.width = eyes.width
+        heads = next(h for h in range(temporal.heads, 0, -1) if eyes.width % h == 0)
+        self.time = nn.ModuleList(Attention(eyes.width, heads, silent=True) for _ in eyes.layers)
+
+    def forward(self, eyes: Eyes, pixels: Tensor) -> Tensor:
+        """[videos, times, 3, side, side] → one vector per video and time."""
+        videos, times = pixels.shape[:2]
+        hooks = [
+            layer.register_forward_pre_hook(_over_time(attention, times), with_kwargs=True)
+            for layer, attention in zip(eyes.layers, self.time, strict=True)
+        ]
+        try:
+            seen = eyes(pixels.flatten(0, 1))
+        finally:
+            for hook in hooks:
+                hook.remove()
+        return seen.mean(1).unflatten(0, (videos, times))
+
+
+def _over_time(attention: nn.Module, times: int) -> Any:
+    """A hook that lets each token of a layer's input attend to itself at other times."""
+
+    def hook(_: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        hidden = given[0] if given else named["hidden_states"]
+        timed = hidden.unflatten(0, (-1, times)).transpose(1, 2)
+        timed = attention(timed, clock(times, hidden.shape[-1], hidden))
+        hidden = timed.transpose(1, 2).flatten(0, 1)
+        return ((hidden, *given[1:]), named) if given else (given, {**named, "hidden_states": hidden})
+
+    return hook
+
+
+class TemporalBranch(nn.Module):
+    """A video of any length as a fixed number of tokens."""
+
+    def __init__(self, temporal: Temporal, eyes: Eyes, image_size: int) -> None:
+        super().__init__()
+        self.temporal = temporal
+        self.windows: FreshWindows | BackboneWindows
+        if temporal.init == "fresh":
+            self.windows = FreshWindows(temporal, image_size)
+        else:
+            self.windows = BackboneWindows(temporal, eyes)
+        self.width = self.windows.width
+        heads = next(h for h in range(temporal.heads, 0, -1) if self.width % h == 0)
+        self.whole = Attention(self.width, heads)
+        self.thought = Thought(self.width)
+
+    def forward(self, eyes: Eyes, pixels: Tensor) -> Tensor:
+        """[videos, times, 3, side, side] → [videos, tokens, width]."""
+        window = self.temporal.window
+        seen = [
+            self.windows(eyes, pixels[:, start : start + window])
+            for start in range(0, pixels.shape[1], window)
+        ]
+        tokens = torch.cat(seen, dim=1)
+        tokens = tokens + clock(tokens.shape[1], self.width, tokens)
+        tokens = self.thought(self.whole(tokens))
+        return functional.adaptive_avg_pool1d(tokens.transpose(1, 2), self.temporal.tokens).transpose(1, 2)
+
+
+def clock(times: int, width: int, like: Tensor) -> Tensor:
+    """Sines and cosines of the time, [times, width]: of no fixed length, so that a video may have any."""
+    half = width // 2
+    rates = torch.exp(torch.arange(half, device=like.device) * (-math.log(10_000.0) / half))
+    turns = torch.arange(times, device=like.device)[:, None] * rates
+    return torch.cat([turns.sin(), turns.cos(), turns.new_zeros(times, width - 2 * half)], dim=1).to(
+        like.dtype
+    )

@@ -1,0 +1,181 @@
+"""A training as data: what stands in the file that `vivant train mimic-chat --config` reads."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+import yaml
+from msgspec import Struct, field
+
+from vivant.errors import UsageError, unknown
+from vivant.train.data.sources import Source
+from vivant.train.model.config import Parts, check
+from vivant.types import FramePolicy
+
+SIZES = ("tiny", "1b", "8b")
+
+
+class Data(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is learnt from."""
+
+    sources: tuple[Source, ...]
+    frames: FramePolicy = FramePolicy(count=16)
+    vocabulary: int = 2048
+    """Tokens of the tokenizer that is trained along, where the language model has no name."""
+    max_failed: float = 0.05
+    """Share of videos that may fail, or of examples that may be too long, before the training is refused."""
+    memory: int = 1024
+    """Megabytes of frames kept in memory."""
+    workers: int = 2
+    """Processes that decode."""
+
+
+class Training(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How it is learnt."""
+
+    steps: int = 1000
+    learning_rate: float = 1e-3
+    warm_up: int = 50
+    floor: float = 0.01
+    """Share of the learning rate that the cosine ends at."""
+    weight_decay: float = 0.01
+    betas: tuple[float, float] = (0.9, 0.98)
+    clip: float = 1.0
+    """Largest norm of the gradient."""
+    batch_tokens: int = 2048
+    """Tokens of one update, over all processes and accumulated passes."""
+    row_tokens: int = 512
+    """Tokens of one row; what is longer is left out."""
+    micro_rows: int = 0
+    """Rows of one pass: an update of more is accumulated. 0: all at once."""
+    per_video: int = 4
+    """Questions about one video that stay together, so that it is looked at once."""
+    packing: bool = True
+    precision: Literal["no", "bf16", "fp16"] = "no"
+    gradient_checkpointing: bool = False
+    device: str = "auto"
+    """`auto`, `cpu`, `cuda`, `mps`."""
+    fsdp: Mapping[str, Any] = field(default_factory=dict)
+    """Settings of accelerate's FullyShardedDataParallelPlugin; where there are any, weights are sharded."""
+    threads: int = 0
+    """Of the processor; 0 leaves it to torch."""
+
+
+class Evaluation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A look at a held-out slice by Vivant's own benchmark."""
+
+    benchmark: str = "mimic/thinking"
+    data: str = ""
+    where: tuple[str, ...] = ()
+    limit: int | None = None
+    every: int = 0
+    """Steps between two looks; 0: only at the end."""
+
+
+class Recipe(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A whole training."""
+
+    model: Parts
+    data: Data
+    train: Training = Training()
+    evaluation: Evaluation | None = None
+    out: str = "mimic-chat"
+    seed: int = 0
+    checkpoint_every: int = 100
+    log_every: int = 10
+    keep: int = 2
+    """Checkpoints to go on from that are kept."""
+    begin: str = ""
+    """A finished MIMIC-Chat whose weights to begin with."""
+
+    def fingerprint(self) -> str:
+        """What must be equal for a training to go on: all but where it lies and how often it looks around."""
+        said = msgspec.to_builtins(self)
+        for name in ("out", "checkpoint_every", "log_every", "keep", "evaluation"):
+            said.pop(name)
+        for name in ("micro_rows", "gradient_checkpointing", "device", "fsdp", "threads"):
+            said["train"].pop(name)
+        for name in ("memory", "workers"):
+            said["data"].pop(name)
+        return hashlib.sha256(msgspec.json.encode(said, order="deterministic")).hexdigest()[:16]
+
+
+def load_recipe(file: str | Path) -> tuple[Recipe, Path]:
+    """The recipe in a YAML file, and the folder that its paths are relative to.
+
+    `model` may be the name of a size, or a mapping with `size` and what is to be otherwise.
+    """
+    path = Path(file).expanduser()
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"Cannot read the recipe {path}: {error.strerror}") from error
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} is no YAML: {' '.join(str(error).split())}") from error
+    if not isinstance(content, dict):
+        raise UsageError(f"{path} should be a mapping with model, data, train")
+    return make_recipe(content, str(path)), path.parent
+
+
+def make_recipe(content: Mapping[str, Any], where: str = "recipe") -> Recipe:
+    """A recipe from plain data."""
+    said = {**content, "model": _model(content.get("model", "tiny"))}
+    try:
+        recipe = msgspec.convert(said, Recipe)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{where}: {error}") from error
+    check(recipe.model)
+    _check(recipe, where)
+    return recipe
+
+
+def _check(recipe: Recipe, where: str) -> None:
+    train = recipe.train
+    for name, value in (
+        ("train.steps", train.steps),
+        ("train.batch_tokens", train.batch_tokens),
+        ("train.row_tokens", train.row_tokens),
+        ("train.per_video", train.per_video),
+        ("checkpoint_every", recipe.checkpoint_every),
+        ("log_every", recipe.log_every),
+        ("keep", recipe.keep),
+    ):
+        if value < 1:
+            raise UsageError(f"{where}: {name} is {value}; it must be at least 1")
+    if recipe.model.visual_tokens >= train.row_tokens:
+        raise UsageError(
+            f"{where}: a video alone takes {recipe.model.visual_tokens} tokens; raise train.row_tokens"
+        )
+
+
+def _model(said: Any) -> Any:
+    if isinstance(said, str):
+        return size(said)
+    if isinstance(said, dict) and "size" in said:
+        rest = {name: value for name, value in said.items() if name != "size"}
+        return _over(size(said["size"]), rest)
+    return said
+
+
+def size(name: str) -> dict[str, Any]:
+    """The bundled settings of a size."""
+    if name not in SIZES:
+        raise unknown("size", str(name), SIZES)
+    text = resources.files("vivant.train").joinpath("sizes", f"{name}.yaml").read_text("utf-8")
+    content: dict[str, Any] = yaml.safe_load(text)
+    return content
+
+
+def _over(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """`changes` laid over `base`, mapping by mapping."""
+    merged = dict(base)
+    for name, value in changes.items():
+        before = merged.get(name)
+        both = isinstance(before, Mapping) and isinstance(value, Mapping)
+        merged[name] = _over(before, value) if both else value  # type: ignore[arg-type]
+    return merged
