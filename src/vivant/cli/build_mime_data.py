@@ -138,3 +138,50 @@ def _ask_merge(merge: Merge) -> bool | None:
         answer = typer.prompt(question, default="skip", show_default=False, err=True).strip().lower()
         if answer in ("y", "yes", "n", "no", "skip"):
             return None if answer == "skip" else answer.startswith("y")
+
+
+@app.command()
+def backgrounds(
+    plan: Annotated[
+        Path | None,
+        typer.Option("--plan", help="Review the choices of this plan; `mini` and `all` are bundled ones."),
+    ] = None,
+    pictures: Annotated[
+        Path | None,
+        typer.Option("--pictures", help="A folder of pictures, each with a YAML file of words beside it."),
+    ] = None,
+    override: Annotated[
+        Path | None, typer.Option("--override", help="An alignment.yaml in which a person changed choices.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for the review of a plan.")] = None,
+    form: Annotated[str, typer.Option("--format", help="text, csv, markdown, latex or json.")] = "text",
+) -> None:
+    """List backgrounds; or review which fit the actions of a plan, which do not, and the wrong options.
+
+    Example:
+
+        vivant build mime backgrounds --plan plan.yaml --pictures photos --out review
+
+        vivant build mime backgrounds --plan plan.yaml --override review/alignment.yaml --out review2
+    """
+    from vivant.build.mime import align
+    from vivant.cli.show import deliver
+
+    found = align.read_pictures(pictures) if pictures is not None else None
+    if plan is None:
+        if override is not None or out is not None:
+            raise UsageError("--override and --out go with --plan: they are about the choices of a plan")
+        deliver([align.background_table(found)], form, None)
+        return
+    from vivant.scoring.similarity import load_encoder
+
+    spec, root = align.open_plan(plan)
+    if override is not None:
+        spec = align.override(align.with_pictures(spec, found), align.read_overrides(override), str(override))
+    spec, choices = align.propose(spec, load_encoder(), found)
+    deliver([align.review(spec, choices)], form, None)
+    if out is not None:
+        files = align.write_review(spec, choices, out, root, ticker())
+        say(
+            f"Written: {', '.join(map(str, files))}. Render it: vivant build mime render {files[1]} --out DIR"
+        )
