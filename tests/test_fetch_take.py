@@ -11,6 +11,7 @@ import pytest
 from tests.fault_server import Act, serving
 from tests.helpers import questions, vivant
 from tests.hub_server import packed
+from vivant import mini
 from vivant.engine import replies
 from vivant.engine.replies import ReplyCache
 from vivant.errors import DataError, UsageError
@@ -65,6 +66,27 @@ def test_an_object_store_is_read_through_fsspec(tmp_path: Path) -> None:
         take("memory://bucket/none", tmp_path / "none", print)
     with pytest.raises(UsageError, match="nosuch"):
         take("nosuch://bucket", tmp_path / "none", print)
+
+
+def test_a_run_on_an_object_store_says_how_to_fetch_it(tmp_path: Path) -> None:
+    folder = mini.root("mmrv")
+    assert folder is not None
+    command = ("run", "mmrv", "--model", "random", "--out", "run")
+    for place, line in (
+        ("s3://bucket/mmrv", "fetch it once, on every node: vivant data get mmrv --from s3://bucket/mmrv"),
+        ("mmrv=memory://mmrv", "vivant data get mmrv --from memory://mmrv"),
+    ):
+        refused = vivant(*command, "--data", place, cwd=tmp_path)
+        assert refused.returncode == 1
+        assert line in refused.stderr.splitlines()[-1]
+    rootless = vivant(*command, cwd=tmp_path, env={"VIVANT_DATA": "gs://bucket"})
+    assert "point VIVANT_DATA at a folder" in rootless.stderr.splitlines()[-1]
+    asked = vivant("run", "s3://bucket/mine.jsonl", "--model", "random", cwd=tmp_path)
+    assert "copy the questions and their media to it" in asked.stderr.splitlines()[-1]
+    assert not (tmp_path / "run").exists()
+    # A URL of this machine's own files is a folder like any other.
+    done = vivant(*command, "--data", folder.as_uri(), "--limit", "3", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
 
 
 def test_what_is_taken_is_unpacked_and_a_dry_run_takes_nothing(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from msgspec import Struct
 
@@ -80,7 +81,7 @@ def select(
     chosen: list[Selection] = []
     for selector in selectors:
         if is_file(selector):
-            path = Path(selector).expanduser()
+            path = on_this_machine(selector, "copy the questions and their media to it")
             if not path.is_file():
                 raise DataError(f"No such file: {path}")
             chosen.append(Selection(get("jsonl"), (f"jsonl/{path.stem}",), path))
@@ -122,9 +123,20 @@ def _roots(data: Sequence[str], selectors: Sequence[str]) -> dict[str, str]:
     return roots
 
 
+def on_this_machine(place: str, remedy: str) -> Path:
+    """A place as a path. What lies in an object store is fetched when the user asks for it, never by a run."""
+    scheme, separator, _ = place.partition("://")
+    if not separator:
+        return Path(place).expanduser()
+    if scheme == "file":
+        return Path(unquote(urlsplit(place).path))
+    raise UsageError(f"{place}: a run reads files on its own machine and downloads nothing; {remedy}")
+
+
 def data_root() -> Path:
     """The folder that holds one folder per benchmark: `VIVANT_DATA`, else `./data`."""
-    return Path(os.environ.get("VIVANT_DATA") or "data").expanduser()
+    remedy = "point VIVANT_DATA at a folder, and fetch into it with `vivant data get NAME --from URL`"
+    return on_this_machine(os.environ.get("VIVANT_DATA") or "data", remedy)
 
 
 def locate(benchmark: Benchmark, given: str | None = None) -> Path:
@@ -135,7 +147,8 @@ def locate(benchmark: Benchmark, given: str | None = None) -> Path:
             raise DataError(f"There is no bundled mini-edition of {benchmark.name}")
         return found
     if given:
-        path = Path(given).expanduser()
+        remedy = f"fetch it once, on every node: vivant data get {benchmark.name} --from {given}"
+        path = on_this_machine(given, remedy)
         if not path.exists():
             raise DataError(
                 f"Data for {benchmark.name}: {path} does not exist. {benchmark.data_help}".strip()
