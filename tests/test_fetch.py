@@ -36,7 +36,12 @@ MINILM = {
 
 def call(served: Hub, folder: Path, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
     """`vivant data get …` as a user in `folder`, with the hub elsewhere."""
-    home = {"VIVANT_CACHE": str(folder / "cache"), "HF_HOME": str(folder / "hf"), "HF_TOKEN": ""}
+    home = {
+        "VIVANT_CACHE": str(folder / "cache"),
+        "HF_HOME": str(folder / "hf"),
+        "HF_TOKEN": "",
+        "HF_HUB_OFFLINE": "0",
+    }
     return vivant("data", *arguments, cwd=folder, env={**home, "HF_ENDPOINT": served.url, **env})
 
 
@@ -140,7 +145,12 @@ def test_a_killed_process_leaves_what_arrived(tmp_path: Path) -> None:
     with hub() as served:
         served.repositories["sentence-transformers/all-MiniLM-L6-v2"] = repository
         served.stall_at = 2_500_000
-        env = {"VIVANT_CACHE": str(tmp_path / "cache"), "HF_ENDPOINT": served.url, "HF_TOKEN": ""}
+        env = {
+            "VIVANT_CACHE": str(tmp_path / "cache"),
+            "HF_ENDPOINT": served.url,
+            "HF_TOKEN": "",
+            "HF_HUB_OFFLINE": "0",
+        }
         command = [sys.executable, "-c", "from vivant.cli.main import main; main()", "data", "get", "minilm"]
         process = subprocess.Popen(command, env={**os.environ, **env}, stderr=subprocess.DEVNULL)
         assert served.stalled.wait(60)
