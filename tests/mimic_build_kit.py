@@ -121,7 +121,7 @@ def thread(of: Mapping[str, Any], count: int = 106) -> list[dict[str, Any]]:
     )
     comments = []
     for place in range(count):
-        about = place % 4 == 1
+        about = chance.random() < 0.3
         text = chance.choice(_ABOUT if about else _GENERIC).format(subject=subject, doing=doing, word=word)
         comments.append(
             {

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from vivant.cli.build_mimic_options import Config, Force, Work, run_step
+from vivant.cli.show import show
 
 if TYPE_CHECKING:
     from vivant.build.mimic.settings import Settings
@@ -36,6 +37,26 @@ def tasks(work: Work, config: Config = None, force: Force = False) -> None:
     run_step(partial(_tasks, work, force=force), config)
 
 
+@app.command()
+def audit(
+    work: Work,
+    config: Config = None,
+    redraw: Annotated[
+        bool, typer.Option("--redraw", help="Draw the wrong options of tasks that fail again.")
+    ] = False,
+    drop: Annotated[
+        bool, typer.Option("--drop", help="Leave out items that every guesser gets right.")
+    ] = False,
+    force: Force = False,
+) -> None:
+    """What can be solved without the video: guessers that see only the options, against 25 %."""
+    from vivant.build.mimic.audit import show_report
+
+    run_step(partial(_audit, work, redraw=redraw, drop=drop, force=force), config)
+    for table in show_report(work):
+        show(table)
+
+
 def _select(work: Path, settings: Settings, progress: Progress, *, force: bool = False) -> Step:
     from vivant.build.mimic.select import select as run
 
@@ -54,9 +75,24 @@ def _tasks(work: Path, settings: Settings, progress: Progress, *, force: bool = 
     return run(work, settings, progress, force=force)
 
 
+def _audit(
+    work: Path,
+    settings: Settings,
+    progress: Progress,
+    *,
+    redraw: bool = True,
+    drop: bool = False,
+    force: bool = False,
+) -> Step:
+    from vivant.build.mimic.audit import audit as run
+
+    return run(work, settings, progress, redraw=redraw, drop=drop, force=force)
+
+
 STEPS: dict[str, Callable[[Path, Settings, Progress], Step]] = {
     "select": _select,
     "split": _split,
     "tasks": _tasks,
+    "audit": _audit,
 }
 """The steps after clean by name, in their order, for `vivant build mimic all`. Each imports its module late."""

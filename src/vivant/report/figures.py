@@ -15,10 +15,11 @@ from vivant.report.table import Row, Table
 from vivant.scoring.summary import natural, summarise
 
 FORMATS = (".svg", ".pdf", ".png")
-_COLOURS = ("#2b6cb0", "#c05621", "#2f855a", "#6b46c1", "#b83280", "#4a5568", "#b7791f", "#285e61")
+COLOURS = ("#2b6cb0", "#c05621", "#2f855a", "#6b46c1", "#b83280", "#4a5568", "#b7791f", "#285e61")
 
 
-def _pyplot() -> Any:
+def load_pyplot() -> Any:
+    """Matplotlib's pyplot, drawing to files, in the style of all figures here."""
     from importlib.util import find_spec
 
     if find_spec("matplotlib") is None:
@@ -42,7 +43,8 @@ def _pyplot() -> Any:
     return pyplot
 
 
-def _save(pyplot: Any, figure: Any, path: Path) -> None:
+def save_figure(pyplot: Any, figure: Any, path: Path) -> None:
+    """Write a figure in the form that the path's ending names, the same for the same data, and close it."""
     if path.suffix not in FORMATS:
         raise UsageError(f"{path}: a figure is written as {', '.join(FORMATS)}")
     try:
@@ -68,7 +70,7 @@ def curve(
     chance: float | None = None,
 ) -> None:
     """Scores against a numeric group with their intervals; published curves dashed beside them."""
-    pyplot = _pyplot()
+    pyplot = load_pyplot()
     figure, axes = pyplot.subplots(figsize=(4.6, 3.0))
     lines: dict[str, list[Row]] = {}
     for row in table.rows:
@@ -78,7 +80,7 @@ def curve(
     for number, (label, rows) in enumerate(lines.items()):
         places = [float(row.group[x]) for row in rows]
         values = [row.value if row.value is not None else float("nan") for row in rows]
-        colour = _COLOURS[number % len(_COLOURS)]
+        colour = COLOURS[number % len(COLOURS)]
         axes.plot(places, values, marker="o", markersize=4, color=colour, label=label)
         bounds = [row.interval for row in rows]
         if all(bounds):
@@ -91,7 +93,7 @@ def curve(
             [p[0] for p in points],
             [p[1] for p in points],
             "--",
-            color=_COLOURS[(len(lines) + number) % len(_COLOURS)],
+            color=COLOURS[(len(lines) + number) % len(COLOURS)],
             label=f"{label} (published)",
         )
     if chance is not None:
@@ -101,14 +103,14 @@ def curve(
     axes.set_xlabel(x)
     axes.set_ylabel("score")
     axes.legend(frameon=False, fontsize=7)
-    _save(pyplot, figure, path)
+    save_figure(pyplot, figure, path)
 
 
 def bars(
     rows: Sequence[Row], path: Path, *, facet: str, title: str = "", chance: float | None = None
 ) -> None:
     """One bar per group and model, with intervals."""
-    pyplot = _pyplot()
+    pyplot = load_pyplot()
     groups = list(dict.fromkeys(row.group.get(facet, "all") for row in rows))
     models = labels(rows)
     height = 0.8 / max(1, len(models))
@@ -126,7 +128,7 @@ def bars(
             places,
             values,
             height=height * 0.92,
-            color=_COLOURS[number % len(_COLOURS)],
+            color=COLOURS[number % len(COLOURS)],
             label=model,
             xerr=spread,
             error_kw={"elinewidth": 0.8, "ecolor": "#2d3748"},
@@ -139,7 +141,7 @@ def bars(
     if title:
         axes.set_title(title, fontsize=9, loc="left")
     axes.legend(frameon=False, fontsize=7)
-    _save(pyplot, figure, path)
+    save_figure(pyplot, figure, path)
 
 
 def labels(rows: Sequence[Row]) -> dict[str, str]:
@@ -151,7 +153,7 @@ def labels(rows: Sequence[Row]) -> dict[str, str]:
 
 def heat_map(rows: Sequence[Row], path: Path, *, facets: tuple[str, str], title: str = "") -> None:
     """One cell per pair of groups, from red (0) to green (100); empty where there is no sample."""
-    pyplot = _pyplot()
+    pyplot = load_pyplot()
     down, across = facets
     ys = sorted({row.group[down] for row in rows}, key=natural)
     xs = sorted({row.group[across] for row in rows}, key=natural)
@@ -167,7 +169,7 @@ def heat_map(rows: Sequence[Row], path: Path, *, facets: tuple[str, str], title:
     if title:
         axes.set_title(title, fontsize=9, loc="left")
     figure.colorbar(drawn, ax=axes, shrink=0.85)
-    _save(pyplot, figure, path)
+    save_figure(pyplot, figure, path)
 
 
 def _or_nan(value: float | None) -> float:

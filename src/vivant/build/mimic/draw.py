@@ -1,16 +1,16 @@
 """Three wrong options for each right one, from unrelated videos, near in style and far in meaning.
 
-Every text is right once, so every text is to be wrong three times: then no text is likelier right than another,
-and options alone give nothing away. So wrong options are not drawn one by one. Texts that look alike (language,
-platform, emoji, length) are put into blocks, and within a block three perfect matchings are found between
-items and texts (augmenting paths, the most alike in style tried first), none of which pairs what may
-not stand together. What a block cannot settle is settled across blocks from the texts used least.
+Wrong options are not drawn one by one. Texts are put together in fours: of the same language, alike in how they
+look, unrelated and far in meaning each from each, none of them true of another's video. The four stand together
+in four items, and each is right in one of them. So every text is right once and wrong three times, and whoever
+looks at options alone, by whatever rule, takes the same one of the four each time and is right in exactly one of the
+four items: 25 %. What is left over when no more fours can be made (a few texts of a language) gets wrong options
+from the texts used least.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 
 import numpy as np
 from msgspec import Struct
@@ -26,6 +26,8 @@ WRONG = 3
 SPOKEN = ("title", "description", "tag", "comment-match")
 """Tasks whose texts have a language; in the others a few names come again and again."""
 _BLOCK, _WIDE_BLOCK = 64, 192
+_ROUNDS = 4
+"""How often what is left over is mixed and tried again."""
 _NOISE = 0.4
 _SPREAD = 256
 """Texts tried for an item that its block could not serve."""
@@ -71,19 +73,27 @@ class Judge:
             cost += np.abs(feature[rows][:, None] - feature[columns][None, :])
         cost += self.platform[rows][:, None] != self.platform[columns][None, :]
         cost += self._chance.random(cost.shape) * _NOISE
-        cost[self._forbidden(rows, columns)] = _FAR
+        cost[self.alike(rows, columns) | self._true(rows, columns)] = _FAR
         return cost
 
-    def _forbidden(self, rows: Codes, columns: Codes) -> NDArray[np.bool_]:
+    def alike(self, rows: Codes, columns: Codes) -> NDArray[np.bool_]:
+        """Which texts may not stand side by side at all: of related videos, the same, or near in meaning."""
         found = self.material.related(self.texts.owner[rows], self.texts.owner[columns])
         found |= self.code[rows][:, None] == self.code[columns][None, :]
+        if self._vectors is not None:
+            limit = self.material.settings.likeness
+            found |= np.round(self._vectors[rows] @ self._vectors[columns].T, 3) >= limit
+        return found
+
+    def _true(self, rows: Codes, columns: Codes) -> NDArray[np.bool_]:
+        """Which texts (columns) are or may be true of which videos (rows), besides those that are alike."""
+        found = np.zeros((len(rows), len(columns)), bool)
         if self._comments:
             for place, row in enumerate(rows):
                 said = self.material.said[self.texts.owner[row]]
-                found[place] |= np.array([self._rough[other] in said for other in columns])
+                found[place] = [self._rough[other] in said for other in columns]
         if self._vectors is not None and self._gists is not None:
             limit = self.material.settings.likeness
-            found |= np.round(self._vectors[rows] @ self._vectors[columns].T, 3) >= limit
             fit = np.round(self._gists[rows] @ self._vectors[columns].T, 3)
             own = np.round(np.einsum("ij,ij->i", self._gists[rows], self._vectors[rows]), 3)[:, None]
             # What fits the video noticeably, and as well as the right one does, is not wrong enough.
@@ -102,9 +112,11 @@ def draw(material: Material, texts: Texts, attempt: int = 0) -> Drawn:
     language = material.language[texts.owner] if spoken else np.zeros(len(found), np.int64)
     for tongue in np.unique(language[kept]):
         members = np.flatnonzero((language == tongue) & kept)
-        for block in _blocks(members, judge, chance, spoken=spoken):
-            _settle(block, judge, found)
-        _settle_rest(members, judge, found, chance)
+        rest = members
+        for mixed in range(_ROUNDS):
+            blocks = _blocks(rest, judge, chance, by_looks=spoken and mixed < 2)
+            rest = np.concatenate([members[:0], *(_make_fours(block, judge, found) for block in blocks)])
+        _settle_rest(rest, members, judge, found, chance)
     wrong = tuple((w[0], w[1], w[2]) if len(w) == WRONG else None for w in found)
     return Drawn(wrong, kept)
 
@@ -130,54 +142,68 @@ def fair_share(code: Codes, chance: np.random.Generator) -> NDArray[np.bool_]:
     return kept
 
 
-def _blocks(members: Codes, judge: Judge, chance: np.random.Generator, *, spoken: bool) -> list[Codes]:
-    """Parts of a group that look alike; names without a language are mixed, so that each block has many."""
-    if spoken:
+def _blocks(members: Codes, judge: Judge, chance: np.random.Generator, *, by_looks: bool) -> list[Codes]:
+    """Parts of a group that look alike, or wider ones mixed by chance, so that each has many names in it."""
+    if by_looks:
         looks = judge.styles[members]
         length = looks[:, 0] + chance.random(len(members)) * 0.3
         order = np.lexsort((length, looks[:, 2] > 0, judge.platform[members]))
     else:
         order = chance.permutation(len(members))
-    size = _BLOCK if spoken else _WIDE_BLOCK
-    pieces = max(1, round(len(members) / size))
+    pieces = max(1, round(len(members) / (_BLOCK if by_looks else _WIDE_BLOCK)))
     return [piece for piece in np.array_split(members[order], pieces) if len(piece)]
 
 
-def _settle(block: Codes, judge: Judge, found: list[list[int]]) -> None:
-    """Three matchings in a block; items that stay unmatched keep what they have."""
+def _make_fours(block: Codes, judge: Judge, found: list[list[int]]) -> Codes:
+    """Put texts of a block together in fours; returns those left over.
+
+    The commonest names are placed first, or they would be left with nobody to stand beside; among texts that all
+    differ, the one that comes first in the block begins, and those that look most like it join.
+    """
     cost = judge.costs(block, block)
+    cost = np.maximum(cost, cost.T)
     code = judge.code[block]
-    for _ in range(WRONG):
-        choices = [np.argsort(row, kind="stable")[: int((row < _FAR).sum())].tolist() for row in cost]
-        for item, text in match(choices).items():
-            found[block[item]].append(int(block[text]))
-            # Neither this text nor another that says the same may stand there again.
-            cost[item, code == code[text]] = _FAR
+    left = Counter(code.tolist())
+    free = np.ones(len(block), bool)
+    stuck: set[int] = set()
+    while True:
+        open_ = [k for k in np.flatnonzero(free).tolist() if k not in stuck]
+        if not open_:
+            break
+        seed = max(open_, key=lambda k: (left[code[k]], -k))
+        four = _join(seed, cost, np.array([left[c] for c in code]), free)
+        if four is None:
+            stuck.add(seed)
+            continue
+        for member in four:
+            free[member] = False
+            left[code[member]] -= 1
+            found[block[member]] = [int(block[other]) for other in four if other != member]
+    return block[free]
 
 
-def match(choices: Sequence[Sequence[int]]) -> dict[int, int]:
-    """A largest matching of items to texts, each text once; an item's earlier choices are tried first."""
-    holder: dict[int, int] = {}
-
-    def place(item: int, tried: set[int]) -> bool:
-        for text in choices[item]:
-            if text in tried:
-                continue
-            tried.add(text)
-            if text not in holder or place(holder[text], tried):
-                holder[text] = item
-                return True
-        return False
-
-    for item in range(len(choices)):
-        place(item, set())
-    return {item: text for text, item in holder.items()}
+def _join(
+    seed: int, cost: NDArray[np.float64], left: NDArray[np.int64], free: NDArray[np.bool_]
+) -> list[int] | None:
+    """Three that may stand with the seed and with each other; None where there are not three."""
+    four = [seed]
+    fits = free & (cost[seed] < _FAR)
+    while len(four) <= WRONG:
+        candidates = np.flatnonzero(fits)
+        if not len(candidates):
+            return None
+        order = np.lexsort((cost[seed][candidates], -left[candidates]))
+        four.append(int(candidates[order[0]]))
+        fits &= cost[four[-1]] < _FAR
+    return four
 
 
-def _settle_rest(members: Codes, judge: Judge, found: list[list[int]], chance: np.random.Generator) -> None:
-    """Items that lack options get texts of the whole group, those used least first."""
+def _settle_rest(
+    rest: Codes, members: Codes, judge: Judge, found: list[list[int]], chance: np.random.Generator
+) -> None:
+    """Texts left over get wrong options of the whole group, those used least first."""
     used = Counter(text for member in members for text in found[member])
-    for item in [int(member) for member in members if len(found[member]) < WRONG]:
+    for item in rest.tolist():
         jitter = chance.random(len(members))
         order = sorted(range(len(members)), key=lambda k: (used[int(members[k])], jitter[k]))
         texts = members[order[:_SPREAD]]
@@ -187,6 +213,6 @@ def _settle_rest(members: Codes, judge: Judge, found: list[list[int]], chance: n
             text = int(texts[k])
             if len(found[item]) == WRONG:
                 break
-            if judge.code[text] not in {judge.code[other] for other in found[item]}:
+            if not judge.alike(np.array([text]), np.array(found[item], np.int64)).any():
                 found[item].append(text)
                 used[text] += 1

@@ -1,18 +1,16 @@
 """Comment popularity: four comments of one video, of ranks 1, 10, 50 and 100 by likes.
 
 Ranks count the comments whose likes are known, each text once. Where several share the likes of a rank, any
-of them may stand for it, and the one that looks most like the right one is taken, so that looks give less away.
-A right answer that shares its likes with another option is none: such videos are not asked about.
+of them may stand for it. Which one does is dealt out by chance, such that the right one is the longest, the
+shortest and in between equally often as far as that can be chosen; looks give less away then. A right answer that
+shares its likes with another option is none: such videos are not asked about.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
-from vivant.benchmarks.mimic.format import Comment, ItemOption, VideoLine
-from vivant.build.mimic.style import styles
+from vivant.benchmarks.mimic.format import ItemOption, VideoLine
 from vivant.chance import generator
 from vivant.scoring.text import plain
 
@@ -35,7 +33,11 @@ def ranked_options(
         return FEW
     key = liked[ranks[0] - 1]
     chosen = [key]
-    for rank in ranks[1:]:
+    chance = generator(seed, "popularity", line.ref, str(attempt))
+    longer = chance.randrange(len(ranks))
+    wanted = [place < longer for place in range(len(ranks) - 1)]
+    chance.shuffle(wanted)
+    for rank, long in zip(ranks[1:], wanted, strict=True):
         likes = liked[rank - 1].likes
         if likes == key.likes:
             return TIED
@@ -44,17 +46,9 @@ def ranked_options(
         tied = [c for c in same if plain(c.text) not in forms]
         if not tied:
             return SAME
-        chosen.append(_alike(key, tied, seed, line.ref, str(rank), attempt))
+        fitting = [c for c in tied if (len(c.text) > len(key.text)) == long]
+        chosen.append(chance.choice(fitting or tied))
     return tuple(
         ItemOption(text=c.text, video=line.ref, comment=c.id, rank=rank, likes=c.likes)
         for c, rank in zip(chosen, ranks, strict=True)
     )
-
-
-def _alike(key: Comment, tied: list[Comment], seed: int, ref: str, rank: str, attempt: int) -> Comment:
-    if len(tied) == 1:
-        return tied[0]
-    if attempt:
-        return generator(seed, "popularity", ref, rank, str(attempt)).choice(tied)
-    looks = styles([key.text, *(c.text for c in tied)])
-    return tied[int(np.abs(looks[1:] - looks[0]).sum(axis=1).argmin())]

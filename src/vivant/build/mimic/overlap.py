@@ -1,0 +1,54 @@
+"""Texts that stand on both sides of the split although videos, uploaders and near-duplicates do not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from vivant.build.mimic.db import parquet
+from vivant.build.mimic.split import BENCH, TRAIN
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+_WORDS = 4
+"""Shorter titles are the same by accident: `Part 2`, `My cat`."""
+MOST = 1000
+
+
+class Overlap(Struct, frozen=True, kw_only=True):
+    """A title or description of a benchmark video that a training video has too, in whatever order of words."""
+
+    field: str
+    bench: str
+    train: str
+    """One of them."""
+    text: str
+    count: int
+    """Training videos that have it."""
+
+
+def find_overlaps(connection: DuckDBPyConnection, work: Path) -> list[Overlap]:
+    """Titles and descriptions with the same words on both sides, at most `MOST` of each."""
+    found: list[Overlap] = []
+    for field in ("title", "description"):
+        rows = connection.execute(f"""
+            WITH texts AS (
+                SELECT v.ref, s.part, v.{field} AS text,
+                       list_sort(list_distinct(regexp_extract_all(lower(v.{field}), '[\\p{{L}}\\p{{N}}]+'))) AS said
+                FROM {parquet(work / "clean" / "videos")} v
+                JOIN {parquet(work / "split" / "videos.parquet")} s USING (ref)
+                WHERE s.part IN ('{BENCH}', '{TRAIN}')
+            ),
+            keyed AS (SELECT ref, part, text, hash(said) AS said FROM texts WHERE len(said) >= {_WORDS})
+            SELECT b.ref, min(t.ref), any_value(b.text), count(*)
+            FROM keyed b JOIN keyed t ON b.said = t.said AND b.part = '{BENCH}' AND t.part = '{TRAIN}'
+            GROUP BY b.ref ORDER BY b.ref LIMIT {MOST}
+        """).fetchall()
+        found += [
+            Overlap(field=field, bench=bench, train=train, text=text, count=count)
+            for bench, train, text, count in rows
+        ]
+    return found
