@@ -89,6 +89,7 @@ def near(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
         template = served.url + "/{repo_id}/resolve/{revision}/{filename}"
         monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", served.url)
         monkeypatch.setattr("huggingface_hub.constants.HUGGINGFACE_CO_URL_TEMPLATE", template)
+        monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
         monkeypatch.setattr("vivant.fetch.stream._PATIENCE", 0.0)
         monkeypatch.setenv("HF_TOKEN", "")
         yield served
