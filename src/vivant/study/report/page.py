@@ -34,7 +34,7 @@ def build_page(report: StudyReport) -> str:
             else tag("p", "There is no facet with two to twelve values."),
         ),
         ("agreement", "Agreement", table(report.agreement, caption=False)),
-        ("times", "Time", table(report.times, caption=False)),
+        ("times", "Time", table(report.times)),
         ("people", "People", join(table(report.people, caption=False), table(report.questions))),
         ("exclusions", "Exclusions", table(report.exclusions, caption=False)),
     ]
