@@ -23,9 +23,15 @@ class Clean(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     comment_characters: tuple[int, int] = (2, 500)
     fewest_comments: Number = 5
     """Comments by themselves (no replies) that a video must keep after cleaning."""
-    near_duplicate: Share = 0.8
-    """Estimated Jaccard similarity of word shingles from which texts count as the same."""
+    near_duplicate: Share = 0.7
+    """Estimated Jaccard similarity of runs of three words from which texts count as nearly the same."""
+    longest_run: Annotated[int, Meta(ge=3)] = 8
+    """A comment with a character more often in a row is spam."""
+    pasted: tuple[int, int] = (60, 20)
+    """A comment of so many characters whose words stand under so many videos is spam."""
     rules: str = ""
-    """A YAML file of content rules, beside the settings; empty for the bundled ones."""
+    """A YAML file of content rules; empty for the bundled ones."""
+    need_files: bool = False
+    """Whether videos without a file are left out."""
     hash_distance: Number = 6
     """Bits of 64 by which the frame hashes of two copies of a video may differ."""

@@ -1,0 +1,230 @@
+"""Clean: language, length, spam, copies, unreadable files, too few comments, rules in data. Linear in what comes in."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from vivant.build.mimic.clean.comments import DEALT, LEFT, Dealing, Dealt, deal, ref_hashes, stretches
+from vivant.build.mimic.clean.frames import FRAMES, look, same_pictures
+from vivant.build.mimic.clean.languages import detector
+from vivant.build.mimic.clean.rules import Rule, read_rules
+from vivant.build.mimic.clean.threads import Gathered, Gathering, gather
+from vivant.build.mimic.clean.tokens import I64
+from vivant.build.mimic.clean.videos import Videos, examine, read_videos
+from vivant.build.mimic.db import connect, parquet
+from vivant.build.mimic.ingest import media_root
+from vivant.build.mimic.schema import CLEAN_COMMENTS, CLEAN_VIDEOS
+from vivant.build.mimic.settings import Settings
+from vivant.build.mimic.steps import Progress, Step, begin, silent
+
+_PART = 400_000
+"""Comments that are looked at together."""
+_WORTH_PROCESSES = 300_000
+_FEW = "too few comments"
+_T = TypeVar("_T")
+_R = TypeVar("_R")
+
+
+def clean(
+    work: Path,
+    settings: Settings,
+    progress: Progress = silent,
+    *,
+    ray: str = "",
+    force: bool = False,
+) -> Step:
+    """WORK/ingest → WORK/clean. With `ray`, files are looked at on the cluster of that address."""
+    rules_file = Path(settings.clean.rules) if settings.clean.rules else None
+    inputs: list[str | Path] = ["ingest", rules_file] if rules_file else ["ingest"]
+    with begin(work, "clean", inputs, settings.clean, resume=True, force=force) as step:
+        if not step.done:
+            _clean(step, settings, read_rules(rules_file), progress, ray)
+    return step
+
+
+def _clean(step: Step, settings: Settings, rules: tuple[Rule, ...], progress: Progress, ray: str) -> None:
+    source, folder = step.work / "ingest", step.folder
+    for name in ("videos", "comments", DEALT, LEFT):
+        (folder / name).mkdir(exist_ok=True)
+    table = read_videos(source / "videos")
+    unreadable, pairs = _looked_at(step, table, settings, progress, ray)
+    videos = examine(table, settings.clean, rules, unreadable, pairs)
+
+    todo = stretches(source / "comments")
+    total = sum(one.rows for one in todo)
+    parts = max(1, -(-total // _PART))
+    many = settings.workers if total >= _WORTH_PROCESSES else 1
+    dealing = Dealing(str(folder), parts, settings.clean, rules)
+
+    def said(done: int) -> None:
+        progress(done, 2 * total, "comments read")
+
+    dealt: list[Dealt] = _run(
+        partial(deal, how=dealing), todo, many, lambda n: said(n * total // max(len(todo), 1))
+    )
+    gathering = Gathering(
+        str(folder),
+        _save_kept(folder, videos),
+        _save_pasted(step, settings, any(one.rows for one in todo)),
+        settings.clean,
+    )
+    gathered: list[Gathered] = _run(
+        partial(gather, how=gathering), range(parts), many, lambda n: said(total + n * total // parts)
+    )
+    if not total:
+        pq.write_table(CLEAN_COMMENTS.empty_table(), folder / "comments" / "0000.parquet")
+    _finish(step, videos, total, dealt, gathered, settings)
+
+
+def _run(work: Callable[[_T], _R], todo: Sequence[_T], workers: int, done: Callable[[int], None]) -> list[_R]:
+    """The results in the order of what was to do."""
+    if workers < 2:
+        results = []
+        for number, one in enumerate(todo, 1):
+            results.append(work(one))
+            done(number)
+        return results
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        futures = [pool.submit(work, one) for one in todo]
+        for number, _ in enumerate(as_completed(futures), 1):
+            done(number)
+        return [future.result() for future in futures]
+
+
+def _looked_at(
+    step: Step, table: pa.Table, settings: Settings, progress: Progress, ray: str
+) -> tuple[dict[str, str], I64]:
+    """Why files cannot be used, and rows whose pictures are the same."""
+    none = np.zeros((0, 2), np.int64)
+    refs, files = table.column("ref").to_pylist(), table.column("file").to_pylist()
+    unreadable = {}
+    if settings.clean.need_files:
+        unreadable = {ref: "no file" for ref, file in zip(refs, files, strict=True) if not file}
+    named = [row for row, file in enumerate(files) if file]
+    root = media_root(step.work)
+    if not named or root is None:
+        return unreadable, none
+    if not root.is_dir():
+        raise step.fail(f"the videos' folder {root} is gone; put it back, or run ingest again with --media")
+    seen = look([files[row] for row in named], root, step.work, settings.workers, progress, ray)
+    good = []
+    for row in named:
+        problem = seen[files[row]].problem
+        if problem:
+            unreadable[refs[row]] = problem
+        else:
+            good.append(row)
+    if not good:
+        return unreadable, none
+    hashes = np.array([[int(one, 16) for one in seen[files[row]].hashes] for row in good], np.uint64)
+    assert hashes.shape[1] == FRAMES
+    return unreadable, same_pictures(hashes, np.array(good), settings.clean.hash_distance)
+
+
+def _save_kept(folder: Path, videos: Videos) -> str:
+    codes = {name: number for number, name in enumerate(detector().languages)}
+    kept = np.flatnonzero(videos.kept)
+    hashes = (
+        ref_hashes(videos.table.column("ref").take(pa.array(kept))) if len(kept) else np.zeros(0, np.uint64)
+    )
+    language = np.array([codes.get(videos.language[row], 0) for row in kept], np.int64)
+    order = np.argsort(hashes)
+    path = folder / DEALT / "videos.npz"
+    np.savez(path, hashes=hashes[order], codes=language[order])
+    return str(path)
+
+
+def _save_pasted(step: Step, settings: Settings, any_rows: bool) -> str:
+    """Keys of long texts that stand under many videos."""
+    path = step.folder / DEALT / "pasted.npy"
+    found: Any = np.zeros(0, np.uint64)
+    if any_rows and any((step.folder / DEALT).glob("*/*.parquet")):
+        with connect(step.work, settings.memory, settings.workers) as db:
+            where = str(step.folder / DEALT / "*" / "*.parquet").replace("'", "''")
+            found = db.execute(
+                f"SELECT key FROM read_parquet('{where}') WHERE long GROUP BY key "
+                f"HAVING count(DISTINCT video) >= {settings.clean.pasted[1]} ORDER BY key"
+            ).fetchnumpy()["key"]
+    np.save(path, np.asarray(found, np.uint64))
+    return str(path)
+
+
+def _finish(
+    step: Step,
+    videos: Videos,
+    total: int,
+    dealt: Sequence[Dealt],
+    gathered: Sequence[Gathered],
+    settings: Settings,
+) -> None:
+    with connect(step.work, settings.memory, settings.workers) as db:
+        left = db.execute(f"SELECT DISTINCT ref FROM {parquet(step.folder / 'comments')}").fetchnumpy()["ref"]
+        few = ~np.isin(np.array(videos.table.column("ref").to_pylist(), dtype=object), left)
+        if settings.clean.fewest_comments:
+            videos.reason[few & videos.kept] = _FEW
+        _write_videos(step.folder, videos)
+        _write_quarantine(db, step.folder, videos)
+    why: Counter[str] = Counter()
+    for left_out in (*(one.left for one in dealt), *(one.left for one in gathered)):
+        why.update(left_out)
+    shutil.rmtree(step.folder / DEALT)
+    shutil.rmtree(step.folder / LEFT)
+    kept = int(videos.kept.sum())
+    step.count("videos", into=len(videos.reason), out=kept, why=Counter(str(r) for r in videos.reason if r))
+    step.count("comments", into=total, out=sum(one.kept for one in gathered), why=why)
+    sizes = np.bincount(videos.group[videos.kept], minlength=1)
+    step.note(
+        f"{int((sizes > 1).sum()):,} groups of near-duplicates hold {int(sizes[sizes > 1].sum()):,} of the videos kept"
+    )
+    languages = Counter(
+        language or "unknown" for language, good in zip(videos.language, videos.kept, strict=True) if good
+    )
+    step.note("languages: " + ", ".join(f"{name} {number:,}" for name, number in languages.most_common(12)))
+    if not kept:
+        reasons = Counter(str(r) for r in videos.reason)
+        told = "; ".join(f"{reason} ({number:,})" for reason, number in reasons.most_common(3))
+        raise step.fail(f"no video is left of {len(videos.reason):,}: {told}; loosen `clean` in the settings")
+
+
+def _write_videos(folder: Path, videos: Videos) -> None:
+    table = videos.table
+    place = table.schema.get_field_index("language")
+    table = table.set_column(place, "language", pa.array(videos.language, pa.string()))
+    table = table.append_column("dup_group", pa.array(videos.group, pa.int64()))
+    kept = table.filter(pa.array(videos.kept)).cast(CLEAN_VIDEOS)
+    pq.write_table(kept, folder / "videos" / "0.parquet", compression="zstd", row_group_size=20_000)
+
+
+def _write_quarantine(db: Any, folder: Path, videos: Videos) -> None:
+    """Each video with its reason; of comments, one row for each video and reason."""
+    gone = np.flatnonzero(~videos.kept)
+    left = pa.table(
+        {
+            "ref": pc.cast(videos.table.column("ref").take(pa.array(gone)), pa.string()),
+            "reason": pa.array([str(videos.reason[row]) for row in gone], pa.string()),
+        }
+    )
+    db.register("gone", left)
+    query = "SELECT 'clean' AS step, ref AS source, 'video' AS item, reason FROM gone"
+    if any((folder / LEFT).glob("*.parquet")):
+        query += (
+            " UNION ALL SELECT 'clean', ref, sum(count_all)::BIGINT::VARCHAR || ' comments', reason "
+            f"FROM {parquet(folder / LEFT)} GROUP BY ref, reason"
+        )
+    where = str(folder / "quarantine.parquet").replace("'", "''")
+    db.execute(f"COPY (SELECT * FROM ({query}) ORDER BY ALL) TO '{where}' (FORMAT parquet, COMPRESSION zstd)")
+
+
+__all__ = ["clean"]
