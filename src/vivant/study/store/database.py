@@ -8,6 +8,7 @@ returns only after the flush. PostgreSQL commits each write by itself; row locks
 from __future__ import annotations
 
 import queue
+import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
@@ -29,6 +30,9 @@ _WAIT = 10
 """Seconds that a write waits for another process's lock."""
 _AGAIN = frozenset({"40001", "40P01"})
 """PostgreSQL's codes for two transactions that got in each other's way."""
+
+
+_TROUBLES = (exc.DBAPIError, exc.TimeoutError, sqlite3.Error)
 
 
 class StoreError(VivantError):
@@ -109,7 +113,7 @@ class Database:
             else:
                 with self._readers.connect() as connection:
                     yield connection
-        except (exc.OperationalError, exc.InterfaceError, exc.TimeoutError) as error:
+        except _TROUBLES as error:
             raise self.trouble(error) from error
 
     def write(self, job: Callable[[Connection], T]) -> T:
@@ -127,7 +131,7 @@ class Database:
                         return job(connection)
                 with self._writers.begin() as connection:
                     return job(connection)
-            except (exc.OperationalError, exc.InterfaceError, exc.TimeoutError) as error:
+            except _TROUBLES as error:
                 if getattr(getattr(error, "orig", None), "sqlstate", None) in _AGAIN and attempt < 3:
                     continue
                 raise self.trouble(error) from error
@@ -139,7 +143,7 @@ class Database:
         try:
             with self._writers.begin() as connection:
                 yield connection
-        except (exc.OperationalError, exc.InterfaceError, exc.TimeoutError) as error:
+        except _TROUBLES as error:
             raise self.trouble(error) from error
 
     def close(self) -> None:
@@ -153,14 +157,18 @@ class Database:
         self._readers.dispose()
         self._writers.dispose()
 
-    def trouble(self, error: Exception) -> StoreTroubleError:
-        """One line for the operator."""
+    def trouble(self, error: Exception) -> Exception:
+        """One line for the operator; an error that tells of our own mistake comes back as it is."""
+        if isinstance(error, exc.IntegrityError | exc.ProgrammingError | exc.DataError):
+            return error
         said = " ".join(str(getattr(error, "orig", None) or error).split())
         low = said.lower()
         if "full" in low or "no space" in low:
             remedy = "make room on the disk; participants' pages keep trying"
         elif "locked" in low:
             remedy = "another program holds it; end that one, participants' pages keep trying"
+        elif "not a database" in low or "malformed" in low:
+            remedy = "see that it is the right file, or restore a backup"
         elif "readonly" in low or "unable to open" in low or "disk i/o" in low:
             remedy = "see that the file and its folder are there and may be written"
         else:
@@ -201,7 +209,7 @@ class Database:
                 for job, answer in batch:
                     done.append((answer, *_attempt(connection, job)))
         except Exception as error:
-            failed = self.trouble(error) if isinstance(error, exc.SQLAlchemyError) else error
+            failed = self.trouble(error) if isinstance(error, _TROUBLES) else error
             for _, answer in batch:
                 answer.set_exception(failed)
             return
@@ -218,7 +226,7 @@ def _attempt(connection: Connection, job: Job) -> tuple[Any, BaseException | Non
     try:
         value = job(connection)
         savepoint.commit()
-    except (exc.OperationalError, exc.InterfaceError):
+    except (exc.OperationalError, exc.InterfaceError, sqlite3.OperationalError):
         raise
     except Exception as error:
         savepoint.rollback()
