@@ -57,6 +57,24 @@ def audit(
         show(table)
 
 
+@app.command()
+def pool(work: Work, config: Config = None, force: Force = False) -> None:
+    """Gather people's most-liked comments for blind packs: `vivant mimic pack RUN… --data WORK/pool`."""
+    run_step(partial(_pool, work, force=force), config)
+
+
+@app.command()
+def train(work: Work, config: Config = None, force: Force = False) -> None:
+    """Make training data of the same shape from the train split: a folder, pairs of text, shards."""
+    run_step(partial(_train, work, force=force), config)
+
+
+@app.command()
+def publish(work: Work, config: Config = None, force: Force = False) -> None:
+    """Write the benchmark with data sheet, card and checksums, and an edition of ids that may be passed on."""
+    run_step(partial(_publish, work, force=force), config)
+
+
 def _select(work: Path, settings: Settings, progress: Progress, *, force: bool = False) -> Step:
     from vivant.build.mimic.select import select as run
 
@@ -89,10 +107,31 @@ def _audit(
     return run(work, settings, progress, redraw=redraw, drop=drop, force=force)
 
 
+def _pool(work: Path, settings: Settings, progress: Progress, *, force: bool = False) -> Step:
+    from vivant.build.mimic.pool import pool as run
+
+    return run(work, settings, progress, force=force)
+
+
+def _train(work: Path, settings: Settings, progress: Progress, *, force: bool = False) -> Step:
+    from vivant.build.mimic.train import train as run
+
+    return run(work, settings, progress, force=force)
+
+
+def _publish(work: Path, settings: Settings, progress: Progress, *, force: bool = False) -> Step:
+    from vivant.build.mimic.publish import publish as run
+
+    return run(work, settings, progress, force=force)
+
+
 STEPS: dict[str, Callable[[Path, Settings, Progress], Step]] = {
     "select": _select,
     "split": _split,
     "tasks": _tasks,
     "audit": _audit,
+    "pool": _pool,
+    "train": _train,
+    "publish": _publish,
 }
 """The steps after clean by name, in their order, for `vivant build mimic all`. Each imports its module late."""
