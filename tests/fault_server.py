@@ -96,7 +96,8 @@ class FaultServer:
         app = web.Application(client_max_size=2**26)
         app.router.add_post("/v1/chat/completions", self.handle)
         app.router.add_post("/v1/images/generations", self.handle)
-        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
+        # Whoever waits no longer is not counted as under way.
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1, handler_cancellation=True)
         await self._runner.setup()
         await web.TCPSite(self._runner, "127.0.0.1", self.port, reuse_address=True).start()
         self.port = self._runner.addresses[0][1]
