@@ -1,15 +1,177 @@
-"""`vivant build mimic`: its world, ingest and clean. The steps after those stand in build_mimic_tasks."""
+"""`vivant build mimic`: its world, ingest and clean, and all steps at once. The others stand in build_mimic_tasks."""
 
 from __future__ import annotations
 
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
 import typer
 
+from vivant.cli.build_mimic_options import Config, Force, Work, bar, run_step, tell
+from vivant.cli.build_mimic_tasks import STEPS
 from vivant.cli.build_mimic_tasks import app as tasks_app
+from vivant.cli.show import say
+from vivant.errors import UsageError
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
-app.add_typer(tasks_app)
+
+Sources = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        help="Folders of yt-dlp's .info.json files, answers of the YouTube Data API (.json, .jsonl), "
+        "or mappings of tables (.yaml)."
+    ),
+]
+Media = Annotated[
+    Path | None,
+    typer.Option("--media", help="Folder that video files lie in. [default: the one that holds the sources]"),
+]
+Ray = Annotated[
+    str, typer.Option("--ray", help="Look at video files on the Ray cluster of this address (host:port).")
+]
 
 
 @app.callback()
 def mimic() -> None:
     """Make a benchmark like MIMIC-Bench from videos' metadata and comments, step by step."""
+
+
+@app.command("all")
+def everything(
+    work: Work,
+    sources: Sources = None,
+    media: Media = None,
+    ray: Ray = "",
+    config: Config = None,
+    force: Force = False,
+) -> None:
+    """All steps in their order; those that nothing has changed for are passed over."""
+    from vivant.build.mimic.clean import clean as run_clean
+    from vivant.build.mimic.ingest import ingest as run_ingest
+    from vivant.build.mimic.settings import read_settings
+
+    settings = read_settings(config)
+    if sources:
+        with bar() as progress:
+            step = run_ingest(work, sources, settings, progress, media=media, force=force)
+        tell(step)
+    with bar() as progress:
+        step = run_clean(work, settings, progress, ray=ray, force=force)
+    tell(step)
+    for run in STEPS.values():
+        with bar() as progress:
+            step = run(work, settings, progress)
+        tell(step)
+
+
+@app.command()
+def ingest(
+    work: Work,
+    sources: Sources = None,
+    media: Media = None,
+    download: Annotated[
+        Path | None,
+        typer.Option(
+            "--download", help="A file of addresses: fetch them with yt-dlp first. Needs --accept-terms."
+        ),
+    ] = None,
+    accept_terms: Annotated[
+        bool, typer.Option("--accept-terms", help="You have read the platform's terms and may fetch from it.")
+    ] = False,
+    rate: Annotated[
+        str, typer.Option("--rate", help="Bytes a second at most, as yt-dlp writes them.")
+    ] = "2M",
+    pause: Annotated[float, typer.Option("--pause", min=0, help="Seconds between two videos.")] = 2.0,
+    cookies: Annotated[Path | None, typer.Option("--cookies", help="A cookies file for yt-dlp.")] = None,
+    archive: Annotated[
+        Path | None, typer.Option("--archive", help="Ids fetched before. [default: WORK/downloaded.txt]")
+    ] = None,
+    program: Annotated[
+        str, typer.Option("--yt-dlp", help="The command to run. [default: the yt-dlp of this Python]")
+    ] = "",
+    config: Config = None,
+    force: Force = False,
+) -> None:
+    """Take metadata and comments in, take people's names out, and set broken records aside.
+
+    Example:
+
+        vivant build mimic ingest crawl/ --work build
+
+        vivant build mimic ingest --download urls.txt --accept-terms --rate 1M --work build
+    """
+    from vivant.build.mimic.ingest import ingest as run
+    from vivant.build.mimic.ingest.download import Download
+    from vivant.build.mimic.ingest.download import download as fetch
+
+    taken = list(sources or [])
+    if download is not None:
+        asked = Download(
+            urls=download,
+            accept_terms=accept_terms,
+            rate=rate,
+            pause=pause,
+            cookies=cookies,
+            archive=archive,
+            program=program,
+        )
+        taken.append(fetch(asked, work, say))
+    run_step(
+        lambda settings, progress: run(work, taken, settings, progress, media=media, force=force), config
+    )
+
+
+@app.command()
+def clean(work: Work, ray: Ray = "", config: Config = None, force: Force = False) -> None:
+    """Find languages, leave out spam, copies, unreadable files and videos with too few comments."""
+    from vivant.build.mimic.clean import clean as run
+
+    run_step(partial(run, work, ray=ray, force=force), config)
+
+
+@app.command()
+def world(
+    work: Annotated[
+        Path | None, typer.Option("--work", "-w", help="Write WORK/ingest, as if a crawl had been taken in.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Write a crawl instead: .info.json files and videos.")
+    ] = None,
+    videos: Annotated[int, typer.Option("--videos", min=1)] = 2_000,
+    comments: Annotated[int | None, typer.Option("--comments", help="[default: 100 a video]")] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Another seed makes another world.")] = 0,
+    render: Annotated[
+        int, typer.Option("--render", min=0, help="With --out: draw the videos of the first so many.")
+    ] = 0,
+    broken: Annotated[
+        float, typer.Option("--broken", min=0, max=1, help="With --out: the share of files with an accident.")
+    ] = 0.02,
+    force: Force = False,
+) -> None:
+    """Invent a platform of any size to try the pipeline on: habits, topics, copies, spam, languages, accidents."""
+    from vivant.build.mimic.world import WorldPlan, make_world
+
+    if (work is None) == (out is None):
+        raise UsageError(
+            "world: say either --work WORK (as if taken in) or --out FOLDER (as a crawler leaves it)"
+        )
+    plan = WorldPlan(videos=videos, comments=100 * videos if comments is None else comments, seed=seed)
+    if work is not None:
+        if render:
+            raise UsageError("world: --render draws videos beside a crawl; say --out in place of --work")
+        with bar() as progress:
+            step = make_world(work, plan, progress, force=force)
+        tell(step)
+        return
+    assert out is not None
+    from vivant.build.mimic.world.crawl import write_crawl
+
+    with bar() as progress:
+        happened = write_crawl(out, plan, render_first=render, broken=broken, progress=progress)
+    accidents = ", ".join(f"{number} {name}" for name, number in happened.items())
+    say(f"Written to {out}: {videos:,} files" + (f", of which {accidents}" if accidents else ""))
+
+
+# After its own, so that the help lists the steps in their order.
+app.add_typer(tasks_app)

@@ -1,8 +1,10 @@
-"""What all commands of `vivant build mimic` share: their options, and how a step's end is told."""
+"""What all commands of `vivant build mimic` share: their options, and how a step's way and end are told."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,7 +27,30 @@ def run_step(run: Callable[[Settings, Progress], Step], config: Path | None) -> 
     """Read the settings, run one step with its progress shown, and print its table of counts."""
     from vivant.build.mimic.settings import read_settings
 
-    tell(run(read_settings(config), ticker()))
+    settings = read_settings(config)
+    with bar() as progress:
+        step = run(settings, progress)
+    tell(step)
+
+
+@contextlib.contextmanager
+def bar() -> Iterator[Progress]:
+    """A progress callback: a bar on a terminal, a line now and then elsewhere."""
+    if not sys.stderr.isatty():
+        yield ticker()
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as RichProgress
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with RichProgress(*columns, console=Console(stderr=True), transient=True) as drawn:
+        task = drawn.add_task("", total=None)
+
+        def update(done: int, total: int, what: str) -> None:
+            drawn.update(task, completed=done, total=total or None, description=what)
+
+        yield update
 
 
 def tell(step: Step) -> None:
