@@ -67,8 +67,14 @@ def write_study(
     items: Iterable[StudyItem],
     key: Iterable[KeyLine],
     texts: Mapping[str, StudyTexts],
+    interface: Mapping[str, Mapping[str, str]] | None = None,
 ) -> None:
-    """Write all but the media. `study.yaml` comes last, so that a folder that has one is complete."""
+    """Write all but the media. `study.yaml` comes last, so that a folder that has one is complete.
+
+    `interface` replaces texts of the participants' pages, by language and name.
+    """
+    import yaml
+
     lines = list(key)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -79,6 +85,9 @@ def write_study(
         for language, text in texts.items():
             write_whole(folder / f"{INSTRUCTIONS}.{language}.md", text.instructions.encode())
             write_whole(folder / f"{CONSENT}.{language}.md", text.consent.encode())
+        for language, words in (interface or {}).items():
+            file = folder / f"interface.{language}.yaml"
+            write_whole(file, yaml.safe_dump(dict(words), allow_unicode=True, sort_keys=False).encode())
         write_whole(folder / STUDY_FILE, study_yaml(study).encode())
     except OSError as error:
         raise UsageError(f"Cannot write the study {folder}: {error.strerror}") from error

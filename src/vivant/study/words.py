@@ -17,6 +17,14 @@ TITLES: Mapping[Kind, Words] = {
     "rating": {"en": "How good is this answer?", "zh": "这个回答有多好？"},
     "pairwise": {"en": "Which answer is better?", "zh": "哪个回答更好？"},
 }
+MIME_WORDS: Mapping[str, Mapping[str, str]] = {
+    "en": {
+        "question_free": "What is this person doing?",
+        "question_choose": "Which of these is this person doing?",
+    },
+    "zh": {"question_free": "这个人在做什么？", "question_choose": "这个人在做下列哪一件事？"},
+}
+"""Texts of the interface that ask after mimed actions, by language and name."""
 QUESTIONS = (
     Question(
         name="age",
@@ -184,8 +192,8 @@ _CHECK_FREE: Words = {
     "zh": "这一题用来确认您在认真阅读。请先写下“{0}”，再选择“{0}”。",
 }
 _CHECK_COMMENT: Words = {
-    "en": "This line checks that you are reading. Please say that a program wrote it, and give it 0.",
-    "zh": "这一条用来确认您在认真阅读。请选择“程序”，并打 0 分。",
+    "en": "This line checks that you are reading. Please say that a machine wrote it, and give it 0.",
+    "zh": "这一条用来确认您在认真阅读。请选择“机器”，并打 0 分。",
 }
 _CHECK_RATING: Words = {
     "en": "This one checks that you are reading. Please choose the lowest number by every criterion.",

@@ -20,6 +20,7 @@ from vivant.study.make.sources import Filter, answered, asked, open_pack, open_r
 from vivant.study.save import claim, write_study
 from vivant.study.words import (
     LANGUAGES,
+    MIME_WORDS,
     QUESTIONS,
     REALISM,
     SCORE,
@@ -115,7 +116,9 @@ def make_study(folder: Path, wish: Wish) -> NewStudy:
         items.append(item)
         key.append(line)
     texts = {language: texts_of(wish.kind, language, guide.get(language, "")) for language in wish.languages}
-    write_study(folder, study, items, key, texts)
+    mime = "mcq" in wish.kind and all(name.partition("/")[0] == "mime" for name in wish.origin)
+    interface = {language: MIME_WORDS[language] for language in wish.languages} if mime else {}
+    write_study(folder, study, items, key, texts, interface)
     load_study(folder)
     places = len(place_sizes(len(made.items) * wish.judgements_per_item, share))
     return NewStudy(study=study, items=len(made.items), places=places, notes=tuple(notes))

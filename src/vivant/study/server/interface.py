@@ -1,4 +1,5 @@
-"""The interface's texts by language. A study's folder may bring more: interface.<language>.yaml."""
+"""The interface's texts by language. A study's folder may bring others: interface.<language>.yaml, which needs to
+hold all texts of a language that is not bundled, and only the changed ones of one that is."""
 
 from __future__ import annotations
 
@@ -28,12 +29,13 @@ def interfaces(folder: Path, languages: Sequence[str]) -> dict[str, Interface]:
     found = {}
     for language in languages:
         own = folder / f"interface.{language}.yaml"
-        if own.is_file():
-            texts = _read(own.read_text("utf-8-sig"), str(own))
-        elif language in LANGUAGES:
+        texts: dict[str, str] = {}
+        if language in LANGUAGES:
             texts = _read((files("vivant.study") / "texts" / f"{language}.yaml").read_text("utf-8"), language)
-        else:
+        elif not own.is_file():
             raise DataError(f"{own} is missing: there are no interface texts for the language '{language}'")
+        if own.is_file():
+            texts |= _read(own.read_text("utf-8-sig"), str(own))
         lacking = [name for name in known if name not in texts]
         if lacking:
             raise DataError(f"{own} lacks {len(lacking)} texts, among them '{lacking[0]}'")
