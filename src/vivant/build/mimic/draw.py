@@ -32,6 +32,10 @@ _NOISE = 0.4
 _SPREAD = 256
 """Texts tried for an item that its block could not serve."""
 _FAR = 1e9
+_SAMPLE = 300
+"""Texts of a language by whose likeness the limits are set."""
+_NEAREST, _FITTING = 0.9, 0.75
+"""Quantiles of likeness between texts, and between texts and other videos, in a language MiniLM hardly knows."""
 
 
 class Drawn(Struct, frozen=True):
@@ -57,11 +61,31 @@ class Judge:
         self._comments = texts.task == "comment-match"
         self._vectors: Vectors | None = None
         self._gists: Vectors | None = None
+        self._limits = np.full(len(said), material.settings.likeness)
+        self._fits = self._limits / 2
         if material.store is not None and len(said):
             self._vectors = material.store.get(said, f"texts of {texts.task}")
             gists = material.gists
             assert gists is not None
             self._gists = gists[texts.owner]
+            self._set_limits(material.language[texts.owner])
+
+    def _set_limits(self, language: Codes) -> None:
+        """From where on two texts are near in meaning, language by language.
+
+        In languages that MiniLM hardly knows all texts are near each other; there only the nearest tenth counts.
+        """
+        assert self._vectors is not None and self._gists is not None
+        for tongue in np.unique(language):
+            members = np.flatnonzero(language == tongue)
+            some = members[:: max(1, len(members) // _SAMPLE)][:_SAMPLE]
+            apart = ~np.eye(len(some), dtype=bool)
+            if not apart.any():
+                continue
+            near = (self._vectors[some] @ self._vectors[some].T)[apart]
+            fits = (self._gists[some] @ self._vectors[some].T)[apart]
+            self._limits[members] = np.round(max(self._limits[members[0]], np.quantile(near, _NEAREST)), 3)
+            self._fits[members] = np.round(max(self._fits[members[0]], np.quantile(fits, _FITTING)), 3)
 
     def costs(self, rows: Codes, columns: Codes) -> NDArray[np.float64]:
         """How unlike text `column` looks as a wrong option beside text `row`, with a little chance.
@@ -81,8 +105,8 @@ class Judge:
         found = self.material.related(self.texts.owner[rows], self.texts.owner[columns])
         found |= self.code[rows][:, None] == self.code[columns][None, :]
         if self._vectors is not None:
-            limit = self.material.settings.likeness
-            found |= np.round(self._vectors[rows] @ self._vectors[columns].T, 3) >= limit
+            near = np.round(self._vectors[rows] @ self._vectors[columns].T, 3)
+            found |= near >= np.minimum(self._limits[rows][:, None], self._limits[columns][None, :])
         return found
 
     def _true(self, rows: Codes, columns: Codes) -> NDArray[np.bool_]:
@@ -93,11 +117,12 @@ class Judge:
                 said = self.material.said[self.texts.owner[row]]
                 found[place] = [self._rough[other] in said for other in columns]
         if self._vectors is not None and self._gists is not None:
-            limit = self.material.settings.likeness
             fit = np.round(self._gists[rows] @ self._vectors[columns].T, 3)
             own = np.round(np.einsum("ij,ij->i", self._gists[rows], self._vectors[rows]), 3)[:, None]
             # What fits the video noticeably, and as well as the right one does, is not wrong enough.
-            found |= (fit >= limit) | ((fit >= own) & (fit >= limit / 2))
+            found |= (fit >= self._limits[rows][:, None]) | (
+                (fit >= own) & (fit >= self._fits[rows][:, None])
+            )
         return found
 
 

@@ -86,9 +86,11 @@ class Material:
         """A vector a video for what it is about: of its title, its tags and topics; None without a store."""
         if self.store is None:
             return None
-        titles = self.store.get([line.title for line in self.lines], "titles")
-        filed = self.store.get([self._filed(line) for line in self.lines], "tags and topics")
-        mixed = titles + filed
+        mixed = self.store.get([line.title for line in self.lines], "titles")
+        for name, text in (("tags", self._tag_text), ("topics", self._topic)):
+            known = np.array([number for number, line in enumerate(self.lines) if text(line)], np.int64)
+            if len(known):
+                mixed[known] += self.store.get([text(self.lines[number]) for number in known], name)
         return np.asarray(mixed / np.maximum(np.linalg.norm(mixed, axis=1, keepdims=True), 1e-6), np.float32)
 
     def texts(self, task: str) -> Texts:
@@ -117,7 +119,7 @@ class Material:
         text = {
             "title": lambda: line.title,
             "description": lambda: line.description,
-            "tag": lambda: " ".join(f"#{tag}" for tag in self._asked_tags(line)),
+            "tag": lambda: self._tag_text(line),
             "topic": lambda: self._topic(line),
             "category": lambda: line.category,
         }[task]()
@@ -126,6 +128,9 @@ class Material:
     def _topic(self, line: VideoLine) -> str:
         topics = [topic for topic in line.topics if plain(topic)]
         return generator(self.seed, "topic", line.ref).choice(topics) if topics else ""
+
+    def _tag_text(self, line: VideoLine) -> str:
+        return " ".join(f"#{tag}" for tag in self._asked_tags(line))
 
     def _asked_tags(self, line: VideoLine) -> list[str]:
         """The first few that say something, without their hash signs."""
@@ -151,9 +156,6 @@ class Material:
         if self.settings.other_category:
             facts.add(name_form(line.category))
         return facts - {""}
-
-    def _filed(self, line: VideoLine) -> str:
-        return ", ".join(dict.fromkeys([*line.topics, *self._asked_tags(line)])) or line.title
 
     def _fitting_comments(self) -> dict[int, Comment]:
         """For each video the comment among its most-liked that fits it best: by words, then by meaning."""

@@ -75,10 +75,11 @@ class Tasks(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     common_tag: Share = 0.05
     """A tag on more than this share of the videos says nothing and is not asked for."""
     likeness: Share = 0.6
-    """From this cosine (MiniLM) up, two texts are too near in meaning to stand side by side."""
+    """From this cosine (MiniLM) up, two texts are too near in meaning to stand side by side; in a language that
+    MiniLM hardly knows, from that of the nearest tenth."""
     other_category: bool = True
     """Whether wrong options come from other categories."""
-    candidates: Some = 4
+    candidates: Some = 3
     """Comments of a video that are weighed to find the one that fits it best."""
 
 

@@ -20,7 +20,7 @@ from vivant.errors import DataError
 
 FOLDER = "vectors"
 _BATCH = 2048
-_CHARACTERS = 300
+_CHARACTERS = 160
 """What a longer text says after this many characters changes little and costs much."""
 Vectors = NDArray[np.float32]
 
