@@ -185,3 +185,68 @@ def backgrounds(
         say(
             f"Written: {', '.join(map(str, files))}. Render it: vivant build mime render {files[1]} --out DIR"
         )
+
+
+@app.command()
+def dataset(
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="A folder that `render` made, or a dataset to push.")
+    ],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Folder of the dataset. [default: DIR-dataset]")
+    ] = None,
+    seed: Seed = 29,
+    licence: Annotated[str, typer.Option("--licence", help="As hubs name it, e.g. cc-by-4.0.")] = "",
+    title: Annotated[str, typer.Option("--title", help="Of the data sheet.")] = "",
+    workers: Annotated[int | None, typer.Option("--workers", min=1, help="[default: one per core]")] = None,
+    to: Annotated[
+        str,
+        typer.Option("--push", metavar="OWNER/NAME", help="Push it to this hub repository; needs HF_TOKEN."),
+    ] = "",
+    public: Annotated[bool, typer.Option("--public", help="Let everybody see a new repository.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Push without asking on a terminal.")] = False,
+) -> None:
+    """Make a dataset of rendered videos: two sizes, splits by action, a data sheet, checksums; and push it.
+
+    Example:
+
+        vivant build mime dataset mine --out mine-dataset --licence cc-by-4.0
+
+        vivant build mime dataset mine-dataset --push OWNER/NAME
+    """
+    import sys
+
+    from vivant.build.mime.dataset import SUMS, make_dataset
+    from vivant.build.mime.jobs import workers_here
+
+    if (folder / SUMS).is_file():
+        if not to:
+            raise UsageError(
+                f"{folder} is a finished dataset; push it with --push OWNER/NAME, or name other videos"
+            )
+        place = folder
+    else:
+        place = out or folder.with_name(folder.name + "-dataset")
+        made = make_dataset(
+            folder,
+            place,
+            seed=seed,
+            licence=licence,
+            title=title,
+            workers=workers or workers_here(),
+            progress=ticker(),
+        )
+        sizes = ", ".join(f"{name} {width}×{height}" for name, (width, height) in made.editions.items())
+        say(f"{made.videos} videos of {len(made.splits)} actions in {place}: {sizes}")
+        say(
+            f"Run it: vivant run mime --data {place / list(made.editions)[-1]} --where split=test --model random"
+        )
+    if not to:
+        return
+    from vivant.build.mime.push import prepare_push, push
+
+    ready = prepare_push(place, to, private=not public)
+    say(ready.line())
+    if sys.stdin.isatty() and sys.stderr.isatty() and not yes and not typer.confirm("Go on?", err=True):
+        raise typer.Exit(1)
+    say(f"Pushed: {push(ready, say)}")

@@ -28,9 +28,12 @@ _GAP = 2
 
 
 def framing(shapes: Shapes, size: tuple[int, int]) -> Camera:
-    """The camera for a posed motion: one distance for all angles, so that only the angle differs."""
+    """The camera for a posed motion: one distance for all angles, so that only the angle differs.
+
+    Of a wide picture its middle, 4:3, holds the whole motion, so that a crop to that shape loses nobody.
+    """
     points = np.concatenate([shapes.a.reshape(-1, 3), shapes.b.reshape(-1, 3)])
-    return fit(points, size=size)
+    return replace(fit(points, size=(min(size[0], size[1] * 4 // 3), size[1])), width=size[0])
 
 
 def render_frames(shapes: Shapes, camera: Camera, background: Plane) -> Iterator[Picture]:

@@ -1,0 +1,285 @@
+"""A rendered folder as a dataset to share: editions in two sizes, splits by action, a data sheet, checksums.
+
+    OUT/README.md, plan.json, SHA256SUMS (written last: its presence says that all is there)
+    OUT/original/{train,validation,test}/metadata.jsonl and the videos as they were rendered
+    OUT/cropped/…  the same, cut around the middle to 640×480
+
+Each edition is a folder that the loader reads: `vivant run mime --data OUT/cropped`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from vivant import chance
+from vivant.build.mime.edition import METADATA, PLAN, SHEET, Edition, read_edition
+from vivant.build.mime.examine import examine_video
+from vivant.build.mime.plan import Row
+from vivant.build.mime.render import Picture
+from vivant.build.mime.video import centred, encode
+from vivant.build.mime.yamlfile import write_text
+from vivant.errors import DataError, MediaError
+from vivant.media.encode import Encoder
+from vivant.media.scan import opened, video_stream
+
+SUMS = "SHA256SUMS"
+SPLITS = ("train", "validation", "test")
+SHARES = (36, 14, 36)
+"""MIME's own actions for training, validation and test."""
+CROPPED = (640, 480)
+Progress = Callable[[int, int, str], None]
+
+
+class Dataset(Struct, frozen=True, kw_only=True):
+    """What a folder of a dataset holds."""
+
+    folder: Path
+    editions: Mapping[str, tuple[int, int]]
+    """Name → width and height of its videos."""
+    splits: Mapping[str, str]
+    """Action → split."""
+    videos: int
+    """In each edition."""
+    bytes: int
+    files: int
+
+
+def split_actions(actions: Sequence[str], seed: int, shares: Sequence[int] = SHARES) -> dict[str, str]:
+    """Each action's split: all its variants go together, so that no motion is both trained and tested on.
+
+    In proportion to `shares`, by largest remainders; three actions or more leave no split empty. An action's
+    place depends on its name and the seed, not on the order of actions.
+    """
+    names = sorted(set(actions), key=lambda name: (chance.derive(seed, "mime-split", name), name))
+    total, count = sum(shares), len(names)
+    sizes = [count * share // total for share in shares]
+    by_rest = sorted(range(len(shares)), key=lambda place: (-(count * shares[place] % total), -place))
+    for place in by_rest[: count - sum(sizes)]:
+        sizes[place] += 1
+    for place in range(len(sizes)):
+        if count >= len(sizes) and not sizes[place]:
+            sizes[sizes.index(max(sizes))] -= 1
+            sizes[place] += 1
+    found = iter(names)
+    return {next(found): split for split, size in zip(SPLITS, sizes, strict=True) for _ in range(size)}
+
+
+def make_dataset(
+    source: Path,
+    out: Path,
+    *,
+    seed: int = 29,
+    licence: str = "",
+    title: str = "",
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> Dataset:
+    """Make a dataset in `out` from a folder that `vivant build mime render` made. Run again, it goes on."""
+    from vivant.build.mime.card import card
+
+    edition = read_edition(source)
+    rows = _read_rows(source)
+    splits = split_actions([row.action for row in rows], seed)
+    rows = [msgspec.structs.replace(row, split=splits[row.action]) for row in rows]
+    editions = _editions(edition.specification.size)
+    if out.resolve() == source.resolve():
+        raise DataError(f"{out} is the folder of the rendered videos; name another one with --out")
+    try:
+        (out / SUMS).unlink(missing_ok=True)
+        for name in editions:
+            _tidy(out / name, {row.file_name: row.split for row in rows})
+        _fill(source, out, edition, rows, editions, workers, progress)
+        for name in editions:
+            for split in SPLITS:
+                lines = [msgspec.json.encode(row) + b"\n" for row in rows if row.split == split]
+                if lines:
+                    write_text(out / name / split / METADATA, b"".join(lines).decode())
+        shutil.copyfile(source / PLAN, out / PLAN)
+        sizes = {path: (out / path).stat().st_size for path in _files(out) if path not in (SUMS, SHEET)}
+        made = Dataset(
+            folder=out,
+            editions=editions,
+            splits=splits,
+            videos=len(rows),
+            bytes=sum(sizes.values()),
+            files=len(sizes) + 2,
+        )
+        write_text(out / SHEET, card(made, edition, rows, licence=licence, title=title))
+        sums = {path: _digest(out / path) for path in _files(out)}
+    except OSError as error:
+        raise DataError(f"{out} cannot be written: {error.strerror or error}") from None
+    _check_loads(made)
+    write_text(out / SUMS, "".join(f"{digest}  {path}\n" for path, digest in sums.items()))
+    return made
+
+
+def _editions(size: tuple[int, int]) -> dict[str, tuple[int, int]]:
+    """Original and cropped; one of them where videos are not larger than the crop."""
+    if size == CROPPED:
+        return {"cropped": CROPPED}
+    if size[0] < CROPPED[0] or size[1] < CROPPED[1]:
+        return {"original": size}
+    return {"original": size, "cropped": CROPPED}
+
+
+def _read_rows(source: Path) -> list[Row]:
+    file = source / METADATA
+    try:
+        lines = file.read_bytes().splitlines()
+        rows = [msgspec.json.decode(line, type=Row) for line in lines if line.strip()]
+    except FileNotFoundError:
+        raise DataError(
+            f"{file} is not there, so not all videos are; run `vivant build mime render … --out {source}` to the end"
+        ) from None
+    except OSError as error:
+        raise DataError(f"{file} cannot be read: {error.strerror}") from None
+    except msgspec.DecodeError as error:
+        raise DataError(f"{file} is not metadata of this version: {error}; render it anew") from None
+    missing = [row.file_name for row in rows if not (source / row.file_name).is_file()]
+    if missing or not rows:
+        named = (
+            f"'{missing[0]}' and {len(missing) - 1} more are"
+            if len(missing) > 1
+            else f"'{''.join(missing)}' is"
+        )
+        raise DataError(f"{source}: {named} missing; `vivant build mime render` makes them anew")
+    return rows
+
+
+# ── videos ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def _tidy(folder: Path, places: Mapping[str, str]) -> None:
+    """Bring videos of an earlier try to the splits they belong to now; refuse what is not of this dataset."""
+    for split in SPLITS:
+        (folder / split).mkdir(parents=True, exist_ok=True)
+    for split in SPLITS:
+        for video in sorted((folder / split).iterdir()):
+            if video.name == METADATA or (video.name.startswith(".") and video.suffix == ".part"):
+                video.unlink()
+            elif video.name not in places:
+                raise DataError(
+                    f"{video} is not of this dataset; remove it, or name an empty folder with --out"
+                )
+            elif places[video.name] != split:
+                video.replace(folder / places[video.name] / video.name)
+
+
+def _fill(
+    source: Path,
+    out: Path,
+    edition: Edition,
+    rows: Sequence[Row],
+    editions: Mapping[str, tuple[int, int]],
+    workers: int,
+    progress: Progress | None,
+) -> None:
+    spec = edition.specification
+
+    def put(work: tuple[str, Row]) -> str:
+        name, row = work
+        video, place = source / row.file_name, out / name / row.split / row.file_name
+        if editions[name] == spec.size:
+            if not _same(video, place):
+                place.unlink(missing_ok=True)
+                _link(video, place)
+            return place.name
+        frames = _count(video)
+        fresh = place.exists() and place.stat().st_mtime_ns >= video.stat().st_mtime_ns
+        if fresh and not examine_video(place, frames=frames, fps=spec.fps, size=editions[name]):
+            return place.name
+        made = encode(_cut(video, editions[name]), place, spec.fps, crf=spec.quality, preset=spec.effort)
+        if made != frames:
+            place.unlink()
+            raise MediaError(f"{video}: {made} of {frames} frames could be decoded; render it anew")
+        return place.name
+
+    work = [(name, row) for name in editions for row in rows]
+    with ThreadPoolExecutor(max(1, workers)) as pool:
+        for done, name in enumerate(pool.map(put, work), 1):
+            if progress is not None:
+                progress(done, len(work), name)
+
+
+def _same(one: Path, other: Path) -> bool:
+    if not other.exists():
+        return False
+    return one.samefile(other) or (
+        one.stat().st_size == other.stat().st_size and _digest(one) == _digest(other)
+    )
+
+
+def _link(video: Path, place: Path) -> None:
+    """A second name for the same bytes; a copy where the disk is another one. Rendering never writes into a file."""
+    try:
+        os.link(video, place)
+    except OSError:
+        shutil.copy2(video, place)
+
+
+def _count(video: Path) -> int:
+    with opened(str(video), str(video)) as container:
+        stream = video_stream(container, str(video), threads=1)
+        return stream.frames or sum(1 for _ in container.decode(stream))
+
+
+def _cut(video: Path, size: tuple[int, int]) -> Iterator[Picture]:
+    encoder = Encoder()
+    with opened(str(video), str(video)) as container:
+        for frame in container.decode(video_stream(container, str(video), threads=1)):
+            yield centred(encoder.pixels(frame), size)
+
+
+# ── checksums ────────────────────────────────────────────────────────────────────────────────────
+
+
+def _files(out: Path) -> list[str]:
+    """All files of a dataset but the checksums, as paths from its folder, sorted."""
+    found = [path.relative_to(out) for path in out.rglob("*") if path.is_file()]
+    return sorted(
+        p.as_posix() for p in found if not any(part.startswith(".") for part in p.parts) and p.name != SUMS
+    )
+
+
+def _digest(file: Path) -> str:
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
+
+
+def verify(out: Path) -> dict[str, int]:
+    """Check a dataset against its checksums and return the size of each file, the checksums included."""
+    try:
+        lines = (out / SUMS).read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise DataError(
+            f"{out / SUMS} cannot be read ({error.strerror}); `vivant build mime dataset` writes it last"
+        ) from None
+    stated = {path: digest for digest, _, path in (line.partition("  ") for line in lines)}
+    found = set(_files(out))
+    for path in sorted(set(stated) - found):
+        raise DataError(f"{out / path} is missing; make the dataset anew")
+    for path in sorted(found - set(stated)):
+        raise DataError(f"{out / path} is not in {SUMS}; remove it or make the dataset anew")
+    for path, digest in stated.items():
+        if _digest(out / path) != digest:
+            raise DataError(f"{out / path} is not as {SUMS} says; make the dataset anew")
+    return {path: (out / path).stat().st_size for path in (*stated, SUMS)}
+
+
+def _check_loads(made: Dataset) -> None:
+    """Read every edition as a run would; a dataset that its own loader refuses is not given out."""
+    from vivant.benchmarks.mime import Mime
+
+    for name in made.editions:
+        samples = Mime().load(made.folder / name, "mime/mcq")
+        wrong = [s.id for s in samples if s.facets["split"] != made.splits[s.facets["action"]]]
+        if len(samples) != made.videos or wrong:
+            raise DataError(f"{made.folder / name}: {len(samples)} of {made.videos} videos can be read back")
