@@ -131,7 +131,7 @@ def recipe(folder: Path, **changes: Any) -> dict[str, Any]:
             "size": "tiny",
             "vision": {"config": {"model_type": "conv", "widths": [16, 16, 16]}, "image_size": 32},
             "spatial": {"grid": 1, "frames": 4},
-            "temporal": {"tokens": 2, "patch": 16, "width": 16, "depth": 1, "heads": 2},
+            "temporal": {"tokens": 2, "widths": [8, 8, 16], "depth": 1, "heads": 2},
             "language": {
                 "config": {
                     "hidden_size": 32,

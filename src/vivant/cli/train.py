@@ -58,3 +58,15 @@ def mimic_chat(
     told = "" if outcome.accuracy is None else f", {outcome.accuracy:.1%} on the held-out slice"
     place = outcome.best or outcome.model
     say(f"{outcome.steps} steps{told}. Use it: vivant run mimic --model mimic-chat/{place}")
+
+
+@app.command()
+def sizes(
+    form: Annotated[str, typer.Option("--format", "-f", help="text, csv, markdown, latex or json.")] = "text",
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="File to write to.")] = None,
+) -> None:
+    """What each size has in parameters, and needs in memory and arithmetic; nothing is downloaded."""
+    from vivant.cli.show import deliver
+    from vivant.train.figures import sizes_table
+
+    deliver([sizes_table()], form, out)

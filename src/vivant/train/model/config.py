@@ -51,11 +51,11 @@ class Temporal(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Frames that attend to each other; memory beyond a window grows by a vector a frame."""
     tokens: int = 16
     """Tokens that the language model receives, however long the video is."""
-    patch: int = 16
     tubelet: int = 2
     """Frames that one patch spans, for `fresh`."""
-    width: int = 128
-    depth: int = 2
+    widths: tuple[int, ...] = (48, 64, 96)
+    """Of its stem; the last is that of its blocks."""
+    depth: int = 1
     heads: int = 4
     """For `fresh`; attention over time has as many."""
 
@@ -147,10 +147,14 @@ def check(parts: Parts) -> Parts:
     ):
         if value < least:
             raise UsageError(f"model.{name} is {value}; it must be at least {least}")
-    if parts.temporal.init == "fresh" and parts.temporal.width % parts.temporal.heads:
-        raise UsageError("model.temporal: width must be a multiple of heads")
-    if parts.temporal.init == "fresh" and parts.vision.image_size % parts.temporal.patch:
-        raise UsageError("model.temporal: vision.image_size must be a multiple of patch")
+    for name, widths in (
+        ("vision.config", parts.vision.config.get("widths", (8,))),
+        ("temporal", parts.temporal.widths),
+    ):
+        if not widths or any(width % 8 for width in widths):
+            raise UsageError(f"model.{name}: widths must be multiples of 8")
+    if parts.temporal.init == "fresh" and parts.temporal.widths[-1] % parts.temporal.heads:
+        raise UsageError("model.temporal: the last of widths must be a multiple of heads")
     return parts
 
 

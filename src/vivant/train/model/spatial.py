@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -17,15 +18,28 @@ from vivant.train.model.config import Spatial, Vision
 CONV = "conv"
 
 
-class ConvEyes(nn.Module):
-    """A stem of strided convolutions: what a model of one or two million parameters can learn from chance."""
+def conv_stem(channels: int, widths: Sequence[int]) -> nn.Sequential:
+    """Strided convolutions, the first by four and each further by two: what learns soonest from chance."""
+    layers: list[nn.Module] = [nn.Conv2d(channels, widths[0], 7, 4, 3)]
+    for before, width in pairwise(widths):
+        layers += [nn.GroupNorm(8, before), nn.GELU(), nn.Conv2d(before, width, 3, 2, 1)]
+    return nn.Sequential(*layers)
 
-    def __init__(self, widths: tuple[int, ...]) -> None:
+
+def stem_side(image_size: int, widths: Sequence[int]) -> int:
+    """Patches along one side of what such a stem makes of a picture."""
+    side = -(-image_size // 4)
+    for _ in widths[1:]:
+        side = -(-side // 2)
+    return side
+
+
+class ConvEyes(nn.Module):
+    """A stem alone, for a model of one or two million parameters."""
+
+    def __init__(self, widths: Sequence[int]) -> None:
         super().__init__()
-        layers: list[nn.Module] = [nn.Conv2d(3, widths[0], 4, 4)]
-        for before, width in pairwise(widths):
-            layers += [nn.GroupNorm(8, before), nn.GELU(), nn.Conv2d(before, width, 3, 2, 1)]
-        self.layers = nn.Sequential(*layers)
+        self.layers = conv_stem(3, widths)
 
     def forward(self, pixels: Tensor) -> Tensor:
         """[frames, 3, side, side] → [frames, patches, width]."""
@@ -44,7 +58,7 @@ class Eyes(nn.Module):
             widths = tuple(vision.config.get("widths", (48, 64, 96)))
             self.model: Any = ConvEyes(widths)
             self.width = widths[-1]
-            self.side = -(-(vision.image_size // 4) // 2 ** (len(widths) - 1))
+            self.side = stem_side(vision.image_size, widths)
             return
         config = vision_config(vision)
         self.model = _backbone(vision, config, pretrained)

@@ -14,7 +14,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from vivant.train.model.config import Temporal
-from vivant.train.model.spatial import Eyes
+from vivant.train.model.spatial import Eyes, conv_stem, stem_side
+
+_CLOCK = 0.1
+"""How loud the time is told beside what is seen."""
 
 
 class Attention(nn.Module):
@@ -70,32 +73,33 @@ class DividedBlock(nn.Module):
 
 
 class FreshWindows(nn.Module):
-    """Blocks of our own on patches that span a few frames."""
+    """Blocks of our own on patches that span a few frames: the first of them, and how each next one differs.
+
+    Differences are what makes a motion visible to a model that begins from chance.
+    """
 
     def __init__(self, temporal: Temporal, image_size: int) -> None:
         super().__init__()
-        self.temporal = temporal
-        self.width = temporal.width
-        patch, tubelet = temporal.patch, temporal.tubelet
-        self.patches = nn.Linear(3 * tubelet * patch * patch, self.width)
-        self.places = nn.Parameter(torch.randn((image_size // patch) ** 2, self.width) * 0.02)
+        self.tubelet = temporal.tubelet
+        self.width = temporal.widths[-1]
+        self.stem = conv_stem(3 * temporal.tubelet, temporal.widths)
+        patches = stem_side(image_size, temporal.widths) ** 2
+        self.places = nn.Parameter(torch.randn(patches, self.width) * 0.02)
         self.blocks = nn.ModuleList(DividedBlock(self.width, temporal.heads) for _ in range(temporal.depth))
 
     def forward(self, eyes: Eyes, pixels: Tensor) -> Tensor:  # noqa: ARG002 (a twin takes the backbone)
         """[videos, times, 3, side, side] → one vector per video and time, [videos, times / tubelet, width]."""
-        tubelet, patch = self.temporal.tubelet, self.temporal.patch
-        lacking = -pixels.shape[1] % tubelet
+        lacking = -pixels.shape[1] % self.tubelet
         if lacking:
             pixels = torch.cat([pixels, pixels[:, -1:].expand(-1, lacking, -1, -1, -1)], dim=1)
-        videos, times, channels, side, _ = pixels.shape
-        cells = side // patch
-        cut = pixels.reshape(videos, times // tubelet, tubelet, channels, cells, patch, cells, patch)
-        cut = cut.permute(0, 1, 4, 6, 2, 3, 5, 7).flatten(4).flatten(2, 3)
-        tokens = self.patches(cut) + self.places
-        tokens = tokens + clock(tokens.shape[1], self.width, tokens)[:, None]
+        grouped = pixels.unflatten(1, (-1, self.tubelet))
+        changes = torch.cat([grouped[:, :, :1], grouped[:, :, 1:] - grouped[:, :, :-1]], dim=2)
+        seen = self.stem(changes.flatten(2, 3).flatten(0, 1)).flatten(2).transpose(1, 2)
+        tokens = seen.unflatten(0, grouped.shape[:2]) + self.places
+        tokens = tokens + _CLOCK * clock(tokens.shape[1], self.width, tokens)[:, None]
         for block in self.blocks:
             tokens = block(tokens)
-        return tokens.mean(2)
+        return tokens.amax(2)
 
 
 class BackboneWindows(nn.Module):
@@ -107,7 +111,7 @@ class BackboneWindows(nn.Module):
     def __init__(self, temporal: Temporal, eyes: Eyes) -> None:
         super().__init__()
         self.width = eyes.width
-        heads = next(h for h in range(temporal.heads, 0, -1) if eyes.width % h == 0)
+        heads = _heads(eyes.width, temporal.heads)
         self.time = nn.ModuleList(Attention(eyes.width, heads, silent=True) for _ in eyes.layers)
 
     def forward(self, eyes: Eyes, pixels: Tensor) -> Tensor:
@@ -150,8 +154,7 @@ class TemporalBranch(nn.Module):
         else:
             self.windows = BackboneWindows(temporal, eyes)
         self.width = self.windows.width
-        heads = next(h for h in range(temporal.heads, 0, -1) if self.width % h == 0)
-        self.whole = Attention(self.width, heads)
+        self.whole = Attention(self.width, _heads(self.width, temporal.heads))
         self.thought = Thought(self.width)
 
     def forward(self, eyes: Eyes, pixels: Tensor) -> Tensor:
@@ -162,9 +165,13 @@ class TemporalBranch(nn.Module):
             for start in range(0, pixels.shape[1], window)
         ]
         tokens = torch.cat(seen, dim=1)
-        tokens = tokens + clock(tokens.shape[1], self.width, tokens)
+        tokens = tokens + _CLOCK * clock(tokens.shape[1], self.width, tokens)
         tokens = self.thought(self.whole(tokens))
         return functional.adaptive_avg_pool1d(tokens.transpose(1, 2), self.temporal.tokens).transpose(1, 2)
+
+
+def _heads(width: int, most: int) -> int:
+    return next(heads for heads in range(most, 0, -1) if width % heads == 0)
 
 
 def clock(times: int, width: int, like: Tensor) -> Tensor:
