@@ -81,7 +81,9 @@ def test_engines_draw_the_same_figure_as_the_built_in_one() -> None:
     body = make_avatar("man")
     camera = replace(framing(body.pose(MOTION), (96, 72)), angle=30.0)
     drawn = {
-        name: next(iter(find_renderer(name).layers(Performance(MOTION, body), camera))).alone(96, 72)
+        name: next(iter(find_renderer(name, samples=16).layers(Performance(MOTION, body), camera))).alone(
+            96, 72
+        )
         for name in ("built-in", "workbench", "cycles")
     }
     for name, picture in drawn.items():

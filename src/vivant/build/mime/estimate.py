@@ -20,10 +20,10 @@ from vivant.report.table import Table
 
 _SAMPLE = 12
 """Frames drawn to measure with."""
-_BLENDER = {"cycles": 4.0, "workbench": 1.3}
-"""Seconds of a core for a million pixels, and … """
-_START = 6.0
-"""… seconds until Blender draws: as measured on one machine; another may differ by a lot."""
+_CYCLES, _WORKBENCH, _START = 1.6, 1.3, 6.0
+"""Seconds of a core for Cycles' every million rays, for Workbench's million pixels, and until Blender draws.
+
+As measured on one machine; another may differ by a lot."""
 
 
 class Estimate(Struct, frozen=True):
@@ -49,8 +49,8 @@ def estimate(spec: Specification, root: Path) -> Estimate:
     )
     seconds = frames * (plainest[0] + busiest[0]) / 2
     if spec.renderer != "built-in":
-        pixels = spec.width * spec.height / 1e6
-        seconds += frames * _BLENDER[spec.renderer] * pixels + videos * _START
+        pixel = spec.samples * _CYCLES if spec.renderer == "cycles" else _WORKBENCH
+        seconds += frames * pixel * spec.width * spec.height / 1e6 + videos * _START
     return Estimate(videos, frames, seconds, round(frames * (plainest[1] + busiest[1]) / 2))
 
 

@@ -25,8 +25,8 @@ from vivant.build.mime.meaning import Encoder
 from vivant.build.mime.moves import ACTIONS
 from vivant.build.mime.plan import Shot, Staging
 from vivant.build.mime.planfile import Specification, check_plan
-from vivant.build.mime.renderers import Renderer, find_renderer
-from vivant.build.mime.shoot import Scene, Seen, action_of, rehearse, set_scene, shoot
+from vivant.build.mime.renderers import Renderer
+from vivant.build.mime.shoot import Scene, Seen, action_of, rehearse, renderer_of, set_scene, shoot
 from vivant.build.mime.video import FullDiskError, encode
 from vivant.errors import DataError, MediaError, VivantError
 
@@ -144,7 +144,7 @@ def do_job(job: Job, out: Path, renderer: Renderer | None = None) -> Made | Fail
     spec, file, seen = job.spec, out / job.shot.file, Seen()
     try:
         scene = scene_of(job)
-        drawn = shoot(spec, scene, job.shot, renderer or find_renderer(spec.renderer), Path(job.root), seen)
+        drawn = shoot(spec, scene, job.shot, renderer or renderer_of(spec), Path(job.root), seen)
 
         def examine(part: Path) -> None:
             # Names the video, since the hidden file will be gone.
@@ -186,7 +186,7 @@ def run_jobs(
     edition: Edition, root: Path, out: Path, executor: Executor, progress: Progress | None = None
 ) -> Outcome:
     """Make what is missing in `out`. Raises where the disk is full; single failures are in the outcome."""
-    identity = find_renderer(edition.specification.renderer).identity
+    identity = renderer_of(edition.specification).identity
     jobs = plan_jobs(edition, root, identity)
     write_plan(edition, out)
     _sweep(out)

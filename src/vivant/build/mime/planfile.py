@@ -107,6 +107,8 @@ class Specification(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """x264's preset."""
     renderer: str = "built-in"
     """Or cycles or workbench: Blender."""
+    samples: int = 32
+    """Rays that Cycles sends through each pixel; its time goes by them."""
     split: str = "test"
 
     @property
@@ -235,6 +237,8 @@ def _check_figures(spec: Specification, fault: Any) -> None:
         raise fault(str(unknown("effort", spec.effort, EFFORTS)))
     if spec.renderer not in RENDERERS:
         raise fault(str(unknown("renderer", spec.renderer, RENDERERS)))
+    if not 1 <= spec.samples <= 4096:
+        raise fault(f"samples {spec.samples} is not from 1 to 4096")
     if spec.drop < 0:
         raise fault(f"drop {spec.drop} is negative")
     strange = [actor for actor in spec.actors if not _NAME.fullmatch(actor)]

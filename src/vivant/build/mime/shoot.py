@@ -19,7 +19,7 @@ from vivant.build.mime.moves import ACTIONS, perform
 from vivant.build.mime.plan import Shot, Staging
 from vivant.build.mime.planfile import OwnAction, Specification
 from vivant.build.mime.render import Picture, Plane, finished
-from vivant.build.mime.renderers import Performance, Renderer
+from vivant.build.mime.renderers import Performance, Renderer, find_renderer
 from vivant.build.mime.retarget import read_bvh
 from vivant.build.mime.scenes import draw_background, read_background
 from vivant.build.mime.take import Variation, vary
@@ -113,6 +113,11 @@ def background_of(spec: Specification, scene: str, camera: Camera, root: Path) -
     if own is None:
         return draw_background(scene, camera)
     return read_background(root / own.file, (camera.width, camera.height))
+
+
+def renderer_of(spec: Specification) -> Renderer:
+    """The renderer that the plan asks for."""
+    return find_renderer(spec.renderer, spec.samples)
 
 
 def rehearse(spec: Specification, root: Path) -> None:

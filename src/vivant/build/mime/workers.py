@@ -16,7 +16,7 @@ from typing import Generic, TypeVar
 
 from vivant.build.mime.index import Made
 from vivant.build.mime.jobs import Failed, Job, do_job
-from vivant.build.mime.renderers import find_renderer
+from vivant.build.mime.shoot import renderer_of
 
 _DEATHS = 3
 """So many workers lost over one job make it a failure."""
@@ -34,7 +34,7 @@ class LocalExecutor:
     def run(self, jobs: Sequence[Job], out: Path) -> Iterator[Made | Failed]:
         """See `Executor.run`."""
         if self._workers <= 1:
-            renderer = find_renderer(jobs[0].spec.renderer) if jobs else None
+            renderer = renderer_of(jobs[0].spec) if jobs else None
             for job in jobs:
                 yield do_job(job, out, renderer)
             return

@@ -38,8 +38,11 @@ class Renderer(Protocol):
         """One layer a frame, in order, made as they are asked for. `Layer.alone` gives RGBA pictures."""
 
 
-def find_renderer(name: str) -> Renderer:
-    """A renderer by name. Raises a line that says what to do where Blender is asked for and not there."""
+def find_renderer(name: str, samples: int = 32) -> Renderer:
+    """A renderer by name. Raises a line that says what to do where Blender is asked for and not there.
+
+    `samples` is how many rays Cycles sends through each pixel.
+    """
     if name not in RENDERERS:
         raise unknown("renderer", name, RENDERERS)
     if name == "built-in":
@@ -48,4 +51,4 @@ def find_renderer(name: str) -> Renderer:
         return BuiltIn()
     from vivant.build.mime.renderers.blender import Blender
 
-    return Blender(name)
+    return Blender(name, samples=samples)

@@ -25,15 +25,14 @@ from vivant.build.mime.render import LIGHT, Layer, Painter, Plane
 from vivant.build.mime.renderers import Performance
 from vivant.build.mime.rotation import Array
 
-_SAMPLES = 32
-_LIMIT = 300.0
+_LIMIT = 900.0
 """Seconds for one frame, and for Blender to start."""
 
 
 class Blender:
     """Cycles (light, shadows caught by the floor) or Workbench (quick; the built-in renderer's shadow)."""
 
-    def __init__(self, engine: str, *, limit: float | None = None, samples: int = _SAMPLES) -> None:
+    def __init__(self, engine: str, *, limit: float | None = None, samples: int = 32) -> None:
         self._engine = engine
         self._limit = time_limit(_LIMIT) if limit is None else limit
         self._samples = samples
@@ -42,7 +41,8 @@ class Blender:
     @property
     def identity(self) -> str:
         """See `Renderer.identity`."""
-        return f"{self._engine} {self._samples} Blender {self._found.version}"
+        samples = f" {self._samples}" if self._engine == "cycles" else ""
+        return f"{self._engine}{samples} Blender {self._found.version}"
 
     def layers(self, performance: Performance, camera: Camera) -> Iterator[Layer]:
         """See `Renderer.layers`."""
