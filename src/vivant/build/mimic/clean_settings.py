@@ -33,5 +33,5 @@ class Clean(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A YAML file of content rules; empty for the bundled ones."""
     need_files: bool = False
     """Whether videos without a file are left out."""
-    hash_distance: Number = 6
-    """Bits of 64 by which the frame hashes of two copies of a video may differ."""
+    hash_distance: Number = 26
+    """Bits of 256 by which the frame hashes of two copies of a video may differ, on average of five frames."""

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from vivant.build.mimic.clean.comments import DEALT, LEFT, Dealing, Dealt, deal, ref_hashes, stretches
-from vivant.build.mimic.clean.frames import FRAMES, look, same_pictures
+from vivant.build.mimic.clean.frames import look, same_pictures
 from vivant.build.mimic.clean.languages import detector
 from vivant.build.mimic.clean.rules import Rule, read_rules
 from vivant.build.mimic.clean.threads import Gathered, Gathering, gather
@@ -83,7 +83,7 @@ def _clean(step: Step, settings: Settings, rules: tuple[Rule, ...], progress: Pr
     gathered: list[Gathered] = _run(
         partial(gather, how=gathering), range(parts), many, lambda n: said(total + n * total // parts)
     )
-    if not total:
+    if not any((folder / "comments").iterdir()):
         pq.write_table(CLEAN_COMMENTS.empty_table(), folder / "comments" / "0000.parquet")
     _finish(step, videos, total, dealt, gathered, settings)
 
@@ -128,9 +128,9 @@ def _looked_at(
             good.append(row)
     if not good:
         return unreadable, none
-    hashes = np.array([[int(one, 16) for one in seen[files[row]].hashes] for row in good], np.uint64)
-    assert hashes.shape[1] == FRAMES
-    return unreadable, same_pictures(hashes, np.array(good), settings.clean.hash_distance)
+    return unreadable, same_pictures(
+        [seen[files[row]] for row in good], np.array(good), settings.clean.hash_distance
+    )
 
 
 def _save_kept(folder: Path, videos: Videos) -> str:

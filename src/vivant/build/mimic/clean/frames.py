@@ -1,4 +1,4 @@
-"""Which files are videos, and which of them show the same pictures: difference hashes of frames.
+"""Which files are videos, and which of them show the same pictures: hashes of frames by their coarse waves.
 
 Frames are decoded in processes of their own (a broken file may take its process with it) or on a Ray cluster that
 sees the same files. What is found is kept in WORK/.frames.jsonl by path, size and time of change, so that an
@@ -26,11 +26,11 @@ from vivant.errors import MediaError
 
 CACHE = ".frames.jsonl"
 FRAMES = 5
-_SIDE = 8
+_WIDE, _SIDE = 32, 16
 _SEEN_SIDE = 144
 _AT_ONCE = 16
-_FLAT = 6
-"""A hash with fewer bits of one kind comes from a picture without anything in it."""
+_FLAT = 3.0
+"""Deviation of the grey values below which a picture has nothing in it."""
 
 
 class Seen(Struct, frozen=True):
@@ -148,7 +148,7 @@ def see(file: str, root: str) -> Seen:
             changed,
             problem=f"the file cannot be read ({str(error).removeprefix(inside)[:80].strip(': ')})",
         )
-    return Seen(file, size, changed, tuple(f"{difference_hash(one):016x}" for one in pictures))
+    return Seen(file, size, changed, tuple(map(picture_hash, pictures)))
 
 
 def _pictures(path: str) -> list[NDArray[np.uint8]]:
@@ -171,52 +171,61 @@ def _pictures(path: str) -> list[NDArray[np.uint8]]:
     return [found[index] for index in wanted]
 
 
-def difference_hash(picture: NDArray[np.uint8]) -> int:
-    """64 bits: whether each of 8 × 8 fields is brighter than its right neighbour."""
+def picture_hash(picture: NDArray[np.uint8]) -> str:
+    """256 bits as hex: which of the 16 × 16 coarsest waves of the picture (a cosine transform) are above the median.
+
+    Size, coding and a little noise change few of them, another crop many. Nothing for a picture of one colour.
+    """
     from PIL import Image
 
-    small = np.asarray(
-        Image.fromarray(picture).convert("L").resize((_SIDE + 1, _SIDE), Image.Resampling.BOX), np.int64
-    )
-    bits = (small[:, :-1] > small[:, 1:]).ravel()
-    return int.from_bytes(np.packbits(bits).tobytes(), "big")
+    grey = Image.fromarray(picture).convert("L").resize((_WIDE, _WIDE), Image.Resampling.BOX)
+    small = np.asarray(grey, np.float64)
+    if small.std() < _FLAT:
+        return ""
+    place = np.arange(_WIDE)
+    waves = np.cos(np.pi * (2 * place[None, :] + 1) * place[:_SIDE, None] / (2 * _WIDE))
+    found = (waves @ small @ waves.T).ravel()
+    found[0] = 0  # the brightness of the whole
+    return np.packbits((found > np.median(found))[_order()]).tobytes().hex()
 
 
-def same_pictures(hashes: NDArray[np.uint64], rows: I64, distance: int) -> I64:
-    """Pairs of rows whose frames differ by at most `distance` bits each on average. Videos × frames in.
+def _order() -> I64:
+    """The coarsest 8 × 8 waves first: by those, candidates are found."""
+    row, column = np.divmod(np.arange(_SIDE * _SIDE), _SIDE)
+    fine = (row >= _SIDE // 2) | (column >= _SIDE // 2)
+    return np.argsort(fine, kind="stable")
 
-    Only those are compared that share sixteen bits of a frame at the same place, each with the first of its bucket
-    and with the one before: linear in the number of videos.
+
+def same_pictures(seen: Sequence[Seen], rows: I64, distance: int) -> I64:
+    """Pairs of rows whose frames differ by at most `distance` of 256 bits each on average.
+
+    Only those are compared that share sixteen coarse bits of a frame at the same place, each with the first of its
+    bucket and with the one before: linear in the number of videos. Frames of one colour are passed over.
     """
-    pairs: list[NDArray[np.int64]] = []
-    ones = _ones(hashes)
-    flat = (ones < _FLAT) | (ones > 64 - _FLAT)
-    for frame in range(hashes.shape[1]):
+    flat = np.array([[not one for one in video.hashes] for video in seen])
+    octets = b"".join(bytes.fromhex(one or "00" * 32) for video in seen for one in video.hashes)
+    hashes = np.frombuffer(octets, np.uint16).reshape(len(seen), FRAMES, 16)
+    pairs: list[I64] = []
+    for frame in range(FRAMES):
         usable = np.flatnonzero(~flat[:, frame])
-        for quarter in range(4):
-            bucket = (hashes[usable, frame] >> np.uint64(16 * quarter)) & np.uint64(0xFFFF)
-            order = np.argsort(bucket, kind="stable")
-            ordered, members = bucket[order], usable[order]
-            same = np.flatnonzero(ordered[1:] == ordered[:-1])
-            if len(same):
-                new = np.concatenate([[True], ordered[1:] != ordered[:-1]])
-                head = members[np.flatnonzero(new)[np.cumsum(new) - 1]]
-                pairs += [
-                    np.stack([head[same + 1], members[same + 1]], 1),
-                    np.stack([members[same], members[same + 1]], 1),
-                ]
-    if not pairs:
-        return np.zeros((0, 2), np.int64)
+        pairs += [_neighbours(hashes[usable, frame, quarter], usable) for quarter in range(4)]
     together = np.unique(np.concatenate(pairs), axis=0)
-    apart = _ones(hashes[together[:, 0]] ^ hashes[together[:, 1]])
+    differ = hashes[together[:, 0]] ^ hashes[together[:, 1]]
+    apart = np.unpackbits(differ.view(np.uint8), axis=2).sum(2, dtype=np.int64)
     told = ~(flat[together[:, 0]] | flat[together[:, 1]])
     mean = np.where(told, apart, 0).sum(1) / np.maximum(told.sum(1), 1)
-    found: I64 = rows[together[(mean <= distance) & (told.sum(1) * 2 > hashes.shape[1])]]
+    found: I64 = rows[together[(mean <= distance) & (told.sum(1) * 2 > FRAMES)]]
     return found
 
 
-def _ones(values: NDArray[np.uint64]) -> I64:
-    """How many bits of each are set."""
-    octets = np.ascontiguousarray(values).view(np.uint8).reshape(*values.shape, 8)
-    counted: I64 = np.unpackbits(octets, axis=-1).sum(-1, dtype=np.int64)
-    return counted
+def _neighbours(bucket: NDArray[np.uint16], members: I64) -> I64:
+    order = np.argsort(bucket, kind="stable")
+    ordered, members = bucket[order], members[order]
+    same = np.flatnonzero(ordered[1:] == ordered[:-1])
+    if not len(same):
+        return np.zeros((0, 2), np.int64)
+    new = np.concatenate([[True], ordered[1:] != ordered[:-1]])
+    head = members[np.flatnonzero(new)[np.cumsum(new) - 1]]
+    return np.concatenate(
+        [np.stack([head[same + 1], members[same + 1]], 1), np.stack([members[same], members[same + 1]], 1)]
+    )

@@ -16,6 +16,8 @@ from vivant.build.mimic.clean.tokens import SCRIPTS, Words, script_counts, word_
 _ALONE = {"Greek": "el", "Hebrew": "he", "Bengali": "bn", "Tamil": "ta", "Thai": "th", "Hangul": "ko"}
 _LETTER = 0.6
 """What a telling letter is worth, in words."""
+_DENSE = 3
+"""A character of a script without letters says about as much as so many letters."""
 _SLOTS = 1 << 16
 
 
@@ -64,6 +66,7 @@ class Detector(Struct, frozen=True):
         """The language of each text as a place in `languages`; 0 where it cannot be told."""
         counts = script_counts(found)
         counts[:, [SCRIPTS.index(name) for name in ("none", "digit", "emoji")]] = 0
+        counts[:, [SCRIPTS.index(name) for name in ("Han", "Kana", "Hangul")]] *= _DENSE
         main = counts.argmax(1)
         # Where a script without Latin letters has a fair share, borrowed words do not hide it.
         latin = SCRIPTS.index("Latin")
