@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from vivant.errors import UsageError
-from vivant.study.collected import Collected
-from vivant.study.export.native import is_mime, write_mime, write_pack, write_scores
-from vivant.study.export.run import write_human_run
 from vivant.study.export.tables import write_tables
+
+if TYPE_CHECKING:
+    from vivant.study.collected import Collected
 
 
 class Exported(Struct, frozen=True, kw_only=True):
@@ -27,6 +28,10 @@ def export_study(
     collected: Collected, out: Path, forms: Sequence[str] = ("jsonl",), *, only_counted: bool = False
 ) -> Exported:
     """Write everything below `out`. Native formats hold what counts: finished items of people not excluded."""
+    # Late, because these know the key, and the server writes tables without it.
+    from vivant.study.export.native import is_mime, write_mime, write_pack, write_scores
+    from vivant.study.export.run import write_human_run
+
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UsageError(f"{out} exists already; choose another --out")
     study = collected.loaded.study
