@@ -11,9 +11,16 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tests.media_kit import make_video
+from vivant.build.mimic.audit import audit
+from vivant.build.mimic.pool import pool
+from vivant.build.mimic.publish import publish
+from vivant.build.mimic.select import select
 from vivant.build.mimic.settings import Settings
+from vivant.build.mimic.split import split
 from vivant.build.mimic.steps import begin
 from vivant.build.mimic.task_settings import Audit, Select
+from vivant.build.mimic.tasks import tasks
 from vivant.chance import generator
 from vivant.scoring.text import plain
 
@@ -152,6 +159,29 @@ def write_clean(
             table[:half].write_parquet(step.folder / name / "part-0.parquet")
             table[half:].write_parquet(step.folder / name / "part-1.parquet")
         step.count("videos", into=len(rows), out=len(rows))
+
+
+def build_all(root: Path, videos: list[dict[str, Any]], chosen: Settings) -> Path:
+    """A work folder from clean to publish, with a file for every video; media lie in `root/media`."""
+    media = root / "media"
+    media.mkdir(parents=True)
+    base = make_video(media / "base.mp4", frames=3).read_bytes()
+    for number, one in enumerate(videos):
+        one["file"] = f"{one['id']}.mp4"
+        # A box that players pass over makes each file its own.
+        box = (12).to_bytes(4, "big") + b"free" + number.to_bytes(4, "big")
+        (media / one["file"]).write_bytes(base + box)
+    work = root / "work"
+    write_clean(work, videos, [c for v in videos for c in thread(v, 103)])
+    (work / "ingest").mkdir()
+    (work / "ingest" / "media.txt").write_text(f"{media}\n")
+    select(work, chosen)
+    split(work, chosen)
+    tasks(work, chosen, encoder=Words())
+    audit(work, chosen, encoder=Words())
+    pool(work, chosen)
+    publish(work, chosen)
+    return work
 
 
 def settings(target: int = 64, **sections: Any) -> Settings:

@@ -11,24 +11,18 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tests.media_kit import make_video
-from tests.mimic_build_kit import Words, settings, thread, video, write_clean
+from tests.mimic_build_kit import Words, build_all, settings, video
 from vivant.benchmarks.mimic import Mimic
 from vivant.benchmarks.mimic.format import Comment, VideoLine, iter_items, iter_videos
 from vivant.benchmarks.mimic.names import MIMICKING, THINKING
-from vivant.build.mimic.audit import audit
 from vivant.build.mimic.gather import Gathered
-from vivant.build.mimic.pool import choose_comments, pool
+from vivant.build.mimic.pool import choose_comments
 from vivant.build.mimic.publish import publish
-from vivant.build.mimic.select import select
-from vivant.build.mimic.split import split
 from vivant.build.mimic.steps import read_record
 from vivant.build.mimic.task_settings import Pool, Publish, Train
-from vivant.build.mimic.tasks import tasks
 from vivant.build.mimic.train import QA, Pair, train
 from vivant.train.data.shards import unpacked
 
-VIDEOS = 200
 CHOSEN = settings(
     target=48,
     publish=Publish(name="Kit edition", licence="cc-by-4.0", contact="kit@example.org"),
@@ -39,26 +33,8 @@ CHOSEN = settings(
 @pytest.fixture(scope="module")
 def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A work folder with everything in it, for 200 videos that all have files."""
-    root = tmp_path_factory.mktemp("publish")
-    media = root / "media"
-    media.mkdir()
-    make_video(media / "base.mp4", frames=3)
-    base = (media / "base.mp4").read_bytes()
-    videos = [video(n, file=f"v{n}.mp4") for n in range(VIDEOS)]
-    for n in range(VIDEOS):
-        # A box that players pass over makes each file its own.
-        (media / f"v{n}.mp4").write_bytes(base + (12).to_bytes(4, "big") + b"free" + n.to_bytes(4, "big"))
-    work = root / "work"
-    write_clean(work, videos, [c for v in videos for c in thread(v, 103)])
-    (work / "ingest").mkdir()
-    (work / "ingest" / "media.txt").write_text(f"{media}\n")
-    for step in (select, split):
-        step(work, CHOSEN)
-    tasks(work, CHOSEN, encoder=Words())
-    audit(work, CHOSEN, encoder=Words())
-    pool(work, CHOSEN)
+    work = build_all(tmp_path_factory.mktemp("publish"), [video(n) for n in range(200)], CHOSEN)
     train(work, CHOSEN)
-    publish(work, CHOSEN)
     return work
 
 

@@ -82,7 +82,8 @@ def get(
         typer.Option(
             "--from",
             metavar="PATH",
-            help="Take what is there: a folder, or s3://…, gs://… through fsspec. Asks no hub.",
+            help="Take what is there: a folder, or s3://…, gs://… through fsspec. Asks no hub. "
+            "For mimic also an ids.jsonl, whose videos are fetched again with yt-dlp.",
         ),
     ] = None,
     link: Annotated[bool, typer.Option("--link", help="With --from: a link to the folder, no copy.")] = False,
@@ -95,6 +96,16 @@ def get(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only say what would be fetched, and how large it is.")
     ] = False,
+    accept_terms: Annotated[
+        bool,
+        typer.Option("--accept-terms", help="With an ids.jsonl: the platforms' terms allow you to fetch."),
+    ] = False,
+    cookies: Annotated[
+        Path | None, typer.Option("--cookies", help="With an ids.jsonl: a cookies file for yt-dlp.")
+    ] = None,
+    downloader: Annotated[
+        str, typer.Option("--downloader", help="With an ids.jsonl: another yt-dlp command.")
+    ] = "",
 ) -> None:
     """Fetch a benchmark's data from the Hugging Face hub, or take them from elsewhere. Resumes by itself.
 
@@ -107,6 +118,8 @@ def get(
         vivant data get minilm
 
         vivant data get milebench --from /mnt/shared/MileBench --link
+
+        vivant data get mimic --from ids.jsonl --accept-terms
     """
     if origin is None:
         if link:
@@ -115,7 +128,30 @@ def get(
         return
     if revision is not None:
         raise UsageError("--revision is the hub's; --from takes what is there")
+    if origin.endswith(".jsonl"):
+        _refetch(name, Path(origin).expanduser(), dry_run, accept_terms, cookies, downloader)
+        return
     _take(name, origin, link, dry_run)
+
+
+def _refetch(
+    name: str, ids: Path, dry_run: bool, accept_terms: bool, cookies: Path | None, downloader: str
+) -> None:
+    if name != "mimic":
+        raise UsageError(f"--from {ids}: lists of ids are for mimic; {name} takes a folder")
+    from vivant.build.mimic.ids import read_ids
+    from vivant.build.mimic.ingest.download import Download
+    from vivant.build.mimic.refetch import refetch
+
+    place = registry.data_root() / name
+    if dry_run:
+        header, videos, items = read_ids(ids)
+        say(f"{header.name}: {len(videos)} videos to fetch and {len(items)} items to put together → {place}")
+        return
+    asked = Download(urls=ids, accept_terms=accept_terms, cookies=cookies, program=downloader)
+    for reason, number in sorted(refetch(ids, place, asked, say).items()):
+        say(f"left out, {reason}: {number}")
+    say(f"Next: vivant data check {name}")
 
 
 def _take(name: str, origin: str, link: bool, dry_run: bool) -> None:

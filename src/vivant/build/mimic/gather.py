@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from vivant.benchmarks.mimic.format import Comment, VideoLine
 from vivant.build.mimic.db import parquet
+from vivant.build.mimic.ids import address
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -109,7 +110,7 @@ def _video(row: tuple[Any, ...], description: int) -> Gathered:
         likes=likes,
         comment_count=count,
         licence=licence,
-        source=source,
+        source=_nameless(platform, name, source),
         comments=comments,
         extra={} if group is None else {"group": group},
     )
@@ -124,6 +125,12 @@ def _comments(said: list[dict[str, Any]]) -> tuple[tuple[Comment, ...], tuple[st
         Comment(id=one["id"], text=one["text"], likes=one["likes"], time=_iso(one["time"])) for one in kept
     )
     return comments, tuple(one["language"] for one in kept)
+
+
+def _nameless(platform: str, name: str, source: str) -> str:
+    """A source without its maker's name, which stands in some platforms' addresses."""
+    is_address = source.startswith(("http://", "https://"))
+    return address(platform, name, source) or source.split("/")[2] if is_address else source
 
 
 def file_name(platform: str, name: str, media: str) -> str:

@@ -84,12 +84,12 @@ _URLS = {
 }
 
 
-def address(line: VideoLine) -> str:
+def address(platform: str, name: str, source: str) -> str:
     """Where a video can be had, without its maker's name; empty where that is not known."""
-    pattern = _URLS.get(line.platform.lower())
+    pattern = _URLS.get(platform.lower())
     if pattern is not None:
-        return pattern.format(line.id)
-    return line.source if line.source.startswith(("http://", "https://")) and "@" not in line.source else ""
+        return pattern.format(name)
+    return source if source.startswith(("http://", "https://")) and "@" not in source else ""
 
 
 def text_check(text: str) -> str:
@@ -114,7 +114,7 @@ def _video(line: VideoLine) -> IdVideo:
     return IdVideo(
         platform=line.platform,
         id=line.id,
-        url=address(line),
+        url=address(line.platform, line.id, line.source),
         file=line.path,
         category=line.category,
         topics=line.topics,
