@@ -137,6 +137,13 @@ def test_pairs_give_each_source_its_share(tmp_path: Path) -> None:
     shares = {r.group["source"]: r.value for r in report.results.rows if r.metric == "preferred"}
     assert shares == {SOURCES[0]: 75.0, SOURCES[1]: 25.0}
     assert cell(report.results, "Ties, %", "mean") == 50
+    with open_store(tmp_path / "s") as store:
+        store.exclude("bob", "ties")
+    # Ann prefers the first throughout: four items leave room for doubt all the same.
+    row = study_report(collect(tmp_path / "s")).results.rows[0]
+    assert row.value == 100
+    assert row.interval is not None
+    assert row.interval[0] < 80
 
 
 def test_ratings_are_summed_where_no_criterion_is_the_score(tmp_path: Path) -> None:
@@ -145,6 +152,8 @@ def test_ratings_are_summed_where_no_criterion_is_the_score(tmp_path: Path) -> N
     report = study_report(collect(tmp_path / "s"))
     assert cell(report.results, "Sum of all criteria, 0–12", "mean") == 8.5
     assert cell(report.results, "help, 0–6", "mean") == 6
+    # All the same is no certainty.
+    assert cell(report.results, "help, 0–6", "95 % interval") is None
 
 
 # ── people ──
@@ -306,7 +315,7 @@ def test_a_study_without_judgements_has_a_report_that_says_so(tmp_path: Path) ->
         pass
     report = study_report(collect(tmp_path / "s"))
     assert report.found == ("There are no judgements that count yet.",)
-    assert cell(report.progress, "Judgements that count", "so far") == "0 (0 of the 12 wanted)"
+    assert cell(report.progress, "Judged items that count", "so far") == "0 (0 of the 12 wanted)"
     assert "There are no judgements yet" in build_page(report)
 
 

@@ -27,7 +27,7 @@ def progress_table(collected: Collected) -> Table:
     wanted = target * len(asked)
     done = sum(min(counts[item.id], target) for item in asked)
     body: list[tuple[Cell, ...]] = [
-        ("Judgements that count", f"{len(finished)} ({done} of the {wanted} wanted)"),
+        ("Judged items that count", f"{len(finished)} ({done} of the {wanted} wanted)"),
         (f"Items with {target} or more", f"{reached} of {len(asked)}"),
         (
             "Fewest and most on one item",

@@ -26,11 +26,15 @@ MOST_VALUES = 12
 def figure(measure: Measure, values: Sequence[Value]) -> tuple[float, Interval | None]:
     """The mean on the table's scale, with an interval that counts items' groups and people."""
     column = np.array([value.value for value in values], np.float64)
+    shares = measure.binary or (measure.scale == 100 and bool(np.isin(column, (0.0, 1.0)).all()))
+    if not shares and (column == column[0]).all():
+        # Equal values would give an interval without width, which is no certainty.
+        return float(column[0]) * measure.scale, None
     interval = two_way_interval(
         column,
         numbered([value.cluster for value in values]),
         numbered([value.annotator for value in values]),
-        binary=measure.binary,
+        binary=shares,
     )
     if interval is not None and measure.low is not None and measure.high is not None:
         # A scale has ends, Student's t has none.

@@ -217,10 +217,13 @@ class Participant:
         participant = self._writer(request, own["form"])
         if rest:
             raise RefusedError(400)
-        if self._way(participant).person.step in ("read", "about"):
-            if self._way(participant).person.step == "about" and self._study.questions:
+        person = self._way(participant).person
+        if person.step in ("read", "about"):
+            if person.step == "about" and self._study.questions:
                 return self.onward()
-            people.change(self._store, participant, step="items")
+            # The language that the instructions were read in stays, whatever another browser asks for.
+            language = self._desk.language(request, person.language)
+            people.change(self._store, participant, step="items", language=language)
         return self.onward()
 
     def language(self, request: Request, fields: dict[str, str]) -> Response:
