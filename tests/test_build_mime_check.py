@@ -18,7 +18,9 @@ from vivant.build.mime import build
 from vivant.build.mime.check import check_folder
 from vivant.build.mime.planfile import Specification
 from vivant.build.mime.render import Picture
+from vivant.build.mime.sheet import draw_sheet
 from vivant.build.mime.video import encode, read_frames
+from vivant.errors import VivantError
 
 SPEC = msgspec.convert(
     {
@@ -162,3 +164,37 @@ def test_files_of_the_plan_that_are_gone_are_said_to_be(copy: Path, made: Path, 
     report = check_folder(copy, root=tmp_path)
     assert len(report.lines) == 4 and all("wall.png" in line for line in report.lines)
     assert check_folder(copy, root=made.parent).lines == ()
+
+
+def test_a_sheet_shows_all_variants_of_an_action_or_all_actions(made: Path, tmp_path: Path) -> None:
+    from PIL import Image
+
+    heights = {}
+    for name, chosen in (
+        ("one", {"action": "Waving01"}),
+        ("all", {"variant": "base+aligned@0"}),
+        ("first", {}),
+    ):
+        with Image.open(draw_sheet(made, tmp_path / f"{name}.png", frames=3, **chosen)) as picture:
+            heights[name] = picture.height
+    assert heights["one"] < heights["all"] == heights["first"], "three variants, four actions"
+    assert (tmp_path / "all.png").read_bytes() == (tmp_path / "first.png").read_bytes()
+    refused: list[tuple[dict[str, Any], str]] = [
+        ({"action": "Waving"}, "did you mean 'Waving01'"),
+        ({"variant": "base+aligned@1"}, "did you mean 'base"),
+        ({"action": "Waving01", "variant": "base+aligned@0"}, "exclude each other"),
+    ]
+    for wrong, message in refused:
+        with pytest.raises(VivantError, match=message):
+            draw_sheet(made, tmp_path / "none.png", **wrong)
+    with pytest.raises(VivantError, match="no kind of picture"):
+        draw_sheet(made, tmp_path / "none.txt")
+    with pytest.raises(VivantError, match="cannot be written"):
+        draw_sheet(made, tmp_path / "gone" / "none.png")
+
+
+def test_a_sheet_of_an_unfinished_folder_says_what_is_missing(copy: Path, tmp_path: Path) -> None:
+    for name in names(copy):
+        (copy / name).unlink()
+    with pytest.raises(VivantError, match="is not there; run"):
+        draw_sheet(copy, tmp_path / "none.png")

@@ -124,6 +124,27 @@ def check(
     say(f"{report.videos} videos, {report.frames:,} frames: all as planned.")
 
 
+@app.command()
+def sheet(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that `render` made.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The picture: .jpg or .png.")],
+    action: Annotated[str | None, typer.Option("--action", help="All variants of this action.")] = None,
+    variant: Annotated[
+        str | None, typer.Option("--variant", help="All actions in this variant. [default: the plan's first]")
+    ] = None,
+    frames: Annotated[int, typer.Option("--frames", min=1, max=32, help="Pictures of each video.")] = 8,
+) -> None:
+    """Draw strips of frames below each other: all actions in one variant, or all variants of one action.
+
+    Example:
+
+        vivant build mime sheet mine --action Archery001 --out archery.jpg
+    """
+    from vivant.build.mime.sheet import draw_sheet
+
+    say(f"Written to {draw_sheet(folder, out, action=action, variant=variant, frames=frames)}")
+
+
 @app.command(name="setup-blender")
 def setup_blender(
     again: Annotated[bool, typer.Option("--again", help="Install anew where there is one.")] = False,

@@ -26,7 +26,7 @@ from vivant.build.mime.moves import ACTIONS
 from vivant.build.mime.plan import Shot, Staging
 from vivant.build.mime.planfile import Specification, check_plan
 from vivant.build.mime.renderers import Renderer
-from vivant.build.mime.shoot import Scene, Seen, action_of, rehearse, renderer_of, set_scene, shoot
+from vivant.build.mime.shoot import Scene, Seen, rehearse, renderer_of, set_scene, shoot
 from vivant.build.mime.video import FullDiskError, encode
 from vivant.errors import DataError, MediaError, VivantError
 
@@ -80,6 +80,8 @@ def plan_jobs(edition: Edition, root: Path, identity: str | None) -> list[Job]:
     stagings = {staging.action: staging for staging in edition.stagings}
     hashes: dict[Path, str] = {}
     spec = edition.specification
+    cast = {action.name: action for action in spec.cast}
+    release = version("vivant")
 
     def digest(path: str) -> str:
         file = root / path
@@ -91,10 +93,10 @@ def plan_jobs(edition: Edition, root: Path, identity: str | None) -> list[Job]:
         return hashes[file]
 
     def fingerprint(shot: Shot) -> str:
-        action = action_of(spec, shot.action)
+        action = cast[shot.action]
         avatar, background = spec.avatars.get(shot.avatar), spec.backgrounds.get(shot.scene)
         about = {
-            "vivant": version("vivant"),
+            "vivant": release,
             "renderer": identity,
             "motion": action.motion if action.motion in ACTIONS else digest(action.motion),
             "who": [spec.seed, shot.actor, shot.action, action.heading],

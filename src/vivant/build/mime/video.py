@@ -200,5 +200,8 @@ def contact_sheet(
         sheet.paste(picture, (margin, row * step))
         if titles is not None:
             pen.text((8, row * step + height / 2), titles[row], fill=(30, 30, 30), font=font, anchor="lm")
-    sheet.save(out, quality=82, optimize=True)
+    try:
+        sheet.save(out, quality=82, optimize=True)
+    except OSError as error:
+        raise UsageError(f"{out} cannot be written: {error.strerror or error}") from None
     return out
