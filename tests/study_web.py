@@ -182,7 +182,9 @@ class Walker:
 
     def begin(self, token: str, language: str = "") -> Walker:
         """From the personal link to the first item."""
-        self.get(f"/join/{token}", headers={"accept-language": language} if language else {})
+        if language:
+            self.client.headers["accept-language"] = language
+        self.get(f"/join/{token}")
         return self.agree()
 
     def agree(self) -> Walker:

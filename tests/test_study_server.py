@@ -259,9 +259,12 @@ def test_a_pause(made: Any) -> None:
 def test_languages(made: Any) -> None:
     _, store, app = made()
     walker = Walker(app).begin(invite(store, 1)[0], "zh-CN,zh;q=0.9,en;q=0.5")
-    walker.get("/study", headers={"accept-language": "zh-CN"})
     assert "第 1 题" in walker.text
     assert '<html lang="zh">' in walker.answer.text
+    # The language of the instructions stays, and is known afterwards.
+    walker.get("/study", headers={"accept-language": "en"})
+    assert "第 1 题" in walker.text
+    assert [person.language for person in store.people()] == ["zh"]
     walker.post("/study/language", language="en")
     walker.get("/study", headers={"accept-language": "zh-CN"})
     assert "Task 1 of 3" in walker.text
