@@ -130,12 +130,13 @@ def _judged(table: pa.Table, how: Dealing) -> tuple[pa.Table, NDArray[Any]]:
     broken = broken_rules(text, how.rules, "comment")
     for number in np.unique(broken[broken > 0]):
         _mark(reason, broken == number, how.rules[number - 1].name)
-    language = detector().detect(found).astype(np.uint8)
-    letters = script_counts(found)[:, SCRIPTS.index("Latin") : SCRIPTS.index("emoji")].sum(1)
-    language[letters == 0] = NO_LETTERS
+    scripts = script_counts(found)
+    language = detector().detect(found, scripts).astype(np.uint8)
+    language[scripts[:, SCRIPTS.index("Latin") : SCRIPTS.index("emoji")].sum(1) == 0] = NO_LETTERS
     table = table.set_column(table.schema.get_field_index("text"), "text", text)
     table = table.append_column("code", pa.array(language))
     table = table.append_column("key", pa.array(keys(found)))
+    table = table.append_column("words", pa.array(np.minimum(found.counts, 255).astype(np.uint8)))
     table = table.append_column("video", pa.array(ref_hashes(table.column("ref"))))
     return table.append_column("long", pa.array(characters >= settings.pasted[0])), reason
 

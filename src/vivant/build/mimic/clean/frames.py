@@ -209,7 +209,8 @@ def same_pictures(seen: Sequence[Seen], rows: I64, distance: int) -> I64:
     for frame in range(FRAMES):
         usable = np.flatnonzero(~flat[:, frame])
         pairs += [_neighbours(hashes[usable, frame, quarter], usable) for quarter in range(4)]
-    together = np.unique(np.concatenate(pairs), axis=0)
+    joined = np.concatenate(pairs)
+    together = np.stack(np.divmod(np.unique(joined[:, 0] * len(seen) + joined[:, 1]), len(seen)), 1)
     differ = hashes[together[:, 0]] ^ hashes[together[:, 1]]
     apart = np.unpackbits(differ.view(np.uint8), axis=2).sum(2, dtype=np.int64)
     told = ~(flat[together[:, 0]] | flat[together[:, 1]])

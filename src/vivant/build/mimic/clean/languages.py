@@ -62,9 +62,12 @@ class Detector(Struct, frozen=True):
     telling: NDArray[np.int64]
     """Character → row of `letters`; 0 for the many that tell nothing."""
 
-    def detect(self, found: Words) -> NDArray[np.int64]:
-        """The language of each text as a place in `languages`; 0 where it cannot be told."""
-        counts = script_counts(found)
+    def detect(self, found: Words, scripts: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+        """The language of each text as a place in `languages`; 0 where it cannot be told.
+
+        `scripts` are the texts' script_counts, for those who have them already.
+        """
+        counts = script_counts(found) if scripts is None else scripts.copy()
         counts[:, [SCRIPTS.index(name) for name in ("none", "digit", "emoji")]] = 0
         counts[:, [SCRIPTS.index(name) for name in ("Han", "Kana", "Hangul")]] *= _DENSE
         main = counts.argmax(1)

@@ -79,7 +79,7 @@ def groups(
 
 def _unite(parent: I64, pairs: I64, made: NDArray[np.uint32], threshold: float) -> None:
     pairs = pairs[_find(parent, pairs[:, 0]) != _find(parent, pairs[:, 1])]
-    pairs = np.unique(pairs, axis=0)
+    pairs = np.stack(np.divmod(np.unique(pairs[:, 0] * len(parent) + pairs[:, 1]), len(parent)), 1)
     for start in range(0, len(pairs), _PAIRS):
         some = pairs[start : start + _PAIRS]
         alike = (made[some[:, 0]] == made[some[:, 1]]).mean(1) >= threshold

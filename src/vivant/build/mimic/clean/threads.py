@@ -23,6 +23,7 @@ from vivant.build.mimic.schema import CLEAN_COMMENTS
 _LONG = 8
 """Words from which near copies are looked for: shorter ones are alike by nature."""
 _BANDS = 8
+_BATCH = 20_000
 GONE = "its video was left out"
 PASTED = "spam: the same text under many videos"
 SAME = "the same words under one video"
@@ -96,7 +97,7 @@ def _gather(table: pa.Table, number: int, how: Gathering) -> Gathered:
     order = good[np.argsort(video[good], kind="stable")]
     kept = table.take(pa.array(order))
     language = _languages(kept.column("code").to_numpy(), codes[place[order]] if len(hashes) else order)
-    made = kept.drop_columns(["code", "key", "video", "long"]).append_column("language", language)
+    made = kept.drop_columns(["code", "key", "words", "video", "long"]).append_column("language", language)
     pq.write_table(
         made.cast(CLEAN_COMMENTS),
         folder / "comments" / f"{number:04d}.parquet",
@@ -118,19 +119,20 @@ def _mark_same(reason: Any, table: pa.Table, video: U64, likes: Any) -> None:
 
 
 def _mark_nearly(reason: Any, table: pa.Table, video: U64, likes: Any, settings: Clean) -> None:
-    rows = np.flatnonzero(reason == 0)
+    rows = np.flatnonzero((reason == 0) & (table.column("words").to_numpy() >= _LONG))
+    if not len(rows):
+        return
     # The most-liked first, so that it is the one that stays.
     rows = rows[np.argsort(-likes[rows], kind="stable")]
     column = table.column("text")
-    for start in range(0, len(rows), 200_000):
-        some = rows[start : start + 200_000]
-        found = words(column.take(pa.array(some)).combine_chunks())
-        long = found.counts >= _LONG
-        if not long.any():
-            continue
-        made = signatures(found, _BANDS)
-        first = groups(made, long, settings.near_duplicate, video[some])
-        reason[some[first != np.arange(len(some))]] = 4
+    made = np.concatenate(
+        [
+            signatures(words(column.take(pa.array(rows[start : start + _BATCH])).combine_chunks()), _BANDS)
+            for start in range(0, len(rows), _BATCH)
+        ]
+    )
+    first = groups(made, np.ones(len(rows), bool), settings.near_duplicate, video[rows])
+    reason[rows[first != np.arange(len(rows))]] = 4
 
 
 def _mark_few(reason: Any, table: pa.Table, video: U64, fewest: int) -> None:
