@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from pathlib import Path
 
@@ -222,3 +223,20 @@ def test_bodies_differ_in_build_and_clothes() -> None:
     assert looks["child"][0] < 0.85 * looks["man"][0]
     with pytest.raises(UsageError, match="did you mean 'dancer'"):
         make_avatar("dancr")
+
+
+def test_the_plan_in_the_docs_is_one(tmp_path: Path) -> None:
+    text = (Path(__file__).parents[1] / "docs" / "make-your-own-mime.md").read_text()
+    blocks = [part.split("```")[0] for part in text.split("```yaml\n")[1:]]
+    (plan,) = [block for block in blocks if block.startswith("actions:")]
+    (avatars,) = [block for block in blocks if block.startswith("avatars:")]
+    plan = plan.replace("renderer: built-in", "renderer: cycles")
+    (tmp_path / "plan.yaml").write_text(plan + avatars)
+    for name in ("motions/sawing.bvh", "photos/bakery.jpg", "characters/robot.glb"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(b"")
+    spec = load_plan(tmp_path / "plan.yaml")
+    assert len(spec.shown) == 10 and spec.cast[2].labels[0] == "sawing wood"
+    named = set(re.search(r"Fields: (.*?)\. ", text, re.S).group(1).replace("\n", " ").split(", "))  # type: ignore[union-attr]
+    assert {name.strip("` ") for name in named} == set(Specification.__struct_fields__)
+    assert all(f"`{name}`" in text for name in AVATARS)

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from tests.helpers import vivant
+from vivant.build.mime import gallery
 from vivant.build.mime.bvh import load_bvh
 from vivant.build.mime.clean import SLIDING, measure_sliding
 from vivant.build.mime.library import TABLE, export_motions
 from vivant.build.mime.motion import Motion
 from vivant.build.mime.moves import ACTIONS, perform
+from vivant.build.mime.plan import VARIANTS
 from vivant.build.mime.retarget import read_bvh, retarget
 from vivant.build.mime.rotation import Array
 from vivant.build.mime.scenes import SCENES
@@ -131,3 +135,26 @@ def test_the_command_writes_the_chosen_ones(tmp_path: Path) -> None:
     )
     assert said.returncode == 0, said.stderr
     assert sorted(p.name for p in (tmp_path / "m").iterdir()) == ["Cello01_j.bvh", "Flute01_j.bvh", TABLE]
+
+
+def test_the_gallery_shows_every_action_and_variant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gallery, "FPS", 2.0)
+    monkeypatch.setattr(gallery, "_SIZE", (32, 32))
+    few = {action.category: action for action in ACTIONS.values()}
+    monkeypatch.setattr(gallery, "ACTIONS", {a.name: a for a in (*few.values(), ACTIONS[gallery.SHOWN])})
+    clips = gallery.make_gallery(tmp_path / "clips", tmp_path / "page.md")
+    assert len(clips) == len(few) + 1 + len(VARIANTS) + 2
+    page = (tmp_path / "page.md").read_text()
+    for clip in clips:
+        assert f"clips/{clip.file}" in page
+        with Image.open(tmp_path / "clips" / clip.file) as picture:
+            assert getattr(picture, "n_frames", 1) >= 4, "it moves"
+
+
+def test_the_gallery_in_the_docs_is_complete_and_small() -> None:
+    docs = Path(__file__).parents[1] / "docs"
+    page = (docs / "mime-gallery.md").read_text()
+    assert all(f"images/mime/{name}.webp" in page for name in ACTIONS)
+    shown = re.findall(r"images/mime/([\w.-]+)", page.split("## Sports")[1])
+    assert sorted(shown) == sorted(path.name for path in (docs / "images" / "mime").iterdir())
+    assert sum((docs / "images" / "mime" / name).stat().st_size for name in shown) < 3_000_000

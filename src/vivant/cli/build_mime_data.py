@@ -250,3 +250,18 @@ def dataset(
     if sys.stdin.isatty() and sys.stderr.isatty() and not yes and not typer.confirm("Go on?", err=True):
         raise typer.Exit(1)
     say(f"Pushed: {push(ready, say)}")
+
+
+@app.command()
+def gallery(
+    out: Out,
+    page: Annotated[
+        Path | None, typer.Option("--page", help="Also write the Markdown page that shows them.")
+    ] = None,
+) -> None:
+    """Draw every action, the ten variants of one, takes and bodies as small moving pictures (WebP)."""
+    from vivant.build.mime.gallery import make_gallery
+
+    clips = make_gallery(out, page, ticker())
+    size = sum((out / clip.file).stat().st_size for clip in clips)
+    say(f"{len(clips)} clips, {size / 1e6:.1f} MB, in {out}")

@@ -323,7 +323,7 @@ def write_review(
 
     `root` is the folder that the plan's paths are relative to; in the written plan they are relative to `out`.
     """
-    from vivant.build.mime.sheets import alignment_sheet
+    from vivant.build.mime.align_sheet import alignment_sheet
 
     write_yaml(out / OVERRIDES, Overrides(tuple(alignments)), _OVERRIDES_HEAD)
     whole = decided(spec, alignments)

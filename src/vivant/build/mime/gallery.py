@@ -1,0 +1,201 @@
+"""A gallery of what comes with the project: every action, the variants of one, its takes and the bodies, moving."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from msgspec import Struct
+from PIL import Image
+
+from vivant import chance
+from vivant.build.mime.avatars import Avatar
+from vivant.build.mime.bodies import AVATARS, make_avatar
+from vivant.build.mime.camera import Camera
+from vivant.build.mime.motion import Motion
+from vivant.build.mime.moves import ACTIONS, find_action, perform
+from vivant.build.mime.plan import VARIANTS
+from vivant.build.mime.render import Picture
+from vivant.build.mime.scenes import draw_background
+from vivant.build.mime.take import vary
+from vivant.build.mime.video import centred, framing, render_frames
+from vivant.build.mime.yamlfile import write_text
+from vivant.errors import DataError
+
+FPS = 10.0
+SHOWN = "Archery001"
+"""The action whose variants are shown."""
+TAKEN = "Fencing01"
+"""The action whose takes are shown."""
+_MISALIGNED = "house_front"
+"""Where the bundled mini-edition shows it and it does not belong."""
+_SIZE = (176, 176)
+_DRAWN = 2
+"""Pictures are drawn so many times larger and scaled down."""
+_ACROSS = 5
+_SEED = 29
+_KINDS = {
+    "sport": "Sports",
+    "music": "Music",
+    "chore": "Chores",
+    "daily": "Daily life",
+    "gesture": "Gestures",
+}
+Progress = Callable[[int, int, str], None]
+
+
+class Clip(Struct, frozen=True, kw_only=True):
+    """One moving picture."""
+
+    file: str
+    title: str
+    note: str = ""
+    group: str
+
+
+def make_gallery(out: Path, page: Path | None = None, progress: Progress | None = None) -> list[Clip]:
+    """Write all clips as animated WebP into `out`, and the page that shows them where one is named."""
+    clips: list[Clip] = []
+    total = len(ACTIONS) + len(VARIANTS) + 2
+
+    def keep(clip: Clip, frames: Sequence[Picture]) -> None:
+        _save(frames, out / clip.file)
+        clips.append(clip)
+        if progress is not None:
+            progress(len(clips), total, clip.file)
+
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(f"{out} cannot be written: {error.strerror or error}") from None
+    for action in ACTIONS.values():
+        motion = perform(action, FPS)
+        clip = Clip(
+            file=f"{action.name}.webp",
+            title=action.labels[0],
+            note=action.name,
+            group=_KINDS[action.category],
+        )
+        keep(clip, _frames(motion, make_avatar("man"), "blank"))
+    shown = perform(find_action(SHOWN), FPS)
+    camera = _camera(shown, make_avatar("man"))
+    scenes = {"blank": "blank", "aligned": ACTIONS[SHOWN].scene, "misaligned": _MISALIGNED}
+    for variant in VARIANTS:
+        scene = scenes[variant.background]
+        file = f"variant-{variant.name.replace('+', '-').replace('@', '-')}.webp"
+        view = replace(camera, angle=float(variant.angle))
+        keep(
+            Clip(file=file, title=variant.name, note=scene, group="Variants"),
+            _frames(shown, make_avatar(variant.avatar), scene, view),
+        )
+    takes = [_take(actor) for actor in "abcdef"]
+    keep(
+        Clip(file="takes.webp", title="Six takes by six actors", group="Takes"),
+        _side_by_side([_frames(motion, make_avatar("man", size), "blank") for motion, size in takes]),
+    )
+    wave = perform(find_action("Waving01"), FPS)
+    wide = _camera(wave, make_avatar("man"))
+    bodies = [_frames(wave, make_avatar(name), "blank", wide) for name in AVATARS]
+    keep(Clip(file="bodies.webp", title=", ".join(AVATARS), group="Bodies"), _side_by_side(bodies))
+    if page is not None:
+        write_text(page, gallery_page(clips, _between(page, out)))
+    return clips
+
+
+def _take(actor: str) -> tuple[Motion, float]:
+    action = find_action(TAKEN)
+    variation = vary(_SEED, actor, TAKEN, may_mirror=action.may_mirror)
+    return perform(action, FPS, variation, seed=chance.derive(_SEED, actor)), variation.stature
+
+
+def _camera(motion: Motion, body: Avatar) -> Camera:
+    return framing(body.pose(motion), (_SIZE[0] * _DRAWN, _SIZE[1] * _DRAWN))
+
+
+def _frames(motion: Motion, body: Avatar, scene: str, camera: Camera | None = None) -> list[Picture]:
+    view = camera or _camera(motion, body)
+    drawn = render_frames(body.pose(motion), view, draw_background(scene, view))
+    return [centred(picture, _SIZE) for picture in drawn]
+
+
+def _side_by_side(clips: Sequence[Sequence[Picture]]) -> list[Picture]:
+    """Clips at half their size next to each other; shorter ones wait in their last picture."""
+    count = max(len(clip) for clip in clips)
+    small = (_SIZE[0] * 5 // 8, _SIZE[1] * 5 // 8)
+    rows = [[centred(clip[min(n, len(clip) - 1)], small) for clip in clips] for n in range(count)]
+    return [np.concatenate(row, axis=1) for row in rows]
+
+
+def _save(frames: Sequence[Picture], file: Path) -> None:
+    first, *rest = [Image.fromarray(picture) for picture in frames]
+    try:
+        first.save(
+            file,
+            save_all=True,
+            append_images=rest,
+            duration=round(1000 / FPS),
+            loop=0,
+            quality=66,
+            method=5,
+            minimize_size=True,
+        )
+    except OSError as error:
+        raise DataError(f"{file} cannot be written: {error.strerror or error}") from None
+
+
+def _between(page: Path, out: Path) -> str:
+    import os
+
+    return Path(os.path.relpath(out.resolve(), page.resolve().parent)).as_posix()
+
+
+def gallery_page(clips: Sequence[Clip], folder: str) -> str:
+    """The page in Markdown: actions by kind, then variants, takes and bodies."""
+    lines = [
+        "# What the mimes do",
+        "",
+        f"All {len(ACTIONS)} actions that come with Vivant, procedural, drawn by the built-in renderer: no mimed",
+        "object is shown, only the pose tells. How to make your own: [make-your-own-mime.md](make-your-own-mime.md).",
+        "This page is made by `vivant build mime gallery --out docs/images/mime --page docs/mime-gallery.md`.",
+        "",
+    ]
+    for group in _KINDS.values():
+        found = [clip for clip in clips if clip.group == group]
+        lines += [f"## {group}", "", *_grid(found, folder), ""]
+    lines += [
+        "## The ten variants of one action",
+        "",
+        "All share one motion, one camera distance and one set of options; each differs from",
+        f"`{VARIANTS[0].name}` in the body, the background or the angle alone.",
+        "",
+        *_grid([clip for clip in clips if clip.group == "Variants"], folder),
+        "",
+        "## Takes",
+        "",
+        "The same action by six actors of one seed: stature and hand belong to the actor; tempo, reach and stance",
+        "to the take. Left-handers are mirrored and face the other way.",
+        "",
+        f"![Six takes of one action]({folder}/takes.webp)",
+        "",
+        "## Bodies",
+        "",
+        f"From the left: {', '.join(AVATARS)}. Each can be made taller or",
+        "stouter, and dressed in other colours.",
+        "",
+        f"![All bodies wave]({folder}/bodies.webp)",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _grid(clips: Sequence[Clip], folder: str) -> list[str]:
+    lines = ["|" + " |" * _ACROSS, "|" + ":-:|" * _ACROSS]
+    for start in range(0, len(clips), _ACROSS):
+        row = clips[start : start + _ACROSS]
+        cells = [
+            f'<img src="{folder}/{clip.file}" width="{_SIZE[0]}" alt="{clip.title}"><br>{clip.title}<br>`{clip.note}`'
+            for clip in row
+        ]
+        lines.append("| " + " | ".join(cells + [""] * (_ACROSS - len(row))) + " |")
+    return lines
