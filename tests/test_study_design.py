@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -273,9 +275,21 @@ def test_what_serves_pages_never_imports_the_key() -> None:
     import vivant.study
 
     package = Path(vivant.study.__file__).parent
-    files = [*(package / "server").glob("*.py"), *(package / "store").glob("*.py"), package / "load.py"]
-    assert len(files) > 5
-    for file in files:
-        text = file.read_text(encoding="utf-8")
-        for name in ("study.key", "study.collected", "study.export", "study.report", "KEY_FILE"):
-            assert name not in text, f"{file} names {name}"
+    served = sorted(
+        "vivant.study." + ".".join(file.relative_to(package).with_suffix("").parts)
+        for folder in ("server", "store")
+        for file in (package / folder).glob("*.py")
+        if file.name != "__init__.py"
+    )
+    assert len(served) > 10
+    lines = [*(f"import {name}" for name in served), "import sys", "print(*sys.modules)"]
+    code = "\n".join(lines)
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert "vivant.study.load" in loaded
+    knowing = ("vivant.study.key", "vivant.study.collected", "vivant.study.report", "vivant.study.make")
+    assert not [name for name in loaded if name.startswith(knowing)]
+    for folder in ("server", "store"):
+        for file in (package / folder).rglob("*.py"):
+            assert "KEY_FILE" not in file.read_text(encoding="utf-8")
