@@ -1,7 +1,7 @@
-"""A small world to learn from: a coloured shape that moves, with texts about what it is and where it goes.
+"""A small world to learn from: a coloured ball that moves over some ground, with texts about both and where it goes.
 
-Title, tag and category tell the scene (colour and shape), the topic tells the motion, which no single frame and
-no set of frames without order shows: shapes leave on one side and come back on the other.
+Title, tag and category tell the scene (colour and ground), the topic tells the motion, which no single frame and
+no set of frames without order shows: balls leave on one side and come back on the other.
 """
 
 from __future__ import annotations
@@ -25,47 +25,36 @@ COLOURS = {
     "purple": (160, 60, 200),
     "white": (240, 240, 240),
 }
-SHAPES = ("circle", "square", "triangle", "cross")
+GROUNDS = {"sea": (30, 60, 120), "sand": (190, 160, 100), "grass": (40, 110, 40), "night": (15, 12, 25)}
 MOTIONS = {"left": (-1, 0), "right": (1, 0), "up": (0, -1), "down": (0, 1)}
 SCENE, MOTION = ("title", "tag", "category"), ("topic",)
 
 
-def frames(colour: str, shape: str, motion: str, chance: Any, side: int = SIDE, times: int = TIMES) -> Any:
+def frames(colour: str, ground: str, motion: str, chance: Any, side: int = SIDE, times: int = TIMES) -> Any:
     """The frames of one clip, [times, side, side, 3]."""
-    ground = [chance.randint(20, 70) for _ in range(3)]
-    made = np.tile(np.array(ground, np.uint8), (times, side, side, 1))
-    size, speed = side * chance.uniform(0.14, 0.2), side * chance.uniform(0.03, 0.05)
+    below = [tone + chance.randint(-12, 12) for tone in GROUNDS[ground]]
+    made = np.tile(np.array(below, np.uint8), (times, side, side, 1))
+    size, speed = side * chance.uniform(0.13, 0.19), side * chance.uniform(0.03, 0.05)
     x, y = chance.uniform(0, side), chance.uniform(0, side)
     across, along = MOTIONS[motion]
     rows, columns = np.mgrid[0:side, 0:side]
     for time in range(times):
         dx = (columns - x - across * speed * time + side / 2) % side - side / 2
         dy = (rows - y - along * speed * time + side / 2) % side - side / 2
-        made[time][_inside(shape, dx, dy, size)] = COLOURS[colour]
+        made[time][dx**2 + dy**2 <= size**2] = COLOURS[colour]
     return made
 
 
-def _inside(shape: str, dx: Any, dy: Any, size: float) -> Any:
-    if shape == "circle":
-        return dx**2 + dy**2 <= size**2
-    if shape == "square":
-        return (abs(dx) <= 0.85 * size) & (abs(dy) <= 0.85 * size)
-    if shape == "triangle":
-        return (abs(dy) <= 0.9 * size) & (abs(dx) <= 0.6 * (dy + 0.9 * size))
-    thin = (abs(dx) <= 0.33 * size) | (abs(dy) <= 0.33 * size)
-    return thin & (abs(dx) <= size) & (abs(dy) <= size)
-
-
-def _options(task: str, colour: str, shape: str, motion: str, chance: Any) -> Sequence[str]:
+def _options(task: str, colour: str, ground: str, motion: str, chance: Any) -> Sequence[str]:
     """Four texts, the right one first."""
     if task == "category":
-        return [shape, *(other for other in SHAPES if other != shape)]
+        return [ground, *(other for other in GROUNDS if other != ground)]
     if task == "topic":
         return [f"going {motion}", *(f"going {other}" for other in MOTIONS if other != motion)]
     if task == "tag":
         return [f"#{colour}", *(f"#{c}" for c in chance.sample([c for c in COLOURS if c != colour], 3))]
-    others = [f"my {c} {s}" for c in COLOURS for s in SHAPES if (c, s) != (colour, shape)]
-    return [f"my {colour} {shape}", *chance.sample(others, 3)]
+    others = [f"my {c} ball on {g}" for c in COLOURS for g in GROUNDS if (c, g) != (colour, ground)]
+    return [f"my {colour} ball on {ground}", *chance.sample(others, 3)]
 
 
 def write_world(
@@ -83,29 +72,29 @@ def write_world(
     (folder / "videos").mkdir(parents=True)
     videos, items = [], []
     for number in range(count):
-        chance = generator(seed, "shapes", str(number))
-        colour, shape = chance.choice(list(COLOURS)), chance.choice(SHAPES)
+        chance = generator(seed, "balls", str(number))
+        colour, ground = chance.choice(list(COLOURS)), chance.choice(list(GROUNDS))
         motion = chance.choice(list(MOTIONS))
         platform = "test" if number % 5 == 4 else "train"
         name = f"v{number:04d}"
-        encode(_each(frames(colour, shape, motion, chance, side, times)), folder / f"videos/{name}.mp4", FPS)
+        encode(_each(frames(colour, ground, motion, chance, side, times)), folder / f"videos/{name}.mp4", FPS)
         videos.append(
             {
                 "platform": platform,
                 "id": name,
-                "title": f"my {colour} {shape}",
+                "title": f"my {colour} ball on {ground}",
                 "tags": [f"#{colour}"],
                 "topics": [f"going {motion}"],
-                "category": shape,
+                "category": ground,
                 "language": "en",
                 "comments": [
-                    {"id": "c1", "text": f"what a {colour} {shape}", "likes": 9},
+                    {"id": "c1", "text": f"what a {colour} ball", "likes": 9},
                     {"id": "c2", "text": f"it goes {motion} all day", "likes": 5},
                 ],
             }
         )
         for task in tasks:
-            texts = _options(task, colour, shape, motion, chance)
+            texts = _options(task, colour, ground, motion, chance)
             items.append(
                 {
                     "id": f"{name}-{task}",

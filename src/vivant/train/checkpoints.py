@@ -16,6 +16,7 @@ from typing import Any, Literal
 import msgspec
 import torch
 from msgspec import Struct
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
@@ -81,7 +82,7 @@ def load_model(folder: str | Path, *, dtype: Any = None) -> tuple[MimicChat, Pro
         config = MimicChatConfig.from_pretrained(place)
         words = load_tokenizer(place)
         weights = load_file(place / WEIGHTS)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, SafetensorError) as error:
         raise ModelError(cannot_load(str(place), error)) from error
     if config.model_type != MimicChatConfig.model_type or not config.parts:
         raise CheckpointError(
@@ -190,7 +191,7 @@ def load_state(folder: Path) -> tuple[State, dict[str, Tensor], dict[str, Tensor
     try:
         state = msgspec.json.decode((folder / STATE).read_bytes(), type=State)
         return state, load_file(folder / "weights.safetensors"), load_file(folder / "optimizer.safetensors")
-    except (OSError, msgspec.MsgspecError, ValueError) as error:
+    except (OSError, msgspec.MsgspecError, ValueError, SafetensorError) as error:
         raise CheckpointError(
             f"The checkpoint {folder} cannot be read: {error}; delete it to go on from another"
         ) from error

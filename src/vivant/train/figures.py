@@ -87,8 +87,8 @@ def _size(module: nn.Module) -> int:
 
 def _seeing(model: MimicChat, parts: Parts) -> float:
     """Two operations a weight and patch, attention among patches, for the frames of both branches."""
-    patches = model.eyes.side**2
-    width = model.eyes.width
+    patches: int = model.eyes.side**2
+    width: int = model.eyes.width
     depth = 0 if model.eyes.own else len(model.eyes.layers)
     frame = _patchwise(model.eyes, patches) + 4.0 * depth * patches**2 * width
     total = 0.0
@@ -113,7 +113,7 @@ def _patchwise(module: nn.Module, patches: int) -> float:
         scale = 2 ** (len(convolutions) - 1 - place)
         total += 2.0 * layer.weight.numel() * (side * scale) ** 2
     linear = sum(layer.weight.numel() for layer in module.modules() if isinstance(layer, nn.Linear))
-    return total + 2.0 * linear * patches
+    return float(total + 2.0 * linear * patches)
 
 
 def _reading(model: MimicChat, parts: Parts) -> float:
@@ -122,7 +122,7 @@ def _reading(model: MimicChat, parts: Parts) -> float:
     table = model.language_model.get_input_embeddings().weight.numel()
     body = _size(model.language_model) - table
     attention = 4.0 * text.num_hidden_layers * tokens**2 / 2 * text.hidden_size
-    return 2.0 * body * tokens + attention
+    return float(2.0 * body * tokens + attention)
 
 
 def sizes_table() -> Table:
@@ -168,7 +168,7 @@ def sizes_table() -> Table:
         decimals=3,
         notes=(
             "Counted from the settings; nothing was downloaded. Vision is shared by both branches.",
-            "Weights: 2 bytes where frozen, 4 where learning. Training adds gradients and AdamW; activations come on top.",
+            "Weights: 2 bytes where frozen, 4 where learning. Training adds gradients and AdamW, but no activations.",
             f"Answer and step: one video of {FRAMES} frames and a task of {TEXT_TOKENS} tokens.",
         ),
     )

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import torch
@@ -84,7 +84,7 @@ def _claim(out: Path, recipe: Recipe, *, resume: bool, main: bool) -> None:
     if file.is_file():
         before = msgspec.json.decode(file.read_bytes())
         if before.get("fingerprint") != recipe.fingerprint():
-            told = _differences(before.get("recipe", {}), msgspec.to_builtins(recipe))
+            told = _differences(before.get("recipe", {}), msgspec.json.decode(msgspec.json.encode(recipe)))
             raise CheckpointError(
                 f"{out} holds a training with another recipe ({told}); choose another out, or the recipe it began with"
             )
@@ -316,7 +316,7 @@ class Trainer:
         weights = weights_of(self.model)
         if self.accelerator.is_main_process:
             whole = not (self.plain.settings.vision.name and self.plain.settings.language.name)
-            lora = "merged" if whole else "apart"
+            lora: Literal["merged", "apart"] = "merged" if whole else "apart"
             save_model(folder, self.plain, self.words, state=weights, lora=lora, whole=whole)
         self.accelerator.wait_for_everyone()
 
@@ -375,7 +375,7 @@ def _interruptible(trainer: Trainer) -> Iterator[None]:
         trainer.stop()
 
     try:
-        before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+        before = {int(number): signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
         for number in before:
             signal.signal(number, asked)
     except ValueError:  # not the main thread: the host program owns the signals

@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from vivant.chance import permutation
+from vivant.chance import generator, permutation
 from vivant.errors import DataError
 from vivant.train.data.frames import FrameBank
 from vivant.train.data.packing import collate, pack
@@ -126,7 +126,7 @@ class Stream:
     def _order(self, epoch: int) -> Iterator[Example]:
         groups: dict[str, list[Example]] = {}
         for example in self._examples:
-            for copy in range(_times(example, epoch)):
+            for copy in range(_times(example, epoch, self._seed)):
                 groups.setdefault(f"{copy}|{example.video or example.name}", []).append(example)
         pieces: list[list[Example]] = []
         for name, members in groups.items():
@@ -155,10 +155,11 @@ class Stream:
         return tuple(tuple(questions[place] for place in row) for row in rows)
 
 
-def _times(example: Example, epoch: int) -> int:
+def _times(example: Example, epoch: int, seed: int) -> int:
     """How often an example comes up in an epoch: whole weights alike each time, the rest by turns."""
     weight = example.source.weight
-    return int(weight * (epoch + 1)) - int(weight * epoch)
+    turn = 0.0 if weight.is_integer() else generator(seed, "turn", example.name).random()
+    return int(weight * (epoch + 1) + turn) - int(weight * epoch + turn)
 
 
 class Batch(Struct, frozen=True, eq=False):

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct, field
-from transformers import PretrainedConfig
+from transformers import AutoConfig, PretrainedConfig
 
 from vivant.errors import UsageError
 
@@ -177,3 +177,6 @@ class MimicChatConfig(PretrainedConfig):  # type: ignore[misc]
             return msgspec.convert(self.parts or {}, Parts)
         except msgspec.ValidationError as error:
             raise UsageError(f"The checkpoint's config is not one of MIMIC-Chat: {error}") from error
+
+
+AutoConfig.register(MimicChatConfig.model_type, MimicChatConfig)

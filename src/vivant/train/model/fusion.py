@@ -15,7 +15,7 @@ from vivant.errors import UsageError
 from vivant.train.model.config import Fusion
 
 
-class Projector(nn.Module):
+class Projector(nn.Module):  # type: ignore[misc]
     """From a branch's space into the language model's."""
 
     def __init__(self, width: int, hidden: int) -> None:
@@ -26,10 +26,10 @@ class Projector(nn.Module):
 
     def forward(self, tokens: Tensor) -> Tensor:
         """[videos, tokens, width] → [videos, tokens, hidden]."""
-        return self.layers(tokens)  # type: ignore[no-any-return]
+        return self.layers(tokens)
 
 
-class Gate(nn.Module):
+class Gate(nn.Module):  # type: ignore[misc]
     """How much comes through: the hyperbolic tangent of one learned number; or all, or nothing."""
 
     def __init__(self, fusion: Fusion) -> None:
@@ -50,7 +50,7 @@ class Gate(nn.Module):
         return tokens * self.opening
 
 
-class InputFusion(nn.Module):
+class InputFusion(nn.Module):  # type: ignore[misc]
     """The branches' tokens as part of the input."""
 
     def __init__(self, fusion: Fusion, branches: Mapping[str, int], hidden: int) -> None:
@@ -71,10 +71,10 @@ class InputFusion(nn.Module):
         if self.scale is None:
             return scene + change
         share = self.scale(torch.cat([scene, change], dim=2)).sigmoid()
-        return share * scene + (1 - share) * change  # type: ignore[no-any-return]
+        return share * scene + (1 - share) * change
 
 
-class CrossAttention(nn.Module):
+class CrossAttention(nn.Module):  # type: ignore[misc]
     """A layer's tokens look at the tokens of their own video, one branch after the other, each behind its gate."""
 
     def __init__(self, fusion: Fusion, branches: Mapping[str, int], hidden: int, heads: int) -> None:
@@ -106,7 +106,7 @@ class CrossAttention(nn.Module):
         return hidden
 
 
-class LayerFusion(nn.Module):
+class LayerFusion(nn.Module):  # type: ignore[misc]
     """Cross-attention before some of a language model's layers, put in by hooks so that any family will do."""
 
     def __init__(

@@ -14,11 +14,15 @@ _NAME = "default"
 
 def attention_layers(model: nn.Module) -> tuple[str, ...]:
     """The last names of all linear layers inside attention: q_proj, k_proj … or wqkv, wo."""
-    found = {
-        name.rpartition(".")[2]
-        for name, module in model.named_modules()
-        if isinstance(module, nn.Linear) and "att" in name.rpartition(".")[0].rpartition(".")[2].lower()
-    }
+    found: set[str] = set()
+    for name, module in model.named_modules():
+        owner, _, last = name.removesuffix(".base_layer").rpartition(".")
+        if (
+            isinstance(module, nn.Linear)
+            and "lora_" not in name
+            and "att" in owner.rpartition(".")[2].lower()
+        ):
+            found.add(last)
     return tuple(sorted(found))
 
 

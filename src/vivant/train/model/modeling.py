@@ -189,7 +189,7 @@ class MimicChat(PreTrainedModel):  # type: ignore[misc]
         assert owner is not None
         return self.embed(ids, None), self.fusion.looking(self.language_model, tokens, owner)
 
-    @torch.inference_mode()
+    @torch.inference_mode()  # type: ignore[untyped-decorator]
     def generate(
         self,
         input_ids: Tensor,

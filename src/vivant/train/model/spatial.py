@@ -34,7 +34,7 @@ def stem_side(image_size: int, widths: Sequence[int]) -> int:
     return side
 
 
-class ConvEyes(nn.Module):
+class ConvEyes(nn.Module):  # type: ignore[misc]
     """A stem alone, for a model of one or two million parameters."""
 
     def __init__(self, widths: Sequence[int]) -> None:
@@ -47,7 +47,7 @@ class ConvEyes(nn.Module):
         return seen.flatten(2).transpose(1, 2)
 
 
-class Eyes(nn.Module):
+class Eyes(nn.Module):  # type: ignore[misc]
     """Any backbone as one function from normalised frames to patch tokens, class and register tokens left out."""
 
     def __init__(self, vision: Vision, *, pretrained: bool) -> None:
@@ -69,9 +69,9 @@ class Eyes(nn.Module):
     def forward(self, pixels: Tensor) -> Tensor:
         """[frames, 3, side, side] → [frames, patches, width]."""
         if self.own:
-            return self.model(pixels)  # type: ignore[no-any-return]
+            return self.model(pixels)
         seen = self.model(pixel_values=pixels).last_hidden_state
-        return seen[:, -self.side * self.side :]  # type: ignore[no-any-return]
+        return seen[:, -self.side * self.side :]
 
     @property
     def layers(self) -> nn.ModuleList:
@@ -121,7 +121,7 @@ def normalised(frames: Tensor, vision: Vision, dtype: torch.dtype) -> Tensor:
     return scaled.permute(0, 3, 1, 2).to(dtype)
 
 
-class SpatialBranch(nn.Module):
+class SpatialBranch(nn.Module):  # type: ignore[misc]
     """Patch tokens of a few frames, averaged to a grid."""
 
     def __init__(self, spatial: Spatial, eyes_side: int) -> None:

@@ -20,7 +20,7 @@ _CLOCK = 0.1
 """How loud the time is told beside what is seen."""
 
 
-class Attention(nn.Module):
+class Attention(nn.Module):  # type: ignore[misc]
     """Attention among the last but one dimension, with a norm before and what came in added after."""
 
     def __init__(self, width: int, heads: int, *, silent: bool = False) -> None:
@@ -44,7 +44,7 @@ class Attention(nn.Module):
         return tokens + self.out(mixed.transpose(1, 2).flatten(2)).reshape(tokens.shape)
 
 
-class Thought(nn.Module):
+class Thought(nn.Module):  # type: ignore[misc]
     """The usual two layers after attention."""
 
     def __init__(self, width: int) -> None:
@@ -54,10 +54,10 @@ class Thought(nn.Module):
 
     def forward(self, tokens: Tensor) -> Tensor:
         """The same shape."""
-        return tokens + self.layers(self.norm(tokens))  # type: ignore[no-any-return]
+        return tokens + self.layers(self.norm(tokens))
 
 
-class DividedBlock(nn.Module):
+class DividedBlock(nn.Module):  # type: ignore[misc]
     """Over time for each patch, over space for each frame, then thought."""
 
     def __init__(self, width: int, heads: int) -> None:
@@ -69,10 +69,10 @@ class DividedBlock(nn.Module):
     def forward(self, tokens: Tensor) -> Tensor:
         """[videos, times, patches, width] → the same."""
         timed = self.time(tokens.transpose(1, 2)).transpose(1, 2)
-        return self.thought(self.space(timed))  # type: ignore[no-any-return]
+        return self.thought(self.space(timed))
 
 
-class FreshWindows(nn.Module):
+class FreshWindows(nn.Module):  # type: ignore[misc]
     """Blocks of our own on patches that span a few frames: the first of them, and how each next one differs.
 
     Differences are what makes a motion visible to a model that begins from chance.
@@ -102,7 +102,7 @@ class FreshWindows(nn.Module):
         return tokens.amax(2)
 
 
-class BackboneWindows(nn.Module):
+class BackboneWindows(nn.Module):  # type: ignore[misc]
     """The spatial branch's backbone with attention over time before each of its layers.
 
     Its weights are shared, not copied; attention over time begins silent, so that it starts as the backbone is.
@@ -142,7 +142,7 @@ def _over_time(attention: nn.Module, times: int) -> Any:
     return hook
 
 
-class TemporalBranch(nn.Module):
+class TemporalBranch(nn.Module):  # type: ignore[misc]
     """A video of any length as a fixed number of tokens."""
 
     def __init__(self, temporal: Temporal, eyes: Eyes, image_size: int) -> None:
