@@ -286,6 +286,7 @@ def test_a_run_never_downloads(tmp_path: Path) -> None:
         )
         assert result.returncode == 1
         assert "No data for mmrv" in result.stderr
+        assert "To fetch it: vivant data get mmrv." in result.stderr
         assert not served.asked and not served.fetched
 
 

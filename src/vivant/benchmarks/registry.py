@@ -157,6 +157,10 @@ def locate(benchmark: Benchmark, given: str | None = None) -> Path:
     path = data_root() / benchmark.name
     if path.exists():
         return path
+    from vivant.fetch.sources import sources
+
     tail = f" {benchmark.data_help}" if benchmark.data_help else ""
+    if benchmark.name in sources():
+        tail = f" To fetch it: vivant data get {benchmark.name}.{tail}"
     small = " To try the bundled mini-edition: --data mini." if mini.root(benchmark.name) else ""
     raise DataError(f"No data for {benchmark.name}: {path} does not exist; give --data PATH.{small}{tail}")

@@ -21,6 +21,14 @@ app = typer.Typer(invoke_without_command=True, add_completion=False)
 
 Part = Literal["media", "replies"]
 
+_OTHERS = {
+    "view": "the viewer's indexes",
+    "shards": "media as training reads them",
+    "mime": "motions and characters, as rendering reads them",
+    "blender": "Blender, in an environment of its own",
+}
+"""Folders that other commands keep; to be rid of one, delete it."""
+
 
 @app.callback()
 def cache(ctx: typer.Context) -> None:
@@ -30,13 +38,13 @@ def cache(ctx: typer.Context) -> None:
     root = cache_root()
     media = media_usage(root)
     count, size = replies.usage(root / "replies.sqlite")
-    models = [path for path in (root / "models").rglob("*") if path.is_file()]
-    body = (
+    body = [
         ("media", "frames, sound and pictures, by content", media.media, size_text(media.bytes)),
         ("replies", "answers to identical requests", count, size_text(size)),
-        ("models", "fetched with `vivant data get`", _count(root / "models"), size_text(_bytes(models))),
-    )
-    show(Table(title=f"Caches in {root}", columns=("cache", "what", "entries", "size"), body=body))
+        ("models", "fetched with `vivant data get`", *_held(root / "models")),
+    ]
+    body += [(name, what, *_held(root / name)) for name, what in _OTHERS.items() if (root / name).is_dir()]
+    show(Table(title=f"Caches in {root}", columns=("cache", "what", "entries", "size"), body=tuple(body)))
     say("vivant cache trim --older-than 30d makes room. VIVANT_CACHE is the cache root.")
 
 
@@ -65,9 +73,7 @@ def trim(
         say(f"replies: {replies.trim(root / 'replies.sqlite', seconds)} removed")
 
 
-def _count(folder: Path) -> int:
-    return sum(1 for path in folder.glob("*") if path.is_dir())
-
-
-def _bytes(files: list[Path]) -> int:
-    return sum(file.stat().st_size for file in files)
+def _held(folder: Path) -> tuple[int, str]:
+    """How many things a folder holds, and how large they are."""
+    files = (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+    return len(list(folder.glob("*"))), size_text(sum(file.stat().st_size for file in files))
