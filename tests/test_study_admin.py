@@ -93,7 +93,12 @@ def test_the_admin_steers(app: Any, study: LoadedStudy, store: Store) -> None:
     page = walker.get(f"/admin/person/{person.annotator}")
     assert "answers at &lt;random&gt;" in page.text
     assert len(walker.client.get("/admin/download/judgements.jsonl").text.splitlines()) == 3
-    assert walker.client.get("/admin/download/key.jsonl").status_code == 404
+    table = walker.client.get("/admin/download/judgements.csv")
+    assert len(table.text.splitlines()) == 4
+    assert table.headers["content-disposition"] == 'attachment; filename="judgements.csv"'
+    assert walker.client.get("/admin/download/people.parquet").content.startswith(b"PAR1")
+    for name in ("key.jsonl", "people.exe", "people", "..%2fkey.jsonl"):
+        assert walker.client.get(f"/admin/download/{name}").status_code == 404
     walker.send("/admin/reinstate", {"annotator": person.annotator})
     assert store.progress().finished == 3
     number = next(n for n, item in enumerate(study.items) if item.id == next(store.judgements()).item)

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import shutil
 import statistics
+import tempfile
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
-import msgspec
 from fastapi import APIRouter, Request, Response
-from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, StreamingResponse
+from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse
+from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 
 from vivant.errors import UsageError
+from vivant.study.export.tables import JUDGEMENTS, PEOPLE, WRITERS
 from vivant.study.judgement import Judgement, Person
 from vivant.study.server.desk import Desk
 from vivant.study.server.marks import ADMIN_COOKIE, ADMIN_HOURS, same
@@ -208,17 +212,24 @@ class Office:
         return RedirectResponse(back, 303)
 
     def download(self, request: Request, name: str) -> Response:
-        """All judgements or all people, a line each. What needs the key is exported elsewhere."""
+        """All judgements or all people, as JSON lines, CSV or Parquet. What needs the key is exported elsewhere."""
         self.enter(request)
+        what, _, form = name.partition(".")
         streams: dict[str, Iterable[Judgement] | Iterable[Person]] = {
-            "judgements.jsonl": self._store.judgements(),
-            "people.jsonl": self._store.people(),
+            JUDGEMENTS: self._store.judgements(),
+            PEOPLE: self._store.people(),
         }
-        if name not in streams:
+        if what not in streams or form not in WRITERS:
             raise RefusedError(404, "not_found")
-        lines = (msgspec.json.encode(line) + b"\n" for line in streams[name])
-        headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-        return StreamingResponse(lines, media_type="application/x-ndjson", headers=headers)
+        folder = Path(tempfile.mkdtemp(prefix="vivant-study-"))
+        gone = BackgroundTask(shutil.rmtree, folder, ignore_errors=True)
+        try:
+            WRITERS[form](folder / name, streams[what], self._desk.study)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+        kind = "text/csv; charset=utf-8" if form == "csv" else "application/octet-stream"
+        return FileResponse(folder / name, media_type=kind, filename=name, background=gone)
 
 
 def _whole(value: str) -> int:

@@ -237,14 +237,14 @@ class Participant:
 
     # ── items ──
 
-    def _place(self, participant: int, page: str) -> Place:
+    def _place(self, way: Way, page: str) -> Place:
         """The page that a form speaks of, if it is the current one."""
-        way = self._way(participant)
-        found = self._desk.marks.find_page(participant, page, way.ids, PAGES[self._study.kind])
-        if found is None:
-            raise RefusedError(400)
-        current = way.current
-        if current is None or (current.assignment, current.page) != found or way.person.state == "withdrawn":
+        participant, current = way.person.id, way.current
+        if current is None or not same(
+            page, self._desk.marks.page(participant, current.assignment, current.page)
+        ):
+            if self._desk.marks.find_page(participant, page, way.ids, PAGES[self._study.kind]) is None:
+                raise RefusedError(400)
             raise GoneError
         return Place(way, current, self._item(current.item))
 
@@ -254,11 +254,12 @@ class Participant:
     def save(self, request: Request, form: str, page: str, fields: dict[str, str]) -> Response:
         """Keep answers as they are given."""
         participant = self._writer(request, form)
+
+        def read(way: Way) -> dict[str, Any]:
+            return self._read(self._place(way, page), fields, whole=False)
+
         try:
-            place = self._place(participant, page)
-            current = place.current
-            given = self._read(place, fields, whole=False)
-            answers.save(self._store, self._study, participant, current.assignment, current.page, given)
+            answers.save(self._store, self._study, participant, read)
         except GoneError:
             return JSONResponse({"saved": False, "why": "gone"}, 409)
         except forms.IncompleteError as error:
@@ -269,18 +270,20 @@ class Participant:
         """The page is answered; a second click changes nothing."""
         own, rest = split_fields(fields, "form", "page")
         participant = self._writer(request, own["form"])
+
+        def read(way: Way) -> dict[str, Any]:
+            place = self._place(way, own["page"])
+            given = self._read(place, rest, whole=True)
+            if media.unwatched(self._desk.loaded, place.item, place.current, self._store.clock()):
+                raise forms.IncompleteError("watch_first")
+            return given
+
         try:
-            place = self._place(participant, own["page"])
-            current = place.current
-            try:
-                given = self._read(place, rest, whole=True)
-            except forms.IncompleteError as error:
-                return self._again(request, place, rest, error.reason)
-            if media.unwatched(self._desk.loaded, place.item, current, self._store.clock()):
-                return self._again(request, place, rest, "watch_first")
-            answers.finish(self._store, self._study, participant, current.assignment, current.page, given)
+            answers.finish(self._store, self._study, participant, read)
         except GoneError:
             return self.onward()
+        except forms.IncompleteError as error:
+            return show_place(self._desk, request, participant, problem=error.reason, status=422, typed=rest)
         return self.onward()
 
     def _read(self, place: Place, fields: dict[str, str], *, whole: bool) -> dict[str, Any]:
@@ -289,10 +292,6 @@ class Participant:
             return forms.read_answers(self._study, place.item, page, place.current.shown, fields, whole=whole)
         except forms.ForgedError:
             raise RefusedError(400) from None
-
-    def _again(self, request: Request, place: Place, fields: dict[str, str], problem: str) -> Response:
-        """The same page with a word on what is missing, and what was typed."""
-        return show_place(self._desk, request, place.way.person.id, problem=problem, status=422, typed=fields)
 
     def watch(self, request: Request, form: str, name: str, what: str) -> Response:
         """What the page says of a video: started, ended. An end that comes too soon does not count."""

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from msgspec import Struct
-from sqlalchemy import Connection, Row, insert, select, update
+from sqlalchemy import Connection, Row, bindparam, insert, select, update
 
 from vivant.study.design import PAGES, Page, Study, StudyItem
-from vivant.study.store.people import keep_alive
+from vivant.study.store.people import SIGN_OF_LIFE, keep_alive
 from vivant.study.store.store import Store
 from vivant.study.store.tables import assignments, judgements, participants, visits, watches
 
+# Built once: the same few are run for every request.
+_PERSON = select(participants).where(participants.c.id == bindparam("who"))
+_ROWS = (
+    select(assignments).where(assignments.c.participant == bindparam("who")).order_by(assignments.c.position)
+)
+_VISITS = select(visits).where(visits.c.assignment == bindparam("where"))
+_GIVEN = select(judgements.c.part, judgements.c.answer).where(
+    judgements.c.assignment == bindparam("where"), judgements.c.page == bindparam("what")
+)
+_WATCHES = select(watches).where(watches.c.assignment == bindparam("where"))
+_LOCK = select(participants.c.id).where(participants.c.id == bindparam("who")).with_for_update()
 GRACE = 3.0
 """Seconds that an answer may be under way after the time for an item is up."""
 Answers = Mapping[str, Any]
@@ -61,14 +72,16 @@ class Way(Struct, frozen=True, kw_only=True):
     """All assignments, so that stale pages are told from forged ones."""
 
 
+Read = Callable[[Way], Answers]
+"""Answers to the current page, read within the transaction that keeps them; raises where they do not fit."""
+
+
 def way(connection: Connection, study: Study, participant: int) -> Way | None:
     """Where somebody is; None for nobody."""
-    person = connection.execute(select(participants).where(participants.c.id == participant)).one_or_none()
+    person = connection.execute(_PERSON, {"who": participant}).one_or_none()
     if person is None:
         return None
-    rows = connection.execute(
-        select(assignments).where(assignments.c.participant == participant).order_by(assignments.c.position)
-    ).all()
+    rows = connection.execute(_ROWS, {"who": participant}).all()
     open_ones = [row for row in rows if row.holds and row.finished is None]
     finished = sum(row.finished is not None for row in rows)
     return Way(
@@ -82,17 +95,11 @@ def way(connection: Connection, study: Study, participant: int) -> Way | None:
 
 
 def _current(connection: Connection, study: Study, row: Row[Any]) -> Current:
-    seen = {
-        visit.page: visit for visit in connection.execute(select(visits).where(visits.c.assignment == row.id))
-    }
+    seen = {visit.page: visit for visit in connection.execute(_VISITS, {"where": row.id})}
     pages = PAGES[study.kind]
     page = next((p for p in pages if p not in seen or seen[p].finished is None), pages[-1])
-    given = connection.execute(
-        select(judgements.c.part, judgements.c.answer).where(
-            judgements.c.assignment == row.id, judgements.c.page == page
-        )
-    )
-    watched = connection.execute(select(watches).where(watches.c.assignment == row.id))
+    given = connection.execute(_GIVEN, {"where": row.id, "what": page})
+    watched = connection.execute(_WATCHES, {"where": row.id})
     return Current(
         assignment=row.id,
         item=row.item,
@@ -107,7 +114,8 @@ def _current(connection: Connection, study: Study, row: Row[Any]) -> Current:
 
 def _lock(connection: Connection, participant: int, study: Study) -> Way:
     """The participant's way, with nobody else writing to it meanwhile."""
-    connection.execute(select(participants.c.id).where(participants.c.id == participant).with_for_update())
+    if connection.dialect.name != "sqlite":
+        connection.execute(_LOCK, {"who": participant})
     found = way(connection, study, participant)
     if found is None or found.person.state == "withdrawn":
         raise GoneError
@@ -143,40 +151,44 @@ def left(study: Study, current: Current, now: float) -> float | None:
     return current.item_since + study.time_limit - now
 
 
-def save(store: Store, study: Study, participant: int, assignment: int, page: Page, answers: Answers) -> None:
+def save(store: Store, study: Study, participant: int, read: Read) -> None:
     """Keep answers as they are given; the page stays open. Mappings are merged into what was saved before."""
 
     def job(connection: Connection) -> None:
-        current = _same(_lock(connection, participant, study), assignment, page)
-        now = store.clock()
-        if (rest := left(study, current, now)) is not None and rest < -GRACE:
-            raise GoneError
-        _write(connection, current, answers, now)
-        keep_alive(connection, participant, now)
+        _save(connection, store, study, participant, read)
 
     store.database.write(job)
 
 
-def finish(
-    store: Store,
-    study: Study,
-    participant: int,
-    assignment: int,
-    page: Page,
-    answers: Answers,
-) -> None:
+def finish(store: Store, study: Study, participant: int, read: Read) -> None:
     """Save the answers and close the page; with the last page the item, with the last item the study."""
 
     def job(connection: Connection) -> None:
-        found = _lock(connection, participant, study)
-        current = _same(found, assignment, page)
-        now = store.clock()
-        if (rest := left(study, current, now)) is not None and rest < -GRACE:
-            raise GoneError
-        _write(connection, current, answers, now)
+        found, page, now = _save(connection, store, study, participant, read)
         _close(connection, study, found, (page,), now)
 
     store.database.write(job)
+
+
+def _save(
+    connection: Connection, store: Store, study: Study, participant: int, read: Read
+) -> tuple[Way, Page, float]:
+    found = _lock(connection, participant, study)
+    given = read(found)
+    current = found.current
+    if current is None:
+        raise GoneError
+    now = store.clock()
+    if (rest := left(study, current, now)) is not None and rest < -GRACE:
+        raise GoneError
+    _write(connection, current, given, now)
+    _alive(connection, found, now)
+    return found, current.page, now
+
+
+def _alive(connection: Connection, found: Way, now: float) -> None:
+    if now - found.person.seen > SIGN_OF_LIFE:
+        keep_alive(connection, found.person.id, now)
 
 
 def time_up(store: Store, study: Study, item: StudyItem, participant: int, assignment: int) -> None:
@@ -224,7 +236,7 @@ def _close(connection: Connection, study: Study, found: Way, pages: Iterable[Pag
             connection.execute(
                 insert(visits).values(assignment=current.assignment, page=page, shown=now, finished=now)
             )
-    keep_alive(connection, found.person.id, now)
+    _alive(connection, found, now)
     if PAGES[study.kind][-1] not in pages:
         return
     connection.execute(update(assignments).where(assignments.c.id == current.assignment).values(finished=now))
@@ -291,7 +303,7 @@ def watched(store: Store, study: Study, participant: int, assignment: int, media
         if current is None or current.assignment != assignment:
             raise GoneError
         before = current.watches.get(media)
-        keep_alive(connection, participant, now)
+        _alive(connection, found, now)
         if before is None:
             connection.execute(insert(watches).values({"assignment": assignment, "media": media, what: now}))
             return Watch(**{what: now})

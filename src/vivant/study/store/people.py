@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Row, delete, insert, select, update
 from vivant.study.store.store import Store, lock_study, note
 from vivant.study.store.tables import assignments, participants
 
-_SIGN_OF_LIFE = 20.0
+SIGN_OF_LIFE = 20.0
 """Seconds between two notes that somebody is still there."""
 
 
@@ -123,7 +123,7 @@ def change(store: Store, participant: int, **values: Any) -> None:
 
 def alive(store: Store, row: Row[Any]) -> None:
     """Note that somebody is still there, unless that was noted a moment ago."""
-    if store.clock() - row.seen > _SIGN_OF_LIFE:
+    if store.clock() - row.seen > SIGN_OF_LIFE:
         change(store, row.id)
 
 
