@@ -9,6 +9,8 @@ from typing import Any
 
 import polars
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests import mimic_kit
 from tests.helpers import questions
@@ -22,7 +24,7 @@ from vivant.benchmarks.mimic.judged import judge_outcome
 from vivant.benchmarks.mimic.judgements import import_judgements
 from vivant.benchmarks.registry import select
 from vivant.build.mime.labels import read_labels
-from vivant.errors import DataError, UsageError
+from vivant.errors import DataError, UsageError, VivantError
 from vivant.imports import import_human
 from vivant.report.overview import overview
 from vivant.runs import load_run
@@ -244,8 +246,7 @@ def test_mimes_judgements_go_into_a_store_and_come_back(tmp_path: Path) -> None:
     assert (done.people, done.judgements) == (2, 2 * len(given))
     assert any("dropped: 1" in note for note in done.notes)
     assert any("cannot be served" in note for note in done.notes)
-    stored = (tmp_path / "s" / "study.db").read_bytes() if (tmp_path / "s" / "study.db").exists() else b""
-    assert b"secret-person" not in stored
+    assert b"secret-person" not in b"".join(file.read_bytes() for file in (tmp_path / "s").glob("study.db*"))
     export_study(collect(tmp_path / "s"), tmp_path / "out")
     written = [
         line
@@ -273,6 +274,56 @@ def test_judgements_must_be_of_the_study_they_are_imported_into(tmp_path: Path) 
     with pytest.raises(DataError, match=r"line 1: this is no line of human_eval\.jsonl"):
         import_mime(tmp_path / "t", [write_lines(tmp_path / "d.jsonl", [{"a": 1}])])
     assert len(collect(tmp_path / "s").people) == 2
+
+
+FIELDS = [
+    *(("question", name) for name in ("label", "options", "label_idx", "s3_url", "action", "angle", "split")),
+    ("url_data", "annotator"),
+    *(
+        (name,)
+        for name in ("sample_id", "user_answer", "user_mcq_selection", "question_i", "question", "url_data")
+    ),
+]
+VALUES = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-2, 6),
+    st.text(max_size=8),
+    st.lists(st.text(max_size=3), max_size=5),
+)
+
+
+@given(st.sampled_from(FIELDS), VALUES)
+@settings(max_examples=60, deadline=None)
+def test_no_line_of_judgements_ends_in_anything_but_a_study_or_one_clear_line(
+    tmp_path_factory: pytest.TempPathFactory, field: tuple[str, ...], value: Any
+) -> None:
+    folder = tmp_path_factory.mktemp("fuzz")
+    question = {
+        "sample_id": "a",
+        "label": ["rowing"],
+        "options": ["rowing", "b", "c"],
+        "label_idx": 0,
+        "s3_url": "man_j_Rowing001_angle0_blank.mp4",
+    }
+    line: dict[str, Any] = {
+        "question_i": 0,
+        "sample_id": "a",
+        "user_answer": "boat",
+        "user_mcq_selection": 1,
+        "question": question,
+        "url_data": {"annotator": "ann"},
+    }
+    holder = line if len(field) == 1 else line[field[0]]
+    holder[field[-1]] = value
+    file = write_lines(folder / "human_eval.jsonl", [line])
+    try:
+        done = import_mime(folder / "s", [file])
+    except VivantError as error:
+        assert "\n" not in str(error)
+        return
+    assert done.people == 1
+    assert export_study(collect(folder / "s"), folder / "out").judgements == done.judgements
 
 
 @pytest.mark.skipif(not PARITY.is_dir(), reason="the published judgements are not here")

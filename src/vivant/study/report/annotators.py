@@ -16,6 +16,7 @@ from statistics import median
 from typing import Any
 
 import msgspec
+import numpy as np
 from msgspec import Struct
 
 from vivant.scoring.paired import holm
@@ -73,20 +74,22 @@ def annotators(collected: Collected) -> list[Annotator]:
     """Everybody who judged, excluded people included, in the order of their first judgement."""
     given = list(collected.counted(excluded=True))
     cases = [case for one in given if (case := _case(collected, one)) is not None]
-    by_unit: dict[str, list[_Case]] = defaultdict(list)
+    said: dict[str, Counter[Any]] = defaultdict(Counter)
     by_person: dict[str, list[_Case]] = defaultdict(list)
     for case in cases:
-        by_unit[case.unit].append(case)
+        said[case.unit][case.code] += 1
         by_person[case.annotator].append(case)
     names = list(dict.fromkeys(one.annotator for one in collected.judgements))
-    outcomes = {name: _outcome(by_person[name], by_unit) for name in names}
+    outcomes = {name: _outcome(by_person[name], said) for name in names}
     times = _seconds(given)
     passed = _checks(collected)
     ranks = rank_tests(collected, given) if collected.loaded.study.kind == "rating" else None
+    matches = sum(sum(outcome.alike) for outcome in outcomes.values())
+    compared = sum(len(outcome.alike) for outcome in outcomes.values())
     rough = [
         (
             name,
-            *(_tests(name, outcomes) if ranks is None else ranks.get(name, NO_RANKS)),
+            *(_tests(outcomes[name], matches, compared) if ranks is None else ranks.get(name, NO_RANKS)),
             _p_same(by_person[name]),
         )
         for name in names
@@ -164,12 +167,12 @@ class _Outcome(Struct, frozen=True):
     """Against the others."""
 
 
-def _outcome(own: Sequence[_Case], by_unit: Mapping[str, Sequence[_Case]]) -> _Outcome:
+def _outcome(own: Sequence[_Case], said: Mapping[str, Counter[Any]]) -> _Outcome:
     hits: list[bool] = []
     chances: list[float] = []
     alike: list[bool] = []
     for case in own:
-        most = _majority([other.code for other in by_unit[case.unit] if other.annotator != case.annotator])
+        most = _majority(said[case.unit], case.code)
         if most is not None:
             alike.append(case.code == most)
         target = case.key if case.key is not None else most
@@ -179,30 +182,28 @@ def _outcome(own: Sequence[_Case], by_unit: Mapping[str, Sequence[_Case]]) -> _O
     return _Outcome(hits, chances, alike)
 
 
-def _majority(answers: Sequence[Any]) -> Any:
-    """What most said; None where nobody or two answers lead."""
-    leading = Counter(answers).most_common(2)
-    if not leading or (len(leading) == 2 and leading[0][1] == leading[1][1]):
-        return None
-    return leading[0][0]
+def _majority(said: Counter[Any], own: Any) -> Any:
+    """What most of the others said, one answer being one's own; None where nobody or two answers lead."""
+    leader, most, tied = None, 0, False
+    for answer, count in said.items():
+        others = count - (answer == own)
+        if others > most:
+            leader, most, tied = answer, others, False
+        elif others == most:
+            tied = True
+    return None if tied or not most else leader
 
 
-def _tests(name: str, outcomes: Mapping[str, _Outcome]) -> Tests:
-    own = outcomes[name]
+def _tests(own: _Outcome, matches: int, compared: int) -> Tests:
+    """`matches` of `compared` judgements of all people are what most of the others said."""
     alike = sum(own.alike) / len(own.alike) if own.alike else None
     p_chance = upper_tail(own.chances, sum(own.hits)) if own.hits else None
-    return alike, p_chance, _p_others(name, outcomes)
-
-
-def _p_others(name: str, outcomes: Mapping[str, _Outcome]) -> float | None:
-    """Chance of so few matches with the others' majority at the rate at which the others match."""
-    own = outcomes[name].alike
-    rest = [match for other, outcome in outcomes.items() if other != name for match in outcome.alike]
-    if not own or not rest:
-        return None
+    rest = compared - len(own.alike)
+    if not own.alike or not rest:
+        return alike, p_chance, None
     # One match and one miss more than there were: a rate of 1 would make a single slip impossible.
-    rate = (sum(rest) + 1) / (len(rest) + 2)
-    return 1 - upper_tail([rate] * len(own), sum(own) + 1)
+    rate = (matches - sum(own.alike) + 1) / (rest + 2)
+    return alike, p_chance, 1 - upper_tail([rate] * len(own.alike), sum(own.alike) + 1)
 
 
 def _p_same(own: Sequence[_Case]) -> float | None:
@@ -227,13 +228,13 @@ def upper_tail(chances: Sequence[float], hits: int) -> float:
     if hits > len(chances):
         return 0.0
     # The distribution of the number of hits, trial by trial; from `hits` on it is one heap.
-    ways = [1.0] + [0.0] * hits
+    ways = np.zeros(hits + 1)
+    ways[0] = 1.0
     for chance in chances:
-        ways[hits] += ways[hits - 1] * chance
-        for count in range(hits - 1, 0, -1):
-            ways[count] = ways[count] * (1 - chance) + ways[count - 1] * chance
-        ways[0] *= 1 - chance
-    return min(1.0, ways[hits])
+        one_more = ways[:-1] * chance
+        ways[:-1] *= 1 - chance
+        ways[1:] += one_more
+    return min(1.0, float(ways[hits]))
 
 
 def _seconds(given: Sequence[Judgement]) -> dict[str, float]:
