@@ -109,6 +109,18 @@ def test_loops_close(name: str) -> None:
     assert np.allclose(closed.rotations @ np.swapaxes(closed.rotations, -1, -2), np.eye(3))
 
 
+def test_quick_and_long_recordings_are_looked_through_in_steps() -> None:
+    once = perform(ACTIONS["Kayaking01"], 120.0)
+    loop = find_loop(once)
+    usual = find_loop(perform(ACTIONS["Kayaking01"], 30.0))
+    assert loop is not None and usual is not None
+    rounds = (loop.end - loop.start) / 4 / (usual.end - usual.start)
+    assert rounds == pytest.approx(round(rounds), abs=0.05) and loop.gap < 0.02
+    long = _held(once, 30_000, 0)
+    found = find_loop(long)
+    assert found is not None and found.start >= 29_900 and found.end <= len(long)
+
+
 def test_a_way_over_the_stage_is_taken_out_of_a_loop() -> None:
     motion = perform(ACTIONS["Running01"], 30.0)
     way = np.arange(len(motion))[:, None] * [0.0, 0.0, 0.08]

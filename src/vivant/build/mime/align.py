@@ -192,7 +192,8 @@ def propose(
 
 
 def _nearest(action: OwnAction, places: Mapping[str, tuple[str, ...]], near: Similarities) -> str:
-    ranked = sorted(places, key=lambda scene: (-near.best(action.labels, places[scene]), scene))
+    # Of places that fit alike, the one where less else is done says more.
+    ranked = sorted(places, key=lambda s: (-near.best(action.labels, places[s]), len(places[s]), s))
     if near.best(action.labels, places[ranked[0]]) < TOO_CLOSE:
         raise DataError(
             f"No background fits the action '{action.name}'; the nearest is '{ranked[0]}': state one with "

@@ -29,6 +29,8 @@ SLIDING = 0.06
 """Metres that a standing foot may slide in one stance before it is reported as sliding."""
 LOOP_GAP = 0.06
 """Metres by which joints may differ on average where a loop closes; more is no loop."""
+_LOOKED, _MOST = 30.0, 1500
+"""Frames a second, and in all, that loops are looked for in."""
 _UNITS = (
     ("metres", 0.9, 2.6),
     ("feet", 3.0, 8.5),
@@ -207,28 +209,30 @@ def find_loop(motion: Motion, shortest: float = 0.6) -> Loop | None:
     stretch holds at least half of the motion's widest change of pose, since standing still fits itself. Of
     equally good ones the longest is taken.
     """
-    least = max(2, round(shortest * motion.fps))
-    if len(motion) <= least:
+    # Every pose is compared with every other: of quick or long recordings, every so many frames are looked at.
+    step = max(1, round(motion.fps / _LOOKED), -(-len(motion) // _MOST))
+    least = max(2, round(shortest * motion.fps / step))
+    if len(motion) <= least * step:
         return None
     place, _ = motion.joints(Skeleton())
     around = place - place[:, :1] * [1.0, 0.0, 1.0]
     flow = np.gradient(around, axis=0) * motion.fps * 0.1
-    poses = np.concatenate([around, flow], axis=-1)
+    poses = np.concatenate([around, flow], axis=-1)[::step]
 
     def apart(start: int) -> Array:
         """How far each pose from `start` on is from the one there, in metres a joint."""
         return np.asarray(np.linalg.norm(poses[start:] - poses[start], axis=-1).mean(axis=1))
 
-    widest = max(float(apart(start).max()) for start in range(len(motion)))
+    widest = max(float(apart(start).max()) for start in range(len(poses)))
     best: tuple[float, int, Loop] | None = None
-    for start in range(len(motion) - least):
+    for start in range(len(poses) - least):
         gaps = apart(start)
         lively = np.maximum.accumulate(gaps) >= 0.5 * widest
         for length in np.flatnonzero(lively[least:] & (gaps[least:] <= LOOP_GAP)) + least:
             # A millimetre more is worth a longer loop.
             found = (round(float(gaps[length]), 3), -int(length))
             if best is None or found < best[:2]:
-                best = (*found, Loop(start, start + int(length), float(gaps[length])))
+                best = (*found, Loop(step * start, step * (start + int(length)), float(gaps[length])))
     return None if best is None else best[2]
 
 
