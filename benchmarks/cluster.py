@@ -91,19 +91,19 @@ class Shown:
 
 
 def decoding(folder: Path) -> None:
-    """The same videos on one node and on two, each time with an empty cache."""
+    """The same videos on one node and on two in turn, three times each with an empty cache; the best of each."""
     from ray.cluster_utils import Cluster
 
     questions = make_videos(folder)
-    taken: list[float] = []
-    for nodes in (1, 2):
-        os.environ["VIVANT_CACHE"] = str(folder / f"frames{nodes}")
+    taken: dict[int, list[float]] = {1: [], 2: []}
+    for trial, nodes in ((trial, nodes) for trial in range(3) for nodes in taken):
+        os.environ["VIVANT_CACHE"] = str(folder / f"frames{trial}-{nodes}")
         cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
         for _ in range(nodes - 1):
             cluster.add_node(num_cpus=1)
-        taken.append(
+        taken[nodes].append(
             evaluated(
-                folder / f"nodes{nodes}",
+                folder / f"nodes{trial}-{nodes}",
                 questions,
                 model=f"{__file__}:Shown",
                 executor="ray",
@@ -112,10 +112,11 @@ def decoding(folder: Path) -> None:
             )
         )
         cluster.shutdown()
-    gain = taken[0] / taken[1]
+    one, two = min(taken[1]), min(taken[2])
+    gain = one / two
     cores = os.cpu_count() or 1
     verdict = "ok" if gain >= SCALES else "MISSED" if cores >= 2 else f"not to be expected on {cores} core"
-    print(f"{VIDEOS} videos decoded: one node {taken[0]:.2f} s, two nodes {taken[1]:.2f} s")
+    print(f"{VIDEOS} videos decoded: one node {one:.2f} s, two nodes {two:.2f} s; best of 3")
     print(f"gain: {gain:.2f} (at least {SCALES}) {verdict}")
 
 

@@ -323,9 +323,10 @@ def connect(named: str | None) -> bool:
                 logging_level=logging.ERROR,
                 **({} if address else {"include_dashboard": False}),
             )
-    except (ConnectionError, RuntimeError, ValueError, TimeoutError) as error:
+    except (ConnectionError, RuntimeError, ValueError, TimeoutError, ray.exceptions.RayError) as error:
         line = " ".join(str(error).split())[:200]
-        raise UsageError(f"No Ray cluster at '{address or 'this machine'}': {line}") from error
+        hint = " (one that asks for a token needs the same RAY_AUTH_TOKEN here)" if address else ""
+        raise UsageError(f"No Ray cluster at '{address or 'this machine'}': {line}{hint}") from error
     return True
 
 
