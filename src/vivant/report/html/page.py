@@ -18,7 +18,7 @@ from vivant.report.html.markup import Html, join, own, tag
 from vivant.report.html.material import Material, gather
 from vivant.runs import Run, load_run
 
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 
 
 def build_report(runs: Sequence[Run], protocol: Protocol = "paper", title: str = "") -> str:
@@ -42,11 +42,16 @@ def build_report(runs: Sequence[Run], protocol: Protocol = "paper", title: str =
         ("repeat", "How to repeat it", sections.repeat(material)),
         ("reading", "How to read this", _reading()),
     ]
+    return whole_page(title, _subtitle(material), parts)
+
+
+def whole_page(title: str, subtitle: str, parts: Sequence[tuple[str, str, Html]]) -> str:
+    """A page of sections, each with its anchor, its heading and what stands under it."""
     style = files("vivant.report.html").joinpath("style.css").read_text(encoding="utf-8")
     head = tag(
         "head",
         tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=POLICY),
+        tag("meta", http_equiv="Content-Security-Policy", content=_POLICY),
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", name="color-scheme", content="light dark"),
         tag("title", title),
@@ -56,7 +61,7 @@ def build_report(runs: Sequence[Run], protocol: Protocol = "paper", title: str =
     body = tag(
         "body",
         tag("a", "To the text", href="#summary", class_="skip"),
-        tag("header", tag("h1", own(title)), tag("p", _subtitle(material), class_="subtitle")),
+        tag("header", tag("h1", own(title)), tag("p", own(subtitle), class_="subtitle")),
         tag("nav", contents, aria_label="Sections"),
         tag("main", *(tag("section", tag("h2", name), block, id=anchor) for anchor, name, block in parts)),
         tag("footer", f"Vivant {__version__}, {time.strftime('%Y-%m-%d %H:%M', time.gmtime())} UTC"),

@@ -92,24 +92,16 @@ def _choices(collected: Collected, given: list[Judgement]) -> Iterator[Measure]:
             accepted = {plain(text) for text in key.accepted}
             words.append(_value(collected, one, float(plain(str(one.answer)) in accepted)))
     chance = sum(chances) / len(chances) if chances else None
-    yield Measure(
-        name="accuracy",
-        title="Right choices, %",
-        values=tuple(right),
-        binary=True,
-        scale=100,
-        chance=chance,
-        low=0,
-        high=1,
-    )
-    yield Measure(
-        name="free",
-        title="Free answers that are an accepted text word for word, %",
-        values=tuple(words),
-        binary=True,
-        scale=100,
-        low=0,
-        high=1,
+    yield _share("accuracy", "Right choices, %", right, chance)
+    yield _share("free", "Free answers that are an accepted text word for word, %", words)
+
+
+def _share(
+    name: str, title: str, values: list[Value], chance: float | None = None, *, binary: bool = True
+) -> Measure:
+    """Values from 0 to 1, printed in percent."""
+    return Measure(
+        name=name, title=title, values=tuple(values), binary=binary, scale=100, chance=chance, low=0, high=1
     )
 
 
@@ -129,25 +121,8 @@ def _comments(collected: Collected, given: list[Judgement]) -> Iterator[Measure]
         for name, column in scales.items():
             if isinstance(one.answer.get(name), int | float):
                 column.append(_value(collected, one, float(one.answer[name]), source))
-    yield Measure(
-        name="judged human",
-        title="Judged human, %",
-        values=tuple(human),
-        binary=True,
-        scale=100,
-        low=0,
-        high=1,
-    )
-    yield Measure(
-        name="accuracy",
-        title="Right verdicts, %",
-        values=tuple(right),
-        binary=True,
-        scale=100,
-        chance=0.5,
-        low=0,
-        high=1,
-    )
+    yield _share("judged human", "Judged human, %", human)
+    yield _share("accuracy", "Right verdicts, %", right, 0.5)
     yield from _criteria(collected, scales)
 
 
@@ -202,16 +177,8 @@ def _pairs(collected: Collected, given: list[Judgement]) -> Iterator[Measure]:
             won = 0.5 if one.answer == "tie" else float(one.answer == PREFERENCES[place])
             values.append(_value(collected, one, won, sources.get(part.id, "")))
     values = [value for value in values if value.source]
-    yield Measure(
-        name="preferred",
-        title="Preferred, % (a tie counts half)",
-        values=tuple(values),
-        scale=100,
-        chance=0.5,
-        low=0,
-        high=1,
-    )
-    yield Measure(name="ties", title="Ties, %", values=tuple(ties), binary=True, scale=100, low=0, high=1)
+    yield _share("preferred", "Preferred, % (a tie counts half)", values, 0.5, binary=False)
+    yield _share("ties", "Ties, %", ties)
 
 
 def codes(collected: Collected, judgements: Iterable[Judgement]) -> list[Codes]:

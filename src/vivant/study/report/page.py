@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
-from importlib.resources import files
 from pathlib import Path
 
-from vivant import __version__
 from vivant.engine.rundir import write_whole
 from vivant.errors import UsageError
 from vivant.report.html.markup import Html, join, own, tag
-from vivant.report.html.page import POLICY
+from vivant.report.html.page import whole_page
 from vivant.report.html.svg import Mark, forest
 from vivant.report.html.tables import table
 from vivant.report.table import Table
@@ -38,27 +35,8 @@ def build_page(report: StudyReport) -> str:
         ("people", "People", join(table(report.people, caption=False), table(report.questions))),
         ("exclusions", "Exclusions", table(report.exclusions, caption=False)),
     ]
-    style = files("vivant.report.html").joinpath("style.css").read_text(encoding="utf-8")
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=POLICY),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", name="color-scheme", content="light dark"),
-        tag("title", title),
-        tag("style", Html(style)),
-    )
-    contents = tag("ul", *(tag("li", tag("a", name, href=f"#{anchor}")) for anchor, name, _ in parts))
     subtitle = f"A study of the kind {study.kind}, from {study.origin or 'its own items'}"
-    body = tag(
-        "body",
-        tag("a", "To the text", href="#summary", class_="skip"),
-        tag("header", tag("h1", own(title)), tag("p", own(subtitle), class_="subtitle")),
-        tag("nav", contents, aria_label="Sections"),
-        tag("main", *(tag("section", tag("h2", name), block, id=anchor) for anchor, name, block in parts)),
-        tag("footer", f"Vivant {__version__}, {time.strftime('%Y-%m-%d %H:%M', time.gmtime())} UTC"),
-    )
-    return "<!doctype html>\n" + tag("html", head, body, lang="en") + "\n"
+    return whole_page(title, subtitle, parts)
 
 
 def _marks(value: Table, label: str = "") -> list[Mark]:
