@@ -194,6 +194,21 @@ def test_no_cluster_is_one_line(tmp_path: Path) -> None:
         run(path, tmp_path / "run", None, model="first", executor="ray", address="127.0.0.1:1")
 
 
+def test_a_cluster_that_wants_another_token_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import ray
+
+    def refuse(**_: Any) -> None:
+        raise ray.exceptions.AuthenticationError("token is missing or incorrect")
+
+    ray.shutdown()
+    monkeypatch.setattr(ray, "init", refuse)
+    path = questions(tmp_path, 2, pictures=False)
+    with pytest.raises(UsageError, match=r"token is missing .* needs the same RAY_AUTH_TOKEN here"):
+        run(path, tmp_path / "run", None, model="first", executor="ray", address="auto")
+
+
 # ── a station without Ray ──
 
 

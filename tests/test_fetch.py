@@ -218,6 +218,21 @@ def test_the_commit_that_was_fetched_is_kept_to(tmp_path: Path) -> None:
         assert "has no such revision or file (nowhere)" in lost.stderr.splitlines()[-1]
 
 
+def test_the_list_can_ask_the_hub_and_says_what_it_does_not_know(tmp_path: Path) -> None:
+    with hub() as served:
+        served.repositories["MMIE/MMIE"] = Repository(
+            {ONE: {"overview.json": b"[]", "images.tar.gz": b"x" * 2_000_000}}, main=ONE, gated=True
+        )
+        listed = call(served, tmp_path, "list", "--ask")
+    assert listed.returncode == 0, listed.stderr
+    rows = {line.split()[0]: line.split() for line in listed.stdout.splitlines() if line.strip()}
+    assert rows["mmie"][1:3] == ["data/mmie", "no"]
+    assert rows["mmie"][-5:] == ["2.0", "MB", "cc-by-4.0", "yes", "MMIE/MMIE"]
+    assert "not" in rows["mmrv"]
+    assert "mmrv: The hub has no dataset JokerJan/MMR-VBench" in listed.stderr
+    assert not served.fetched
+
+
 def test_gated_data_need_a_token_which_is_written_nowhere(tmp_path: Path) -> None:
     with hub() as served:
         served.repositories["MMIE/MMIE"] = Repository({ONE: {"overview.json": b"[]"}}, main=ONE, gated=True)

@@ -10,7 +10,7 @@ import typer
 from vivant import mini
 from vivant.benchmarks import registry
 from vivant.cli.show import say, show, ticker
-from vivant.errors import UsageError
+from vivant.errors import DataError, UsageError
 from vivant.fetch.hub import ask, compare, fetch, unpack_archives
 from vivant.fetch.note import read_note
 from vivant.fetch.room import size_text
@@ -61,7 +61,11 @@ def _facts(name: str, source: Source | None, place: Path, ask_hub: bool) -> tupl
         return "–", "–", "–", "your own files"
     origin = ", ".join(repo.id for repo in source.repos)
     if ask_hub:
-        listing = ask(name, source, note=read_note(place, name))
+        try:
+            listing = ask(name, source, note=read_note(place, name))
+        except DataError as error:
+            say(f"{name}: {error}")
+            return "not known", "not known", "not known", origin
         licences = "; ".join(dict.fromkeys(listing.licences.values()))
         return size_text(listing.size), licences, "yes" if listing.gated else "no", origin
     stated = "; ".join(dict.fromkeys(read_note(place, name).licences.values())) or source.licence
