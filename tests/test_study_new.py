@@ -101,6 +101,26 @@ def test_own_questions_and_own_words(tmp_path: Path) -> None:
     assert made.study.items_per_participant == 3
 
 
+@pytest.mark.parametrize(
+    ("parts", "shown", "asked"),
+    [
+        (["Look:", {"image": "0.png"}, "Then:", {"image": "1.png"}, "Which?"], "Look:|*|Then:|*", "Which?"),
+        (["Which?", {"image": "0.png"}, {"image": "1.png"}], "*|*", "Which?"),
+        (["First:", {"image": "0.png"}, "Second:", {"image": "1.png"}], "First:|*|Second:|*", ""),
+        (["Say: ", "Which?"], "Say:", "Which?"),
+        (["Which?"], "Which?", ""),
+    ],
+)
+def test_what_comes_last_is_what_is_asked(tmp_path: Path, parts: Any, shown: str, asked: str) -> None:
+    file = questions(tmp_path, 2)
+    line = {"id": "q", "question": parts, "choices": ["a", "b"], "answer": "a"}
+    file.write_text(json.dumps(line))
+    _, loaded, _ = make(tmp_path / "s", "mcq", file)
+    content = loaded.items[0].content
+    assert "|".join(piece.text if isinstance(piece, StudyText) else "*" for piece in content) == shown
+    assert loaded.items[0].question == asked
+
+
 def test_samples_that_cannot_be_asked_are_left_out_and_counted(tmp_path: Path) -> None:
     (tmp_path / "videos").mkdir()
     make_video(tmp_path / "videos" / "here.mp4", 5)

@@ -129,13 +129,15 @@ def _quiet_facets(samples: Sequence[Sample], balance: Sequence[str]) -> set[str]
 
 def _shown(shelf: Shelf, sample: Sample, root: Path, made: Made) -> tuple[str, Any] | None:
     """The question's own words and what is looked at; None where a file is missing."""
-    texts = [part for part in sample.question if isinstance(part, Text) and part.text.strip()]
+    parts = [part for part in sample.question if not isinstance(part, Text) or part.text.strip()]
+    texts = [part for part in parts if isinstance(part, Text)]
     asked = _mimic_question(sample)
-    rest = sample.question
-    if len(texts) == 1 and texts[0] in (sample.question[0], sample.question[-1]):
-        asked, rest = texts[0].text.strip(), tuple(p for p in sample.question if p is not texts[0])
+    # What comes last is what is asked; a text before everything else is, where it is the only one.
+    if texts and (parts[-1] is texts[-1] or (len(texts) == 1 and parts[0] is texts[0])):
+        asked = texts[-1].text.strip()
+        parts = [part for part in parts if part is not texts[-1]]
     try:
-        content = shelf.content(rest, root)
+        content = shelf.content(parts, root)
     except MediaError as error:
         made.lose("a file cannot be used", f"'{sample.id}': {error}")
         return None
