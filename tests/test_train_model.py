@@ -124,9 +124,9 @@ def test_families_learn_and_frozen_parts_keep_every_byte(eyes: str, language: st
         assert bytes_of(model.eyes) == before_eyes
 
 
-@pytest.mark.parametrize("place", ["input", "layers"])
-def test_packed_questions_give_the_loss_that_they_give_alone(place: str) -> None:
-    model, processor = built(settings(fusion={"place": place}))
+@pytest.mark.parametrize("fusion", [{"place": "input"}, {"hint": True}, {"join": "sum"}, {"place": "layers"}])
+def test_packed_questions_give_the_loss_that_they_give_alone(fusion: dict[str, Any]) -> None:
+    model, processor = built(settings(fusion=fusion))
     model.eval()
     questions = [
         asked(processor, 0),
@@ -186,8 +186,8 @@ def test_lora_apart_is_read_by_peft(tmp_path: Path) -> None:
 
 
 def test_rows_of_one_batch_do_not_change_each_other() -> None:
-    for place in ("input", "layers"):
-        model, processor = built(settings(fusion={"place": place}))
+    for fusion in ({"hint": True}, {"place": "layers"}):
+        model, processor = built(settings(fusion=fusion))
         model.eval()
         questions = [asked(processor, 0), asked(processor, 1, "C. blue", times=7)]
         prompts = [Question(q.ids, (), q.frames, q.video) for q in questions]

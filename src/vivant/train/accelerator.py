@@ -44,7 +44,7 @@ def make_accelerator(recipe: Recipe) -> Any:
 
 
 def weights_of(model: Any) -> dict[str, Tensor]:
-    """All weights, gathered from all processes, on the processor."""
+    """All weights, gathered from all processes, on the processor; for the main process alone."""
     from torch.distributed.checkpoint.state_dict import StateDictOptions, get_model_state_dict
 
     options = StateDictOptions(full_state_dict=True, cpu_offload=True)
@@ -67,11 +67,11 @@ def put_weights(model: Any, weights: dict[str, Tensor]) -> None:
 
 
 def optimizer_of(model: Any, optimizer: Any) -> dict[str, Tensor]:
-    """The optimizer's tensors by `weight|quantity`."""
+    """The optimizer's tensors by `weight|quantity`; for the main process alone."""
     from torch.distributed.checkpoint.state_dict import StateDictOptions, get_optimizer_state_dict
 
     options = StateDictOptions(full_state_dict=True, cpu_offload=True)
-    state = get_optimizer_state_dict(model, optimizer, options=options)["state"]
+    state = get_optimizer_state_dict(model, optimizer, options=options).get("state", {})
     return {
         f"{weight}|{quantity}": torch.as_tensor(value)
         for weight, quantities in state.items()
@@ -87,8 +87,7 @@ def put_optimizer(model: Any, optimizer: Any, tensors: Mapping[str, Tensor]) -> 
         set_optimizer_state_dict,
     )
 
-    options = StateDictOptions(full_state_dict=True, cpu_offload=True)
-    whole: dict[str, Any] = dict(get_optimizer_state_dict(model, optimizer, options=options))
+    whole: dict[str, Any] = dict(get_optimizer_state_dict(model, optimizer))
     state: dict[str, dict[str, Tensor]] = {}
     for name, value in tensors.items():
         weight, _, quantity = name.rpartition("|")

@@ -15,7 +15,13 @@ from vivant.train.checkpoints import load_model
 from vivant.train.data.sources import Example, answers, load, phrase
 from vivant.train.model.config import MimicChatConfig, Parts
 from vivant.train.model.modeling import MimicChat
-from vivant.train.model.processing import Processor, load_tokenizer, shared_lines, train_tokenizer
+from vivant.train.model.processing import (
+    Processor,
+    line_breaks,
+    load_tokenizer,
+    shared_lines,
+    train_tokenizer,
+)
 from vivant.train.settings import Recipe
 
 _TEXTS = 20_000
@@ -92,5 +98,9 @@ def sized(parts: Parts, words: Any) -> Parts:
         "eos_token_id": words.eos_token_id,
         "pad_token_id": words.pad_token_id,
     }
-    language = msgspec.structs.replace(parts.language, config={**parts.language.config, **given})
+    language = msgspec.structs.replace(
+        parts.language,
+        config={**parts.language.config, **given},
+        breaks=line_breaks(words) if parts.language.lines else (),
+    )
     return msgspec.structs.replace(parts, language=language)

@@ -41,6 +41,7 @@ def collate(rows: Sequence[Sequence[Question]], pad: int, size: int | None = Non
     labels = torch.full(shape, IGNORED, dtype=torch.long)
     places = torch.zeros(shape, dtype=torch.long)
     owner = torch.full(shape, -1, dtype=torch.long)
+    asked = torch.zeros(shape, dtype=torch.bool)
     questions = [question for row in rows for question in row]
     videos, shown = distinct(questions)
     for number, row in enumerate(rows):
@@ -50,6 +51,7 @@ def collate(rows: Sequence[Sequence[Question]], pad: int, size: int | None = Non
             ids[number, start:end] = torch.tensor([*question.ids, *question.answer])
             begin = start + len(question.ids)
             labels[number, begin:end] = torch.tensor(question.answer)
+            asked[number, start:begin] = True
             places[number, start:end] = torch.arange(question.length)
             if question.frames is not None:
                 owner[number, start:end] = videos[question.video]
@@ -60,5 +62,6 @@ def collate(rows: Sequence[Sequence[Question]], pad: int, size: int | None = Non
         "labels": labels,
         "position_ids": places,
         "owner": owner,
+        "asked": asked,
         **pixels(questions, videos, shown),
     }

@@ -67,6 +67,9 @@ class Fusion(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`input`: as tokens before the task; `layers`: by cross-attention inside its layers."""
     join: Literal["concat", "sum"] = "concat"
     """For `input`: the branches' tokens one after the other, or weighed against each other token by token."""
+    hint: bool = False
+    """For `input`: what was seen, in sum, is also added to every token of the task. A word then meets the video where
+    it stands, and a small model from chance need not first learn to look back."""
     gates: Literal["learned", "open", "closed"] = "learned"
     start: float = 0.5
     """What a learned gate lets through at the beginning; 0 for a pretrained language model in `layers`."""
@@ -92,6 +95,11 @@ class Language(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """As for the backbone; `vocab_size` is filled in where the tokenizer is trained along."""
     frozen: bool = True
     lora: Lora | None = None
+    lines: bool = False
+    """Whether each token is told the first token of its line: which option's letter it stands behind. For a small
+    model from chance, which would take long to find that out."""
+    breaks: tuple[int, ...] = ()
+    """For `lines`: tokens that end a line; filled in from the tokenizer."""
     chat: bool = False
     """Whether tasks are put in the checkpoint's chat template."""
     trust_remote_code: bool = False

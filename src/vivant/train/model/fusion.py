@@ -60,6 +60,7 @@ class InputFusion(nn.Module):  # type: ignore[misc]
         self.kinds = nn.ParameterDict({name: nn.Parameter(torch.randn(hidden) * 0.02) for name in branches})
         weighed = fusion.join == "sum" and len(branches) == 2
         self.scale = nn.Linear(2 * hidden, hidden) if weighed and fusion.gates == "learned" else None
+        self.hint = nn.Linear(hidden, hidden) if fusion.hint else None
 
     def forward(self, tokens: Mapping[str, Tensor]) -> Tensor:
         """[videos, tokens, hidden] of each branch → those that stand in the input."""
@@ -72,6 +73,14 @@ class InputFusion(nn.Module):  # type: ignore[misc]
             return scene + change
         share = self.scale(torch.cat([scene, change], dim=2)).sigmoid()
         return share * scene + (1 - share) * change
+
+    def hinted(self, vectors: Tensor, seen: Tensor, owner: Tensor) -> Tensor:
+        """Each token's vector with the sum of what its video shows; tokens with none (-1) stay as they are."""
+        if self.hint is None:
+            return vectors
+        sums = self.hint(seen.mean(1)).to(vectors.dtype)
+        told = sums[owner.clamp(min=0)].masked_fill((owner < 0)[..., None], 0.0)
+        return vectors + told
 
 
 class CrossAttention(nn.Module):  # type: ignore[misc]

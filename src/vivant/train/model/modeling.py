@@ -55,6 +55,7 @@ class MimicChat(PreTrainedModel):  # type: ignore[misc]
         self.projectors = nn.ModuleDict({name: Projector(width, hidden) for name, width in widths.items()})
         self.marks = nn.Embedding(len(MARKS), hidden)
         nn.init.normal_(self.marks.weight, std=0.02)
+        self.lines = nn.Linear(hidden, hidden, bias=False) if parts.language.lines else None
         self.fusion: InputFusion | LayerFusion
         if parts.fusion.place == "input":
             self.fusion = InputFusion(parts.fusion, widths, hidden)
@@ -113,17 +114,32 @@ class MimicChat(PreTrainedModel):  # type: ignore[misc]
                 found[place] = tokens
         return torch.stack([tokens for tokens in found if tokens is not None])
 
-    def embed(self, ids: Tensor, patches: Tensor | None) -> Tensor:
+    def embed(self, ids: Tensor, patches: Tensor | None, asked: Tensor | None = None) -> Tensor:
         """Vectors of the ids; where a patch stands, the tokens of what was seen, in order."""
         marks = ids >= self.vocabulary
         table = self.language_model.get_input_embeddings()
         vectors = table(ids.masked_fill(marks, 0))
         marked = self.marks((ids - self.vocabulary).clamp(0, len(MARKS) - 1)).to(vectors.dtype)
         vectors = torch.where(marks[..., None], marked, vectors)
+        if self.lines is not None:
+            heads, inside = self._heads(ids)
+            inside = inside if asked is None else inside & asked
+            vectors = vectors + self.lines(table(heads)).masked_fill(~inside[..., None], 0.0)
         if patches is not None:
             places = ids == self.vocabulary + PATCH
             vectors = vectors.masked_scatter(places[..., None], patches.to(vectors.dtype))
         return vectors
+
+    def _heads(self, ids: Tensor) -> tuple[Tensor, Tensor]:
+        """The first token of each token's line, and whether a token stands inside a line at all."""
+        ends = ids >= self.vocabulary
+        for token in self.settings.language.breaks:
+            ends = ends | (ids == token)
+        places = torch.arange(ids.shape[1], device=ids.device)
+        earlier = places[None, :] <= places[:, None]
+        last = torch.where(ends[:, None] & earlier, places, -1).amax(2)
+        first = (last + 1).clamp(max=ids.shape[1] - 1)
+        return ids.gather(1, first).masked_fill(ends.gather(1, first), 0), ~ends
 
     # ── both ways of use ──
 
@@ -134,18 +150,20 @@ class MimicChat(PreTrainedModel):  # type: ignore[misc]
         lengths: Sequence[int] = (),
         shown: Sequence[int] = (),
         owner: Tensor | None = None,
+        asked: Tensor | None = None,
         attention_mask: Tensor | None = None,
         position_ids: Tensor | None = None,
         labels: Tensor | None = None,
         num_items_in_batch: int | None = None,
         **named: Any,
     ) -> CausalLMOutputWithPast:
-        """`shown` names the video of each question in order (several may be about one); `owner` that of each token.
+        """`shown` names the video of each question in order (several may be about one); `owner` that of each token,
+        `asked` which tokens are a question's, not its answer's.
 
         Rows may hold several questions, told apart by position ids that begin anew. With labels, logits are those
         of the answers' tokens alone, and the loss is their sum over `num_items_in_batch`, or over their number.
         """
-        vectors, around = self._read(input_ids, frames, lengths, shown, owner)
+        vectors, around = self._read(input_ids, frames, lengths, shown, owner, asked)
         if labels is not None:
             answered = (labels[:, 1:] != -100).any(0).nonzero()[:, 0]
             if self._keeps_logits:
@@ -179,15 +197,21 @@ class MimicChat(PreTrainedModel):  # type: ignore[misc]
         lengths: Sequence[int],
         shown: Sequence[int],
         owner: Tensor | None,
+        asked: Tensor | None,
     ) -> tuple[Tensor, Any]:
         if frames is None or not len(lengths):
-            return self.embed(ids, None), nullcontext()
+            return self.embed(ids, None, asked), nullcontext()
         tokens = self.see(frames, lengths)
         if isinstance(self.fusion, InputFusion):
             seen = self.fusion(tokens)
-            return self.embed(ids, seen[list(shown)]), nullcontext()
+            vectors = self.embed(ids, seen[list(shown)], asked)
+            if owner is None:
+                return vectors, nullcontext()
+            # A token that is yet to be written is never given a hint, so neither is one to learn from.
+            told = owner if asked is None else owner.masked_fill(~asked, -1)
+            return self.fusion.hinted(vectors, seen, told), nullcontext()
         assert owner is not None
-        return self.embed(ids, None), self.fusion.looking(self.language_model, tokens, owner)
+        return self.embed(ids, None, asked), self.fusion.looking(self.language_model, tokens, owner)
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
     def generate(
@@ -197,11 +221,12 @@ class MimicChat(PreTrainedModel):  # type: ignore[misc]
         lengths: Sequence[int] = (),
         shown: Sequence[int] = (),
         owner: Tensor | None = None,
+        asked: Tensor | None = None,
         attention_mask: Tensor | None = None,
         **named: Any,
     ) -> Any:
         """Write answers; rows are padded on the left. Only new tokens are returned."""
-        vectors, around = self._read(input_ids, frames, lengths, shown, owner)
+        vectors, around = self._read(input_ids, frames, lengths, shown, owner, asked)
         if attention_mask is None:
             attention_mask = torch.ones_like(input_ids)
         with around:

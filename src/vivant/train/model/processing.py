@@ -83,14 +83,17 @@ class Processor:
         ids = torch.full((len(questions), width), self.words.pad_token_id, dtype=torch.long)
         mask = torch.zeros((len(questions), width), dtype=torch.long)
         owner = torch.full((len(questions), width), -1, dtype=torch.long)
+        asked = torch.zeros((len(questions), width), dtype=torch.bool)
         videos, shown = distinct(questions)
         for row, question in enumerate(questions):
             start = width - question.length
             ids[row, start:] = torch.tensor([*question.ids, *question.answer])
             mask[row, start:] = 1
+            asked[row, start : start + len(question.ids)] = True
             if question.frames is not None:
                 owner[row, start:] = videos[question.video]
-        return {"input_ids": ids, "attention_mask": mask, "owner": owner, **pixels(questions, videos, shown)}
+        marked = {"input_ids": ids, "attention_mask": mask, "owner": owner, "asked": asked}
+        return {**marked, **pixels(questions, videos, shown)}
 
 
 def distinct(questions: Sequence[Question]) -> tuple[dict[str, int], list[int]]:
@@ -156,6 +159,11 @@ def shared_lines(prompts: Iterable[tuple[str, Sequence[str]]], most: int = 64) -
         counts.update(line for line in lines if not any(option in line for option in options))
     often = max(2, total // 200)
     return [line for line, count in counts.most_common(most) if count >= often]
+
+
+def line_breaks(words: Any) -> tuple[int, ...]:
+    """The tokens of a tokenizer of ours that end a line."""
+    return tuple(token for token in range(len(words)) if "\n" in words.decode([token]))
 
 
 def load_tokenizer(place: str | Path, *, trust_remote_code: bool = False) -> Any:
