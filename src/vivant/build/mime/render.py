@@ -50,7 +50,7 @@ class Layer:
         window = (slice(self.top, self.top + height), slice(self.left, self.left + width))
         patch = background[:, window[0], window[1]] * (_ONE - self.planes[3])
         patch += self.planes[:3]
-        picture[window] = finished(patch)
+        picture[window] = _toned(patch).transpose(1, 2, 0)
         return picture
 
     def alone(self, width: int, height: int) -> Picture:
@@ -70,9 +70,15 @@ class Layer:
 
 def finished(planes: Plane) -> Picture:
     """Planes from 0 to 1 as a picture (height, width, channels) of bytes."""
+    return np.ascontiguousarray(_toned(planes).transpose(1, 2, 0))
+
+
+def _toned(planes: Plane) -> Picture:
     tones = planes * np.float32(255)
     tones += np.float32(0.5)
-    return np.ascontiguousarray(np.clip(tones, 0, 255, out=tones).astype(np.uint8).transpose(1, 2, 0))
+    # Light adds up, so it may pass 1; it is never below 0.
+    np.minimum(tones, np.float32(255), out=tones)
+    return tones.astype(np.uint8)
 
 
 class Painter:
@@ -269,7 +275,7 @@ class _Canvas:
         front = distance < depth
         np.copyto(depth, distance, where=front & (cover > 0.5))
         # Behind a soft edge, a surface fills only what that edge leaves open.
-        weight = np.where(front, cover, cover * (_ONE - view[3]))
+        weight = cover if front.all() else np.where(front, cover, cover * (_ONE - view[3]))
         view *= _ONE - weight
         view[3] += weight
         light *= weight
