@@ -7,6 +7,7 @@ skeleton's own space, and P that of its parent, a pose bone's own rotation is re
 from __future__ import annotations
 
 import hashlib
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,7 +63,7 @@ def read_bones(file: Path) -> Bones:
     bones = msgspec.convert(answer, Bones)
     try:
         kept.parent.mkdir(parents=True, exist_ok=True)
-        part = kept.with_name(f"{kept.name}.{id(bones)}.part")
+        part = kept.with_name(f"{kept.name}.{os.getpid()}.part")
         part.write_bytes(msgspec.json.encode(bones))
         part.replace(kept)
     except OSError as error:
