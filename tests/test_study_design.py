@@ -271,6 +271,23 @@ def test_a_video_that_cannot_be_opened_is_found_by_the_check(tmp_path: Path) -> 
     assert check_study(folder, media=False).faults == ()
 
 
+def test_another_language_needs_all_of_its_texts(tmp_path: Path) -> None:
+    folder = tmp_path / "s"
+    tiny_study(folder, questions=())
+    edit(folder, languages=["en", "fr"], title={"en": "A study", "fr": "Une étude"})
+    for name in ("instructions", "consent"):
+        (folder / f"{name}.fr.md").write_text("Bonjour.")
+    (fault,) = check_study(folder, media=False).faults
+    assert "interface.fr.yaml is missing" in fault
+    (folder / "interface.fr.yaml").write_text("continue: Continuer\n")
+    (fault,) = check_study(folder, media=False).faults
+    assert "interface.fr.yaml lacks" in fault
+    # A bundled language needs only what differs.
+    edit(folder, languages=["en"])
+    (folder / "interface.en.yaml").write_text("continue: Onwards\n")
+    assert check_study(folder, media=False).faults == ()
+
+
 def test_what_serves_pages_never_imports_the_key() -> None:
     import vivant.study
 

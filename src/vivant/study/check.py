@@ -8,11 +8,12 @@ from pathlib import Path
 from msgspec import Struct
 
 from vivant.benchmarks.base import Progress
-from vivant.errors import VivantError
+from vivant.errors import DataError, VivantError
 from vivant.study.balance import place_sizes
 from vivant.study.design import ITEMS_FILE, KEY_FILE
 from vivant.study.key import key_faults, load_key
 from vivant.study.load import LoadedStudy, StudyError, load_study, media_of
+from vivant.study.server.interface import interfaces
 
 _CONSENT_MARK = "**Edit this page"
 _CONSENT_MARK_ZH = "**请编辑本页"
@@ -34,6 +35,10 @@ def check_study(folder: Path, *, media: bool = True, progress: Progress | None =
         return Checked(faults=error.faults)
     faults: list[str] = []
     notes: list[str] = []
+    try:
+        interfaces(folder, loaded.study.languages)
+    except DataError as error:
+        faults.append(str(error))
     try:
         key = load_key(folder)
         faults += key_faults(loaded, key)
