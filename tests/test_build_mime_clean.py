@@ -137,6 +137,13 @@ def test_what_ends_otherwise_than_it_began_is_no_loop(name: str) -> None:
     assert find_loop(cut(perform(ACTIONS[name], 30.0), 0, 10)) is None
 
 
+@pytest.mark.parametrize("fps", [0.0, 1e9, float("nan")])
+def test_impossible_rates_are_refused(fps: float, tmp_path: Path) -> None:
+    write_bvh(perform(ACTIONS["Waving01"], 10.0), tmp_path / "a.bvh")
+    with pytest.raises(UsageError, match="not from 1 to 240"):
+        clean_file(tmp_path / "a.bvh", tmp_path / "b.bvh", fps=fps)
+
+
 def test_frames_outside_the_motion_are_refused() -> None:
     with pytest.raises(UsageError, match="frames 5 to 900"):
         cut(perform(ACTIONS["Waving01"], 10.0), 5, 900)

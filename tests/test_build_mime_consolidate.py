@@ -28,6 +28,7 @@ from vivant.build.mime.labels import Judged, Merge, Reading, label_key, propose_
 from vivant.build.mime.planfile import OwnAction
 from vivant.build.mime.yamlfile import read_yaml
 from vivant.errors import DataError, UsageError
+from vivant.study.judgement import Judgement
 
 ROWS = [
     *(
@@ -130,14 +131,12 @@ def test_csv_and_json_lines_say_the_same(tmp_path: Path) -> None:
 
 
 def test_a_study_feeds_it(tmp_path: Path) -> None:
-    lines: list[dict[str, object]] = [
-        {"annotator": a, "item": i, "page": "what", "answer": t} for i, a, t in ROWS
-    ]
-    lines += [{"annotator": "a", "item": "Bow1", "page": "choice", "answer": 2, "shown": [0, 2, 1]}]
-    lines += [{"annotator": "d", "item": "Mop1", "page": "what", "answer": "mopping", "complete": False}]
-    lines += [{"annotator": "a", "item": "C", "page": "what", "answer": "blue", "check": True}]
+    lines = [Judgement(annotator=a, item=i, page="what", answer=t) for i, a, t in ROWS]
+    lines.append(Judgement(annotator="a", item="Bow1", page="choice", answer=2, shown=(0, 2, 1)))
+    lines.append(Judgement(annotator="d", item="Mop1", page="what", answer="mopping", complete=False))
+    lines.append(Judgement(annotator="a", item="C", page="what", answer="blue", check=True))
     file = tmp_path / "judgements.jsonl"
-    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    file.write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
     found = read_labels(file)
     assert found.judged == reading().judged and len(found.notes) == 2
     file.write_text(

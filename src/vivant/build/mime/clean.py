@@ -280,6 +280,8 @@ def clean(
             )
         made = close_loop(made, closed)
     if fps is not None:
+        if not 1 <= fps <= 240:
+            raise UsageError(f"A rate of {fps:g} frames a second is not from 1 to 240")
         made = made.resampled(fps)
     return Report(
         source=source,
