@@ -9,17 +9,10 @@ import typer
 
 from vivant.cli import options as o
 from vivant.cli.show import say, ticker
+from vivant.cli.study_serve import Database, Folder
 from vivant.errors import UsageError
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
-
-StudyPath = Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a study.")]
-Database = Annotated[
-    str | None,
-    typer.Option(
-        "--database", metavar="URL", help="Where the answers are. [default: SQLite in the study's folder]"
-    ),
-]
 
 
 @app.command()
@@ -120,7 +113,7 @@ def new(
 
 @app.command()
 def check(
-    folder: StudyPath,
+    folder: Folder,
     media: Annotated[bool, typer.Option("--media/--no-media", help="Also open every media file.")] = True,
 ) -> None:
     """Everything that is wrong with a study, before anybody sees it: items, texts, media, balance, key."""
@@ -138,7 +131,7 @@ def check(
 
 @app.command()
 def export(
-    folder: StudyPath,
+    folder: Folder,
     database: Database = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Folder to write. [default: DIR/exports/TIME]")
@@ -175,7 +168,7 @@ def export(
 
 @app.command(name="import")
 def import_(
-    folder: StudyPath,
+    folder: Folder,
     files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="human_eval.jsonl")],
     form: Annotated[Literal["mime"], typer.Option("--as", help="The format of the files.")],
     data: Annotated[
@@ -195,7 +188,7 @@ def import_(
 
 @app.command()
 def exclude(
-    folder: StudyPath,
+    folder: Folder,
     annotator: Annotated[str, typer.Argument(help="As the report and the exports name them.")],
     reason: Annotated[str, typer.Option("--reason", help="Kept, and shown in the report.")] = "",
     undo: Annotated[bool, typer.Option("--undo", help="Let them count again.")] = False,
@@ -218,7 +211,7 @@ def exclude(
 
 @app.command()
 def report(
-    folder: StudyPath,
+    folder: Folder,
     database: Database = None,
     by: o.By = None,
     form: o.Form = "text",
