@@ -322,3 +322,12 @@ def test_the_command_says_what_to_do_next(tmp_path: Path, capsys: pytest.Capture
     said = capsys.readouterr().err
     assert said.count("is missing; write it") == 2
     assert said.splitlines()[-1].endswith("2 faults; mend them and check again")
+
+
+@pytest.mark.parametrize("command", ["new", "check", "export", "import", "exclude", "report"])
+def test_every_command_teaches_itself(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("study", command, "--help") == 0
+    shown = " ".join(capsys.readouterr().out.replace("│", " ").split())
+    assert f"Usage: vivant study {command}" in shown
+    assert "DIR" in shown
+    assert ("default: 20, or what" in shown) == (command == "new")

@@ -24,7 +24,11 @@ def new(
     ],
     origin: Annotated[
         list[str],
-        typer.Option("--from", metavar="WHAT", help="BENCHMARK[/TASK], RUN (repeat for several) or PACK."),
+        typer.Option(
+            "--from",
+            metavar="WHAT",
+            help="A benchmark (mime, mimic/title), a run (repeat for several) or a pack.",
+        ),
     ],
     data: o.Data = None,
     where: o.Where = None,
@@ -33,7 +37,7 @@ def new(
     share: Annotated[
         int | None,
         typer.Option(
-            "--items-per-participant", min=1, help="How many one person judges. [default: 20, or what fits]"
+            "--items-per-participant", min=1, help="How many one person judges. (default: 20, or what fits)"
         ),
     ] = None,
     judgements: Annotated[
@@ -134,11 +138,11 @@ def export(
     folder: Folder,
     database: Database = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Folder to write. [default: DIR/exports/TIME]")
+        Path | None, typer.Option("--out", "-o", help="Folder to write. (default: DIR/exports/TIME)")
     ] = None,
     form: Annotated[
         list[str] | None,
-        typer.Option("--format", help="jsonl, csv or parquet; repeat for several. [default: jsonl]"),
+        typer.Option("--format", help="jsonl, csv or parquet; repeat for several. (default: jsonl)"),
     ] = None,
     only_counted: Annotated[
         bool,
