@@ -89,12 +89,15 @@ def serve(
     except BaseException:
         store.close()
         raise
+    # A class arrives at once; and a proxy's idle connections must not be closed while it sends on them.
+    bound.listen(1024)
     server = uvicorn.Server(
         uvicorn.Config(
             app,
             log_level="warning",
             access_log=False,
             server_header=False,
+            timeout_keep_alive=75,
             forwarded_allow_ips="127.0.0.1,::1",
         )
     )
