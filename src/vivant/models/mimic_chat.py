@@ -13,7 +13,8 @@ from vivant.errors import UsageError
 from vivant.models.base import Model, ModelError, ModelOptions, Takes, require
 from vivant.models.local import LocalModel, checkpoint_digest, checkpoint_name, existing
 from vivant.models.transformers_engine import placed, writing
-from vivant.types import Clip, Decoding, Picture, Reply, Request, Sound, Text
+from vivant.train.model.asking import reply_of, seen_and_said
+from vivant.types import Reply, Request
 
 
 class MimicChatModel(LocalModel):
@@ -93,23 +94,13 @@ class Engine:
         ).tolist()
         counts = batch["attention_mask"].sum(dim=1).tolist()
         return [
-            self._reply(row, count, decoding, wanted["max_new_tokens"])
+            reply_of(row, self._end, self._read, count, decoding, wanted["max_new_tokens"])
             for row, count in zip(made, counts, strict=True)
         ]
 
-    def _reply(self, row: list[int], count: int, decoding: Decoding, most: int) -> Reply:
-        ended = self._end in row
-        kept = row[: row.index(self._end)] if ended else row
-        text = self._words.decode(kept, skip_special_tokens=True)
-        stopped = [text.partition(stop)[0] for stop in decoding.stop if stop in text]
-        cut = not ended and not stopped and len(row) >= most
-        return Reply(
-            status="truncated" if cut else "ok",
-            text=min(stopped, key=len, default=text).strip(),
-            error="stopped at the token limit" if cut else "",
-            tokens_in=count,
-            tokens_out=len(kept) + ended,
-        )
+    def _read(self, ids: Sequence[int]) -> str:
+        text: str = self._words.decode(ids, skip_special_tokens=True)
+        return text
 
     def weigh(self, requests: Sequence[Request], answers: Sequence[tuple[str, ...]]) -> list[Reply]:
         """The sum of the likelihoods of an answer's tokens, after the prompt; one pass for each request."""
@@ -141,14 +132,7 @@ class Engine:
     def _question(self, request: Request) -> Any:
         from vivant.train.model.processing import Question
 
-        pictures: list[Picture] = []
-        for turn in request.turns:
-            for part in turn.parts:
-                if isinstance(part, Sound):
-                    raise UsageError("this model is given no sound")
-                if isinstance(part, Picture | Clip):
-                    pictures += part.frames if isinstance(part, Clip) else (part,)
-        texts = [part.text for turn in request.turns for part in turn.parts if isinstance(part, Text)]
-        ids = self._processor.prompt("\n".join(texts), video=bool(pictures))
+        pictures, text = seen_and_said(request)
+        ids = self._processor.prompt(text, video=bool(pictures))
         frames = self._processor.frames(pictures) if pictures else None
         return Question(ids, (), frames, request.key)

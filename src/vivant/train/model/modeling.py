@@ -15,16 +15,12 @@ from transformers.modeling_outputs import CausalLMOutputWithPast
 
 from vivant.models.base import ModelError
 from vivant.models.transformers_engine import cannot_load
+from vivant.train.model.asking import MARKS, PATCH, spatial_places
 from vivant.train.model.config import Language, MimicChatConfig, Parts
 from vivant.train.model.fusion import InputFusion, LayerFusion, Projector
 from vivant.train.model.lora import add_lora
-from vivant.train.model.spatial import Eyes, SpatialBranch, normalised, spatial_places
+from vivant.train.model.spatial import Eyes, SpatialBranch, normalised
 from vivant.train.model.temporal import TemporalBranch
-
-MARKS = ("[VID]", "[SEP]", "[ANS]")
-VID, SEP, ANS, PATCH = range(4)
-"""Marks have ids after the vocabulary's and vectors of their own: no text can pass for one, and a frozen language
-model's table stays as it is. Where a patch stands, what was seen is put in."""
 
 
 class MimicChat(PreTrainedModel):  # type: ignore[misc]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -12,8 +11,8 @@ import numpy as np
 import torch
 from msgspec import Struct
 
+from vivant.train.model.asking import prompt_ids, resized
 from vivant.train.model.config import Parts
-from vivant.train.model.modeling import ANS, PATCH, SEP, VID
 from vivant.types import Picture
 
 PAD, END = "<pad>", "<end>"
@@ -44,9 +43,9 @@ class Processor:
         self.parts = parts
         self.words = words
         self.vocabulary = vocabulary
-        self._around: tuple[list[int], list[int]] | None = None
+        self.around: tuple[list[int], list[int]] | None = None
         if parts.language.chat:
-            self._around = self._template()
+            self.around = self._template()
 
     def _template(self) -> tuple[list[int], list[int]]:
         """What the chat template writes before and after a user's task."""
@@ -62,12 +61,8 @@ class Processor:
 
     def prompt(self, text: str, *, video: bool) -> tuple[int, ...]:
         """`[VID] video [SEP] task`, and the mark after which the answer begins."""
-        first = [VID, *[PATCH] * self.parts.visual_tokens] if video else []
-        head = [self.vocabulary + mark for mark in (*first, SEP)]
-        if self._around is not None:
-            before, after = self._around
-            return (*before, *head, *self._ids(text), *after)
-        return (*head, *self._ids(text), self.vocabulary + ANS)
+        patches = self.parts.visual_tokens if video else None
+        return tuple(prompt_ids(self._ids(text), self.vocabulary, patches, self.around))
 
     def answer(self, text: str) -> tuple[int, ...]:
         """An answer and the mark of its end."""
@@ -115,16 +110,6 @@ def pixels(questions: Sequence[Question], videos: dict[str, int], shown: Sequenc
     stacked = np.concatenate([content[video] for video in videos])
     lengths = [len(content[video]) for video in videos]
     return {"frames": torch.from_numpy(stacked), "lengths": lengths, "shown": list(shown)}
-
-
-def resized(picture: Picture, side: int) -> Any:
-    """A picture as a square of bytes."""
-    from PIL import Image
-
-    with Image.open(io.BytesIO(picture.data)) as file:
-        if file.format == "JPEG":
-            file.draft("RGB", (side, side))
-        return np.asarray(file.convert("RGB").resize((side, side), Image.Resampling.BILINEAR))
 
 
 # ── a tokenizer of one's own ──

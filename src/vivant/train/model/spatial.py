@@ -141,10 +141,3 @@ class SpatialBranch(nn.Module):  # type: ignore[misc]
         if self.spatial.pool == "frames":
             return pooled.flatten(1, 2)
         return pooled.amax(1) if self.spatial.pool == "max" else pooled.mean(1)
-
-
-def spatial_places(length: int, count: int) -> list[int]:
-    """Which of a video's frames the spatial branch looks at: spread evenly, some twice where there are few."""
-    if count == 1:
-        return [(length - 1) // 2]
-    return [round(place * (length - 1) / (count - 1)) for place in range(count)]
