@@ -314,9 +314,21 @@ def test_a_study_without_judgements_has_a_report_that_says_so(tmp_path: Path) ->
     with open_store(loaded.path):
         pass
     report = study_report(collect(tmp_path / "s"))
-    assert report.found == ("There are no judgements that count yet.",)
+    assert report.found == ("There are no judgements yet.",)
     assert cell(report.progress, "Judged items that count", "so far") == "0 (0 of the 12 wanted)"
     assert "There are no judgements yet" in build_page(report)
+
+
+def test_without_the_key_a_report_has_all_but_what_is_right(tmp_path: Path) -> None:
+    loaded = tiny_study(tmp_path / "s", count=8)
+    judged(loaded, ["ann", "bob", "cat"], choose)
+    (tmp_path / "s" / "key.jsonl").unlink()
+    report = study_report(collect(tmp_path / "s"))
+    assert report.found[0].startswith("Nothing can be measured without the key")
+    assert "Two people agree in" in report.found[1]
+    assert report.results.body == ()
+    # Hits are then what most of the others chose.
+    assert all(one.tried > 0 for one in annotators(collect(tmp_path / "s")))
 
 
 def test_judgements_of_items_that_were_taken_out_are_told_of(tmp_path: Path) -> None:

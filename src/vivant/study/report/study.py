@@ -55,8 +55,7 @@ def study_report(collected: Collected, by: Sequence[str] = ()) -> StudyReport:
 
 def _words(results: Table, agreement: Table, times: Table, everybody: Sequence[Annotator]) -> Iterator[str]:
     if not results.rows:
-        yield "There are no judgements that count yet."
-        return
+        yield from results.notes
     for row in results.rows[:4]:
         between = f", 95 % interval {row.interval[0]:.1f} to {row.interval[1]:.1f}" if row.interval else ""
         guess = f"; guessing would give {row.chance:.1f}" if row.chance is not None else ""

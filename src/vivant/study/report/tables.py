@@ -16,6 +16,7 @@ from vivant.scoring.stats import Interval
 from vivant.scoring.summary import natural
 from vivant.scoring.twoway import numbered, two_way_interval
 from vivant.study.collected import Collected
+from vivant.study.design import KEY_FILE
 from vivant.study.judgement import Judgement
 from vivant.study.report.measures import Codes, Measure, Value, codes, measures
 
@@ -80,10 +81,18 @@ def result_table(collected: Collected) -> Table:
         body=tuple(body),
         rows=tuple(rows),
         rules=tuple(rules),
-        notes=(f"Intervals count groups of items and people, not judgements: {'; '.join(sorted(methods))}.",)
-        if methods
-        else ("Too little to tell intervals." if body else "There are no judgements yet.",),
+        notes=(_result_note(collected, bool(body), methods),),
     )
+
+
+def _result_note(collected: Collected, found: bool, methods: set[str]) -> str:
+    if methods:
+        return f"Intervals count groups of items and people, not judgements: {'; '.join(sorted(methods))}."
+    if found:
+        return "Too little to tell intervals."
+    if next(collected.counted(), None) is None:
+        return "There are no judgements yet."
+    return f"Nothing can be measured without the key: {collected.loaded.path / KEY_FILE} says what is right."
 
 
 def _by_source(values: Sequence[Value]) -> Iterator[tuple[str, list[Value]]]:
