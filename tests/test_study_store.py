@@ -295,6 +295,14 @@ def test_what_was_acknowledged_survives_kill_9(tmp_path: Path, url: Url) -> None
                 assert connection.execute(select(metadata.tables["participants"].c.id)).all()
 
 
+def test_the_database_is_for_its_owner_alone(tmp_path: Path) -> None:
+    with open_store(tmp_path) as store:
+        invite(store, 1)
+        assert {file.stat().st_mode & 0o777 for file in tmp_path.glob("study.db*")} == {0o600}
+    with pytest.raises(StoreError, match="Cannot make the database"):
+        open_store(tmp_path / "nowhere")
+
+
 def test_invitations_are_streams_of_tokens(tmp_path: Path) -> None:
     with open_store(tmp_path) as store:
         tokens = invite(store, 2000)

@@ -127,13 +127,12 @@ def open_path(secret: bytes) -> str:
 
 def check_items(loaded: LoadedStudy, store: Store) -> None:
     """Refuse a database whose items the study lacks."""
-    known = loaded.by_id
-    for line in store.progress().items:
-        if line.item not in known:
-            raise UsageError(
-                f"The database holds answers to the item '{line.item}', which {loaded.path} lacks; "
-                "put the item back, or give this study a database of its own: --database"
-            )
+    lacking = sorted(store.items_met() - loaded.by_id.keys())
+    if lacking:
+        raise UsageError(
+            f"The database holds answers to the item '{lacking[0]}', which {loaded.path} lacks; "
+            "put the item back, or give this study a database of its own: --database"
+        )
 
 
 def _public(address: str) -> SplitResult:

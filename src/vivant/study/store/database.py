@@ -7,6 +7,7 @@ returns only after the flush. PostgreSQL commits each write by itself; row locks
 
 from __future__ import annotations
 
+import os
 import queue
 import sqlite3
 import threading
@@ -72,6 +73,8 @@ class Database:
         self._writer: threading.Thread | None = None
         self._starting = threading.Lock()
         self._closed = False
+        if self.sqlite and url.database:
+            _make_private(Path(url.database))
         self._readers = self._engine(writes=False)
         self._writers = self._readers if self.memory or not self.sqlite else self._engine(writes=True)
 
@@ -232,6 +235,16 @@ def _attempt(connection: Connection, job: Job) -> tuple[Any, BaseException | Non
         savepoint.rollback()
         return None, error
     return value, None
+
+
+def _make_private(path: Path) -> None:
+    """A new file that this user alone reads: it holds answers and the study's secret. Its journals follow it."""
+    try:
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    except FileExistsError:
+        return
+    except OSError as error:
+        raise StoreError(f"Cannot make the database {path}: {error.strerror}") from error
 
 
 def _set_up_sqlite(connection: Any, _: Any) -> None:

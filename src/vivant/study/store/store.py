@@ -219,6 +219,11 @@ class Store:
                 paused=setting(connection, "paused") == "yes",
             )
 
+    def items_met(self) -> set[str]:
+        """Every item that was ever given to somebody, checks included."""
+        with self.database.read() as connection:
+            return set(connection.scalars(select(assignments.c.item).distinct()))
+
     # ── steering ──
 
     def exclude(self, annotator: str, reason: str) -> None:
