@@ -37,7 +37,8 @@ class Judgement(Struct, frozen=True, kw_only=True, omit_defaults=True):
     part: str = ""
     answer: Any = None
     """`choose`: the place of the option in the item's own order. `free`: the text. `comments`: {"verdict": "human" or
-    "ai", "realism": 0–5}. `rate`: {criterion: number}. `pair`: "first", "second" or "tie", in the item's own order."""
+    "ai", "realism": 0–5}. `rate`: {criterion: number}. `pair`: "first", "second" or "tie", in the item's own order.
+    None: the time was up before there was an answer; a mapping may then lack some of its names."""
     shown: tuple[int, ...] = ()
     """The order in which options or parts were shown: places in the item's own order."""
     position: int = 0
