@@ -92,13 +92,20 @@ def test_comments_are_learnt_from_the_most_liked(world: Path) -> None:
     assert drawn == set(examples[0].sample.extra["human"])
 
 
-def test_forms_without_options_and_without_media(world: Path) -> None:
+def test_forms_without_options_and_with_some_of_them(world: Path) -> None:
     example = loaded(world)[0]
+    right = example.sample.options[0].text
     words = phrase(example, 0, 0, "words")
-    assert words.answer == example.sample.options[0].text and words.media and "A." not in words.text
-    quoted = phrase(example, 0, 0, "quote")
-    assert not quoted.media and quoted.text.endswith(example.sample.options[0].text)
-    assert quoted.answer == phrase(example, 0, 0).answer
+    assert words.answer == right and words.media and "A." not in words.text
+    counts = set()
+    for epoch in range(12):
+        whole, some = phrase(example, epoch, 0), phrase(example, epoch, 0, "fewer")
+        lines = whole.text.split("\n")
+        kept = [line for line in some.text.split("\n") if line[:2] in ("A.", "B.", "C.", "D.")]
+        assert some.answer == whole.answer and f"{some.answer}. {right}" in kept
+        assert all(line in lines for line in some.text.split("\n"))
+        counts.add(len(kept))
+    assert counts == {1, 2, 3}
 
 
 def test_any_benchmark_s_folder_will_do(tmp_path: Path) -> None:

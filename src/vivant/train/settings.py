@@ -39,7 +39,7 @@ class Training(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How it is learnt."""
 
     steps: int = 1000
-    learning_rate: float = 1e-3
+    learning_rate: float = 8e-4
     warm_up: int = 50
     floor: float = 0.01
     """Share of the learning rate that the cosine ends at."""

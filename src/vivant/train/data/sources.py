@@ -20,9 +20,9 @@ from vivant.chance import derive, generator, sample_ids
 from vivant.errors import DataError, UsageError, unknown
 from vivant.scoring.summary import matches, parse_where
 from vivant.train.data.shards import unpacked
-from vivant.types import Audio, Image, Part, Sample, Text, Video
+from vivant.types import Audio, Image, Option, Part, Sample, Text, Video
 
-Form = Literal["choice", "words", "quote"]
+Form = Literal["choice", "words", "fewer"]
 Media = tuple[Image | Video, ...]
 
 
@@ -42,10 +42,11 @@ class Source(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How often it comes up in an epoch, against the others."""
     words: float = 0.0
     """Share of the questions with options that are asked without them, to be answered in the right one's words."""
-    quote: float = 0.0
-    """Share that are asked without media, but with the right option's words said: reading alone."""
+    fewer: float = 0.0
+    """Share of which only some options are shown, at times the right one alone: from naming the one there is, a
+    model from chance learns to name the one that fits."""
     until: float = 1.0
-    """Until which part of the training the two shares hold; a tenth of each afterwards."""
+    """Until which part of the training these shares hold; of `words` a tenth is left afterwards, of `fewer` a half."""
     variant: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -173,21 +174,36 @@ def phrase(example: Example, epoch: int, seed: int, form: Form = "choice") -> Ph
         return Phrased(text, drawn, media, shown)
     place = prompt.order.index(sample.key) if prompt.order else sample.key
     answer = prompt.answer_form.format(prompt.options[place].name)
-    if form == "quote":
-        return Phrased(f"{text}\nIn words: {texts[0]}", answer, (), shown)
+    if form == "fewer":
+        chance = generator(turn, sample.task, sample.id, "fewer")
+        wrong = [option for number, option in enumerate(prompt.options) if number != place]
+        hidden = chance.sample(wrong, chance.randint(1, len(wrong))) if wrong else []
+        text = without(text, hidden)
     return Phrased(text, answer, media, shown)
+
+
+def without(text: str, options: Sequence[Option]) -> str:
+    """A prompt without the lines of some options; those that do not stand in a line of their own stay."""
+    gone = [
+        line
+        for option in options
+        for line in text.split("\n")
+        if line.startswith(option.name) and line.endswith(option.text)
+    ]
+    return "\n".join(line for line in text.split("\n") if line not in gone)
 
 
 def draw_form(example: Example, epoch: int, seed: int, progress: float) -> Form:
     """How an example is asked in an epoch, by its own chance; `progress` is the share of the training done."""
     source = example.source
-    if not example.sample.options or not (source.words or source.quote):
+    if not example.sample.options or not (source.words or source.fewer):
         return "choice"
-    share = 1.0 if progress < source.until else 0.1
+    early = progress < source.until
+    words, fewer = (source.words, source.fewer) if early else (source.words / 10, source.fewer / 2)
     chance = generator(seed, "form", str(epoch), example.sample.task, example.sample.id).random()
-    if chance < source.words * share:
+    if chance < words:
         return "words"
-    return "quote" if chance < (source.words + source.quote) * share else "choice"
+    return "fewer" if chance < words + fewer else "choice"
 
 
 def spoken(parts: Sequence[Part]) -> tuple[str, Media]:

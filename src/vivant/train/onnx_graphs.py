@@ -1,0 +1,174 @@
+"""A MIMIC-Chat as three pure functions of tensors, each of which becomes one ONNX graph.
+
+`watch` turns a window of frames into vectors, `look` turns some frames and all vectors into what the language model
+is shown, and `read` turns ids into logits. A video of any length is a loop over windows outside the graphs. `read`
+serves both the prompt and every further token: what its layers remember goes in and comes out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from vivant.errors import UsageError
+from vivant.train.model.asking import MARKS, PATCH
+from vivant.train.model.fusion import InputFusion, decoder_layers
+from vivant.train.model.modeling import MimicChat
+from vivant.train.model.spatial import normalised
+from vivant.train.model.temporal import _CLOCK, clock
+
+
+class Watch(nn.Module):  # type: ignore[misc]
+    """One window: [groups, frames of a group, side, side, 3] bytes → [vectors, width]."""
+
+    def __init__(self, model: MimicChat) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, frames: Tensor) -> Tensor:
+        """One vector for each group of frames."""
+        pixels = normalised(frames.flatten(0, 1), self.model.settings.vision, torch.float32)
+        seen: Tensor = self.model.temporal.windows(self.model.eyes, pixels[None])[0]
+        return seen
+
+
+class Look(nn.Module):  # type: ignore[misc]
+    """Both branches and what joins them; a branch that is off ignores what it is given."""
+
+    def __init__(self, model: MimicChat) -> None:
+        super().__init__()
+        self.model = model
+        if not isinstance(model.fusion, InputFusion):
+            raise UsageError("Only a model whose fusion.place is input can be exported")
+
+    def forward(self, scene: Tensor, vectors: Tensor, pool: Tensor) -> tuple[Tensor, Tensor]:
+        """Frames of the spatial branch as bytes, vectors of all windows, and the matrix that averages vectors to
+        tokens → what stands in the input, [tokens, hidden], and what is added to each token of the task, [hidden].
+        """
+        model, found = self.model, {}
+        if model.settings.spatial.on:
+            pixels = normalised(scene, model.settings.vision, torch.float32)
+            found["spatial"] = model.spatial(model.eyes, pixels[None])
+        if model.settings.temporal.on:
+            tokens = vectors[None]
+            tokens = tokens + _CLOCK * clock(tokens.shape[1], model.temporal.width, tokens)
+            found["temporal"] = pool @ model.temporal.thought(model.temporal.whole(tokens))
+        seen = model.fusion({name: model.projectors[name](tokens) for name, tokens in found.items()})
+        hint = model.fusion.hint
+        told = seen.mean(1) * 0.0 if hint is None else hint(seen.mean(1))
+        return seen[0], told[0]
+
+
+class Carried:
+    """What layers remember, as plain tensors, in the place of the transformers library's cache."""
+
+    def __init__(self, states: Mapping[int, Sequence[Tensor]]) -> None:
+        self.before = states
+        self.after: dict[int, tuple[Tensor, ...]] = {}
+
+    def update(self, keys: Tensor, values: Tensor, layer: int, *_: Any, **__: Any) -> tuple[Tensor, Tensor]:
+        """Keys and values of all tokens so far."""
+        old_keys, old_values = self.before[layer]
+        self.after[layer] = torch.cat([old_keys, keys], dim=2), torch.cat([old_values, values], dim=2)
+        return self.after[layer]  # type: ignore[return-value]
+
+    def get_conv_state(self, *_: Any, **__: Any) -> None:
+        """None: one token and many go the same way."""
+        return
+
+    def update_conv_state(self, hidden: Tensor, layer: int, **_: Any) -> Tensor:
+        """What a short convolution sees: the last few tokens, then the new ones."""
+        (old,) = self.before[layer]
+        whole = torch.cat([old, hidden], dim=2)
+        self.after[layer] = (whole[:, :, -old.shape[2] :],)
+        return whole
+
+
+class Read(nn.Module):  # type: ignore[misc]
+    """The language model with all that is put into its input."""
+
+    def __init__(self, model: MimicChat) -> None:
+        super().__init__()
+        self.model = model
+        self.language = model.language_model
+        self.language.set_attn_implementation("eager")
+        self.decoder = self.language.get_decoder()
+        self.kinds = layer_kinds(model)
+        norm = getattr(self.decoder, "norm", None) or getattr(self.decoder, "embedding_norm", None)
+        if norm is None:
+            raise UsageError(f"A language model of type {self.language.config.model_type} cannot be exported")
+        self.last_norm = norm
+
+    def forward(
+        self,
+        ids: Tensor,
+        heads: Tensor,
+        inside: Tensor,
+        asked: Tensor,
+        places: Tensor,
+        keep: Tensor,
+        seen: Tensor,
+        hint: Tensor,
+        states: list[Tensor],
+    ) -> tuple[Tensor, list[Tensor]]:
+        """`ids`, `heads` (the first token of each token's line) and `places` are [1, length]; `inside` (whether a
+        token is told its line) and `asked` (whether it is told the hint) are numbers, [1, length, 1]. Logits are
+        those of the tokens at `keep`.
+        """
+        hidden = self._vectors(ids, heads, inside, seen) + asked * hint
+        carried = Carried(self._by_layer(states))
+        past = next((s.shape[2] for s, kind in zip(states, self._flat(), strict=True) if kind == "keys"), 0)
+        length = ids.shape[1]
+        late = torch.arange(past + length)[None, :] > torch.arange(length)[:, None] + past
+        mask = torch.zeros(late.shape).masked_fill(late, -1e9)[None, None]
+        turned = self.decoder.rotary_emb(hidden, position_ids=places)
+        for number, layer in enumerate(decoder_layers(self.language)):
+            hidden = layer(
+                hidden,
+                attention_mask=mask if self.kinds[number] == "attention" else None,
+                position_embeddings=turned,
+                position_ids=places,
+                past_key_values=carried,
+                use_cache=True,
+            )
+        logits = self.language.get_output_embeddings()(self.last_norm(hidden)[0, keep])
+        return logits, [state for number in range(len(self.kinds)) for state in carried.after[number]]
+
+    def _vectors(self, ids: Tensor, heads: Tensor, inside: Tensor, seen: Tensor) -> Tensor:
+        model, table = self.model, self.language.get_input_embeddings()
+        marks = ids >= model.vocabulary
+        marked = model.marks((ids - model.vocabulary).clamp(0, len(MARKS) - 1))
+        vectors = torch.where(marks[..., None], marked, table(ids.masked_fill(marks, 0)))
+        if model.lines is not None:
+            vectors = vectors + model.lines(table(heads)) * inside
+        patches = ids == model.vocabulary + PATCH
+        which = (patches.long().cumsum(1) - 1).clamp(min=0)
+        return torch.where(patches[..., None], seen[which], vectors)
+
+    def _flat(self) -> list[str]:
+        return [
+            name for kind in self.kinds for name in (("keys", "values") if kind == "attention" else ("conv",))
+        ]
+
+    def _by_layer(self, states: Sequence[Tensor]) -> dict[int, list[Tensor]]:
+        left = iter(states)
+        return {
+            n: [next(left) for _ in range(2 if k == "attention" else 1)] for n, k in enumerate(self.kinds)
+        }
+
+
+def layer_kinds(model: MimicChat) -> list[str]:
+    """`attention` or `conv` for each layer of the language model."""
+    kinds = []
+    for layer in decoder_layers(model.language_model):
+        if hasattr(layer, "self_attn"):
+            kinds.append("attention")
+        elif hasattr(layer, "conv"):
+            kinds.append("conv")
+        else:
+            kind = model.language_model.config.model_type
+            raise UsageError(f"A language model of type {kind} cannot be exported")
+    return kinds
