@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
-from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Sequence
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from vivant.build.mimic.clean.comments import DEALT, LEFT, Dealing, Dealt, deal, ref_hashes, stretches
+from vivant.build.mimic.clean.comments import (
+    DEALT,
+    LEFT,
+    Dealing,
+    Dealt,
+    Stretch,
+    deal,
+    ref_hashes,
+    stretches,
+)
 from vivant.build.mimic.clean.frames import look, same_pictures
 from vivant.build.mimic.clean.languages import detector
 from vivant.build.mimic.clean.rules import Rule, read_rules
@@ -28,13 +35,12 @@ from vivant.build.mimic.ingest import media_root
 from vivant.build.mimic.schema import CLEAN_COMMENTS, CLEAN_VIDEOS
 from vivant.build.mimic.settings import Settings
 from vivant.build.mimic.steps import Progress, Step, begin, silent
+from vivant.build.mimic.workers import crew, run_all
 
 _PART = 400_000
 """Comments that are looked at together."""
 _WORTH_PROCESSES = 300_000
 _FEW = "too few comments"
-_T = TypeVar("_T")
-_R = TypeVar("_R")
 
 
 def clean(
@@ -67,40 +73,21 @@ def _clean(step: Step, settings: Settings, rules: tuple[Rule, ...], progress: Pr
     parts = max(1, -(-total // _PART))
     many = settings.workers if total >= _WORTH_PROCESSES else 1
     dealing = Dealing(str(folder), parts, settings.clean, rules)
+    read = 0
 
-    def said(done: int) -> None:
-        progress(done, 2 * total, "comments read")
+    def said(one: Stretch | int) -> None:
+        nonlocal read
+        read += one.rows if isinstance(one, Stretch) else total // parts
+        progress(read, 2 * total, "comments read")
 
-    dealt: list[Dealt] = _run(
-        partial(deal, how=dealing), todo, many, lambda n: said(n * total // max(len(todo), 1))
-    )
-    gathering = Gathering(
-        str(folder),
-        _save_kept(folder, videos),
-        _save_pasted(step, settings, any(one.rows for one in todo)),
-        settings.clean,
-    )
-    gathered: list[Gathered] = _run(
-        partial(gather, how=gathering), range(parts), many, lambda n: said(total + n * total // parts)
-    )
+    with crew(many) as pool:
+        dealt = run_all(partial(deal, how=dealing), todo, pool, said)
+        kept, pasted = _save_kept(folder, videos), _save_pasted(step, settings, total > 0)
+        gathering = Gathering(str(folder), kept, pasted, settings.clean)
+        gathered = run_all(partial(gather, how=gathering), range(parts), pool, said)
     if not any((folder / "comments").iterdir()):
         pq.write_table(CLEAN_COMMENTS.empty_table(), folder / "comments" / "0000.parquet")
     _finish(step, videos, total, dealt, gathered, settings)
-
-
-def _run(work: Callable[[_T], _R], todo: Sequence[_T], workers: int, done: Callable[[int], None]) -> list[_R]:
-    """The results in the order of what was to do."""
-    if workers < 2:
-        results = []
-        for number, one in enumerate(todo, 1):
-            results.append(work(one))
-            done(number)
-        return results
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        futures = [pool.submit(work, one) for one in todo]
-        for number, _ in enumerate(as_completed(futures), 1):
-            done(number)
-        return [future.result() for future in futures]
 
 
 def _looked_at(

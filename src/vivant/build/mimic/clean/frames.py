@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from concurrent.futures.process import BrokenProcessPool
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from numpy.typing import NDArray
 
 from vivant.build.mimic.clean.tokens import I64
 from vivant.build.mimic.steps import Progress
+from vivant.build.mimic.workers import processes
 from vivant.errors import MediaError
 
 CACHE = ".frames.jsonl"
@@ -97,7 +97,7 @@ def _looked(files: Sequence[str], root: Path, workers: int, ray: str) -> Iterato
             yield see(file, str(root))
         return
     alone: list[str] = []
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+    with processes(workers) as pool:
         waiting = {pool.submit(_see_all, run, str(root)): run for run in runs}
         for future in as_completed(waiting):
             try:
@@ -105,7 +105,7 @@ def _looked(files: Sequence[str], root: Path, workers: int, ray: str) -> Iterato
             except BrokenProcessPool:
                 alone += waiting[future]
     for file in alone:  # one of these ended its process: each gets one of its own
-        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        with processes(1) as pool:
             try:
                 yield pool.submit(see, file, str(root)).result()
             except BrokenProcessPool:

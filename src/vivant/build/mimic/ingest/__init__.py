@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from multiprocessing import get_context
 from pathlib import Path
 
 import msgspec
@@ -17,6 +15,7 @@ from vivant.build.mimic.ingest.ytdlp import Defaults, take_info
 from vivant.build.mimic.ingest_settings import Ingest
 from vivant.build.mimic.settings import Settings
 from vivant.build.mimic.steps import Progress, Step, begin, silent
+from vivant.build.mimic.workers import crew, run_all
 from vivant.engine.settings import digest
 from vivant.errors import UsageError
 
@@ -153,25 +152,20 @@ def _run(tasks: Sequence[_Task], folder: Path, workers: int, progress: Progress)
     total = sum(len(task.files) for task in tasks)
     found: dict[str, Report] = {}
     for task in tasks:
-        done = folder / "parts" / f"{task.name}.json"
-        if done.is_file():
-            found[task.name] = msgspec.json.decode(done.read_bytes(), type=Report)
+        before = folder / "parts" / f"{task.name}.json"
+        if before.is_file():
+            found[task.name] = msgspec.json.decode(before.read_bytes(), type=Report)
     left = [task for task in tasks if task.name not in found]
     read = total - sum(len(task.files) for task in left)
-    if workers > 1 and total >= _WORTH_PROCESSES:
-        # Processes that begin afresh: Arrow's threads do not survive a fork.
-        with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-            waiting = {pool.submit(_do, task): task for task in left}
-            for future in as_completed(waiting):
-                task = waiting.pop(future)
-                found[task.name] = future.result()
-                read += len(task.files)
-                progress(read, total, "files read")
-    else:
-        for task in left:
-            found[task.name] = _do(task)
-            read += len(task.files)
-            progress(read, total, "files read")
+
+    def done(task: _Task) -> None:
+        nonlocal read
+        read += len(task.files)
+        progress(read, total, "files read")
+
+    with crew(workers if total >= _WORTH_PROCESSES else 1) as pool:
+        reports = run_all(_do, left, pool, done)
+    found |= {task.name: report for task, report in zip(left, reports, strict=True)}
     return [found[task.name] for task in tasks]
 
 

@@ -1,0 +1,83 @@
+"""Processes of the pipeline: they give what one process gives, and end with the one that began them."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import vivant.build.mimic.clean as cleaning
+import vivant.build.mimic.ingest as taking_in
+from vivant.build.mimic.settings import Settings
+from vivant.build.mimic.world import WorldPlan
+from vivant.build.mimic.world.crawl import write_crawl
+
+
+def tables(work: Path, step: str) -> list[pl.DataFrame]:
+    read = [pl.read_parquet(work / step / kind / "*.parquet") for kind in ("videos", "comments")]
+    read.append(pl.read_parquet(work / step / "quarantine.parquet"))
+    return [table.sort(table.columns[:4]) for table in read]
+
+
+def test_two_processes_give_what_one_gives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_crawl(tmp_path / "crawl", WorldPlan(videos=100, comments=3000, seed=4), broken=0.1)
+    one, two = tmp_path / "one", tmp_path / "two"
+    taking_in.ingest(one, [tmp_path / "crawl"], Settings(workers=1))
+    cleaning.clean(one, Settings(workers=1))
+    two.mkdir()
+    (two / ".salt").write_bytes((one / ".salt").read_bytes())
+    monkeypatch.setattr(taking_in, "_PART", 40)
+    monkeypatch.setattr(taking_in, "_WORTH_PROCESSES", 1)
+    monkeypatch.setattr(cleaning, "_PART", 1000)
+    monkeypatch.setattr(cleaning, "_WORTH_PROCESSES", 1)
+    taking_in.ingest(two, [tmp_path / "crawl"], Settings(workers=2))
+    cleaning.clean(two, Settings(workers=2))
+    for step in ("ingest", "clean"):
+        for mine, theirs in zip(tables(one, step), tables(two, step), strict=True):
+            assert mine.equals(theirs), step
+
+
+FOREVER = """
+import sys, time, os
+from vivant.build.mimic.workers import crew, run_all
+def sleep(name):
+    open(name, "w").write(str(os.getpid()))
+    time.sleep(600)
+if __name__ == "__main__":
+    with crew(2) as pool:
+        run_all(sleep, [sys.argv[1]], pool, print)
+"""
+
+
+def test_workers_end_with_the_process_that_began_them(tmp_path: Path) -> None:
+    script, named = tmp_path / "forever.py", tmp_path / "worker"
+    script.write_text(FOREVER)
+    running = subprocess.Popen([sys.executable, str(script), str(named)], stderr=subprocess.DEVNULL)
+    worker = _until(lambda: int(named.read_text()) if named.is_file() and named.read_text() else 0)
+    running.send_signal(signal.SIGKILL)
+    running.wait()
+    assert _until(lambda: int(not _alive(worker)))
+
+
+def _alive(process: int) -> bool:
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+def _until(found: object, patience: float = 60.0) -> int:
+    assert callable(found)
+    end = time.monotonic() + patience
+    while time.monotonic() < end:
+        value = found()
+        if value:
+            return int(value)
+        time.sleep(0.1)
+    raise AssertionError("waited in vain")
