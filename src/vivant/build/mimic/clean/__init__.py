@@ -157,8 +157,9 @@ def _finish(
     settings: Settings,
 ) -> None:
     with connect(step.work, settings.memory, settings.workers) as db:
-        left = db.execute(f"SELECT DISTINCT ref FROM {parquet(step.folder / 'comments')}").fetchnumpy()["ref"]
-        few = ~np.isin(np.array(videos.table.column("ref").to_pylist(), dtype=object), left)
+        found = db.execute(f"SELECT DISTINCT ref FROM {parquet(step.folder / 'comments')}").fetchall()
+        left = {ref for (ref,) in found}
+        few = np.array([ref not in left for ref in videos.table.column("ref").to_pylist()], bool)
         if settings.clean.fewest_comments:
             videos.reason[few & videos.kept] = _FEW
         _write_videos(step.folder, videos)
