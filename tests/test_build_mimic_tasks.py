@@ -16,7 +16,7 @@ from vivant.benchmarks.mimic.names import OWN, RANKS, THINKING
 from vivant.build.mimic.draw import fair_share
 from vivant.build.mimic.gather import file_name, shorten
 from vivant.build.mimic.material import name_form
-from vivant.build.mimic.popularity import FEW, SAME, TIED, ranked_options
+from vivant.build.mimic.popularity import FEW, SAME, TIED, Near, ranked_options
 from vivant.build.mimic.select import select
 from vivant.build.mimic.settings import Settings
 from vivant.build.mimic.split import split
@@ -24,6 +24,7 @@ from vivant.build.mimic.steps import StepError, read_record
 from vivant.build.mimic.task_settings import Select, Tasks
 from vivant.build.mimic.tasks import tasks
 from vivant.build.mimic.vectors import VectorStore
+from vivant.chance import generator
 from vivant.errors import DataError
 from vivant.scoring.text import plain
 
@@ -214,6 +215,28 @@ def test_popularity_with_ties_too_few_and_equal_words() -> None:
     assert not isinstance(again, str) and {o.comment for o in again} != {o.comment for o in found}
     equal = [comment(n, 1000 - n, "same words") for n in range(100)]
     assert ranked_options(line(*equal), RANKS, 0) == SAME
+
+
+def test_near_ranks_can_be_dealt_out_by_a_score() -> None:
+    def score(text: str) -> float:
+        return float("moment" in text) + len(text) / 1000
+
+    first = 0
+    for number in range(200):
+        chance = generator(number, "near")
+        comments = []
+        for n in range(130):
+            kind = "moment" if chance.random() < (0.8 if n == 0 else 0.3) else "plain"
+            comments.append(comment(n, 2000 - n, f"{kind} {n}{'x' * chance.randrange(9)}"))
+        own = VideoLine(platform="p", id=str(number), comments=tuple(comments))
+        options = ranked_options(own, RANKS, 0, 1, Near(score, 0.2))
+        assert not isinstance(options, str)
+        for option, asked in zip(options, RANKS, strict=True):
+            assert option.rank is not None and abs(option.rank - asked) <= 0.2 * asked
+            assert comments[option.rank - 1].likes == option.likes
+        scores = [score(option.text) for option in options]
+        first += scores[0] == max(scores)
+    assert 0.15 < first / 200 < 0.4, "by the most-liked's words alone it would be above a half"
 
 
 def test_fair_share_leaves_balanced_names_alone() -> None:

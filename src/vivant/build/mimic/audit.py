@@ -21,6 +21,7 @@ from vivant.build.mimic.gather import gather
 from vivant.build.mimic.items import Maker
 from vivant.build.mimic.learned import Learned
 from vivant.build.mimic.overlap import Overlap, find_overlaps
+from vivant.build.mimic.popularity import Near
 from vivant.build.mimic.settings import Settings
 from vivant.build.mimic.split import TRAIN
 from vivant.build.mimic.steps import Progress, Step, begin, silent
@@ -161,7 +162,8 @@ class _Auditor:
         """The first draw that passes, or the best of all, and its number."""
         best, number = found, 0
         for attempt in range(1, self._settings.redraws + 1):
-            made = self.look_at(maker.make(task, attempt).items)
+            near = Near(self._learned[task].score, self._settings.rank_slack)
+            made = self.look_at(maker.make(task, attempt, near).items)
             if len(made.items) >= len(found.items) and made.worst < best.worst:
                 best, number = made, attempt
             if best.passes:

@@ -12,7 +12,7 @@ from vivant.benchmarks.mimic.names import OWN, THINKING
 from vivant.build.mimic.draw import draw
 from vivant.build.mimic.gather import Gathered
 from vivant.build.mimic.material import Material
-from vivant.build.mimic.popularity import ranked_options
+from vivant.build.mimic.popularity import Near, ranked_options
 from vivant.build.mimic.steps import Progress, silent
 from vivant.build.mimic.task_settings import Tasks
 from vivant.build.mimic.vectors import VectorStore
@@ -52,10 +52,10 @@ class Maker:
             made[task] = self.make(task)
         return made
 
-    def make(self, task: str, attempt: int = 0) -> Made:
-        """The items of one task."""
+    def make(self, task: str, attempt: int = 0, near: Near | None = None) -> Made:
+        """The items of one task. `near` is for comment popularity alone."""
         if task == OWN:
-            return self._popularity(attempt)
+            return self._popularity(attempt, near)
         texts = self._material.texts(task)
         drawn = draw(self._material, texts, attempt)
         without = Counter(texts.without)
@@ -69,11 +69,11 @@ class Maker:
                 questions[option.video] = (option, *(texts.options[k] for k in wrong))
         return Made(task, self._place(task, questions), dict(without))
 
-    def _popularity(self, attempt: int) -> Made:
+    def _popularity(self, attempt: int, near: Near | None) -> Made:
         without: Counter[str] = Counter()
         questions: dict[str, tuple[ItemOption, ...]] = {}
         for line in self._material.lines:
-            options = ranked_options(line, self._settings.ranks, self._seed, attempt)
+            options = ranked_options(line, self._settings.ranks, self._seed, attempt, near)
             if isinstance(options, str):
                 without[options] += 1
             else:

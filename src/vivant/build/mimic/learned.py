@@ -42,6 +42,10 @@ class Learned:
         features, starts, lengths = self._features(items)
         return self._score(features, starts, lengths)
 
+    def score(self, text: str) -> float:
+        """One text's."""
+        return float(self._weights[self._of(text)].mean())
+
     def _train(self, items: Sequence[Item]) -> None:
         features, starts, lengths = self._features(items)
         owner = np.repeat(np.arange(len(starts)), lengths)

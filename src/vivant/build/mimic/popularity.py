@@ -4,13 +4,18 @@ Ranks count the comments whose likes are known, each text once. Where several sh
 of them may stand for it. Which one does is dealt out by chance, such that the right one is the longest, the
 shortest and in between equally often as far as that can be chosen; looks give less away then. A right answer that
 shares its likes with another option is none: such videos are not asked about.
+
+Where the audit finds that well-liked comments are worded like well-liked comments, they are dealt out by what its
+classifier makes of their words instead of by length, and from ranks near the asked ones (`Near`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from vivant.benchmarks.mimic.format import ItemOption, VideoLine
+from msgspec import Struct
+
+from vivant.benchmarks.mimic.format import Comment, ItemOption, VideoLine
 from vivant.chance import generator
 from vivant.scoring.text import plain
 
@@ -21,34 +26,51 @@ _TIED = 20
 TIED = "the most-liked comment shares its likes with the next rank"
 
 
-def ranked_options(
-    line: VideoLine, ranks: Sequence[int], seed: int, attempt: int = 0
-) -> tuple[ItemOption, ...] | str:
-    """The four options, the right one first; or why there are none.
+class Near(Struct, frozen=True):
+    """Another way to deal comments out."""
 
-    Another `attempt` takes others of those that share a rank's likes.
-    """
+    score: Callable[[str], float]
+    """By what; higher for texts that look more like a right answer."""
+    slack: float
+    """How far a rank may be from the asked one, as a share of it."""
+
+
+def ranked_options(
+    line: VideoLine, ranks: Sequence[int], seed: int, attempt: int = 0, near: Near | None = None
+) -> tuple[ItemOption, ...] | str:
+    """The four options, the right one first; or why there are none. Another `attempt` deals otherwise."""
     liked = sorted((c for c in line.comments if c.likes is not None), key=lambda c: (-(c.likes or 0), c.id))
     if len(liked) < ranks[-1]:
         return FEW
     key = liked[ranks[0] - 1]
-    chosen = [key]
+    measure: Callable[[str], float] = near.score if near is not None else len
+    own = measure(key.text)
     chance = generator(seed, "popularity", line.ref, str(attempt))
-    longer = chance.randrange(len(ranks))
-    wanted = [place < longer for place in range(len(ranks) - 1)]
+    more = chance.randrange(len(ranks))
+    wanted = [place < more for place in range(len(ranks) - 1)]
     chance.shuffle(wanted)
-    for rank, long in zip(ranks[1:], wanted, strict=True):
-        likes = liked[rank - 1].likes
-        if likes == key.likes:
+    chosen = [(ranks[0], key)]
+    for rank, above in zip(ranks[1:], wanted, strict=True):
+        if liked[rank - 1].likes == key.likes:
             return TIED
-        forms = {plain(c.text) for c in chosen}
-        same = [c for c in liked if c.likes == likes and c not in chosen][:_TIED]
-        tied = [c for c in same if plain(c.text) not in forms]
-        if not tied:
+        forms = {plain(c.text) for _, c in chosen}
+        fit = [(place, c) for place, c in _standing(liked, rank, near, key) if plain(c.text) not in forms]
+        if not fit:
             return SAME
-        fitting = [c for c in tied if (len(c.text) > len(key.text)) == long]
-        chosen.append(chance.choice(fitting or tied))
+        dealt = [(place, c) for place, c in fit if (measure(c.text) > own) == above]
+        chosen.append(chance.choice(dealt or fit))
     return tuple(
-        ItemOption(text=c.text, video=line.ref, comment=c.id, rank=rank, likes=c.likes)
-        for c, rank in zip(chosen, ranks, strict=True)
+        ItemOption(text=c.text, video=line.ref, comment=c.id, rank=rank, likes=c.likes) for rank, c in chosen
     )
+
+
+def _standing(
+    liked: Sequence[Comment], rank: int, near: Near | None, key: Comment
+) -> list[tuple[int, Comment]]:
+    """Comments that may stand for a rank, each with the rank it is said to have."""
+    if near is None:
+        likes = liked[rank - 1].likes
+        return [(rank, c) for c in liked if c.likes == likes and c is not key][:_TIED]
+    first, last = round(rank * (1 - near.slack)), round(rank * (1 + near.slack))
+    places = range(max(first, 2), min(last, len(liked)) + 1)
+    return [(place, liked[place - 1]) for place in places if liked[place - 1].likes != key.likes]

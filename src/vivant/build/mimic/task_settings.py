@@ -92,6 +92,8 @@ class Audit(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Of intervals shown; whether a task passes is corrected for the number of looks."""
     redraws: Some = 6
     """How often a task is drawn again at most."""
+    rank_slack: Share = 0.2
+    """How far from its rank a comment of a popularity item that is drawn again may be, as a share of the rank."""
 
 
 class Pool(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
