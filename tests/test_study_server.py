@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 
 from tests.study_kit import OPTIONS, tiny_study
-from tests.study_web import TOKEN, Clock, Walker, an_app, fresh_postgres, invited, served
+from tests.study_web import TOKEN, Walker, an_app, fresh_postgres, invited, served
 from vivant.study.design import PAGES, Kind
 from vivant.study.load import LoadedStudy
 from vivant.study.store import Store
@@ -147,88 +149,6 @@ def test_double_clicks_and_two_tabs(made: Any) -> None:
     assert judgement.answer == judgement.shown[0]
 
 
-def test_watching(made: Any) -> None:
-    clock = Clock()
-    _, store, app = made(watch_whole=True, clock=clock)
-    walker = invited(app, store)
-    name = walker.media[0].rpartition("/")[2]
-    assert walker.next().status_code == 422
-    assert "watch the video to its end" in walker.text
-    assert walker.script("/study/watch", media=name, what="ended").status_code == 409, "never started"
-    assert walker.script("/study/watch", media="0" * 32, what="started").status_code == 409
-    assert walker.script("/study/watch", media=name, what="teleported").status_code == 400
-    assert walker.script("/study/watch", media=name, what="started").status_code == 200
-    clock.now += 2
-    assert walker.script("/study/watch", media=name, what="ended").status_code == 200
-    before = walker.page
-    walker.next()
-    assert walker.page != before
-
-
-def test_an_end_that_comes_too_soon(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from vivant.study.server import media
-
-    monkeypatch.setattr(media, "seconds", lambda _: 30.0)
-    clock = Clock()
-    _, store, app = made(watch_whole=True, clock=clock)
-    walker = invited(app, store)
-    name = walker.media[0].rpartition("/")[2]
-    walker.script("/study/watch", media=name, what="started")
-    clock.now += 20
-    assert walker.script("/study/watch", media=name, what="ended").status_code == 409
-    clock.now += 10
-    assert walker.script("/study/watch", media=name, what="ended").status_code == 200
-
-
-def test_without_scripts_the_time_since_fetching_counts(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from vivant.study.server import media
-
-    monkeypatch.setattr(media, "seconds", lambda _: 30.0)
-    clock = Clock()
-    _, store, app = made(watch_whole=True, clock=clock)
-    walker = invited(app, store)
-    clock.now += 100
-    assert walker.next().status_code == 422, "the file was never fetched"
-    assert walker.client.get(walker.media[0]).status_code == 200
-    assert walker.next().status_code == 422
-    clock.now += 30
-    before = walker.page
-    walker.next()
-    assert walker.page and walker.page != before
-
-
-def test_media_by_range(made: Any) -> None:
-    loaded, store, app = made()
-    walker = invited(app, store)
-    whole = walker.client.get(walker.media[0])
-    assert whole.status_code == 200
-    assert whole.headers["content-type"] == "video/mp4"
-    assert whole.content in {file.read_bytes() for file in loaded.media_root.iterdir()}
-    part = walker.client.get(walker.media[0], headers={"range": "bytes=100-199"})
-    assert part.status_code == 206
-    assert part.content == whole.content[100:200]
-    assert part.headers["content-range"] == f"bytes 100-199/{len(whole.content)}"
-    assert walker.client.get(walker.media[0], headers={"range": "bytes=99999999-"}).status_code == 416
-
-
-def test_time_is_up(made: Any) -> None:
-    clock = Clock()
-    _, store, app = made("free-then-mcq", time_limit=60, clock=clock)
-    walker = invited(app, store)
-    assert 'data-left="60"' in walker.answer.text
-    first = walker.page
-    walker.script("/study/save", fields={"text": "half a th"})
-    clock.now += 70
-    assert walker.script("/study/save", fields={"text": "too late"}).status_code == 409
-    walker.send("/study/answer", {"page": first, "text": "too late"})
-    assert "time for the last task was up" in walker.text
-    assert walker.page != first
-    found = [(j.page, j.answer, j.complete) for j in store.judgements()]
-    assert found == [("free", "half a th", True), ("choose", None, True)]
-    clock.now += 62
-    assert walker.script("/study/save", fields={"text": "on its way"}).status_code == 200, "a moment of grace"
-
-
 def test_nobody_gets_in_when_all_places_are_gone(made: Any) -> None:
     _, store, app = made(count=3, items_per_participant=3, judgements_per_item=1)
     invited(app, store).walk()
@@ -324,6 +244,55 @@ def test_an_open_link_without_a_platform(made: Any) -> None:
     walker.get(f"/start/{door}")
     assert walker.page == page
     assert len(list(store.people())) == 1
+
+
+def test_who_is_who(made: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    from vivant.cli.main import main
+    from vivant.study.server.marks import Marks
+
+    loaded, store, app = made()
+    token = invite(store, 1)[0]
+    ids = {"PROLIFIC_PID": "5f0c1d", "STUDY_ID": "s1", "SESSION_ID": "x1"}
+    Walker(app).get(f"/start/{Marks(store.secret).door()}", params=ids)
+    link = f"https://lab.example/study/join/{token}"
+    monkeypatch.setattr(sys, "argv", ["vivant", "study", "who", str(loaded.path), link, "5f0c1d", "else"])
+    with pytest.raises(SystemExit):
+        main()
+    names = [person.annotator for person in store.people()]
+    lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
+    assert lines == [[link, names[0], "invited"], ["5f0c1d", names[1], "invited"], ["else", "", "unknown"]]
+
+
+def test_every_language_says_everything() -> None:
+    import string
+
+    import yaml
+
+    texts = {
+        language: yaml.safe_load((files("vivant.study") / "texts" / f"{language}.yaml").read_text("utf-8"))
+        for language in ("en", "zh")
+    }
+    assert list(texts["en"]) == list(texts["zh"])
+    for name, text in texts["en"].items():
+        fields = [{field for _, field, _, _ in string.Formatter().parse(said) if field} for said in
+                  (text, texts["zh"][name])]  # fmt: skip
+        assert fields[0] == fields[1], name
+
+
+def test_a_language_of_ones_own(tmp_path: Path) -> None:
+    from vivant.errors import DataError
+    from vivant.study.server.interface import interfaces
+
+    with pytest.raises(DataError, match=r"interface\.fr\.yaml is missing"):
+        interfaces(tmp_path, ["en", "fr"])
+    (tmp_path / "interface.fr.yaml").write_text("continue: Continuer\n")
+    with pytest.raises(DataError, match="lacks"):
+        interfaces(tmp_path, ["fr"])
+    own = (
+        (files("vivant.study") / "texts" / "en.yaml").read_text("utf-8").replace("Continue\n", "Continuer\n")
+    )
+    (tmp_path / "interface.fr.yaml").write_text(own)
+    assert interfaces(tmp_path, ["fr"])["fr"]("continue") == "Continuer"
 
 
 @pytest.mark.parametrize("stripped", [True, False])

@@ -18,7 +18,7 @@ Database = Annotated[
         "--database",
         metavar="URL",
         envvar="VIVANT_STUDY_DATABASE",
-        help="Where answers lie: postgresql://user@host/name or sqlite:///file.db. [default: DIR/study.db]",
+        help="Where answers lie: postgresql://user@host/name or sqlite:///file.db. (default: DIR/study.db)",
     ),
 ]
 Host = Annotated[
@@ -46,7 +46,7 @@ def serve(
     admin_token_file: Annotated[
         Path | None,
         typer.Option(
-            "--admin-token-file", help="File with the token of the admin page. [default: DIR/admin.token]"
+            "--admin-token-file", help="File with the token of the admin page. (default: DIR/admin.token)"
         ),
     ] = None,
     anonymous: Annotated[
@@ -113,6 +113,33 @@ def link(
     with open_store(folder, database) as store:
         for token in invite(store, count):
             print(f"{url.rstrip('/') or 'http://127.0.0.1:8770'}/join/{token}")
+
+
+@app.command()
+def who(
+    folder: Folder,
+    ids: Annotated[
+        list[str],
+        typer.Argument(metavar="ID…", help="The recruiting platform's identifiers, or whole links."),
+    ],
+    database: Database = None,
+) -> None:
+    """How exports name the people whom you know by a platform's identifier or by a personal link, and how far they are.
+
+    Example:
+
+        vivant study who my-study 5f0c1d2e3a4b5c6d7e8f9a0b
+    """
+    from vivant.study.server.serve import need_web
+
+    need_web()
+    from vivant.study.store import open_store
+    from vivant.study.store.people import named
+
+    with open_store(folder, database, create=False) as store:
+        for name in ids:
+            person = named(store, name.rpartition("/join/")[2])
+            print(f"{name}\t{person.annotator}\t{person.state}" if person else f"{name}\t\tunknown")
 
 
 @app.command()

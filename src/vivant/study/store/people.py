@@ -7,7 +7,7 @@ import secrets
 from hashlib import sha256
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, insert, select, update
+from sqlalchemy import Connection, Row, delete, insert, or_, select, update
 
 from vivant.study.store.store import Store, lock_study, note
 from vivant.study.store.tables import assignments, participants
@@ -93,6 +93,16 @@ def arrive(store: Store, platform_id: str = "", study: str = "", session: str = 
 
     made = store.database.write(job)
     return of_platform(store, platform_id, study, session) or made if platform_id else made
+
+
+def named(store: Store, name: str) -> Row[Any] | None:
+    """The participant whom a platform's identifier or a personal link's token stands for."""
+    found = or_(
+        participants.c.recruited == recruited_name(store.secret, name),
+        participants.c.token == digest(store.secret, "link", name),
+    )
+    with store.database.read() as connection:
+        return connection.execute(select(participants).where(found)).one_or_none()
 
 
 def _line(annotator: str, now: float, **given: Any) -> dict[str, Any]:
