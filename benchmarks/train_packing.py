@@ -17,7 +17,7 @@ from typing import Any
 
 LIMIT = 1.5
 ROUNDS = 3
-ROW = 512
+ROW = 256
 
 
 def passes(count: int) -> tuple[Any, dict[str, list[dict[str, Any]]], int]:
@@ -60,7 +60,7 @@ def passes(count: int) -> tuple[Any, dict[str, list[dict[str, Any]]], int]:
 
 def main() -> None:
     """Print both rates and their ratio; exit with 1 where it is below the limit."""
-    model, made, tokens = passes(int(sys.argv[1]) if len(sys.argv) > 1 else 48)
+    model, made, tokens = passes(int(sys.argv[1]) if len(sys.argv) > 1 else 64)
     model.train()
     best = dict.fromkeys(made, float("inf"))
     for _ in range(ROUNDS):
