@@ -34,16 +34,16 @@ def needles(
     ] = "text",
     pictures: Annotated[
         Path | None,
-        typer.Option("--pictures", help="A folder of pictures for the haystack. [default: drawn ones]"),
+        typer.Option("--pictures", help="A folder of pictures for the haystack. (default: drawn ones)"),
     ] = None,
     depths: Annotated[
         list[str] | None,
-        typer.Option("--depths", help="Tenths of the way, e.g. 0,5,9. [default: 0 to 9]"),
+        typer.Option("--depths", help="Tenths of the way, e.g. 0,5,9. (default: 0 to 9)"),
     ] = None,
     lengths: Annotated[
         list[str] | None,
         typer.Option(
-            "--lengths", help="Tokens (text) or pictures (image), e.g. 0,1000,8000. [default: MileBench's 32]"
+            "--lengths", help="Tokens (text) or pictures (image), e.g. 0,1000,8000. (default: MileBench's 32)"
         ),
     ] = None,
     per_cell: Annotated[int, typer.Option("--per-cell", min=1, help="Samples per depth and length.")] = 1,

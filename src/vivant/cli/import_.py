@@ -24,7 +24,7 @@ def import_(
     out: Annotated[Path, typer.Option("--out", "-o", help="The run directory to write.")],
     data: o.Data = None,
     model: Annotated[
-        str | None, typer.Option("--model", "-m", help="Name of the model. [default: from the file]")
+        str | None, typer.Option("--model", "-m", help="Name of the model. (default: from the file)")
     ] = None,
     style: o.Style = None,
     variant: o.Variant = None,

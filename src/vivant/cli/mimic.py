@@ -33,7 +33,7 @@ def pack(
     ] = None,
     human: Annotated[str, typer.Option("--human", help="top5: the five most-liked comments; none.")] = "top5",
     key: Annotated[
-        Path | None, typer.Option("--key", help="File for the sealed key. [default: PACK.key.jsonl]")
+        Path | None, typer.Option("--key", help="File for the sealed key. (default: PACK.key.jsonl)")
     ] = None,
     limit: Annotated[
         int | None, typer.Option("--limit", min=1, help="At most so many videos, by seed.")

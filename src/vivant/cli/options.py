@@ -132,7 +132,7 @@ Prompts = Annotated[
 Frames = Annotated[
     int | None,
     typer.Option(
-        "--frames", min=1, help="So many frames per video, evenly spread. [default: 8]", rich_help_panel=ASKED
+        "--frames", min=1, help="So many frames per video, evenly spread. (default: 8)", rich_help_panel=ASKED
     ),
 ]
 Fps = Annotated[
@@ -180,12 +180,12 @@ Permute = Annotated[
     ),
 ]
 Temperature = Annotated[
-    float | None, typer.Option("--temperature", help="0 is greedy. [default: 0]", rich_help_panel=ASKED)
+    float | None, typer.Option("--temperature", help="0 is greedy. (default: 0)", rich_help_panel=ASKED)
 ]
 MaxTokens = Annotated[
     int | None,
     typer.Option(
-        "--max-new-tokens", min=1, help="Length of a reply. [default: the benchmark's]", rich_help_panel=ASKED
+        "--max-new-tokens", min=1, help="Length of a reply. (default: the benchmark's)", rich_help_panel=ASKED
     ),
 ]
 ModelsFile = Annotated[

@@ -42,7 +42,7 @@ def reasoning(
     kinds: Annotated[
         str,
         typer.Option(
-            "--kinds", help="general, or a benchmark's: mmrv, mime. [default: of the task's own paper]"
+            "--kinds", help="general, or a benchmark's: mmrv, mime. (default: of the task's own paper)"
         ),
     ] = "",
     segments: Annotated[

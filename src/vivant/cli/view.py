@@ -27,7 +27,7 @@ def view(
     token: Annotated[
         str,
         typer.Option(
-            "--token", envvar="VIVANT_VIEW_TOKEN", help="Ask for this token. [default: one is made]"
+            "--token", envvar="VIVANT_VIEW_TOKEN", help="Ask for this token. (default: one is made)"
         ),
     ] = "",
     data: Annotated[
