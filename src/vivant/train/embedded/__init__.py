@@ -1,1 +1,1 @@
-"""The model that comes with Vivant, `vivant/tiny`: its training data, its recipe, its card. One command makes it anew."""
+"""The model that comes with Vivant, `vivant/tiny`: its training data, its recipe, its card."""
