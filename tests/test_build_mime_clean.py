@@ -83,6 +83,13 @@ def test_sliding_is_what_a_standing_foot_moves() -> None:
     assert measure_sliding(hopped).worst < 0.05
 
 
+def test_a_recording_that_trembles_does_not_slide() -> None:
+    motion = perform(ACTIONS["Clapping01"], 120.0)
+    tremble = 0.0004 * np.random.default_rng(3).normal(size=(len(motion), 3))
+    found = measure_sliding(replace(motion, root=motion.root + tremble))
+    assert not found.slides and found.standing > 0.9
+
+
 def test_a_turn_on_the_toes_is_not_sliding() -> None:
     motion = perform(ACTIONS["GolfSwing001"], 30.0)
     place, _ = motion.joints(Skeleton())

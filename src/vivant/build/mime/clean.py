@@ -38,7 +38,6 @@ _UNITS = (
     ("centimetres", 100.0, 260.0),
     ("millimetres", 900.0, 2600.0),
 )
-_SPOTS = {side: (INDEX[side + "Foot"], INDEX[side + "Toe"]) for side in ("Left", "Right")}
 
 
 @dataclass(frozen=True)
@@ -172,28 +171,30 @@ def cut(motion: Motion, start: int, end: int) -> Motion:
 def measure_sliding(motion: Motion) -> Sliding:
     """How far feet that stand on the floor move over it. Turning on the ball or heel is not sliding."""
     place, _ = motion.joints(Skeleton())
-    low = place[:, [spot for spots in _SPOTS.values() for spot in spots], 1]
-    floors = {spot: float(place[:, spot, 1].min()) for spots in _SPOTS.values() for spot in spots}
+    feet = {
+        side: (place[:, INDEX[side + "Foot"]], place[:, INDEX[side + "Toe"]]) for side in ("Left", "Right")
+    }
     # Both feet share one floor, heel and toe each at its own height.
-    heel = min(floors[spots[0]] for spots in _SPOTS.values())
-    toe = min(floors[spots[1]] for spots in _SPOTS.values())
+    heel, toe = (min(float(feet[side][spot][:, 1].min()) for side in feet) for spot in (0, 1))
+    # Recordings tremble: steps of a tenth of a second tell a way from a tremble, steps of a frame do not.
+    stride = max(1, round(_SMOOTH * motion.fps))
     worst, worst_foot, worst_at, way, stood = 0.0, "Left", 0.0, 0.0, 0.0
-    any_foot = np.zeros(len(low), dtype=bool)
-    for side, (ankle_spot, toe_spot) in _SPOTS.items():
-        ankle, ball = place[:, ankle_spot], place[:, toe_spot]
+    standing = np.zeros(len(motion), dtype=bool)
+    for side, (ankle, ball) in feet.items():
         rising = np.abs(np.gradient(ball[:, 1])) * motion.fps if len(ball) > 1 else np.zeros(len(ball))
         near = np.minimum(ankle[:, 1] - heel, ball[:, 1] - toe) < _FLOOR
         down = near & (rising < _LIFT)
-        any_foot |= down
+        standing |= down
         for start, end in _stretches(down):
+            moments = np.unique([*range(start, end, stride), end - 1])
             steps = [
-                np.linalg.norm(np.diff(spot[start:end, [0, 2]], axis=0), axis=1) for spot in (ankle, ball)
+                np.linalg.norm(np.diff(spot[moments][:, [0, 2]], axis=0), axis=1) for spot in (ankle, ball)
             ]
             slid = float(np.minimum(*steps).sum())
             way, stood = way + slid, stood + (end - start) / motion.fps
             if slid > worst:
                 worst, worst_foot, worst_at = slid, side, start / motion.fps
-    return Sliding(worst, worst_foot, worst_at, way / stood if stood else 0.0, float(any_foot.mean()))
+    return Sliding(worst, worst_foot, worst_at, way / stood if stood else 0.0, float(standing.mean()))
 
 
 def _stretches(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:
