@@ -51,7 +51,8 @@ class Jsonl(Benchmark):
         "one JSON object a line: question, pictures or a video, choices or accepted answers"
     )
     tasks: ClassVar[tuple[TaskInfo, ...]] = ()
-    styles: ClassVar[tuple[str, ...]] = ("zero-shot", "cot")
+    styles: ClassVar[tuple[str, ...]] = ("zero-shot", "cot", "bare")
+    """`bare` adds nothing to a question but its choices."""
     settings: ClassVar[dict[str, Any]] = {"threshold": 1.0}
     data_help: ClassVar[str] = "The format is described in docs/your-own-questions.md."
 
@@ -100,9 +101,10 @@ class Jsonl(Benchmark):
         tail = _INSTRUCTIONS[(bool(options), context.style)]
         tail = context.wording.get(f"{'choices' if options else 'free'}.{context.style}", tail)
         choices = "\n".join(f"{option.name}. {option.text}" for option in options)
-        closing = f"\n{choices}\n{tail}" if options else f"\n{tail}"
+        closing = "".join(f"\n{line}" for line in (choices, tail) if line)
+        said = (*sample.question, Text(closing)) if closing else sample.question
         return Prompt(
-            messages=(Message("user", (*sample.question, Text(closing))),),
+            messages=(Message("user", said),),
             options=options,
             order=order,
             max_tokens=1024 if context.style == "cot" else 128,
@@ -151,6 +153,8 @@ _INSTRUCTIONS = {
     ): "Think it through step by step, then write the letter of the right choice alone on the last line.",
     (False, "zero-shot"): "Reply with the answer and nothing else.",
     (False, "cot"): "Think it through step by step, then write the answer alone on the last line.",
+    (True, "bare"): "",
+    (False, "bare"): "",
 }
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from vivant.errors import DataError
-from vivant.train.settings import Recipe
+from vivant.train.settings import Evaluation, Recipe
 
 
 def look(recipe: Recipe, base: Path, out: Path, step: int) -> dict[str, Any]:
@@ -31,7 +31,8 @@ def look(recipe: Recipe, base: Path, out: Path, step: int) -> dict[str, Any]:
         f"mimic-chat/{(out / 'last').resolve()}",
         data=(data,) if data else (),
         frames=recipe.data.frames,
-        where=asked.where,
+        where=_where(asked, selector, data),
+        style=asked.style or None,
         limit=asked.limit,
         out=str(_fresh(folder)),
         cache="off",
@@ -49,6 +50,18 @@ def look(recipe: Recipe, base: Path, out: Path, step: int) -> dict[str, Any]:
         "unparsed": sum(score.status == "unparsed" for score in scores),
         "seconds": round(time.perf_counter() - began, 2),
     }
+
+
+def _where(asked: Evaluation, selector: str, data: str) -> tuple[str, ...]:
+    from vivant.benchmarks import registry
+
+    if asked.split is None:
+        return asked.where
+    chosen = registry.select([selector], [data] if data else [], {})
+    pool = [
+        sample for each in chosen for task in each.tasks for sample in each.benchmark.load(each.root, task)
+    ]
+    return (*asked.where, asked.split.condition(pool))
 
 
 def _fresh(folder: Path) -> Path:

@@ -14,6 +14,7 @@ from msgspec import Struct, field
 
 from vivant.errors import UsageError, unknown
 from vivant.train.data.sources import Source
+from vivant.train.data.split import Split
 from vivant.train.model.config import Parts, check
 from vivant.types import FramePolicy
 
@@ -72,6 +73,8 @@ class Evaluation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     benchmark: str = "mimic/thinking"
     data: str = ""
     where: tuple[str, ...] = ()
+    split: Split | None = None
+    style: str = ""
     limit: int | None = None
     every: int = 0
     """Steps between two looks; 0: only at the end."""

@@ -20,6 +20,7 @@ from vivant.chance import derive, generator, sample_ids
 from vivant.errors import DataError, UsageError, unknown
 from vivant.scoring.summary import matches, parse_where
 from vivant.train.data.shards import unpacked
+from vivant.train.data.split import Split
 from vivant.types import Audio, Image, Option, Part, Sample, Text, Video
 
 Form = Literal["choice", "words", "fewer"]
@@ -36,6 +37,8 @@ class Source(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     shards: str = ""
     """Instead: WebDataset shards, a path with `*`."""
     where: tuple[str, ...] = ()
+    split: Split | None = None
+    """Only one part of a division, e.g. `{part: train, by: action, sizes: [36, 14, 36]}`."""
     style: str = ""
     limit: int | None = None
     weight: float = 1.0
@@ -139,7 +142,8 @@ def _load(source: Source, number: int, base: Path, seed: int) -> Iterator[Exampl
             raise unknown(f"style of {chosen.benchmark.name}", style, chosen.benchmark.styles)
         for task in chosen.tasks:
             pool = tuple(chosen.benchmark.load(chosen.root, task))
-            where = parse_where(source.where, pool)
+            asked = (*source.where, *([source.split.condition(pool)] if source.split else []))
+            where = parse_where(asked, pool)
             kept = [s for s in pool if chosen.benchmark.keep(s, style) and matches(s, where)]
             if source.limit is not None:
                 ids = set(sample_ids([s.id for s in kept], source.limit, seed, task))
