@@ -7,9 +7,11 @@ from typing import Annotated
 
 import typer
 
+from vivant.cli import train_use
 from vivant.cli.show import say
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
+app.add_typer(train_use.app)
 
 
 @app.callback()

@@ -92,6 +92,19 @@ _BUILTIN = (
         extra="train",
     ),
     Backend(
+        name="vivant",
+        form="vivant/tiny",
+        summary="the small MIMIC-Chat that comes with the package: it looks at pixels, on any machine",
+        factory="vivant.models.embedded:create_bundled",
+    ),
+    Backend(
+        name="onnx",
+        form="onnx/FOLDER",
+        summary="a MIMIC-Chat of your own without torch, as `vivant train export` writes it",
+        factory="vivant.models.embedded:create",
+        needs="the exported folder",
+    ),
+    Backend(
         name="vllm",
         form="vllm/ID",
         summary="a vLLM server, started for the run, or a running one (--base-url)",

@@ -73,7 +73,7 @@ class Carried:
         """Keys and values of all tokens so far."""
         old_keys, old_values = self.before[layer]
         self.after[layer] = torch.cat([old_keys, keys], dim=2), torch.cat([old_values, values], dim=2)
-        return self.after[layer]  # type: ignore[return-value]
+        return self.after[layer]
 
     def get_conv_state(self, *_: Any, **__: Any) -> None:
         """None: one token and many go the same way."""

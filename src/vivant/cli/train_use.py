@@ -1,0 +1,146 @@
+"""`vivant train export | recipes | split | judge-data`: before and after a training."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from vivant.cli import options as o
+from vivant.cli.show import deliver, protocol_name, say
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def export(
+    checkpoint: Annotated[Path, typer.Argument(help="A finished model: …/best or …/last of a training.")],
+    out: Annotated[Path, typer.Argument(help="Folder to write.")],
+    to: Annotated[str, typer.Option("--to", help="onnx.")] = "onnx",
+    weights: Annotated[
+        str, typer.Option("--weights", help="fp32, or fp16 for files of half the size.")
+    ] = "fp32",
+    note: Annotated[
+        str, typer.Option("--note", help="A line to keep with the model: where it comes from.")
+    ] = "",
+) -> None:
+    """Write a small model as ONNX graphs, which run with no torch: `--model onnx/FOLDER`.
+
+    Example:
+
+        vivant train export models/mine/best --to onnx models/mine-onnx --weights fp16
+
+        vivant run mimic/thinking --data FOLDER --model onnx/models/mine-onnx --frames 16
+    """
+    from vivant.errors import unknown
+    from vivant.models.base import require
+
+    if to != "onnx":
+        raise unknown("format", to, ("onnx",))
+    if weights not in ("fp32", "fp16"):
+        raise unknown("--weights", weights, ("fp32", "fp16"))
+    require("onnxscript", "train", "vivant train export")
+    from vivant.train.onnx_export import export_onnx
+
+    made = export_onnx(checkpoint, out, weights="fp16" if weights == "fp16" else "fp32", note=note)
+    size = sum(file.stat().st_size for file in out.expanduser().iterdir())
+    say(f"{made.parameters / 1e6:.2f} M parameters, {size / 1e6:.1f} MB in {out}. Use it: --model onnx/{out}")
+
+
+@app.command()
+def recipes(
+    name: Annotated[str | None, typer.Argument(help="Print this one.")] = None,
+    form: Annotated[str, typer.Option("--format", "-f", help="text, csv, markdown, latex or json.")] = "text",
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="File to write to.")] = None,
+) -> None:
+    """List the bundled recipes, or print one to be changed.
+
+    Example:
+
+        vivant train recipes mime-actions --out recipe.yaml
+    """
+    from vivant.errors import UsageError
+    from vivant.report.table import Table
+    from vivant.train.recipes import bundled, model_of, recipe_text
+
+    if name is None:
+        rows = tuple((each.name, model_of(each.text), each.summary) for each in bundled().values())
+        deliver(
+            [Table(title="Recipes", columns=("Name", "Model", "What for"), body=rows, rows=())], form, out
+        )
+        return
+    text = recipe_text(name)
+    if out is None:
+        typer.echo(text, nl=False)
+        return
+    if out.exists():
+        raise UsageError(f"{out} is there already; name another file")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(text, encoding="utf-8")
+    say(f"{out}: name your data in it, then: vivant train mimic-chat --config {out}")
+
+
+@app.command()
+def split(
+    benchmark: Annotated[str, typer.Argument(help="As for `vivant run`: mime/mcq.")],
+    data: Annotated[str, typer.Option("--data", help="Its folder, or mini.")] = "mini",
+    part: Annotated[str, typer.Option("--part", help="train, validation or test.")] = "test",
+    by: Annotated[str, typer.Option("--by", help="The facet whose values are divided.")] = "action",
+    sizes: Annotated[str, typer.Option("--sizes", help="Of the three parts.")] = "36,14,36",
+    seed: Annotated[int, typer.Option("--seed", help="Another fold.")] = 0,
+) -> None:
+    """Print the condition that a part of a division is: what `vivant run --where` takes.
+
+    Example:
+
+        vivant run mime/mcq --where "$(vivant train split mime/mcq --data FOLDER --part test)" --model …
+    """
+    from vivant.benchmarks import registry
+    from vivant.errors import UsageError, unknown
+    from vivant.train.data.split import PARTS, Split
+
+    chosen_part = next((each for each in PARTS if each == part), None)
+    if chosen_part is None:
+        raise unknown("part", part, PARTS)
+    counts = [int(text) if text.strip().isdigit() else -1 for text in sizes.split(",")]
+    if len(counts) != 3 or min(counts) < 0:
+        raise UsageError(f"--sizes {sizes}: three whole numbers are expected, e.g. 36,14,36")
+    wanted = Split(part=chosen_part, by=by, sizes=(counts[0], counts[1], counts[2]), seed=seed)
+    chosen = registry.select([benchmark], [data], {})
+    pool = [
+        sample for each in chosen for task in each.tasks for sample in each.benchmark.load(each.root, task)
+    ]
+    typer.echo(wanted.condition(pool))
+
+
+@app.command("judge-data")
+def judge_data(
+    runs: Annotated[list[Path], typer.Argument(help="Runs whose answers people have scored.")],
+    human: Annotated[Path, typer.Option("--human", help="CSV, JSON or JSON lines: id, score, model.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="File of questions to write.")],
+    held_out: Annotated[float, typer.Option("--held-out", help="Share of samples to test on.")] = 0.2,
+    seed: Annotated[int, typer.Option("--seed")] = 0,
+    protocol: o.ProtocolOption = "paper",
+) -> None:
+    """Turn people's scores of answers into questions that a judge can learn from.
+
+    Example:
+
+        vivant train judge-data runs/mmie-a runs/mmie-b --human scores.csv --out judge/questions.jsonl
+
+        vivant train mimic-chat --config mmie-judge.yaml
+    """
+    from vivant.errors import UsageError
+    from vivant.runs import Run
+    from vivant.train.judge_data import write_judge_data
+
+    if not 0 < held_out < 1:
+        raise UsageError(f"--held-out is {held_out:g}; it must lie between 0 and 1")
+    chosen = [Run(path) for path in runs]
+    made = write_judge_data(
+        chosen, human, out, held_out=held_out, seed=seed, protocol=protocol_name(protocol)
+    )
+    say(
+        f"{made.file}: {made.train} to learn from, {made.test} held out; {made.unscored} answers without a score."
+    )

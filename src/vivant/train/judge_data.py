@@ -1,0 +1,106 @@
+"""People's scores of answers as questions to learn judging from: `vivant train judge-data`.
+
+Every question is put in the words that `vivant score --judge` uses, by the same code, so that a judge that learns from
+them is asked what it has learnt. Its answer is the score that people gave, in the form that the rubric asks for.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from vivant.benchmarks import registry
+from vivant.chance import generator
+from vivant.errors import DataError, UsageError
+from vivant.media.paths import resolve
+from vivant.pictures import PREFIX
+from vivant.runs import Run
+from vivant.scoring.human_scores import HumanScores, read_human_scores
+from vivant.scoring.judge.judging import Ask, JudgeOptions, asks_of
+from vivant.types import Image, Text
+
+
+class JudgeData(Struct, frozen=True):
+    """What was written."""
+
+    file: Path
+    train: int
+    test: int
+    unscored: int
+    """Answers that people did not score."""
+
+
+def write_judge_data(
+    runs: Sequence[Run],
+    human: Path,
+    out: Path,
+    *,
+    held_out: float = 0.2,
+    seed: int = 0,
+    protocol: Any = "paper",
+) -> JudgeData:
+    """Questions in JSON lines, pictures beside them; the facet `split` is train or test, by sample, so that no
+    question is met on both sides with answers of two models."""
+    scores = read_human_scores(human)
+    lines: list[bytes] = []
+    counts = {"train": 0, "test": 0}
+    unscored = 0
+    media = out.with_suffix(".media")
+    for run in runs:
+        tasks = [task for task in run.manifest.tasks if registry.of_task(task).task(task).judged]
+        if not tasks:
+            raise UsageError(f"{run.name}: nothing in {', '.join(run.manifest.tasks)} is scored by a judge")
+        for ask in asks_of(run, tasks, protocol, JudgeOptions(model="people")):
+            score = _score(scores, ask, run.manifest.model)
+            if score is None:
+                unscored += 1
+                continue
+            part = "test" if generator(seed, "judge-data", ask.task, ask.id).random() < held_out else "train"
+            counts[part] += 1
+            lines.append(_line(ask, run, score, part, media, out.parent))
+    if not lines:
+        raise DataError(f"{human} scores none of these answers; its first id is '{scores.example}'")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_bytes(b"".join(lines))
+    return JudgeData(out, counts["train"], counts["test"], unscored)
+
+
+def _score(scores: HumanScores, ask: Ask, model: str) -> float | None:
+    found = scores.find(ask.id, model)
+    return scores.find(ask.key, model) if found is None else found
+
+
+def _line(ask: Ask, run: Run, score: float, part: str, media: Path, base: Path) -> bytes:
+    question: list[dict[str, str]] = []
+    for message in ask.question.messages():
+        for piece in message.parts:
+            if isinstance(piece, Text):
+                question.append({"text": piece.text})
+            elif isinstance(piece, Image):
+                question.append({"image": str(_copied(piece.path, ask, run, media).relative_to(base))})
+    contract = ask.question.rubric.contract
+    # One rubric has one scale here; people's mean goes to the nearest grade of it.
+    values = {field.name: str(min(max(round(score), field.low), field.high)) for field in contract.fields}
+    content = {
+        "id": f"{run.name}/{ask.key}",
+        "question": question,
+        "answers": [contract.write(values)],
+        "facets": {"split": part, "task": ask.task, "model": run.manifest.model},
+        "cluster": f"{ask.task}/{ask.id}",
+    }
+    return msgspec.json.encode(content) + b"\n"
+
+
+def _copied(path: str, ask: Ask, run: Run, media: Path) -> Path:
+    own = path.startswith(PREFIX)
+    file = Path(resolve(run.dir.path, path.removeprefix(PREFIX)) if own else resolve(Path(ask.root), path))
+    kept = media / (run.name if own else ask.task.partition("/")[0]) / path.removeprefix(PREFIX)
+    if not kept.exists():
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, kept)
+    return kept
