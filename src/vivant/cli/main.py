@@ -26,6 +26,7 @@ COMMANDS = {
     "plan": Entry("plan", "Show what `run` with the same arguments would send; sends nothing.", EVALUATE),
     "sweep": Entry("sweep", "Score against the number of frames, in one table and one figure.", EVALUATE),
     "import": Entry("import_", "Turn a prediction file into a run.", EVALUATE),
+    "serve": Entry("serve", "Offer a model to other tools, as an OpenAI-compatible server.", EVALUATE),
     "score": Entry("score", "Score runs again, with other settings or another protocol.", ANALYSE),
     "table": Entry("table", "Tables of runs: text, CSV, Markdown, LaTeX, JSON.", ANALYSE),
     "report": Entry("report", "One HTML file: what was found, tables, figures, settings.", ANALYSE),

@@ -1,0 +1,60 @@
+"""`vivant serve`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from vivant.cli import options as o
+from vivant.cli.show import say
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command()
+def serve(
+    model: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL", help="A folder of a trained or exported model, or any --model of `run`."
+        ),
+    ] = "vivant/tiny",
+    port: Annotated[int, typer.Option("--port", help="0 for any free one.")] = 8000,
+    host: Annotated[
+        str, typer.Option("--host", help="Another address than this machine's own needs a key, and gets one.")
+    ] = "127.0.0.1",
+    api_key: Annotated[
+        str, typer.Option("--api-key", envvar="VIVANT_SERVE_KEY", help="Ask for this key. [default: none]")
+    ] = "",
+    frames: Annotated[int, typer.Option("--frames", help="Frames shown of a video_url.")] = 16,
+    model_option: o.ModelOption = None,
+) -> None:
+    """Offer a model to other tools as an OpenAI-compatible server: /v1/models and /v1/chat/completions.
+
+    Pictures and videos come as data URLs; consecutive pictures are a video's frames to MIMIC-Chat.
+
+    Example:
+
+        vivant serve models/mine/best --port 8000
+
+        vivant run mime --data mini --model openai/mimic-chat/mine/best --base-url http://127.0.0.1:8000/v1
+    """
+    from vivant.cli.settle import model_values
+    from vivant.models.base import ModelOptions
+    from vivant.serve.app import serve as run
+    from vivant.types import FramePolicy
+
+    def tell(address: str, name: str, key: str) -> None:
+        asked = f"    key: {key}" if key and key != api_key else ""
+        say(f"{name} answers at {address}{asked}    (Ctrl-C ends it)")
+
+    run(
+        model,
+        options=ModelOptions(values=model_values(model_option, False)),
+        frames=FramePolicy(count=frames),
+        host=host,
+        port=port,
+        key=api_key,
+        ready=tell,
+    )

@@ -1,0 +1,1 @@
+"""Any model of Vivant behind the chat-completions protocol, for other tools: `vivant serve MODEL`."""
