@@ -42,7 +42,7 @@ def serve(
     """
     from vivant.cli.settle import model_values
     from vivant.models.base import ModelOptions
-    from vivant.serve.app import serve as run
+    from vivant.serve.run import serve as run
     from vivant.types import FramePolicy
 
     def tell(address: str, name: str, key: str) -> None:
