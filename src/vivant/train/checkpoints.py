@@ -193,7 +193,7 @@ def load_state(folder: Path) -> tuple[State, dict[str, Tensor], dict[str, Tensor
         return state, load_file(folder / "weights.safetensors"), load_file(folder / "optimizer.safetensors")
     except (OSError, msgspec.MsgspecError, ValueError, SafetensorError) as error:
         raise CheckpointError(
-            f"The checkpoint {folder} cannot be read: {error}; delete it to go on from another"
+            f"The checkpoint {folder} cannot be read: {error}; delete it to go on from an earlier one"
         ) from error
 
 
