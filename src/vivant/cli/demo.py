@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -12,41 +13,55 @@ from vivant.benchmarks import registry
 from vivant.cli.judges import needs_judge
 from vivant.cli.show import say, show
 from vivant.evaluation import Options, prepare, run_plan
+from vivant.models.embedded import bundled
 from vivant.report.html import write_report
 from vivant.report.overview import layout, side_by_side
 from vivant.runs import Run
 from vivant.scoring.judge.judging import JudgeOptions, judge_run
+from vivant.types import FramePolicy
 
 app = typer.Typer(add_completion=False)
 
 BASELINES = ("random", "first", "longest", "blind")
+TINY, _WATCHED, _FRAMES = "vivant/tiny", ("mime", "mimic", "mmrv"), 16
+"""The bundled model that looks, the minis with videos, which it was made for, and how much of each it is shown."""
 
 
 @app.command()
 def demo(
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the runs.")] = Path("runs/demo"),
 ) -> None:
-    """Everything on the bundled mini-editions: four baselines, the tables, and a report to open."""
+    """Everything on the bundled mini-editions: the bundled model, four baselines, the tables, a report to open."""
     known = registry.names()
     names = [name for name in mini.installed() if name in known]
     runs: list[Run] = []
-    for model in BASELINES:
-        for name in names:
-            options = Options(
-                selectors=(name,), model=model, data=("mini",), out=str(out / f"{name}-{model}")
-            )
-            prepared = prepare(options)
-            say(f"{name}, {model}: {prepared.plan.size} requests → {prepared.out}")
-            run_plan(prepared, options, say)
-            runs.append(Run(prepared.out))
-            if needs_judge(runs[-1].manifest.tasks):
-                judge_run(runs[-1], [JudgeOptions(model="heuristic")], say=say)
+    seeing = bundled("tiny") is not None
+    for model, name in contestants(names, seeing):
+        options = Options(
+            selectors=(name,),
+            model=model,
+            data=("mini",),
+            out=str(out / f"{name}-{model.replace('/', '-')}"),
+            frames=FramePolicy(count=_FRAMES) if model == TINY else FramePolicy(),
+        )
+        prepared = prepare(options)
+        say(f"{name}, {model}: {prepared.plan.size} requests → {prepared.out}")
+        run_plan(prepared, options, say)
+        runs.append(Run(prepared.out))
+        if needs_judge(runs[-1].manifest.tasks):
+            judge_run(runs[-1], [JudgeOptions(model="heuristic")], say=say)
     show(side_by_side(runs))
     show(layout("mime:2", [run for run in runs if run.manifest.tasks[0].startswith("mime/")], "paper"))
     _mimicking(out, [run for run in runs if "mimic/comment" in run.manifest.tasks])
     report = write_report([run.dir.path for run in runs], out / "report.html")
     say(f"Report: {report} (open it in any browser)    samples one by one: vivant view {out}")
-    say(_NEXT.format(out=out))
+    say(f"\n{_SEEING if seeing else _GUESSES}{_NEXT.format(out=out)}")
+
+
+def contestants(names: Sequence[str], seeing: bool) -> list[tuple[str, str]]:
+    """Who runs on what: the model that looks, where it is installed, on the minis with videos; baselines on all."""
+    looking = [(TINY, name) for name in names if seeing and name in _WATCHED]
+    return [*looking, *((model, name) for model in BASELINES for name in names)]
 
 
 def _mimicking(out: Path, runs: list[Run]) -> None:
@@ -69,8 +84,12 @@ def _mimicking(out: Path, runs: list[Run]) -> None:
         show(table)
 
 
+_SEEING = (
+    "vivant/tiny has looked at the videos; the others guess. It is a toy that knows these worlds alone "
+    "(docs/tiny-card.md). Next, with a real model:"
+)
+_GUESSES = "These are guesses: no model has looked at a picture yet. Next, with a real model:"
 _NEXT = """
-These are guesses: no model has looked at a picture yet. Next, with a real model:
 
   export OPENAI_API_KEY=…
   vivant run mime --data mini --model openai/gpt-4o-mini --limit 20
