@@ -25,7 +25,8 @@ COLOURS = {
     "purple": (160, 60, 200),
     "white": (240, 240, 240),
 }
-GROUNDS = {"sea": (30, 60, 120), "sand": (190, 160, 100), "grass": (40, 110, 40), "night": (15, 12, 25)}
+GROUNDS = {"sea": (12, 28, 70), "sand": (72, 58, 26), "grass": (14, 56, 20), "night": (14, 13, 16)}
+"""Dark, so that every ball is brighter: which edge of it leads can then be told from one difference of frames."""
 MOTIONS = {"left": (-1, 0), "right": (1, 0), "up": (0, -1), "down": (0, 1)}
 SCENE, MOTION = ("title", "tag", "category"), ("topic",)
 
