@@ -333,3 +333,28 @@ def test_a_preview_records_nothing(tmp_path: Path) -> None:
     store.close()
     assert not (loaded.path / "study.db").exists()
     assert TOKEN not in walker.text
+
+
+def test_small_answers_are_sent_at_once() -> None:
+    import asyncio
+    import socket
+
+    from vivant.view.serve import bind
+
+    async def at_once() -> int:
+        told: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+        async def serve(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            accepted = writer.get_extra_info("socket")
+            told.set_result(accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+            writer.close()
+
+        bound = bind("127.0.0.1", 0)
+        async with await asyncio.start_server(serve, sock=bound):
+            _, writer = await asyncio.open_connection(*bound.getsockname())
+            answer = await told
+            writer.close()
+            await writer.wait_closed()
+            return answer
+
+    assert asyncio.run(at_once()) == 1, "without it the second packet of each answer waits 40 ms"
