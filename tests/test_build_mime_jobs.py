@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +56,7 @@ class Counting:
         self._stop_after = stop_after
         self._error = error
 
-    def run(self, jobs: Sequence[Job], out: Path) -> Iterator[Made | Failed]:
+    def run(self, jobs: Sequence[Job], out: Path) -> Generator[Made | Failed, None, None]:
         for result in LocalExecutor(1).run(jobs, out):
             if len(self.done) == self._stop_after:
                 raise self._error or KeyboardInterrupt
@@ -116,9 +116,12 @@ def test_only_what_a_changed_plan_changes_is_made_anew(few: Edition, tmp_path: P
     run_jobs(Edition(few.specification, stagings), tmp_path, out, renamed)
     assert renamed.done == [] and "another name" in (out / "metadata.jsonl").read_text()
     better = msgspec.structs.replace(few.specification, quality=12)
+    with pytest.raises(KeyboardInterrupt):
+        run_jobs(Edition(better, few.stagings), tmp_path, out, Counting(stop_after=1))
+    assert not (out / "metadata.jsonl").exists(), "not all is there as planned"
     sharper = Counting()
     run_jobs(Edition(better, few.stagings), tmp_path, out, sharper)
-    assert len(sharper.done) == 4
+    assert len(sharper.done) == 3
 
 
 def test_a_full_disk_is_one_line_and_leaves_nothing_half(few: Edition, tmp_path: Path) -> None:
@@ -129,7 +132,7 @@ def test_a_full_disk_is_one_line_and_leaves_nothing_half(few: Edition, tmp_path:
     part = out / f".{second}.{os.getpid()}.part"
 
     class Filling(LocalExecutor):
-        def run(self, jobs: Sequence[Job], folder: Path) -> Iterator[Made | Failed]:
+        def run(self, jobs: Sequence[Job], folder: Path) -> Generator[Made | Failed, None, None]:
             part.symlink_to("/dev/full")
             return super().run(jobs, folder)
 
@@ -151,7 +154,7 @@ def test_single_failures_do_not_stop_the_others(few: Edition, tmp_path: Path) ->
     assert isinstance(failed, Failed) and "nowhere" in failed.error
 
     class Half(LocalExecutor):
-        def run(self, jobs: Sequence[Job], out: Path) -> Iterator[Made | Failed]:
+        def run(self, jobs: Sequence[Job], out: Path) -> Generator[Made | Failed, None, None]:
             for number, result in enumerate(super().run(jobs, out)):
                 yield Failed(file=result.file, error="lightning") if number == 1 else result
 

@@ -10,7 +10,8 @@ import errno
 import hashlib
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
 from importlib.metadata import version
 from pathlib import Path
 from typing import Protocol
@@ -18,7 +19,7 @@ from typing import Protocol
 import msgspec
 from msgspec import Struct
 
-from vivant.build.mime.edition import Edition, stage, write_metadata, write_plan
+from vivant.build.mime.edition import METADATA, Edition, stage, write_metadata, write_plan
 from vivant.build.mime.examine import examine_video
 from vivant.build.mime.index import Index, Made
 from vivant.build.mime.meaning import Encoder
@@ -68,8 +69,8 @@ class Outcome(Struct, frozen=True, kw_only=True):
 class Executor(Protocol):
     """Does jobs somewhere and yields their results in whatever order they end."""
 
-    def run(self, jobs: Sequence[Job], out: Path) -> Iterator[Made | Failed]:
-        """Each job's video is whole in `out` when its `Made` comes."""
+    def run(self, jobs: Sequence[Job], out: Path) -> Generator[Made | Failed, None, None]:
+        """Each job's video is whole in `out` when its `Made` comes; closing it ends what is under way."""
 
 
 # ── the plan of jobs ─────────────────────────────────────────────────────────────────────────────
@@ -196,22 +197,25 @@ def run_jobs(
     todo = [job for job in jobs if not index.holds(job.shot.file, job.fingerprint)]
     if todo:
         rehearse(edition.specification, root)
+        # It says that all is there.
+        (out / METADATA).unlink(missing_ok=True)
     failed: list[Failed] = []
     done = len(jobs) - len(todo)
     clock = _Clock(len(todo))
     try:
         index.begin(root)
-        for result in executor.run(todo, out):
-            if isinstance(result, Failed):
-                if result.full_disk:
-                    raise _full(out, done, len(jobs))
-                failed.append(result)
-            else:
-                index.add(result)
-                done += 1
-            left = clock.tick()
-            if progress is not None:
-                progress(done, len(jobs), f"{result.file}, {left} left")
+        with closing(executor.run(todo, out)) as results:
+            for result in results:
+                if isinstance(result, Failed):
+                    if result.full_disk:
+                        raise _full(out, done, len(jobs))
+                    failed.append(result)
+                else:
+                    index.add(result)
+                    done += 1
+                left = clock.tick()
+                if progress is not None:
+                    progress(done, len(jobs), f"{result.file}, {left} left")
     except OSError as error:
         if error.errno == errno.ENOSPC:
             raise _full(out, done, len(jobs)) from None

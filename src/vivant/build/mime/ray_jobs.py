@@ -7,7 +7,7 @@ the jobs, once for each node.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,7 @@ class RayExecutor:
         self._address = address
         self._say = say
 
-    def run(self, jobs: Sequence[Job], out: Path) -> Iterator[Made | Failed]:
+    def run(self, jobs: Sequence[Job], out: Path) -> Generator[Made | Failed, None, None]:
         """See `Executor.run`."""
         if not jobs:
             return
@@ -50,7 +50,7 @@ class RayExecutor:
             if mine:
                 ray.shutdown()
 
-    def _rounds(self, jobs: Sequence[Job], out: Path, cores: int) -> Iterator[Made | Failed]:
+    def _rounds(self, jobs: Sequence[Job], out: Path, cores: int) -> Generator[Made | Failed, None, None]:
         import ray
 
         remote = ray.remote(num_cpus=1, max_retries=_RETRIES)(_work)

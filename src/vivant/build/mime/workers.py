@@ -7,9 +7,10 @@ import signal
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -31,7 +32,7 @@ class LocalExecutor:
     def __init__(self, workers: int = 1) -> None:
         self._workers = workers
 
-    def run(self, jobs: Sequence[Job], out: Path) -> Iterator[Made | Failed]:
+    def run(self, jobs: Sequence[Job], out: Path) -> Generator[Made | Failed, None, None]:
         """See `Executor.run`."""
         if self._workers <= 1:
             renderer = renderer_of(jobs[0].spec) if jobs else None
@@ -39,9 +40,12 @@ class LocalExecutor:
                 yield do_job(job, out, renderer)
             return
         pool = Pool[tuple[Job, Path], Made | Failed](self._workers, _work)
-        for (job, _), result in pool.run([(job, out) for job in jobs]):
-            lost = f"{job.shot.file}: {_DEATHS} workers died over it (is there memory enough for --workers?)"
-            yield result if result is not None else Failed(file=job.shot.file, error=lost)
+        with closing(pool.run([(job, out) for job in jobs])) as results:
+            for (job, _), result in results:
+                lost = (
+                    f"{job.shot.file}: {_DEATHS} workers died over it (is there memory enough for --workers?)"
+                )
+                yield result if result is not None else Failed(file=job.shot.file, error=lost)
 
 
 def _work(task: tuple[Job, Path]) -> Made | Failed:
@@ -55,13 +59,13 @@ class Pool(Generic[Task, Result]):
         self._workers = workers
         self._function = function
 
-    def run(self, tasks: Sequence[Task]) -> Iterator[tuple[Task, Result | None]]:
+    def run(self, tasks: Sequence[Task]) -> Generator[tuple[Task, Result | None], None, None]:
         """Each task with its result, or with None where `_DEATHS` workers were lost over it."""
         waiting = deque((task, 0) for task in tasks)
         while waiting:
             yield from self._round(waiting)
 
-    def _round(self, waiting: deque[tuple[Task, int]]) -> Iterator[tuple[Task, Result | None]]:
+    def _round(self, waiting: deque[tuple[Task, int]]) -> Generator[tuple[Task, Result | None], None, None]:
         """Work until nothing is left, or until a worker dies; what it may have died over waits again."""
         # After a death one task at a time: so only the one that kills is blamed.
         alone = any(deaths for _, deaths in waiting)
