@@ -25,7 +25,7 @@ Sources = Annotated[
 ]
 Media = Annotated[
     Path | None,
-    typer.Option("--media", help="Folder that video files lie in. [default: the one that holds the sources]"),
+    typer.Option("--media", help="Folder that video files lie in. (default: the one that holds the sources)"),
 ]
 Ray = Annotated[
     str, typer.Option("--ray", help="Look at video files on the Ray cluster of this address (host:port).")
@@ -85,10 +85,10 @@ def ingest(
     pause: Annotated[float, typer.Option("--pause", min=0, help="Seconds between two videos.")] = 2.0,
     cookies: Annotated[Path | None, typer.Option("--cookies", help="A cookies file for yt-dlp.")] = None,
     archive: Annotated[
-        Path | None, typer.Option("--archive", help="Ids fetched before. [default: WORK/downloaded.txt]")
+        Path | None, typer.Option("--archive", help="Ids fetched before. (default: WORK/downloaded.txt)")
     ] = None,
     program: Annotated[
-        str, typer.Option("--yt-dlp", help="The command to run. [default: the yt-dlp of this Python]")
+        str, typer.Option("--yt-dlp", help="The command to run. (default: the yt-dlp of this Python)")
     ] = "",
     config: Config = None,
     force: Force = False,
@@ -139,7 +139,7 @@ def world(
         Path | None, typer.Option("--out", "-o", help="Write a crawl instead: .info.json files and videos.")
     ] = None,
     videos: Annotated[int, typer.Option("--videos", min=1)] = 2_000,
-    comments: Annotated[int | None, typer.Option("--comments", help="[default: 100 a video]")] = None,
+    comments: Annotated[int | None, typer.Option("--comments", help="(default: 100 a video)")] = None,
     seed: Annotated[int, typer.Option("--seed", help="Another seed makes another world.")] = 0,
     render: Annotated[
         int, typer.Option("--render", min=0, help="With --out: draw the videos of the first so many.")

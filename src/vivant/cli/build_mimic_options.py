@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Work = Annotated[Path, typer.Option("--work", "-w", help="The work folder: one sub-folder a step.")]
 Config = Annotated[
-    Path | None, typer.Option("--config", "-c", help="YAML file of settings. [default: built in]")
+    Path | None, typer.Option("--config", "-c", help="YAML file of settings. (default: built in)")
 ]
 Force = Annotated[bool, typer.Option("--force", help="Do it again although nothing has changed.")]
 
