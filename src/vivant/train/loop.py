@@ -150,7 +150,8 @@ class Trainer:
 
         most = self.recipe.data.max_failed
         with self.accelerator.main_process_first():
-            kept, failed = self.bank.usable(ready.examples, most, ticker() if self.say is not None else None)
+            told = ticker() if self.accelerator.is_main_process else None
+            kept, failed = self.bank.usable(ready.examples, most, told)
         for line in failed[:5]:
             self.say(f"Left out: {line}")
         if failed:
