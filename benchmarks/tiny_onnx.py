@@ -1,0 +1,104 @@
+"""An answer of an exported MIMIC-Chat against torch's: the same checkpoint, the same inputs, one request at a time.
+
+    python benchmarks/tiny_onnx.py [CHECKPOINT]
+
+The peer is torch in eager mode with its cache of keys and values, by the code behind `--model mimic-chat/FOLDER`;
+ours is the code behind `--model onnx/FOLDER`. Both resize 16 frames, look, read a question with four options, and write
+a letter or a comment. No tokens of a video are kept between questions. Without a checkpoint, a `tiny` from chance.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+LIMIT = 2.0
+ROUNDS = 5
+WRITTEN = {"a letter": 2, "a comment": 24}
+"""Tokens that an answer has: models from chance do not stop by themselves."""
+
+
+def checkpoint(folder: Path) -> Path:
+    """A `tiny` from chance, with a tokenizer for the bundled questions."""
+    import torch
+
+    from vivant.train.checkpoints import save_model
+    from vivant.train.data.sources import Source, load
+    from vivant.train.model.config import MimicChatConfig
+    from vivant.train.model.modeling import MimicChat
+    from vivant.train.settings import make_recipe
+    from vivant.train.setup import own_tokenizer, sized
+
+    torch.manual_seed(0)
+    examples = load([Source(benchmark="mimic", data="mini")], Path()).examples
+    recipe = make_recipe({"model": "tiny", "data": {"sources": [{"data": "mini"}]}})
+    words = own_tokenizer(recipe, examples)
+    return save_model(folder, MimicChat(MimicChatConfig.of(sized(recipe.model, words))), words)
+
+
+def requests(tokens: int) -> list[Any]:
+    """Questions with 16 frames each, all different."""
+    import numpy as np
+    from PIL import Image
+
+    from vivant.train.data.sources import Source, load, phrase
+    from vivant.types import Clip, Decoding, Picture, Request, Text, Turn
+
+    chance = np.random.default_rng(0)
+    made = []
+    for number, example in enumerate(
+        load([Source(benchmark="mimic/thinking", data="mini")], Path()).examples[:4]
+    ):
+        frames = []
+        for _ in range(16):
+            file = io.BytesIO()
+            Image.fromarray(chance.integers(0, 255, (96, 96, 3), dtype=np.uint8)).save(file, "JPEG")
+            frames.append(Picture(file.getvalue(), "image/jpeg", 96, 96))
+        parts = (Clip(tuple(frames), ""), Text(phrase(example, 0, 0).text))
+        made.append(
+            Request(turns=(Turn("user", parts),), decoding=Decoding(max_tokens=tokens), key=str(number))
+        )
+    return made
+
+
+def main() -> None:
+    """Print seconds an answer for both and their ratio; exit with 1 where one is below the limit."""
+    import torch
+
+    from vivant.models.embedded_engine import Engine as Ours
+    from vivant.models.mimic_chat import Engine as Peer
+    from vivant.train.onnx_export import export_onnx
+
+    torch.set_num_threads(1)
+    worst = float("inf")
+    with tempfile.TemporaryDirectory() as folder:
+        made = Path(sys.argv[1]) if len(sys.argv) > 1 else checkpoint(Path(folder) / "model")
+        settings = export_onnx(made, Path(folder) / "onnx")
+        peer = Peer({"model": str(made), "dtype": "auto", "device": "cpu", "threads": 1}, 0)
+        for what, tokens in WRITTEN.items():
+            asked = requests(tokens)
+            best = {"torch": float("inf"), "onnx": float("inf")}
+            texts: dict[str, list[str]] = {}
+            for _ in range(ROUNDS):
+                ours = Ours({"folder": str(Path(folder) / "onnx"), "threads": 1})  # it remembers no video
+                for name, engine in (("torch", peer), ("onnx", ours)):
+                    began = time.process_time()
+                    texts[name] = [engine.generate([request])[0].text for request in asked]
+                    best[name] = min(best[name], (time.process_time() - began) / len(asked))
+            ratio = best["torch"] / best["onnx"]
+            worst = min(worst, ratio)
+            same = "the same words" if texts["torch"] == texts["onnx"] else "other words"
+            print(
+                f"{what} of {tokens} tokens: torch {1000 * best['torch']:.1f} ms, onnx {1000 * best['onnx']:.1f} ms, "
+                f"ratio {ratio:.2f} (limit {LIMIT}); {same}"
+            )
+    print(f"{settings.parameters / 1e6:.2f} M parameters, one thread, time of the processor")
+    sys.exit(0 if worst >= LIMIT else 1)
+
+
+if __name__ == "__main__":
+    main()
