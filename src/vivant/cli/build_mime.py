@@ -22,7 +22,7 @@ Plan = Annotated[Path, typer.Argument(metavar="FILE", help="A plan in YAML, or `
 Out = Annotated[Path, typer.Option("--out", "-o", help="Folder to write to.")]
 Workers = Annotated[
     int | None,
-    typer.Option("--workers", min=1, help="Processes. [default: one per core]", show_default=False),
+    typer.Option("--workers", min=1, help="Processes. (default: one per core)", show_default=False),
 ]
 Preset = Annotated[
     str | None,
@@ -64,7 +64,7 @@ def render(
     ] = "local",
     address: Annotated[
         str | None,
-        typer.Option("--address", help="Of the Ray cluster. [default: RAY_ADDRESS, or one started here]"),
+        typer.Option("--address", help="Of the Ray cluster. (default: RAY_ADDRESS, or one started here)"),
     ] = None,
 ) -> None:
     """Render all videos of a plan; run it again to resume. What is there and whole is kept.
@@ -130,7 +130,7 @@ def sheet(
     out: Annotated[Path, typer.Option("--out", "-o", help="The picture: .jpg or .png.")],
     action: Annotated[str | None, typer.Option("--action", help="All variants of this action.")] = None,
     variant: Annotated[
-        str | None, typer.Option("--variant", help="All actions in this variant. [default: the plan's first]")
+        str | None, typer.Option("--variant", help="All actions in this variant. (default: the plan's first)")
     ] = None,
     frames: Annotated[int, typer.Option("--frames", min=1, max=32, help="Pictures of each video.")] = 8,
 ) -> None:

@@ -24,7 +24,7 @@ Seed = Annotated[int, typer.Option("--seed", help="Another seed makes other choi
 def motions(
     out: Out,
     actions: Annotated[
-        list[str] | None, typer.Option("--actions", help="Names, with commas. [default: all]")
+        list[str] | None, typer.Option("--actions", help="Names, with commas. (default: all)")
     ] = None,
     actors: Annotated[
         list[str] | None,
@@ -58,7 +58,7 @@ def motions(
 def clean(
     source: Annotated[Path, typer.Argument(metavar="IN.bvh", help="A motion.")],
     out: Annotated[Path, typer.Argument(metavar="OUT.bvh", help="Where the cleaned one is written.")],
-    fps: Annotated[float | None, typer.Option("--fps", help="Resample to this rate. [default: kept]")] = None,
+    fps: Annotated[float | None, typer.Option("--fps", help="Resample to this rate. (default: kept)")] = None,
     loop: Annotated[bool, typer.Option("--loop", help="Cut to the best loop and close it.")] = False,
     trim: Annotated[bool, typer.Option("--trim/--no-trim", help="Cut still parts off the ends.")] = True,
 ) -> None:
@@ -91,7 +91,7 @@ def consolidate(
     ] = 0.6,
     ask: Annotated[
         bool | None,
-        typer.Option("--ask/--no-ask", help="Decide on merges here and now. [default: on a terminal]"),
+        typer.Option("--ask/--no-ask", help="Decide on merges here and now. (default: on a terminal)"),
     ] = None,
 ) -> None:
     """Keep the takes that blind annotators agree on; near-equal labels are merged where a person says so.
@@ -193,12 +193,12 @@ def dataset(
         Path, typer.Argument(metavar="DIR", help="A folder that `render` made, or a dataset to push.")
     ],
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Folder of the dataset. [default: DIR-dataset]")
+        Path | None, typer.Option("--out", "-o", help="Folder of the dataset. (default: DIR-dataset)")
     ] = None,
     seed: Seed = 29,
     licence: Annotated[str, typer.Option("--licence", help="As hubs name it, e.g. cc-by-4.0.")] = "",
     title: Annotated[str, typer.Option("--title", help="Of the data sheet.")] = "",
-    workers: Annotated[int | None, typer.Option("--workers", min=1, help="[default: one per core]")] = None,
+    workers: Annotated[int | None, typer.Option("--workers", min=1, help="(default: one per core)")] = None,
     to: Annotated[
         str,
         typer.Option("--push", metavar="OWNER/NAME", help="Push it to this hub repository; needs HF_TOKEN."),
