@@ -113,6 +113,10 @@ class Engine:
         self._seen.move_to_end(mark)
         return self._seen[mark]
 
+    def forget(self) -> None:
+        """Look at every video anew."""
+        self._seen.clear()
+
     def see(self, frames: NDArray[np.uint8]) -> tuple[Floats, Floats]:
         """Frames as bytes, [frames, side, side, 3] → what stands in the input, and what each token is told."""
         own = self.settings
