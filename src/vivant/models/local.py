@@ -310,7 +310,9 @@ def checkpoint_digest(place: str) -> str:
 
 
 _ENDS = 1 << 20
-_HASHED = frozenset((".json", ".safetensors", ".onnx", ".bin", ".pt", ".gguf", ".txt", ".model", ".jinja", ".py"))
+_HASHED = frozenset(
+    (".json", ".safetensors", ".onnx", ".bin", ".pt", ".gguf", ".txt", ".model", ".jinja", ".py")
+)
 
 
 def existing(place: str, option: Literal["model", "adapter"]) -> str:
