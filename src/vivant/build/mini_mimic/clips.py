@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from importlib import import_module
 
 import numpy as np
@@ -13,7 +13,6 @@ from PIL import Image
 from vivant.build.mini_mmrv.draw import GRASS, Colour, Stage
 
 SIZE = (192, 144)
-FPS = 10
 
 Draw = Callable[[Stage, float], None]
 CLIPS: dict[str, Clip] = {}
@@ -37,16 +36,13 @@ class Clip(Struct, frozen=True):
     sky: Colour
     ground: Colour | None
     horizon: float
-    seconds: float
 
 
-def clip(
-    sky: Colour, ground: Colour | None = GRASS, horizon: float = 180, seconds: float = 2.0
-) -> Callable[[Draw], Draw]:
+def clip(sky: Colour, ground: Colour | None = GRASS, horizon: float = 180) -> Callable[[Draw], Draw]:
     """Register a drawing function under its name."""
 
     def register(draw: Draw) -> Draw:
-        CLIPS[draw.__name__.replace("_", "-")] = Clip(draw, sky, ground, horizon, seconds)
+        CLIPS[draw.__name__.replace("_", "-")] = Clip(draw, sky, ground, horizon)
         return draw
 
     return register
@@ -57,12 +53,6 @@ def load_clips() -> dict[str, Clip]:
     for module in ("home", "outdoors", "shows"):
         import_module(f"{__package__}.{module}")
     return dict(CLIPS)
-
-
-def frames(made: Clip) -> Iterator[NDArray[np.uint8]]:
-    """The clip's pictures, small."""
-    count = round(made.seconds * FPS)
-    return (draw(made, number / (count - 1)) for number in range(count))
 
 
 def draw(made: Clip, time: float) -> NDArray[np.uint8]:
