@@ -61,7 +61,7 @@ def everything(
     tell(step)
     for run in STEPS.values():
         with bar() as progress:
-            step = run(work, settings, progress)
+            step = run(work, settings, progress, force=force)
         tell(step)
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Protocol
 
 import typer
 
@@ -125,7 +124,14 @@ def _publish(work: Path, settings: Settings, progress: Progress, *, force: bool 
     return run(work, settings, progress, force=force)
 
 
-STEPS: dict[str, Callable[[Path, Settings, Progress], Step]] = {
+class Run(Protocol):
+    """A step as a function."""
+
+    def __call__(self, work: Path, settings: Settings, progress: Progress, *, force: bool = False) -> Step:
+        """Do it, or find it done."""
+
+
+STEPS: dict[str, Run] = {
     "select": _select,
     "split": _split,
     "tasks": _tasks,
