@@ -1,4 +1,4 @@
-"""A headless Chromium and a viewer to point it at."""
+"""A headless Chromium, and servers to point it at."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import shutil
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 import uvicorn
@@ -51,9 +52,8 @@ def a_browser() -> Iterator[Browser]:
 
 
 @contextmanager
-def a_viewer(root: Path, **given: object) -> Iterator[str]:
-    """A server over a folder of runs, in a thread; gives its address."""
-    app = create_app(root, **given)  # type: ignore[arg-type]
+def a_server(app: Any) -> Iterator[str]:
+    """An application on a port of its own, in a thread; gives its address."""
     bound = bind("127.0.0.1", 0)
     server = uvicorn.Server(uvicorn.Config(app, log_level="error", access_log=False))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True)
@@ -66,6 +66,11 @@ def a_viewer(root: Path, **given: object) -> Iterator[str]:
         server.should_exit = True
         thread.join(10)
         bound.close()
+
+
+def a_viewer(root: Path, **given: object) -> AbstractContextManager[str]:
+    """A server over a folder of runs; gives its address."""
+    return a_server(create_app(root, **given))  # type: ignore[arg-type]
 
 
 def watched(page: Page) -> list[str]:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import hashlib
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from aiohttp import web
+
+from tests.standin import running
 
 
 @dataclass
@@ -137,35 +137,15 @@ class PushHub:
 def push_hub() -> Iterator[PushHub]:
     """A running stand-in, with no repository yet."""
     served = PushHub()
-    loop = asyncio.new_event_loop()
-    started = threading.Event()
-    stop = asyncio.Event()
-
-    async def main() -> None:
-        app = web.Application(client_max_size=10**9)
-        one = "{owner}/{name}"
-        app.router.add_post("/api/repos/create", served.create)
-        app.router.add_get(f"/api/datasets/{one}", served.describe)
-        app.router.add_get(f"/api/datasets/{one}/revision/{{revision}}", served.describe)
-        app.router.add_post(f"/api/datasets/{one}/preupload/{{revision}}", served.preupload)
-        app.router.add_post(f"/api/datasets/{one}/commit/{{revision}}", served.commit)
-        app.router.add_post(f"/datasets/{one}.git/info/lfs/objects/batch", served.batch)
-        app.router.add_post("/api/validate-yaml", served.validate)
-        app.router.add_put("/objects/{oid}", served.put)
-        runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
-        await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        served.port = runner.addresses[0][1]
-        started.set()
-        await stop.wait()
-        await runner.cleanup()
-
-    thread = threading.Thread(target=lambda: loop.run_until_complete(main()), daemon=True)
-    thread.start()
-    started.wait(10)
-    try:
+    app = web.Application(client_max_size=10**9)
+    one = "{owner}/{name}"
+    app.router.add_post("/api/repos/create", served.create)
+    app.router.add_get(f"/api/datasets/{one}", served.describe)
+    app.router.add_get(f"/api/datasets/{one}/revision/{{revision}}", served.describe)
+    app.router.add_post(f"/api/datasets/{one}/preupload/{{revision}}", served.preupload)
+    app.router.add_post(f"/api/datasets/{one}/commit/{{revision}}", served.commit)
+    app.router.add_post(f"/datasets/{one}.git/info/lfs/objects/batch", served.batch)
+    app.router.add_post("/api/validate-yaml", served.validate)
+    app.router.add_put("/objects/{oid}", served.put)
+    with running(app) as served.port:
         yield served
-    finally:
-        loop.call_soon_threadsafe(stop.set)
-        thread.join(10)
-        loop.close()

@@ -10,16 +10,13 @@ import re
 import shutil
 import signal
 import tempfile
-import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-import uvicorn
 from starlette.testclient import TestClient
 from starlette.types import ASGIApp
 
@@ -29,7 +26,6 @@ from vivant.study.server.desk import Serving
 from vivant.study.server.limits import Limits
 from vivant.study.store import Store, open_store
 from vivant.study.store.people import invite
-from vivant.view.serve import bind
 
 TOKEN = "a-token-for-the-researcher"
 FREE = Limits(session=(1e6, 1e6), together=(1e6, 1e6), arrivals=(1e6, 1e6), wrong=(1e6, 1e6))
@@ -85,23 +81,6 @@ def an_app(loaded: LoadedStudy, store: Store, **given: Any) -> ASGIApp:
     limits = given.pop("limits", FREE)
     tell = given.pop("tell", lambda _: None)
     return create_app(loaded, store, Serving(admin_token=TOKEN, **given), limits=limits, tell=tell)
-
-
-@contextmanager
-def a_server(app: ASGIApp) -> Iterator[str]:
-    """The application on a port of its own, in a thread; gives its address."""
-    bound = bind("127.0.0.1", 0)
-    server = uvicorn.Server(uvicorn.Config(app, log_level="error", access_log=False))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True)
-    thread.start()
-    while not server.started:
-        time.sleep(0.02)
-    try:
-        yield f"http://127.0.0.1:{bound.getsockname()[1]}"
-    finally:
-        server.should_exit = True
-        thread.join(10)
-        bound.close()
 
 
 class Walker:

@@ -13,10 +13,10 @@ pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.browser_kit import a_browser, watched
+from tests.browser_kit import a_server as a_thread
 from tests.study_kit import OPTIONS, tiny_study
 from tests.study_process import StudyProcess
 from tests.study_web import TOKEN, an_app, fresh_postgres, served
-from tests.study_web import a_server as a_thread
 from vivant.study.design import PAGES, Kind
 from vivant.study.load import LoadedStudy
 from vivant.study.store import Store, open_store

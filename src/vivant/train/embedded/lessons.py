@@ -76,4 +76,7 @@ def _mimic(out: Path, videos: int, say: Say) -> None:
         # Wrong options come from all videos, so both folders list all of them.
         shutil.copyfile(made / VIDEOS, folder / VIDEOS)
         write_jsonl(folder / ITEMS, [item for item in items if (item.video in apart) == held])
-    (out / HELD_OUT / "videos").symlink_to(Path("..") / MIMIC / "videos")
+    (out / HELD_OUT / "videos").mkdir()
+    for line in lines:
+        if line.ref in apart:
+            (out / MIMIC / line.path).rename(out / HELD_OUT / line.path)
