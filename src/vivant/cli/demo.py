@@ -86,7 +86,7 @@ def _mimicking(out: Path, runs: list[Run]) -> None:
 
 _SEEING = (
     "vivant/tiny has looked at the videos; the others guess. It is a toy that knows these worlds alone "
-    "(docs/tiny-card.md). Next, with a real model:"
+    "(docs/mimic-chat.md). Next, with a real model:"
 )
 _GUESSES = "These are guesses: no model has looked at a picture yet. Next, with a real model:"
 _NEXT = """

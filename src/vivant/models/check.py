@@ -10,6 +10,7 @@ from shutil import which
 
 from msgspec import Struct
 
+from vivant import mini
 from vivant.models.base import Model, ModelError, TransientError
 from vivant.models.registry import Backend
 from vivant.scoring.options import extract_option
@@ -27,6 +28,8 @@ def readiness(backend: Backend) -> str:
     missing = [module for module in backend.modules if find_spec(module) is None]
     if missing:
         return f"no: pip install 'vivant[{backend.extra}]'"
+    if backend.weights and mini.root(backend.weights) is None:
+        return "no: this installation comes without its weights"
     if backend.program and which(backend.program) is None:
         return f"only with --base-url: no program '{backend.program}'"
     if backend.key and not os.environ.get(backend.key):

@@ -36,6 +36,8 @@ class Backend(Struct, frozen=True, kw_only=True):
     """The extra that installs it."""
     program: str = ""
     """What it starts."""
+    weights: str = ""
+    """The folder of `mini/` that its weights lie in."""
 
 
 _BUILTIN = (
@@ -96,6 +98,8 @@ _BUILTIN = (
         form="vivant/tiny",
         summary="the small MIMIC-Chat that comes with the package: it looks at pixels, on any machine",
         factory="vivant.models.embedded:create_bundled",
+        needs="its weights, where the package brings them",
+        weights="tiny",
     ),
     Backend(
         name="onnx",
