@@ -53,7 +53,9 @@ def test_a_sound_draw_passes_and_is_exactly_at_chance(built: Path) -> None:
     found = shares(report)
     assert {task for task, _ in found} == set(THINKING) and {name for _, name in found} == set(GUESSERS)
     for task in ("title", "description", "tag", "comment-match"):
-        for guesser in ("longest", "shortest", "most alike", "least alike", "classifier"):
+        # The kit's tags share no word: all are equally alike, and taking one of equals is a throw of the dice.
+        alike = () if task == "tag" else ("most alike", "least alike")
+        for guesser in ("longest", "shortest", "classifier", *alike):
             assert found[task, guesser] == pytest.approx(0.25, abs=0.06), (task, guesser)
     assert set(report.failing) <= {OWN}
     assert report.practised["title"] > 30
