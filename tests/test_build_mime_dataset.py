@@ -213,6 +213,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[PushHub]:
     with push_hub() as served:
         monkeypatch.setattr(constants, "ENDPOINT", served.url)
         monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
+        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
         monkeypatch.setenv("HF_TOKEN", "hf_writer")
         yield served
 
@@ -230,6 +231,7 @@ def test_a_push_is_announced_private_and_complete(made: Path, server: PushHub, t
         "HF_ENDPOINT": server.url,
         "HF_TOKEN": "hf_writer",
         "HF_HUB_DISABLE_XET": "1",
+        "HF_HUB_OFFLINE": "0",
         "HF_HOME": str(tmp_path),
     }
     said = vivant("build", "mime", "dataset", made, "--push", "lab/mimes", cwd=tmp_path, env=env)
