@@ -24,7 +24,7 @@ from vivant.evaluation import evaluate
 from vivant.models.base import ModelError, ModelOptions
 from vivant.models.registry import create
 from vivant.runs import Run
-from vivant.types import Decoding, FramePolicy, Reply, Request, Sound, Text, Turn
+from vivant.types import Clip, Decoding, FramePolicy, Reply, Request, Sound, Text, Turn
 
 
 def address(server: Standin, version: str) -> str:
@@ -182,6 +182,30 @@ def test_an_upload_is_waited_for_and_one_that_cannot_be_read_costs_its_sample(tm
     assert "0.mp4: the provider cannot read this video (FAILED)" in record.reply.error
     assert server.deleted == ["files/f0"]
     assert server.requests == []
+
+
+def test_an_upload_that_is_interrupted_does_not_stay_at_the_provider(tmp_path: Path) -> None:
+    videos(tmp_path, 1)
+    file = tmp_path / "0.mp4"
+    clip = Clip((), str(file))
+    with gemini(lambda _: gemini_says("A"), polls=1000) as server:
+
+        async def main() -> None:
+            values = {"inline_bytes": "100"}
+            made = create(
+                "gemini/g", ModelOptions(base_url=address(server, "v1beta"), video="native", values=values)
+            )
+            await made.open()
+            asked = asyncio.create_task(made.generate(question(clip, Text("Hm?"))))
+            while "GET /v1beta/files/f0" not in server.asked:  # noqa: ASYNC110 (it runs in a thread)
+                await asyncio.sleep(0.02)
+            asked.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await asked
+            await made.close()
+
+        asyncio.run(main())
+    assert server.deleted == ["files/f0"]
 
 
 def test_gemini_is_shown_frames_unless_asked_otherwise(tmp_path: Path) -> None:

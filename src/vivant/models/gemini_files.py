@@ -93,7 +93,7 @@ class UploadedFiles:
                 about = await self.upload(data, clip.media_type, f"vivant-{os.getpid()}")
                 try:
                     uri = await self._active(about, clip.path)
-                except Exception:
+                except BaseException:  # also when the run is interrupted: nothing stays at the provider
                     await self._delete(about["name"])
                     raise
                 file = _File(about["name"], uri, time.monotonic())
