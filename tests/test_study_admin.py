@@ -3,33 +3,16 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.study_kit import tiny_study
 from tests.study_web import TOKEN, Clock, Walker, an_app, invited, served
 from vivant.study.load import LoadedStudy
 from vivant.study.server import marks
 from vivant.study.store import Store
 
-
-@pytest.fixture
-def study(tmp_path: Path) -> LoadedStudy:
-    return tiny_study(tmp_path / "study", watch_whole=False, judgements_per_item=6)
-
-
-@pytest.fixture
-def store(study: LoadedStudy) -> Iterator[Store]:
-    with served(study) as opened:
-        yield opened
-
-
-@pytest.fixture
-def app(study: LoadedStudy, store: Store) -> Any:
-    return an_app(study, store)
+pytest_plugins = ("tests.study_fixtures",)
 
 
 def test_the_admin_page_wants_its_token(app: Any, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

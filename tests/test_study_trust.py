@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
 
@@ -22,21 +21,7 @@ from vivant.study.store.people import invite
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
-
-@pytest.fixture
-def study(tmp_path: Path) -> LoadedStudy:
-    return tiny_study(tmp_path / "study", watch_whole=False, judgements_per_item=6)
-
-
-@pytest.fixture
-def store(study: LoadedStudy) -> Iterator[Store]:
-    with served(study) as opened:
-        yield opened
-
-
-@pytest.fixture
-def app(study: LoadedStudy, store: Store) -> Any:
-    return an_app(study, store)
+pytest_plugins = ("tests.study_fixtures",)
 
 
 def kept(store: Store) -> list[tuple[Any, ...]]:
