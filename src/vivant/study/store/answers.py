@@ -5,25 +5,84 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from msgspec import Struct
-from sqlalchemy import Connection, Row, bindparam, insert, select, update
+from msgspec import Struct, structs
+from sqlalchemy import Connection, bindparam, insert, select, update
 
 from vivant.study.design import PAGES, Page, Study, StudyItem
-from vivant.study.store.people import SIGN_OF_LIFE, keep_alive
+from vivant.study.store.people import SIGN_OF_LIFE, Who, keep_alive, who
+from vivant.study.store.prepared import Prepared
 from vivant.study.store.store import Store
 from vivant.study.store.tables import assignments, judgements, participants, visits, watches
 
-# Built once: the same few are run for every request.
-_PERSON = select(participants).where(participants.c.id == bindparam("who"))
-_ROWS = (
-    select(assignments).where(assignments.c.participant == bindparam("who")).order_by(assignments.c.position)
+_ROWS = Prepared(
+    select(assignments.c.id, assignments.c.item, assignments.c.holds, assignments.c.finished)
+    .where(assignments.c.participant == bindparam("who"))
+    .order_by(assignments.c.position)
 )
-_VISITS = select(visits).where(visits.c.assignment == bindparam("where"))
-_GIVEN = select(judgements.c.part, judgements.c.answer).where(
-    judgements.c.assignment == bindparam("where"), judgements.c.page == bindparam("what")
+_VISITS = Prepared(
+    select(assignments.c.shown, visits.c.page, visits.c.shown, visits.c.finished)
+    .outerjoin(visits, visits.c.assignment == assignments.c.id)
+    .where(assignments.c.id == bindparam("where"))
 )
-_WATCHES = select(watches).where(watches.c.assignment == bindparam("where"))
+_GIVEN = Prepared(
+    select(judgements.c.part, judgements.c.answer).where(
+        judgements.c.assignment == bindparam("where"), judgements.c.page == bindparam("what")
+    )
+)
+_WATCHES = Prepared(
+    select(watches.c.media, watches.c.fetched, watches.c.started, watches.c.ended).where(
+        watches.c.assignment == bindparam("where")
+    )
+)
 _LOCK = select(participants.c.id).where(participants.c.id == bindparam("who")).with_for_update()
+_SHOW = Prepared(
+    insert(visits).values(
+        assignment=bindparam("where"),
+        page=bindparam("what"),
+        shown=bindparam("now"),
+        finished=bindparam("then"),
+    )
+)
+_CLOSE = Prepared(
+    update(visits)
+    .where(visits.c.assignment == bindparam("where"), visits.c.page == bindparam("what"))
+    .values(finished=bindparam("now"))
+)
+_FINISH = Prepared(
+    update(assignments).where(assignments.c.id == bindparam("where")).values(finished=bindparam("now"))
+)
+_ANSWER = Prepared(
+    insert(judgements).values(
+        assignment=bindparam("where"), page=bindparam("what"), part=bindparam("of"), answer=bindparam("said"),
+        shown=bindparam("order"), given=bindparam("now"), seconds=bindparam("after"),
+    )
+)  # fmt: skip
+_REVISE = Prepared(
+    update(judgements)
+    .where(
+        judgements.c.assignment == bindparam("where"), judgements.c.page == bindparam("what"),
+        judgements.c.part == bindparam("of"),
+    )
+    .values(
+        answer=bindparam("said"), given=bindparam("now"), seconds=bindparam("after"),
+        revised=judgements.c.revised + bindparam("more"),
+    )
+)  # fmt: skip
+_WATCH = {
+    name: (
+        Prepared(
+            insert(watches).values(
+                {"assignment": bindparam("where"), "media": bindparam("which"), name: bindparam("now")}
+            )
+        ),
+        Prepared(
+            update(watches)
+            .where(watches.c.assignment == bindparam("where"), watches.c.media == bindparam("which"))
+            .values({name: bindparam("now")})
+        ),
+    )
+    for name in ("fetched", "started", "ended")
+}
 GRACE = 3.0
 """Seconds that an answer may be under way after the time for an item is up."""
 Answers = Mapping[str, Any]
@@ -61,7 +120,7 @@ class Current(Struct, frozen=True, kw_only=True):
 class Way(Struct, frozen=True, kw_only=True):
     """A participant's whole way."""
 
-    person: Row[Any]
+    person: Who
     current: Current | None
     finished: int
     total: int
@@ -78,37 +137,43 @@ Read = Callable[[Way], Answers]
 
 def way(connection: Connection, study: Study, participant: int) -> Way | None:
     """Where somebody is; None for nobody."""
-    person = connection.execute(_PERSON, {"who": participant}).one_or_none()
+    person = who(connection, participant)
     if person is None:
         return None
-    rows = connection.execute(_ROWS, {"who": participant}).all()
-    open_ones = [row for row in rows if row.holds and row.finished is None]
-    finished = sum(row.finished is not None for row in rows)
+    rows = _ROWS.rows(connection, who=participant)
+    waiting = [(number, item, holds) for number, item, holds, finished in rows if finished is None]
+    held = [(number, item) for number, item, holds in waiting if holds]
+    finished = len(rows) - len(waiting)
     return Way(
         person=person,
-        current=_current(connection, study, open_ones[0]) if open_ones else None,
+        current=_current(connection, study, *held[0]) if held else None,
         finished=finished,
-        total=finished + len(open_ones),
-        lost=any(not row.holds and row.finished is None for row in rows),
-        ids=tuple(row.id for row in rows),
+        total=finished + len(held),
+        lost=len(held) < len(waiting),
+        ids=tuple(row[0] for row in rows),
     )
 
 
-def _current(connection: Connection, study: Study, row: Row[Any]) -> Current:
-    seen = {visit.page: visit for visit in connection.execute(_VISITS, {"where": row.id})}
+def _current(connection: Connection, study: Study, assignment: int, item: str) -> Current:
+    seen: dict[str, tuple[float, float | None]] = {}
+    order: tuple[int, ...] = ()
+    for shown, name, since, finished in _VISITS.rows(connection, where=assignment):
+        order = tuple(shown)
+        if name is not None:
+            seen[name] = (since, finished)
     pages = PAGES[study.kind]
-    page = next((p for p in pages if p not in seen or seen[p].finished is None), pages[-1])
-    given = connection.execute(_GIVEN, {"where": row.id, "what": page})
-    watched = connection.execute(_WATCHES, {"where": row.id})
+    page = next((p for p in pages if p not in seen or seen[p][1] is None), pages[-1])
+    given = _GIVEN.rows(connection, where=assignment, what=page)
+    watched = _WATCHES.rows(connection, where=assignment)
     return Current(
-        assignment=row.id,
-        item=row.item,
+        assignment=assignment,
+        item=item,
         page=page,
-        shown=tuple(row.shown),
-        since=seen[page].shown if page in seen else None,
-        item_since=min((visit.shown for visit in seen.values()), default=None),
-        answers={line.part: line.answer for line in given},
-        watches={line.media: Watch(line.fetched, line.started, line.ended) for line in watched},
+        shown=order,
+        since=seen[page][0] if page in seen else None,
+        item_since=min((since for since, _ in seen.values()), default=None),
+        answers={str(part): answer for part, answer in given},
+        watches={number: Watch(*times) for number, *times in watched},
     )
 
 
@@ -137,7 +202,7 @@ def show(store: Store, study: Study, participant: int, assignment: int, page: Pa
         if current.since is not None:
             return current.since
         now = store.clock()
-        connection.execute(insert(visits).values(assignment=assignment, page=page, shown=now))
+        _SHOW.change(connection, where=assignment, what=page, now=now, then=None)
         keep_alive(connection, participant, now)
         return now
 
@@ -208,16 +273,10 @@ def time_up(store: Store, study: Study, item: StudyItem, participant: int, assig
         for page in remaining:
             missing = [part for part in parts if page != current.page or part not in current.answers]
             for part in missing:
-                connection.execute(
-                    insert(judgements).values(
-                        assignment=assignment,
-                        page=page,
-                        part=part,
-                        answer=None,
-                        shown=current.shown,
-                        given=now,
-                    )
-                )
+                _ANSWER.change(
+                    connection, where=assignment, what=page, of=part, said=None, order=current.shown, now=now,
+                    after=None,
+                )  # fmt: skip
         _close(connection, study, found, remaining, now)
 
     store.database.write(job)
@@ -227,19 +286,12 @@ def _close(connection: Connection, study: Study, found: Way, pages: Iterable[Pag
     current = found.current
     assert current is not None
     for page in pages:
-        closed = connection.execute(
-            update(visits)
-            .where(visits.c.assignment == current.assignment, visits.c.page == page)
-            .values(finished=now)
-        ).rowcount
-        if not closed:
-            connection.execute(
-                insert(visits).values(assignment=current.assignment, page=page, shown=now, finished=now)
-            )
+        if not _CLOSE.change(connection, where=current.assignment, what=page, now=now):
+            _SHOW.change(connection, where=current.assignment, what=page, now=now, then=now)
     _alive(connection, found, now)
     if PAGES[study.kind][-1] not in pages:
         return
-    connection.execute(update(assignments).where(assignments.c.id == current.assignment).values(finished=now))
+    _FINISH.change(connection, where=current.assignment, now=now)
     if found.finished + 1 == found.total and not found.lost:
         finish_all(connection, found.person.id, now)
 
@@ -254,40 +306,20 @@ def finish_all(connection: Connection, participant: int, now: float) -> None:
 
 
 def _write(connection: Connection, current: Current, answers: Answers, now: float) -> None:
+    after = None if current.since is None else round(now - current.since, 3)
     for part, answer in answers.items():
-        before = current.answers.get(part)
+        line = {"where": current.assignment, "what": current.page, "of": part, "now": now, "after": after}
         if part not in current.answers:
-            connection.execute(
-                insert(judgements).values(
-                    assignment=current.assignment,
-                    page=current.page,
-                    part=part,
-                    answer=answer,
-                    shown=current.shown if current.page != "free" else (),
-                    given=now,
-                    seconds=None if current.since is None else round(now - current.since, 3),
-                )
-            )
+            order = current.shown if current.page != "free" else ()
+            _ANSWER.change(connection, **line, said=answer, order=order)
             continue
+        before = current.answers[part]
         whole = {**before, **answer} if isinstance(before, dict) and isinstance(answer, dict) else answer
         if whole == before:
             continue
         # A word that is typed is no change of mind, nor is the second scale of a part.
         changed = current.page != "free" and not _grows(before, whole)
-        connection.execute(
-            update(judgements)
-            .where(
-                judgements.c.assignment == current.assignment,
-                judgements.c.page == current.page,
-                judgements.c.part == part,
-            )
-            .values(
-                answer=whole,
-                given=now,
-                seconds=None if current.since is None else round(now - current.since, 3),
-                revised=judgements.c.revised + int(changed),
-            )
-        )
+        _REVISE.change(connection, **line, said=whole, more=int(changed))
 
 
 def _grows(before: Any, after: Any) -> bool:
@@ -304,16 +336,13 @@ def watched(store: Store, study: Study, participant: int, assignment: int, media
             raise GoneError
         before = current.watches.get(media)
         _alive(connection, found, now)
+        add, change = _WATCH[what]
         if before is None:
-            connection.execute(insert(watches).values({"assignment": assignment, "media": media, what: now}))
+            add.change(connection, where=assignment, which=media, now=now)
             return Watch(**{what: now})
         if getattr(before, what) is None:
-            connection.execute(
-                update(watches)
-                .where(watches.c.assignment == assignment, watches.c.media == media)
-                .values({what: now})
-            )
-            return Watch(**{**{n: getattr(before, n) for n in Watch.__struct_fields__}, what: now})
+            change.change(connection, where=assignment, which=media, now=now)
+            return structs.replace(before, **{what: now})
         return before
 
     return store.database.write(job)

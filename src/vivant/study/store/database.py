@@ -22,6 +22,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.pool import StaticPool
 
 from vivant.errors import UsageError, VivantError
+from vivant.study.store.prepared import raw
 
 T = TypeVar("T")
 Job = Callable[[Connection], Any]
@@ -34,6 +35,10 @@ _AGAIN = frozenset({"40001", "40P01"})
 
 
 _TROUBLES = (exc.DBAPIError, exc.TimeoutError, sqlite3.Error)
+_MISTAKES = (
+    exc.IntegrityError, exc.ProgrammingError, exc.DataError,
+    sqlite3.IntegrityError, sqlite3.ProgrammingError, sqlite3.DataError,
+)  # fmt: skip
 
 
 class StoreError(VivantError):
@@ -103,18 +108,19 @@ class Database:
             )
         event.listen(engine, "connect", _set_up_sqlite)
         begin = "BEGIN IMMEDIATE" if writes and not self.memory else "BEGIN"
-        event.listen(engine, "begin", lambda connection: connection.exec_driver_sql(begin))
+        event.listen(engine, "begin", lambda connection: raw(connection).execute(begin))
         return engine
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """A connection that sees one moment of the database."""
         try:
+            # Begun here, not by the first statement: those that go by SQLAlchemy would begin nothing.
             if self.memory:
-                with self._alone, self._readers.connect() as connection:
+                with self._alone, self._readers.begin() as connection:
                     yield connection
             else:
-                with self._readers.connect() as connection:
+                with self._readers.begin() as connection:
                     yield connection
         except _TROUBLES as error:
             raise self.trouble(error) from error
@@ -162,7 +168,7 @@ class Database:
 
     def trouble(self, error: Exception) -> Exception:
         """One line for the operator; an error that tells of our own mistake comes back as it is."""
-        if isinstance(error, exc.IntegrityError | exc.ProgrammingError | exc.DataError):
+        if isinstance(error, _MISTAKES):
             return error
         said = " ".join(str(getattr(error, "orig", None) or error).split())
         low = said.lower()
@@ -225,14 +231,16 @@ class Database:
 
 def _attempt(connection: Connection, job: Job) -> tuple[Any, BaseException | None]:
     """What a job returns or raises. Trouble of the whole database is raised, and ends the transaction."""
-    savepoint = connection.begin_nested()
+    driver = raw(connection)
+    driver.execute("SAVEPOINT job")
     try:
         value = job(connection)
-        savepoint.commit()
+        driver.execute("RELEASE job")
     except (exc.OperationalError, exc.InterfaceError, sqlite3.OperationalError):
         raise
     except Exception as error:
-        savepoint.rollback()
+        driver.execute("ROLLBACK TO job")
+        driver.execute("RELEASE job")
         return None, error
     return value, None
 

@@ -7,13 +7,33 @@ import secrets
 from hashlib import sha256
 from typing import Any
 
-from sqlalchemy import Connection, Row, delete, insert, or_, select, update
+from msgspec import Struct
+from sqlalchemy import Connection, Row, bindparam, delete, insert, or_, select, update
 
+from vivant.study.store.prepared import Prepared
 from vivant.study.store.store import Store, lock_study, note
 from vivant.study.store.tables import assignments, participants
 
 SIGN_OF_LIFE = 20.0
 """Seconds between two notes that somebody is still there."""
+_WHO = Prepared(
+    select(*(participants.c[name] for name in ("id", "state", "step", "language", "seen"))).where(
+        participants.c.id == bindparam("who")
+    )
+)
+_ALIVE = Prepared(
+    update(participants).where(participants.c.id == bindparam("who")).values(seen=bindparam("now"))
+)
+
+
+class Who(Struct, frozen=True):
+    """What every request must know of its participant."""
+
+    id: int
+    state: str
+    step: str
+    language: str
+    seen: float
 
 
 def digest(secret: bytes, *names: str) -> str:
@@ -131,10 +151,16 @@ def change(store: Store, participant: int, **values: Any) -> None:
     store.database.write(lambda connection: connection.execute(line.values(seen=now, **values)))
 
 
-def alive(store: Store, row: Row[Any]) -> None:
+def who(connection: Connection, participant: int) -> Who | None:
+    """A participant by number; None for nobody."""
+    found = _WHO.first(connection, who=participant)
+    return None if found is None else Who(*found)
+
+
+def alive(store: Store, person: Who) -> None:
     """Note that somebody is still there, unless that was noted a moment ago."""
-    if store.clock() - row.seen > SIGN_OF_LIFE:
-        change(store, row.id)
+    if store.clock() - person.seen > SIGN_OF_LIFE:
+        change(store, person.id)
 
 
 def consent(store: Store, participant: int) -> None:
@@ -166,4 +192,4 @@ def withdraw(store: Store, participant: int) -> None:
 
 def keep_alive(connection: Connection, participant: int, now: float) -> None:
     """A sign of life within a transaction."""
-    connection.execute(update(participants).where(participants.c.id == participant).values(seen=now))
+    _ALIVE.change(connection, who=participant, now=now)

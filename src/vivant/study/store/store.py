@@ -10,14 +10,17 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, bindparam, func, insert, select, update
 
 from vivant.errors import UsageError, unknown
 from vivant.study.judgement import Judgement, Person
 from vivant.study.store import schema
 from vivant.study.store.database import MEMORY, Database, StoreError, database_url
+from vivant.study.store.prepared import Prepared
 from vivant.study.store.tables import assignments, events, judgements, participants, settings
 
+_SETTING = Prepared(select(settings.c.value).where(settings.c.name == bindparam("which")))
+_LOCK = Prepared(select(settings.c.value).where(settings.c.name == "secret").with_for_update())
 _STEP = 500
 """Rows fetched at a time."""
 
@@ -288,7 +291,8 @@ class Store:
 
 def setting(connection: Connection, name: str) -> str | None:
     """A setting's value; None where it was never set."""
-    return connection.scalar(select(settings.c.value).where(settings.c.name == name))
+    found = _SETTING.first(connection, which=name)
+    return None if found is None else str(found[0])
 
 
 def put_setting(connection: Connection, name: str, value: str, *, anew: bool = True) -> str:
@@ -307,7 +311,7 @@ def put_setting(connection: Connection, name: str, value: str, *, anew: bool = T
 
 def lock_study(connection: Connection) -> None:
     """Let one transaction at a time give places. SQLite has one writer anyway."""
-    connection.execute(select(settings.c.value).where(settings.c.name == "secret").with_for_update())
+    _LOCK.rows(connection)
 
 
 def note(connection: Connection, at: float, kind: str, annotator: str = "", detail: str = "") -> None:
