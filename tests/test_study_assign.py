@@ -42,8 +42,8 @@ def work(store: Store, loaded: LoadedStudy, person: int, most: int = 100) -> lis
         if way is None or way.current is None:
             break
         current = way.current
-        answers.show(store, loaded.study, person, current.assignment, current.page)
-        answers.finish(store, loaded.study, person, lambda _: {"": 0})
+        store.database.write(answers.show(store, loaded.study, person, current.assignment, current.page))
+        store.database.write(answers.finish(store, loaded.study, person, lambda _: {"": 0}))
         done.append(current.item)
     return done
 
@@ -193,7 +193,7 @@ def test_who_comes_back_in_time_to_find_their_places(tmp_path: Path) -> None:
             mine = answers.way(connection, loaded.study, slow)
         assert mine is not None and mine.lost, "the places were opened when somebody else came"
         with pytest.raises(answers.GoneError):
-            answers.save(store, loaded.study, slow, lambda _: {"": 0})
+            store.database.write(answers.save(store, loaded.study, slow, lambda _: {"": 0}))
         assert enter(store, loaded, token)[1] == 2, "nobody had taken them, or others are open"
         assert len(work(store, loaded, slow)) == 2
         held = Counter(line.item for line in store.progress().items if line.finished + line.held > 1)

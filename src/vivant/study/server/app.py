@@ -42,7 +42,7 @@ def create_app(
 
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, lifespan=life)
     app.mount("/static", StaticFiles(directory=str(files("vivant.study.server") / "static")), name="static")
-    app.include_router(participant.router(desk))
+    app.router.routes.extend(participant.routes(desk))
     if serving.admin_token:
         app.include_router(admin.router(desk))
 

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterator
 from email.utils import formatdate
 from functools import lru_cache
 from pathlib import Path
+from typing import BinaryIO
 
-from fastapi.responses import FileResponse
+from fastapi import Response
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers
+from starlette.types import Receive, Scope, Send
 
 from vivant.errors import MediaError
 from vivant.media.sniff import browser_type
@@ -18,19 +24,87 @@ from vivant.study.store.answers import Current
 _PATIENCE = 1.0
 """Seconds that a video may seem to have ended early: players skip a frame, clocks differ."""
 _SPEED = 1.1
+_DATE = formatdate(0, usegmt=True)
+_PIECE = 256 * 1024
+_RANGE = re.compile(r"bytes=([0-9]{0,15})-([0-9]{0,15})", re.ASCII)
 
 
-def media_response(loaded: LoadedStudy, media: StudyMedia, name: str) -> FileResponse:
-    """The file, whole or the range asked for."""
+class MediaResponse(Response):
+    """A file, whole or the range asked for; what of it is small is one trip to a thread.
+
+    Several ranges at once are answered with the whole file, as HTTP allows.
+    """
+
+    def __init__(self, path: Path, kind: str, name: str) -> None:
+        self._path = path
+        # A file's date may tell who made it: all have the same.
+        headers = {
+            "Accept-Ranges": "bytes",
+            "Cache-Control": "private, max-age=3600",
+            "Content-Type": kind,
+            "ETag": f'"{name}"',
+            "Last-Modified": _DATE,
+        }
+        super().__init__(None, headers=headers)
+
+    async def __call__(self, scope: Scope, _: Receive, send: Send) -> None:
+        """Send it."""
+        asked = Headers(scope=scope)
+        fresh = asked.get("if-range") in (None, self.headers["etag"], _DATE)
+        wanted = asked.get("range", "") if fresh else ""
+        file, size, span, piece = await run_in_threadpool(self._begin, wanted, scope["method"] == "HEAD")
+        with file:
+            if span is None:
+                self.status_code, left = 416, 0
+                self.headers["content-range"] = f"bytes */{size}"
+            else:
+                left = len(span)
+                if left < size:
+                    self.status_code = 206
+                    self.headers["content-range"] = f"bytes {span.start}-{span.stop - 1}/{size}"
+            self.headers["content-length"] = str(left)
+            start = {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
+            await send(start)
+            while True:
+                left -= len(piece)
+                more = left > 0 and len(piece) > 0
+                await send({"type": "http.response.body", "body": piece, "more_body": more})
+                if not more:
+                    return
+                piece = await run_in_threadpool(file.read, min(_PIECE, left))
+
+    def _begin(self, wanted: str, bare: bool) -> tuple[BinaryIO, int, range | None, bytes]:
+        file = self._path.open("rb", buffering=0)
+        try:
+            size = os.fstat(file.fileno()).st_size
+            span = span_of(wanted, size)
+            if bare or not span:
+                return file, size, span, b""
+            file.seek(span.start)
+            return file, size, span, file.read(min(_PIECE, len(span)))
+        except BaseException:
+            file.close()
+            raise
+
+
+def span_of(wanted: str, size: int) -> range | None:
+    """The bytes that a Range header asks for: all where it asks for none or is none, None where it lies outside."""
+    found = _RANGE.fullmatch(wanted)
+    if found is None or found[1] == found[2] == "":
+        return range(size)
+    if not found[1]:
+        return range(max(0, size - int(found[2])), size) if int(found[2]) and size else None
+    first = int(found[1])
+    last = min(int(found[2]), size - 1) if found[2] else size - 1
+    if found[2] and int(found[2]) < first:
+        return range(size)
+    return range(first, last + 1) if first < size else None
+
+
+def media_response(loaded: LoadedStudy, media: StudyMedia, name: str) -> MediaResponse:
+    """The file under its name of no meaning."""
     path = loaded.media_file(media.file)
-    kind = media_type(str(path), media.kind)
-    # A file's date may tell who made it: all have the same.
-    headers = {
-        "etag": f'"{name}"',
-        "last-modified": formatdate(0, usegmt=True),
-        "Cache-Control": "private, max-age=3600",
-    }
-    return FileResponse(path, media_type=kind, headers=headers)
+    return MediaResponse(path, media_type(str(path), media.kind), name)
 
 
 @lru_cache(maxsize=4096)

@@ -55,7 +55,7 @@ class Shown(Struct, frozen=True, kw_only=True):
     scales: Sequence[Scale] = ()
 
 
-def show_place(
+async def show_place(
     desk: Desk,
     request: Request,
     participant: int,
@@ -65,11 +65,13 @@ def show_place(
     typed: Mapping[str, str] | None = None,
 ) -> Response:
     """The page that a participant is at; with a problem, the same page once more with what was typed."""
+
+    def look(connection: Connection) -> tuple[Way | None, bool]:
+        return answers.way(connection, desk.study, participant), setting(connection, "paused") == "yes"
+
     late = False
     for _ in range(5):
-        with desk.store.database.read() as connection:
-            way = answers.way(connection, desk.study, participant)
-            paused = setting(connection, "paused") == "yes"
+        way, paused = await desk.store.database.see(look)
         if way is None:
             raise RefusedError(401, "no_session")
         if way.person.state == "withdrawn":
@@ -87,7 +89,8 @@ def show_place(
         if way.person.state == "invited":
             text = desk.markdown(desk.loaded.texts[t.language].consent)
             return desk.page(request, "consent.html", text=text, **{**given, "can_withdraw": False})
-        people.alive(desk.store, way.person)
+        if desk.store.clock() - way.person.seen > people.SIGN_OF_LIFE:
+            await desk.store.database.do(people.change(desk.store, participant))
         if way.person.state == "finished":
             return _done(desk, request, way)
         if way.person.step == "about" and desk.study.questions:
@@ -98,7 +101,7 @@ def show_place(
             text = desk.markdown(desk.loaded.texts[t.language].instructions)
             return desk.page(request, "instructions.html", text=text, **given)
         if way.lost or way.current is None:
-            if not _give_again(desk, participant):
+            if not await _give_again(desk, participant):
                 return (
                     _done(desk, request, way)
                     if way.finished
@@ -112,11 +115,14 @@ def show_place(
         rest = answers.left(desk.study, current, now)
         try:
             if rest is not None and rest < -GRACE:
-                answers.time_up(desk.store, desk.study, item, participant, current.assignment)
+                job = answers.time_up(desk.store, desk.study, item, participant, current.assignment)
+                await desk.store.database.do(job)
                 late = True
                 continue
             if current.since is None:
-                answers.show(desk.store, desk.study, participant, current.assignment, current.page)
+                await desk.store.database.do(
+                    answers.show(desk.store, desk.study, participant, current.assignment, current.page)
+                )
                 rest = desk.study.time_limit if current.item_since is None else rest
         except GoneError:
             # Another tab was faster.
@@ -130,7 +136,7 @@ def show_place(
     raise RefusedError(503, "trouble")
 
 
-def _give_again(desk: Desk, participant: int) -> int:
+async def _give_again(desk: Desk, participant: int) -> int:
     def job(connection: Connection) -> int:
         people.keep_alive(connection, participant, desk.store.clock())
         held = assign.give(connection, desk.store.clock(), participant, desk.study, desk.loaded.items)
@@ -138,7 +144,7 @@ def _give_again(desk: Desk, participant: int) -> int:
             answers.finish_all(connection, participant, desk.store.clock())
         return held
 
-    return desk.store.database.write(job)
+    return await desk.store.database.do(job)
 
 
 def _done(desk: Desk, request: Request, way: Way) -> Response:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from fastapi.responses import JSONResponse, RedirectResponse
 from sqlalchemy import Connection
 from starlette.concurrency import run_in_threadpool
+from starlette.routing import Route
 
 from vivant.study.design import PAGES, Page, StudyItem
 from vivant.study.load import media_of
@@ -22,75 +23,57 @@ from vivant.study.store.answers import GoneError, Way
 
 _ID = 200
 """Signs of a platform's identifier."""
+Step = Callable[[Request, dict[str, str]], Awaitable[Response]]
 
 
-def router(desk: Desk) -> APIRouter:
-    """The participant's addresses."""
-    routes = APIRouter()
+def routes(desk: Desk) -> list[Route]:
+    """The participant's addresses. Plain routes: FastAPI's own look for parameters and dependencies in each request,
+    of which these have none."""
     part = Participant(desk)
+    steps: dict[str, Step] = {
+        "consent": part.consent,
+        "about": part.about,
+        "begin": part.begin,
+        "answer": part.answer,
+        "language": part.language,
+        "withdraw": part.withdraw,
+    }
 
-    @routes.get("/")
-    def home(request: Request) -> Response:
-        if desk.serving.preview and desk.participant(request) is None:
-            return part.enter(request, people.arrive(desk.store))
-        if desk.participant(request) is not None:
-            return part.onward()
-        return desk.notice(request, "no_session")
-
-    @routes.get("/join/{token}")
-    def join(request: Request, token: str) -> Response:
-        return part.join(request, token)
-
-    @routes.get("/start/{door}")
-    def start(request: Request, door: str) -> Response:
-        return part.start(request, door)
-
-    @routes.get("/study")
-    def study(request: Request) -> Response:
-        return show_place(desk, request, part.who(request))
-
-    @routes.get("/study/withdraw")
-    def ask_withdraw(request: Request) -> Response:
-        return part.ask_withdraw(request)
-
-    @routes.get("/m/{name}")
-    def send_media(request: Request, name: str) -> Response:
-        return part.media(request, name)
-
-    @routes.post("/study/save")
-    async def save(request: Request) -> Response:
-        sent = await script_fields(request)
-        return await run_in_threadpool(part.save, request, sent.form, sent.page, sent.fields)
-
-    @routes.post("/study/watch")
-    async def watch(request: Request) -> Response:
-        sent = await script_fields(request)
-        return await run_in_threadpool(part.watch, request, sent.form, sent.media, sent.what)
-
-    @routes.post("/study/{step}")
-    async def post(request: Request, step: str) -> Response:
-        steps: dict[str, Callable[[Request, dict[str, str]], Response]] = {
-            "consent": part.consent,
-            "about": part.about,
-            "begin": part.begin,
-            "answer": part.answer,
-            "language": part.language,
-            "withdraw": part.withdraw,
-        }
-        if step not in steps:
+    async def post(request: Request) -> Response:
+        step = steps.get(request.path_params["step"])
+        if step is None:
             raise RefusedError(404, "not_found")
-        return await run_in_threadpool(steps[step], request, await form_fields(request))
+        return await step(request, await form_fields(request))
 
-    return routes
+    return [
+        Route("/", part.home),
+        Route("/join/{token}", part.join),
+        Route("/start/{door}", part.start),
+        Route("/study", part.study),
+        Route("/study/withdraw", part.ask_withdraw, methods=["GET"]),
+        Route("/m/{name}", part.media),
+        Route("/study/save", part.save, methods=["POST"]),
+        Route("/study/watch", part.watch, methods=["POST"]),
+        Route("/study/{step}", post, methods=["POST"]),
+    ]
 
 
 class Participant:
-    """Carries out what participants ask for. Blocking: run in threads."""
+    """Carries out what participants ask for."""
 
     def __init__(self, desk: Desk) -> None:
         self._desk, self._store, self._study = desk, desk.store, desk.study
+        self._database = desk.store.database
 
     # ── arriving ──
+
+    async def home(self, request: Request) -> Response:
+        """The address without anything."""
+        if self._desk.participant(request) is not None:
+            return self.onward()
+        if self._desk.serving.preview:
+            return self.enter(request, await run_in_threadpool(people.arrive, self._store))
+        return self._desk.notice(request, "no_session")
 
     def enter(self, request: Request, participant: int) -> Response:
         """Let a browser be this participant's, and show where they are."""
@@ -103,18 +86,19 @@ class Participant:
         """To where the participant is."""
         return RedirectResponse(f"{self._desk.serving.root}/study", 303)
 
-    def join(self, request: Request, token: str) -> Response:
+    async def join(self, request: Request) -> Response:
         """A personal link."""
         self._together()
-        found = people.of_token(self._store, token) if len(token) < 100 else None
+        token = request.path_params["token"]
+        found = await run_in_threadpool(people.of_token, self._store, token) if len(token) < 100 else None
         if found is None:
             raise self._wrong()
         return self.enter(request, found)
 
-    def start(self, request: Request, door: str) -> Response:
+    async def start(self, request: Request) -> Response:
         """The study's open link, with the identifiers that a recruiting platform adds."""
         self._together()
-        if not same(door, self._desk.marks.door()):
+        if not same(request.path_params["door"], self._desk.marks.door()):
             raise self._wrong()
         given = [request.query_params.get(name, "") for name in ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")]
         if any(len(value) > _ID or not value.isprintable() for value in given):
@@ -125,6 +109,9 @@ class Participant:
                 return self.onward()
             if not self._desk.serving.anonymous:
                 raise RefusedError(400, "bad_link", "no_ids")
+        return self.enter(request, await run_in_threadpool(self._arrive, given))
+
+    def _arrive(self, given: list[str]) -> int:
         try:
             found = people.of_platform(self._store, *given) if given[0] else None
             if found is None:
@@ -133,7 +120,7 @@ class Participant:
                 found = people.arrive(self._store, *given)
         except people.OtherSessionError:
             raise RefusedError(403, "other_session") from None
-        return self.enter(request, found)
+        return found
 
     def _wrong(self) -> RefusedError:
         """Whoever tries out links is slowed down; those who have one are not."""
@@ -162,80 +149,84 @@ class Participant:
             raise RefusedError(403, "bad_request", "other_person")
         return found
 
-    def _way(self, participant: int) -> Way:
-        with self._store.database.read() as connection:
-            found = answers.way(connection, self._study, participant)
+    async def _way(self, participant: int) -> Way:
+        found = await self._database.see(lambda connection: answers.way(connection, self._study, participant))
         if found is None:
             raise RefusedError(401, "no_session")
         return found
 
     # ── steps before the items ──
 
-    def consent(self, request: Request, fields: dict[str, str]) -> Response:
+    async def consent(self, request: Request, fields: dict[str, str]) -> Response:
         """Agree, and be given places; without places nothing is recorded."""
         own, rest = split_fields(fields, "form", "agree")
         participant = self._writer(request, own["form"])
         if rest or own["agree"] not in ("", "yes"):
             raise RefusedError(400)
-        way = self._way(participant)
+        way = await self._way(participant)
         if way.person.state != "invited":
             return self.onward()
         if not own["agree"]:
-            return show_place(self._desk, request, participant, problem="consent_missing", status=422)
-        if not self._give(participant):
+            return await show_place(self._desk, request, participant, problem="consent_missing", status=422)
+
+        def job(connection: Connection) -> int:
+            now = self._store.clock()
+            people.keep_alive(connection, participant, now)
+            given = assign.give(connection, now, participant, self._study, self._desk.loaded.items)
+            if given:
+                people.consent(self._store, participant)(connection)
+            return given
+
+        if not await self._database.do(job):
             return self._desk.notice(request, "full", language=way.person.language)
-        people.consent(self._store, participant)
         return self.onward()
 
-    def _give(self, participant: int) -> int:
-        def job(connection: Connection) -> int:
-            people.keep_alive(connection, participant, self._store.clock())
-            return assign.give(
-                connection, self._store.clock(), participant, self._study, self._desk.loaded.items
-            )
-
-        return self._store.database.write(job)
-
-    def about(self, request: Request, fields: dict[str, str]) -> Response:
+    async def about(self, request: Request, fields: dict[str, str]) -> Response:
         """Questions about the participant."""
         own, rest = split_fields(fields, "form")
         participant = self._writer(request, own["form"])
-        if self._way(participant).person.step != "about":
+        if (await self._way(participant)).person.step != "about":
             return self.onward()
         try:
             given = forms.read_about(self._study, rest)
         except forms.ForgedError:
             raise RefusedError(400) from None
         except forms.IncompleteError as error:
-            return show_place(self._desk, request, participant, problem=error.reason, status=422, typed=rest)
-        people.change(self._store, participant, answers=given, step="read")
+            return await show_place(
+                self._desk, request, participant, problem=error.reason, status=422, typed=rest
+            )
+        await self._database.do(people.change(self._store, participant, answers=given, step="read"))
         return self.onward()
 
-    def begin(self, request: Request, fields: dict[str, str]) -> Response:
+    async def begin(self, request: Request, fields: dict[str, str]) -> Response:
         """The instructions have been read."""
         own, rest = split_fields(fields, "form")
         participant = self._writer(request, own["form"])
         if rest:
             raise RefusedError(400)
-        person = self._way(participant).person
+        person = (await self._way(participant)).person
         if person.step in ("read", "about"):
             if person.step == "about" and self._study.questions:
                 return self.onward()
             # The language that the instructions were read in stays, whatever another browser asks for.
             language = self._desk.language(request, person.language)
-            people.change(self._store, participant, step="items", language=language)
+            await self._database.do(people.change(self._store, participant, step="items", language=language))
         return self.onward()
 
-    def language(self, request: Request, fields: dict[str, str]) -> Response:
+    async def language(self, request: Request, fields: dict[str, str]) -> Response:
         """Another language."""
         own, rest = split_fields(fields, "form", "language")
         participant = self._writer(request, own["form"])
         if rest or own["language"] not in self._desk.texts:
             raise RefusedError(400)
-        people.change(self._store, participant, language=own["language"])
+        await self._database.do(people.change(self._store, participant, language=own["language"]))
         return self.onward()
 
     # ── items ──
+
+    async def study(self, request: Request) -> Response:
+        """Where the participant is."""
+        return await show_place(self._desk, request, self.who(request))
 
     def _place(self, way: Way, page: str) -> Place:
         """The page that a form speaks of, if it is the current one."""
@@ -251,22 +242,23 @@ class Participant:
     def _item(self, name: str) -> StudyItem:
         return self._desk.items[name]
 
-    def save(self, request: Request, form: str, page: str, fields: dict[str, str]) -> Response:
+    async def save(self, request: Request) -> Response:
         """Keep answers as they are given."""
-        participant = self._writer(request, form)
+        sent = await script_fields(request)
+        participant = self._writer(request, sent.form)
 
         def read(way: Way) -> dict[str, Any]:
-            return self._read(self._place(way, page), fields, whole=False)
+            return self._read(self._place(way, sent.page), sent.fields, whole=False)
 
         try:
-            answers.save(self._store, self._study, participant, read)
+            await self._database.do(answers.save(self._store, self._study, participant, read))
         except GoneError:
             return JSONResponse({"saved": False, "why": "gone"}, 409)
         except forms.IncompleteError as error:
             return JSONResponse({"saved": False, "why": error.reason}, 422)
         return JSONResponse({"saved": True})
 
-    def answer(self, request: Request, fields: dict[str, str]) -> Response:
+    async def answer(self, request: Request, fields: dict[str, str]) -> Response:
         """The page is answered; a second click changes nothing."""
         own, rest = split_fields(fields, "form", "page")
         participant = self._writer(request, own["form"])
@@ -279,11 +271,13 @@ class Participant:
             return given
 
         try:
-            answers.finish(self._store, self._study, participant, read)
+            await self._database.do(answers.finish(self._store, self._study, participant, read))
         except GoneError:
             return self.onward()
         except forms.IncompleteError as error:
-            return show_place(self._desk, request, participant, problem=error.reason, status=422, typed=rest)
+            return await show_place(
+                self._desk, request, participant, problem=error.reason, status=422, typed=rest
+            )
         return self.onward()
 
     def _read(self, place: Place, fields: dict[str, str], *, whole: bool) -> dict[str, Any]:
@@ -293,12 +287,14 @@ class Participant:
         except forms.ForgedError:
             raise RefusedError(400) from None
 
-    def watch(self, request: Request, form: str, name: str, what: str) -> Response:
+    async def watch(self, request: Request) -> Response:
         """What the page says of a video: started, ended. An end that comes too soon does not count."""
-        participant = self._writer(request, form)
+        sent = await script_fields(request)
+        name, what = sent.media, sent.what
+        participant = self._writer(request, sent.form)
         if what not in ("started", "ended"):
             raise RefusedError(400)
-        way = self._way(participant)
+        way = await self._way(participant)
         for number, file in media.playing(self._item(way.current.item)) if way.current else ():
             if way.current is None or not same(
                 name, self._desk.marks.media(participant, way.current.assignment, number)
@@ -311,18 +307,23 @@ class Participant:
             ):
                 return JSONResponse({"saved": False, "why": "watch_first"}, 409)
             try:
-                answers.watched(self._store, self._study, participant, way.current.assignment, number, what)
+                await self._note(participant, way.current.assignment, number, what)
             except GoneError:
                 break
             return JSONResponse({"saved": True})
         return JSONResponse({"saved": False, "why": "gone"}, 409)
 
-    def media(self, request: Request, name: str) -> Response:
+    async def _note(self, participant: int, assignment: int, number: int, what: str) -> None:
+        job = answers.watched(self._store, self._study, participant, assignment, number, what)
+        await self._database.do(job)
+
+    async def media(self, request: Request) -> Response:
         """A file of the current item."""
+        name = request.path_params["name"]
         participant = self._desk.participant(request)
         if participant is None:
             raise RefusedError(401, "no_session")
-        way = self._way(participant)
+        way = await self._way(participant)
         current = way.current
         for number, file in enumerate(media_of(self._item(current.item))) if current else ():
             if current is None or not same(
@@ -332,9 +333,7 @@ class Participant:
             watch = current.watches.get(number)
             if file.kind != "image" and (watch is None or watch.fetched is None):
                 try:
-                    answers.watched(
-                        self._store, self._study, participant, current.assignment, number, "fetched"
-                    )
+                    await self._note(participant, current.assignment, number, "fetched")
                 except GoneError:
                     break
             return media.media_response(self._desk.loaded, file, name)
@@ -342,20 +341,20 @@ class Participant:
 
     # ── leaving ──
 
-    def ask_withdraw(self, request: Request) -> Response:
+    async def ask_withdraw(self, request: Request) -> Response:
         """Whether they really want to."""
-        way = self._way(self.who(request))
+        way = await self._way(self.who(request))
         if way.person.state == "withdrawn":
             return self._desk.notice(request, "withdrawn")
         form = self._desk.marks.form(way.person.id)
         return self._desk.page(request, "withdraw.html", language=way.person.language, form=form)
 
-    def withdraw(self, request: Request, fields: dict[str, str]) -> Response:
+    async def withdraw(self, request: Request, fields: dict[str, str]) -> Response:
         """Delete everything."""
         own, rest = split_fields(fields, "form")
         participant = self._writer(request, own["form"])
         if rest:
             raise RefusedError(400)
-        language = self._way(participant).person.language
-        people.withdraw(self._store, participant)
+        language = (await self._way(participant)).person.language
+        await self._database.do(people.withdraw(self._store, participant))
         return self._desk.notice(request, "withdrawn", language=language)

@@ -1,4 +1,7 @@
-"""Answers to items: which page is next, saving and finishing it, and what was watched. The server's clock counts."""
+"""Answers to items: which page is next, saving and finishing it, and what was watched. The server's clock counts.
+
+What writes is a job, for `Database.write` or, in an event loop, `Database.do`.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from msgspec import Struct, structs
 from sqlalchemy import Connection, bindparam, insert, select, update
 
 from vivant.study.design import PAGES, Page, Study, StudyItem
+from vivant.study.store.database import Job
 from vivant.study.store.people import SIGN_OF_LIFE, Who, keep_alive, who
 from vivant.study.store.prepared import Prepared
 from vivant.study.store.store import Store
@@ -194,7 +198,7 @@ def _same(found: Way, assignment: int, page: Page) -> Current:
     return current
 
 
-def show(store: Store, study: Study, participant: int, assignment: int, page: Page) -> float:
+def show(store: Store, study: Study, participant: int, assignment: int, page: Page) -> Job[float]:
     """Note that a page is shown; since when it is."""
 
     def job(connection: Connection) -> float:
@@ -206,7 +210,7 @@ def show(store: Store, study: Study, participant: int, assignment: int, page: Pa
         keep_alive(connection, participant, now)
         return now
 
-    return store.database.write(job)
+    return job
 
 
 def left(study: Study, current: Current, now: float) -> float | None:
@@ -216,23 +220,23 @@ def left(study: Study, current: Current, now: float) -> float | None:
     return current.item_since + study.time_limit - now
 
 
-def save(store: Store, study: Study, participant: int, read: Read) -> None:
+def save(store: Store, study: Study, participant: int, read: Read) -> Job[None]:
     """Keep answers as they are given; the page stays open. Mappings are merged into what was saved before."""
 
     def job(connection: Connection) -> None:
         _save(connection, store, study, participant, read)
 
-    store.database.write(job)
+    return job
 
 
-def finish(store: Store, study: Study, participant: int, read: Read) -> None:
+def finish(store: Store, study: Study, participant: int, read: Read) -> Job[None]:
     """Save the answers and close the page; with the last page the item, with the last item the study."""
 
     def job(connection: Connection) -> None:
         found, page, now = _save(connection, store, study, participant, read)
         _close(connection, study, found, (page,), now)
 
-    store.database.write(job)
+    return job
 
 
 def _save(
@@ -256,7 +260,7 @@ def _alive(connection: Connection, found: Way, now: float) -> None:
         keep_alive(connection, found.person.id, now)
 
 
-def time_up(store: Store, study: Study, item: StudyItem, participant: int, assignment: int) -> None:
+def time_up(store: Store, study: Study, item: StudyItem, participant: int, assignment: int) -> Job[None]:
     """Close an item whose time is up. What was saved stands; what was not is kept as no answer."""
 
     def job(connection: Connection) -> None:
@@ -279,7 +283,7 @@ def time_up(store: Store, study: Study, item: StudyItem, participant: int, assig
                 )  # fmt: skip
         _close(connection, study, found, remaining, now)
 
-    store.database.write(job)
+    return job
 
 
 def _close(connection: Connection, study: Study, found: Way, pages: Iterable[Page], now: float) -> None:
@@ -326,7 +330,9 @@ def _grows(before: Any, after: Any) -> bool:
     return isinstance(before, dict) and isinstance(after, dict) and before.items() <= after.items()
 
 
-def watched(store: Store, study: Study, participant: int, assignment: int, media: int, what: str) -> Watch:
+def watched(
+    store: Store, study: Study, participant: int, assignment: int, media: int, what: str
+) -> Job[Watch]:
     """Note the first time that a file was fetched, started or ended."""
 
     def job(connection: Connection) -> Watch:
@@ -345,4 +351,4 @@ def watched(store: Store, study: Study, participant: int, assignment: int, media
             return structs.replace(before, **{what: now})
         return before
 
-    return store.database.write(job)
+    return job

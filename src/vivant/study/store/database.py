@@ -3,17 +3,22 @@
 SQLite has one writer: a thread that takes all writes that wait, runs each in a savepoint, and commits them together
 with one flush to the disk (WAL, synchronous=FULL). So hundreds of people cost a few flushes a second, and `write`
 returns only after the flush. PostgreSQL commits each write by itself; row locks keep writes of one participant apart.
+
+`do` and `see` are for the event loop. On SQLite they need no thread but the writer's: a few rows are read sooner than a
+thread is woken.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
 import queue
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -25,7 +30,10 @@ from vivant.errors import UsageError, VivantError
 from vivant.study.store.prepared import raw
 
 T = TypeVar("T")
-Job = Callable[[Connection], Any]
+Job = Callable[[Connection], T]
+"""Something to be done in a transaction. It may run twice where PostgreSQL asks for it: it must touch nothing else."""
+Tell = Callable[[Any, BaseException | None], None]
+"""Takes what a job returned or raised, once that is on the disk."""
 MEMORY = "sqlite://"
 _BATCH = 128
 _WAIT = 10
@@ -74,14 +82,17 @@ class Database:
         self.sqlite = url.get_backend_name() == "sqlite"
         self.memory = self.sqlite and not url.database
         self._alone = threading.RLock()
-        self._jobs: queue.SimpleQueue[tuple[Job, Future[Any]] | None] = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[tuple[Job[Any], Tell] | None] = queue.SimpleQueue()
         self._writer: threading.Thread | None = None
         self._starting = threading.Lock()
         self._closed = False
         if self.sqlite and url.database:
             _make_private(Path(url.database))
-        self._readers = self._engine(writes=False)
-        self._writers = self._readers if self.memory or not self.sqlite else self._engine(writes=True)
+        self._readers = self._engine()
+        on_disk = self.sqlite and not self.memory
+        self._writers = self._engine(writes=True) if on_disk else self._readers
+        # The event loop must not wait for a lock.
+        self._glances = self._engine(wait=0) if on_disk else self._readers
 
     @property
     def shown(self) -> str:
@@ -90,13 +101,13 @@ class Database:
             return "memory"
         return str(self.url.database) if self.sqlite else self.url.render_as_string(hide_password=True)
 
-    def _engine(self, *, writes: bool) -> Engine:
+    def _engine(self, *, writes: bool = False, wait: float | None = None) -> Engine:
         if not self.sqlite:
             return create_engine(
                 self.url, pool_size=10, max_overflow=10, pool_pre_ping=True, pool_timeout=_WAIT,
                 connect_args={"connect_timeout": 5},
             )  # fmt: skip
-        arguments: dict[str, Any] = {"check_same_thread": False, "timeout": _WAIT}
+        arguments: dict[str, Any] = {"check_same_thread": False, "timeout": _WAIT if wait is None else wait}
         if self.memory:
             engine = create_engine(self.url, poolclass=StaticPool, connect_args=arguments)
         else:
@@ -125,14 +136,39 @@ class Database:
         except _TROUBLES as error:
             raise self.trouble(error) from error
 
-    def write(self, job: Callable[[Connection], T]) -> T:
+    async def see(self, job: Job[T]) -> T:
+        """The same for the event loop: read a few rows."""
+        if self._glances is not self._readers:
+            try:
+                with self._glances.begin() as connection:
+                    return job(connection)
+            except (exc.OperationalError, sqlite3.OperationalError):
+                # Locked, or worse: a thread has the patience to find out.
+                pass
+        return await asyncio.to_thread(self._read, job)
+
+    def _read(self, job: Job[T]) -> T:
+        with self.read() as connection:
+            return job(connection)
+
+    async def do(self, job: Job[T]) -> T:
+        """`write` for the event loop."""
+        if not self.sqlite or self.memory:
+            return await asyncio.to_thread(self.write, job)
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[T] = loop.create_future()
+        self._enqueue(job, partial(_call_in, loop, partial(_settle, answer)))
+        return await answer
+
+    def write(self, job: Job[T]) -> T:
         """Run a job in a transaction; what it returns comes back once it is on the disk.
 
-        A job may run twice where PostgreSQL asks for it, so it must touch nothing but the database. What it raises is
-        raised here, and nothing of it is kept.
+        What it raises is raised here, and nothing of it is kept.
         """
         if self.sqlite and not self.memory:
-            return self._enqueue(job)
+            answer: Future[T] = Future()
+            self._enqueue(job, partial(_settle, answer))
+            return answer.result()
         for attempt in range(4):
             try:
                 if self.memory:
@@ -163,8 +199,8 @@ class Database:
                 self._jobs.put(None)
                 self._writer.join()
                 self._writer = None
-        self._readers.dispose()
-        self._writers.dispose()
+        for engine in {self._readers, self._writers, self._glances}:
+            engine.dispose()
 
     def trouble(self, error: Exception) -> Exception:
         """One line for the operator; an error that tells of our own mistake comes back as it is."""
@@ -186,16 +222,14 @@ class Database:
 
     # ── SQLite's one writer ──
 
-    def _enqueue(self, job: Callable[[Connection], T]) -> T:
+    def _enqueue(self, job: Job[Any], tell: Tell) -> None:
         with self._starting:
             if self._closed:
                 raise StoreTroubleError(f"The database {self.shown} is closed")
             if self._writer is None:
                 self._writer = threading.Thread(target=self._work, name="study-writer", daemon=True)
                 self._writer.start()
-            answer: Future[T] = Future()
-            self._jobs.put((job, answer))
-        return answer.result()
+            self._jobs.put((job, tell))
 
     def _work(self) -> None:
         while (first := self._jobs.get()) is not None:
@@ -211,25 +245,34 @@ class Database:
             if ends:
                 return
 
-    def _commit(self, batch: list[tuple[Job, Future[Any]]]) -> None:
-        done: list[tuple[Future[Any], Any, BaseException | None]] = []
+    def _commit(self, batch: list[tuple[Job[Any], Tell]]) -> None:
+        done: list[tuple[Any, BaseException | None]] = []
         try:
-            with self._writers.connect() as connection, connection.begin():
-                for job, answer in batch:
-                    done.append((answer, *_attempt(connection, job)))
+            with self._writers.begin() as connection:
+                done += [_attempt(connection, job) for job, _ in batch]
         except Exception as error:
             failed = self.trouble(error) if isinstance(error, _TROUBLES) else error
-            for _, answer in batch:
-                answer.set_exception(failed)
-            return
-        for answer, value, raised in done:
-            if raised is None:
-                answer.set_result(value)
-            else:
-                answer.set_exception(raised)
+            done = [(None, failed)] * len(batch)
+        for (_, tell), told in zip(batch, done, strict=True):
+            tell(*told)
 
 
-def _attempt(connection: Connection, job: Job) -> tuple[Any, BaseException | None]:
+def _settle(answer: Future[T] | asyncio.Future[T], value: T, error: BaseException | None) -> None:
+    if answer.cancelled():
+        return
+    if error is None:
+        answer.set_result(value)
+    else:
+        answer.set_exception(error)
+
+
+def _call_in(loop: asyncio.AbstractEventLoop, tell: Tell, value: Any, error: BaseException | None) -> None:
+    """Tell somebody in another thread's loop. A loop that has ended has nobody left to tell."""
+    with suppress(RuntimeError):
+        loop.call_soon_threadsafe(tell, value, error)
+
+
+def _attempt(connection: Connection, job: Job[Any]) -> tuple[Any, BaseException | None]:
     """What a job returns or raises. Trouble of the whole database is raised, and ends the transaction."""
     driver = raw(connection)
     driver.execute("SAVEPOINT job")

@@ -8,8 +8,9 @@ from hashlib import sha256
 from typing import Any
 
 from msgspec import Struct
-from sqlalchemy import Connection, Row, bindparam, delete, insert, or_, select, update
+from sqlalchemy import Connection, Row, Update, bindparam, delete, insert, or_, select, update
 
+from vivant.study.store.database import Job
 from vivant.study.store.prepared import Prepared
 from vivant.study.store.store import Store, lock_study, note
 from vivant.study.store.tables import assignments, participants
@@ -144,11 +145,11 @@ def person(connection: Connection, participant: int) -> Row[Any] | None:
     return connection.execute(select(participants).where(participants.c.id == participant)).one_or_none()
 
 
-def change(store: Store, participant: int, **values: Any) -> None:
+def change(store: Store, participant: int, **values: Any) -> Job[None]:
     """Write some of a participant's columns, with a sign of life."""
     now = store.clock()
     line = update(participants).where(participants.c.id == participant, participants.c.state != "withdrawn")
-    store.database.write(lambda connection: connection.execute(line.values(seen=now, **values)))
+    return _running(line.values(seen=now, **values))
 
 
 def who(connection: Connection, participant: int) -> Who | None:
@@ -157,21 +158,21 @@ def who(connection: Connection, participant: int) -> Who | None:
     return None if found is None else Who(*found)
 
 
-def alive(store: Store, person: Who) -> None:
-    """Note that somebody is still there, unless that was noted a moment ago."""
-    if store.clock() - person.seen > SIGN_OF_LIFE:
-        change(store, person.id)
-
-
-def consent(store: Store, participant: int) -> None:
+def consent(store: Store, participant: int) -> Job[None]:
     """Note the consent, once."""
     now = store.clock()
     line = update(participants).where(participants.c.id == participant, participants.c.state == "invited")
-    values = {"state": "consented", "consented": now, "step": "about", "seen": now}
-    store.database.write(lambda connection: connection.execute(line.values(values)))
+    return _running(line.values(state="consented", consented=now, step="about", seen=now))
 
 
-def withdraw(store: Store, participant: int) -> None:
+def _running(line: Update) -> Job[None]:
+    def job(connection: Connection) -> None:
+        connection.execute(line)
+
+    return job
+
+
+def withdraw(store: Store, participant: int) -> Job[None]:
     """Remove all that a person gave. Their link stays known, so that it opens nothing any more."""
 
     def job(connection: Connection) -> None:
@@ -187,7 +188,7 @@ def withdraw(store: Store, participant: int) -> None:
         )
         note(connection, store.clock(), "withdrawn", row.annotator)
 
-    store.database.write(job)
+    return job
 
 
 def keep_alive(connection: Connection, participant: int, now: float) -> None:
