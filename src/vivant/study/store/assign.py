@@ -11,13 +11,60 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, bindparam, func, insert, select, text, update
 
 from vivant.chance import generator, permutation
 from vivant.study.balance import group_of
 from vivant.study.design import Study, StudyItem
+from vivant.study.store.prepared import Prepared
 from vivant.study.store.store import lock_study, note, setting
 from vivant.study.store.tables import assignments, participants
+
+# SQLite takes the index of held places only for the very words that the index was made with, which "holds = 1" are not.
+_HOLDS = text("assignments.holds")
+_OPEN = (assignments.c.holds, assignments.c.finished.is_(None))
+_COUNTED = (_HOLDS, assignments.c.slot.is_not(None))
+_PERSON = Prepared(
+    select(participants.c.annotator, participants.c.excluded).where(participants.c.id == bindparam("who"))
+)
+_MET = Prepared(
+    select(
+        assignments.c.item, assignments.c.position, assignments.c.is_check, assignments.c.holds,
+        assignments.c.finished,
+    ).where(assignments.c.participant == bindparam("who"))
+)  # fmt: skip
+_GIVE = Prepared(
+    insert(assignments).values(
+        participant=bindparam("who"), item=bindparam("what"), slot=bindparam("which"), position=bindparam("place"),
+        shown=bindparam("order"), is_check=bindparam("check"), holds=bindparam("held"),
+    )
+)  # fmt: skip
+_UNFINISHED = Prepared(
+    select(func.count()).select_from(assignments).where(assignments.c.participant == bindparam("who"), *_OPEN)
+)
+_SILENT = Prepared(
+    select(participants.c.id, participants.c.annotator)
+    .join(assignments, assignments.c.participant == participants.c.id)
+    .where(participants.c.seen < bindparam("since"), participants.c.id != bindparam("but"), *_OPEN)
+    .distinct()
+)
+_RELEASE = Prepared(
+    update(assignments)
+    .where(assignments.c.participant == bindparam("who"), *_OPEN)
+    .values(holds=bindparam("held"))
+)
+_LOST = Prepared(
+    select(assignments.c.id, assignments.c.item, assignments.c.is_check)
+    .where(assignments.c.participant == bindparam("who"), assignments.c.holds.is_(False))
+    .order_by(assignments.c.position)
+)
+_HOLD = Prepared(
+    update(assignments)
+    .where(assignments.c.id == bindparam("where"))
+    .values(holds=bindparam("held"), slot=bindparam("which"))
+)
+_TAKEN = Prepared(select(assignments.c.item, func.count()).where(*_COUNTED).group_by(assignments.c.item))
+_SLOTS = Prepared(select(assignments.c.slot).where(assignments.c.item == bindparam("what"), *_COUNTED))
 
 
 class Candidate(Struct, frozen=True, kw_only=True):
@@ -114,17 +161,17 @@ def give(
     lock_study(connection)
     recycle(connection, now, study.place_timeout, but=participant)
     hold_again(connection, participant)
-    person = connection.execute(
-        select(participants.c.annotator, participants.c.excluded).where(participants.c.id == participant)
-    ).one()
-    rows = connection.execute(select(assignments).where(assignments.c.participant == participant)).all()
+    person = _PERSON.first(connection, who=participant)
+    assert person is not None
+    annotator, excluded = person
+    rows = _MET.rows(connection, who=participant)
     known = list(items)
     by_id = {item.id: item for item in known}
-    met = {group_of(by_id[row.item]) for row in rows if row.item in by_id}
-    has = sum(1 for row in rows if not row.is_check and (row.holds or row.finished is not None))
-    position = max((row.position for row in rows), default=-1) + 1
+    met = {group_of(by_id[item]) for item, *_ in rows if item in by_id}
+    has = sum(not check and (holds or finished is not None) for _, _, check, holds, finished in rows)
+    position = max((place for _, place, *_ in rows), default=-1) + 1
     wanted = max(0, study.items_per_participant - has)
-    if wanted and not person.excluded:
+    if wanted and not excluded:
         target = int(setting(connection, "target") or study.judgements_per_item)
         taken = _taken(connection)
         candidates = [
@@ -137,48 +184,24 @@ def give(
             for item in known
             if not item.check and taken[item.id] < target and group_of(item) not in met
         ]
-        chosen = choose(candidates, wanted, study.seed, person.annotator)
+        chosen = choose(candidates, wanted, study.seed, annotator)
         met |= {group_of(by_id[name]) for name in chosen}
-        checks = _checks(known, met, study, person.annotator) if chosen and not rows else []
+        checks = _checks(known, met, study, annotator) if chosen and not rows else []
         slots = _free_slots(connection, chosen, target)
-        for place, name in enumerate(sequence(chosen, checks, study.seed, person.annotator)):
-            connection.execute(
-                insert(assignments).values(
-                    participant=participant,
-                    item=name,
-                    slot=slots.get(name),
-                    position=position + place,
-                    shown=shown_order(by_id[name], study.seed, person.annotator),
-                    is_check=by_id[name].check,
-                    holds=True,
-                )
-            )
-    unfinished = select(func.count()).where(
-        assignments.c.participant == participant, assignments.c.holds, assignments.c.finished.is_(None)
-    )
-    return connection.scalar(unfinished) or 0
+        for place, name in enumerate(sequence(chosen, checks, study.seed, annotator)):
+            _GIVE.change(
+                connection, who=participant, what=name, which=slots.get(name), place=position + place,
+                order=shown_order(by_id[name], study.seed, annotator), check=by_id[name].check, held=True,
+            )  # fmt: skip
+    unfinished = _UNFINISHED.first(connection, who=participant)
+    return int(unfinished[0]) if unfinished else 0
 
 
 def recycle(connection: Connection, now: float, timeout: float, *, but: int | None = None) -> int:
     """Open the unfinished places of people who have gone silent; how many."""
-    silent = (
-        select(participants.c.id, participants.c.annotator)
-        .join(assignments, assignments.c.participant == participants.c.id)
-        .where(
-            participants.c.seen < now - timeout,
-            assignments.c.holds,
-            assignments.c.finished.is_(None),
-            participants.c.id != (but or 0),
-        )
-        .distinct()
-    )
     freed = 0
-    for person, annotator in connection.execute(silent).all():
-        released = connection.execute(
-            update(assignments)
-            .where(assignments.c.participant == person, assignments.c.holds, assignments.c.finished.is_(None))
-            .values(holds=False)
-        ).rowcount
+    for person, annotator in _SILENT.rows(connection, since=now - timeout, but=but or 0):
+        released = _RELEASE.change(connection, who=person, held=False)
         note(connection, now, "recycled", annotator, f"{released} unfinished")
         freed += released
     return freed
@@ -187,39 +210,22 @@ def recycle(connection: Connection, now: float, timeout: float, *, but: int | No
 def hold_again(connection: Connection, participant: int) -> None:
     """Give a person back the places that they lost and that nobody took."""
     target = int(setting(connection, "target") or 0)
-    lost = connection.execute(
-        select(assignments)
-        .where(assignments.c.participant == participant, assignments.c.holds.is_(False))
-        .order_by(assignments.c.position)
-    ).all()
-    excluded = connection.scalar(select(participants.c.excluded).where(participants.c.id == participant))
-    for row in lost if not excluded else ():
-        slot = None if row.is_check else _free_slots(connection, [row.item], target).get(row.item, -1)
+    person = _PERSON.first(connection, who=participant)
+    if person is None or person[1]:
+        return
+    for assignment, item, check in _LOST.rows(connection, who=participant):
+        slot = None if check else _free_slots(connection, [item], target).get(item, -1)
         if slot != -1:
-            connection.execute(
-                update(assignments).where(assignments.c.id == row.id).values(holds=True, slot=slot)
-            )
+            _HOLD.change(connection, where=assignment, held=True, which=slot)
 
 
 def _taken(connection: Connection) -> Counter[str]:
-    rows = connection.execute(
-        select(assignments.c.item, func.count())
-        .where(assignments.c.holds, assignments.c.slot.is_not(None))
-        .group_by(assignments.c.item)
-    )
-    return Counter({row[0]: row[1] for row in rows})
+    return Counter({str(item): int(count) for item, count in _TAKEN.rows(connection)})
 
 
 def _free_slots(connection: Connection, items: Sequence[str], target: int) -> dict[str, int]:
     """The first free place of each item that has one."""
-    used: dict[str, set[int]] = {item: set() for item in items}
-    rows = connection.execute(
-        select(assignments.c.item, assignments.c.slot).where(
-            assignments.c.holds, assignments.c.slot.is_not(None), assignments.c.item.in_(items)
-        )
-    )
-    for item, slot in rows:
-        used[item].add(slot)
+    used = {item: {slot for (slot,) in _SLOTS.rows(connection, what=item)} for item in items}
     return {item: free for item, held in used.items() if (free := _first_gap(held)) < target}
 
 
