@@ -52,20 +52,28 @@ def guess(items: Sequence[Item], store: VectorStore, learned: Learned) -> dict[s
     """The option that each guesser takes; of equals one by the item's own chance."""
     if not items:
         return {name: np.zeros(0, np.int64) for name in GUESSERS}
+    picks = guess_quickly(items, learned)
+    vectors = store.get([o.text for item in items for o in item.options], f"options of {items[0].task}")
+    grid = vectors.reshape(len(items), 4, -1)
+    alike = np.round(np.einsum("nid,njd->ni", grid, grid), 3)
+    return picks | _pick(items, {"most alike": alike, "least alike": -alike})
+
+
+def guess_quickly(items: Sequence[Item], learned: Learned) -> dict[str, Picks]:
+    """What those guessers take that need no MiniLM."""
     texts = [[option.text for option in item.options] for item in items]
     lengths = np.array([[len(text) for text in row] for row in texts], np.float64)
     emoji = np.array([[emoji_count(text) for text in row] for row in texts], np.float64)
-    vectors = store.get([text for row in texts for text in row], f"options of {items[0].task}")
-    grid = vectors.reshape(len(items), 4, -1)
-    alike = np.round(np.einsum("nid,njd->ni", grid, grid), 3)
-    scores: Mapping[str, NDArray[np.float64]] = {
+    scores = {
         "longest": lengths,
         "shortest": -lengths,
         "most emoji": emoji,
-        "most alike": alike,
-        "least alike": -alike,
         LEARNED: learned.scores(items),
     }
+    return _pick(items, scores)
+
+
+def _pick(items: Sequence[Item], scores: Mapping[str, NDArray[np.float64]]) -> dict[str, Picks]:
     return {name: _top(score, _chances(items, name)) for name, score in scores.items()}
 
 

@@ -11,6 +11,7 @@ from the texts used least.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 from msgspec import Struct
@@ -28,6 +29,10 @@ SPOKEN = ("title", "description", "tag", "comment-match")
 _BLOCK, _WIDE_BLOCK = 64, 192
 _ROUNDS = 4
 """How often what is left over is mixed and tried again."""
+_FEW = 24
+"""So many left over in a language do no harm; where a task did give something away, none that can be placed."""
+_BROKEN_UP = 16
+"""How often fours are broken up for texts left over."""
 _NOISE = 0.4
 _SPREAD = 256
 """Texts tried for an item that its block could not serve."""
@@ -54,11 +59,12 @@ class Judge:
         self.material = material
         self.texts = texts
         self.code = codes(plain(text) for text in said)
-        self._rough = [rough_form(text) for text in said]
         self.styles = styles(said)
         self.platform = material.platform[texts.owner]
         self._chance = chance
-        self._comments = texts.task == "comment-match"
+        self._forms: Codes | None = None
+        if texts.task == "comment-match":
+            self._forms, self._said = _same_words(said, material.said)
         self._vectors: Vectors | None = None
         self._gists: Vectors | None = None
         self._limits = np.full(len(said), material.settings.likeness)
@@ -105,25 +111,39 @@ class Judge:
         found = self.material.related(self.texts.owner[rows], self.texts.owner[columns])
         found |= self.code[rows][:, None] == self.code[columns][None, :]
         if self._vectors is not None:
-            near = np.round(self._vectors[rows] @ self._vectors[columns].T, 3)
+            near = _cosines(self._vectors[rows], self._vectors[columns])
             found |= near >= np.minimum(self._limits[rows][:, None], self._limits[columns][None, :])
         return found
 
     def _true(self, rows: Codes, columns: Codes) -> NDArray[np.bool_]:
         """Which texts (columns) are or may be true of which videos (rows), besides those that are alike."""
         found = np.zeros((len(rows), len(columns)), bool)
-        if self._comments:
+        if self._forms is not None:
             for place, row in enumerate(rows):
-                said = self.material.said[self.texts.owner[row]]
-                found[place] = [self._rough[other] in said for other in columns]
+                marked = np.zeros(len(self._forms), bool)
+                marked[self._said[self.texts.owner[row]]] = True
+                found[place] = marked[self._forms[columns]]
         if self._vectors is not None and self._gists is not None:
-            fit = np.round(self._gists[rows] @ self._vectors[columns].T, 3)
+            fit = _cosines(self._gists[rows], self._vectors[columns])
             own = np.round(np.einsum("ij,ij->i", self._gists[rows], self._vectors[rows]), 3)[:, None]
             # What fits the video noticeably, and as well as the right one does, is not wrong enough.
             found |= (fit >= self._limits[rows][:, None]) | (
                 (fit >= own) & (fit >= self._fits[rows][:, None])
             )
         return found
+
+
+def _cosines(rows: Vectors, columns: Vectors) -> Vectors:
+    """Of each with each. Not by BLAS: for so few, its threads wait for each other longer than they work."""
+    found: Vectors = np.round(np.einsum("ik,jk->ij", rows, columns), 3)
+    return found
+
+
+def _same_words(texts: Sequence[str], said: Sequence[frozenset[str]]) -> tuple[Codes, list[Codes]]:
+    """A number for each text's rough form, and for each video the numbers of those said under it."""
+    known: dict[str, int] = {}
+    forms = np.array([known.setdefault(rough_form(text), len(known)) for text in texts], np.int64)
+    return forms, [np.array([known[form] for form in group & known.keys()], np.int64) for group in said]
 
 
 def draw(material: Material, texts: Texts, attempt: int = 0) -> Drawn:
@@ -141,6 +161,7 @@ def draw(material: Material, texts: Texts, attempt: int = 0) -> Drawn:
         for mixed in range(_ROUNDS):
             blocks = _blocks(rest, judge, chance, by_looks=spoken and mixed < 2)
             rest = np.concatenate([members[:0], *(_make_fours(block, judge, found) for block in blocks)])
+        rest = _make_room(rest, members, judge, found, chance, WRONG if attempt else _FEW)
         _settle_rest(rest, members, judge, found, chance)
     wrong = tuple((w[0], w[1], w[2]) if len(w) == WRONG else None for w in found)
     return Drawn(wrong, kept)
@@ -223,21 +244,54 @@ def _join(
     return four
 
 
+def _make_room(
+    rest: Codes,
+    members: Codes,
+    judge: Judge,
+    found: list[list[int]],
+    chance: np.random.Generator,
+    few: int,
+) -> Codes:
+    """Break up some fours so that texts left over find company, until `few` are left; returns those that are.
+
+    In fours nothing can give the right one away; only texts left over can.
+    """
+    for _ in range(_BROKEN_UP):
+        fours = [member for member in members if found[member] and member < min(found[member])]
+        if len(rest) <= few or not fours:
+            break
+        waiting = chance.permutation(rest)
+        firsts = chance.choice(fours, min(len(fours), _WIDE_BLOCK // (WRONG + 1) // 2), replace=False)
+        placed = np.array([one for first in firsts for one in (first, *found[first])], np.int64)
+        kept = {int(one): found[one] for one in placed}
+        for one in placed:
+            found[one] = []
+        tried = waiting[: _WIDE_BLOCK - len(placed)]
+        block = np.concatenate([tried, placed])
+        left = _make_fours(block, judge, found)
+        if len(left) > len(tried):
+            for one in block:
+                found[one] = kept.get(int(one), [])
+            left = tried
+        rest = np.concatenate([left, waiting[len(tried) :]])
+    return rest
+
+
 def _settle_rest(
     rest: Codes, members: Codes, judge: Judge, found: list[list[int]], chance: np.random.Generator
 ) -> None:
     """Texts left over get wrong options of the whole group, those used least first."""
-    used = Counter(text for member in members for text in found[member])
+    taken = [text for member in members for text in found[member]]
+    used = np.bincount(np.array(taken, np.int64), minlength=len(found))
     for item in rest.tolist():
         jitter = chance.random(len(members))
-        order = sorted(range(len(members)), key=lambda k: (used[int(members[k])], jitter[k]))
-        texts = members[order[:_SPREAD]]
+        texts = members[np.lexsort((jitter, used[members]))[:_SPREAD]]
         cost = judge.costs(np.array([item]), texts)[0]
-        by_use = sorted(np.flatnonzero(cost < _FAR), key=lambda k: (used[int(texts[k])], cost[k]))
-        for k in by_use:
-            text = int(texts[k])
+        fits = cost < _FAR
+        for k in np.lexsort((cost, used[texts])):
             if len(found[item]) == WRONG:
                 break
-            if not judge.alike(np.array([text]), np.array(found[item], np.int64)).any():
-                found[item].append(text)
-                used[text] += 1
+            if fits[k]:
+                found[item].append(int(texts[k]))
+                fits &= ~judge.alike(texts[k : k + 1], texts)[0]
+        used[found[item]] += 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -22,10 +22,16 @@ _BATCH = 500
 _SAFE = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _ENDINGS = (".mp4", ".webm", ".mkv", ".mov", ".m4v")
 _SENTENCE = re.compile(r"[.!?。！？؟](?=\s|$)|\n")
+_TIME = "%Y-%m-%dT%H:%M:%SZ"
 _COLUMNS = (
     "platform, id, uploader, title, description, tags, topics, category, language, uploaded, duration, width, "
     "height, views, likes, comment_count, licence, source, file, dup_group"
 )
+_SAID = (
+    ", ".join(f"[one.{field} for one in said]" for field in ("id", "text", "likes", "language"))
+    + f", [coalesce(strftime(one.time, '{_TIME}'), '') for one in said]"
+)
+"""A list a field: a dictionary a comment, and its time as an object, would take most of the step's time."""
 
 
 class Gathered(Struct, frozen=True):
@@ -79,7 +85,7 @@ def gather(
                              ORDER BY place) AS said
             FROM said GROUP BY ref
         )
-        SELECT {_COLUMNS}, said FROM {parquet(clean / "videos")} SEMI JOIN mine USING (ref)
+        SELECT {_COLUMNS}, {_SAID} FROM {parquet(clean / "videos")} SEMI JOIN mine USING (ref)
         LEFT JOIN listed USING (ref) ORDER BY ref
     """)
     while rows := connection.fetchmany(_BATCH):
@@ -89,8 +95,8 @@ def gather(
 
 def _video(row: tuple[Any, ...], description: int) -> Gathered:
     (platform, name, uploader, title, words, tags, topics, category, language, uploaded, *rest) = row
-    duration, width, height, views, likes, count, licence, source, media, group, said = rest
-    comments, spoken = _comments(said or [])
+    duration, width, height, views, likes, count, licence, source, media, group, *said = rest
+    comments, spoken = _comments(*(column or () for column in said))
     line = VideoLine(
         platform=platform,
         id=name,
@@ -117,14 +123,20 @@ def _video(row: tuple[Any, ...], description: int) -> Gathered:
     return Gathered(line, group, media, spoken)
 
 
-def _comments(said: list[dict[str, Any]]) -> tuple[tuple[Comment, ...], tuple[str, ...]]:
+def _comments(
+    ids: Sequence[str],
+    texts: Sequence[str],
+    likes: Sequence[int | None],
+    spoken: Sequence[str],
+    times: Sequence[str],
+) -> tuple[tuple[Comment, ...], tuple[str, ...]]:
     """Each id once: two comments of one name would make options ambiguous."""
-    once = {one["id"]: one for one in reversed(said)}
-    kept = [one for one in said if once[one["id"]] is one]
-    comments = tuple(
-        Comment(id=one["id"], text=one["text"], likes=one["likes"], time=_iso(one["time"])) for one in kept
-    )
-    return comments, tuple(one["language"] for one in kept)
+    first: dict[str, int] = {}
+    for number, name in enumerate(ids):
+        first.setdefault(name, number)
+    kept = first.values()
+    comments = tuple(Comment(id=ids[k], text=texts[k], likes=likes[k], time=times[k]) for k in kept)
+    return comments, tuple(spoken[k] for k in kept)
 
 
 def _nameless(platform: str, name: str, source: str) -> str:
@@ -156,4 +168,4 @@ def shorten(text: str, most: int) -> str:
 
 
 def _iso(time: datetime | None) -> str:
-    return "" if time is None else time.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return "" if time is None else time.strftime(_TIME)

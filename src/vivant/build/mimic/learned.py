@@ -6,7 +6,7 @@ gets right there it can only know from how right options are worded.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from zlib import crc32
 
@@ -21,6 +21,7 @@ _ROUNDS = 60
 _RATE = 0.1
 _KEEP = 2e-4
 """How strongly weights are drawn to zero."""
+_WORD, _PAIR, _THREE = crc32(b"w "), crc32(b"p "), crc32(b"c ")
 Floats = NDArray[np.float64]
 
 
@@ -82,20 +83,34 @@ class Learned:
     def _of(self, text: str) -> NDArray[np.int64]:
         found = self._seen.get(text)
         if found is None:
-            hashes = {crc32(name.encode("utf-8", "replace")) % _SIZE for name in _names(text)}
-            found = self._seen[text] = np.fromiter(sorted(hashes), np.int64)
+            found = self._seen[text] = np.array(sorted({one % _SIZE for one in _hashes(text)}), np.int64)
         return found
 
 
-def _names(text: str) -> Iterable[str]:
-    """Words, pairs of words, three letters in a row, and how the text looks; never empty."""
-    said = words(text)
-    yield from (f"w {word}" for word in said)
-    yield from (f"p {first} {second}" for first, second in pairwise(said))
+def _hashes(text: str) -> Iterator[int]:
+    """Of words, pairs of words, three letters in a row, and how the text looks; never empty.
+
+    A name's checksum goes on from that of its kind, so that no name is put together.
+    """
+    said = [word.encode("utf-8", "replace") for word in words(text)]
+    for word in said:
+        yield crc32(word, _WORD)
+    for first, second in pairwise(said):
+        yield crc32(b"%b %b" % (first, second), _PAIR)
     low = f" {text.casefold()[:200]} "
-    yield from (f"c {low[i : i + 3]}" for i in range(len(low) - 2))
-    yield f"length {int(np.log2(len(text) + 1) * 2)}"
-    yield f"words {min(len(said), 30) // 2}"
-    yield f"emoji {min(emoji_count(text), 4)}"
-    yield f"capital {text[:1].isupper()} {text.isupper()}"
-    yield f"end {text[-1:]}"
+    if low.isascii():
+        letters = low.encode("ascii")
+        for i in range(len(letters) - 2):
+            yield crc32(letters[i : i + 3], _THREE)
+    else:
+        for i in range(len(low) - 2):
+            yield crc32(low[i : i + 3].encode("utf-8", "replace"), _THREE)
+    looks = (
+        f"length {int(np.log2(len(text) + 1) * 2)}",
+        f"words {min(len(said), 30) // 2}",
+        f"emoji {min(emoji_count(text), 4)}",
+        f"capital {text[:1].isupper()} {text.isupper()}",
+        f"end {text[-1:]}",
+    )
+    for look in looks:
+        yield crc32(look.encode("utf-8", "replace"))

@@ -63,7 +63,6 @@ class Material:
         self.category = codes((line.category for line in self.lines), unknown="")
         self.uploader = codes((line.uploader for line in self.lines), unknown="")
         self.group = np.array([-1 if v.group is None else v.group for v in videos], np.int64)
-        self.said = [frozenset(rough_form(c.text) for c in line.comments) for line in self.lines]
         self._common = self._common_tags()
         self.signature = np.zeros((len(videos), _WORDS64), np.uint64)
         for row, line in zip(self.signature, self.lines, strict=True):
@@ -80,6 +79,11 @@ class Material:
         for word in self.signature.T:
             found |= (word[rows][:, None] & word[columns][None, :]) != 0
         return found
+
+    @cached_property
+    def said(self) -> list[frozenset[str]]:
+        """The rough forms of all that is said under each video."""
+        return [frozenset(rough_form(c.text) for c in line.comments) for line in self.lines]
 
     @cached_property
     def gists(self) -> Vectors | None:

@@ -6,13 +6,17 @@ shortest and in between equally often as far as that can be chosen; looks give l
 shares its likes with another option is none: such videos are not asked about.
 
 Where the audit finds that well-liked comments are worded like well-liked comments, they are dealt out by what its
-classifier makes of their words instead of by length, and from ranks near the asked ones (`Near`).
+classifier makes of their words instead of by length, and from ranks near the asked ones (`Near`). Where length then
+gives the right one away, all are dealt out with an eye on both, and on what was dealt before (`Even`): what
+cannot be chosen under one video is made up for under others.
 """
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Sequence
 
+import numpy as np
 from msgspec import Struct
 
 from vivant.benchmarks.mimic.format import Comment, ItemOption, VideoLine
@@ -23,6 +27,9 @@ FEW = "too few comments with likes for the ranks"
 SAME = "comments of its ranks say the same"
 _TIED = 20
 """Of those that share a rank's likes, so many are looked at."""
+_OPTIONS = 4
+_OFFERED = 6
+"""Of those that may stand for a rank, so many are weighed where places are dealt out evenly."""
 TIED = "the most-liked comment shares its likes with the next rank"
 
 
@@ -33,6 +40,44 @@ class Near(Struct, frozen=True):
     """By what; higher for texts that look more like a right answer."""
     slack: float
     """How far a rank may be from the asked one, as a share of it."""
+    even: Even | None = None
+    """Deals by length and score together, where either alone does not do."""
+
+
+class Even:
+    """Deals so that by each measure the right one comes first, second, third and last equally often in all."""
+
+    def __init__(self, measures: Sequence[Callable[[str], float]]) -> None:
+        self._measures = measures
+        self._dealt = np.zeros((len(measures), _OPTIONS), np.int64)
+        """How often the right one had each place by each measure."""
+
+    def choose(
+        self, key: Comment, standing: Sequence[Sequence[tuple[int, Comment]]], chance: random.Random
+    ) -> list[tuple[int, Comment]] | None:
+        """One of each, or None where all that may stand there says the same."""
+        forms = {plain(key.text)}
+        offered: list[list[tuple[int, Comment]]] = []
+        for group in standing:
+            offered.append([])
+            for place, comment in chance.sample(group, len(group)):
+                form = plain(comment.text)
+                if form not in forms and len(offered[-1]) < _OFFERED:
+                    forms.add(form)
+                    offered[-1].append((place, comment))
+        if not all(offered):
+            return None
+        cost = np.zeros([len(group) for group in offered], np.int64)
+        places = []
+        for measure, dealt in zip(self._measures, self._dealt, strict=True):
+            own = measure(key.text)
+            above = [np.array([measure(c.text) > own for _, c in group], np.int64) for group in offered]
+            places.append(above[0][:, None, None] + above[1][None, :, None] + above[2][None, None, :])
+            cost += dealt[places[-1]]
+        best = np.unravel_index(int(np.argmin(cost)), cost.shape)
+        for dealt, place in zip(self._dealt, places, strict=True):
+            dealt[place[best]] += 1
+        return [group[k] for group, k in zip(offered, best, strict=True)]
 
 
 def ranked_options(
@@ -46,19 +91,26 @@ def ranked_options(
     measure: Callable[[str], float] = near.score if near is not None else len
     own = measure(key.text)
     chance = generator(seed, "popularity", line.ref, str(attempt))
+    if any(liked[rank - 1].likes == key.likes for rank in ranks[1:]):
+        return TIED
+    if near is not None and near.even is not None:
+        even = near.even.choose(key, [_standing(liked, rank, near, key) for rank in ranks[1:]], chance)
+        return SAME if even is None else _options(line, [(ranks[0], key), *even])
     more = chance.randrange(len(ranks))
     wanted = [place < more for place in range(len(ranks) - 1)]
     chance.shuffle(wanted)
     chosen = [(ranks[0], key)]
     for rank, above in zip(ranks[1:], wanted, strict=True):
-        if liked[rank - 1].likes == key.likes:
-            return TIED
         forms = {plain(c.text) for _, c in chosen}
         fit = [(place, c) for place, c in _standing(liked, rank, near, key) if plain(c.text) not in forms]
         if not fit:
             return SAME
         dealt = [(place, c) for place, c in fit if (measure(c.text) > own) == above]
         chosen.append(chance.choice(dealt or fit))
+    return _options(line, chosen)
+
+
+def _options(line: VideoLine, chosen: Sequence[tuple[int, Comment]]) -> tuple[ItemOption, ...]:
     return tuple(
         ItemOption(text=c.text, video=line.ref, comment=c.id, rank=rank, likes=c.likes) for rank, c in chosen
     )

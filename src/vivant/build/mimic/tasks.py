@@ -30,7 +30,7 @@ def tasks(
 ) -> Step:
     """Make the seven tasks about the benchmark's videos: `videos.jsonl`, `items.jsonl`, `media.json`."""
     parameters = {"tasks": msgspec.to_builtins(settings.tasks), "seed": settings.seed}
-    with begin(work, STEP, ["clean", "split"], parameters, force=force) as step:
+    with begin(work, STEP, ["clean", "split"], parameters, version=2, force=force) as step:
         if not step.done:
             videos = read_bench(work, settings)
             store = VectorStore(work, progress, encoder)

@@ -68,7 +68,7 @@ def train(
         "tasks": msgspec.to_builtins(settings.tasks),
         "seed": settings.seed,
     }
-    with begin(work, STEP, ["clean", "split"], parameters, force=force) as step:
+    with begin(work, STEP, ["clean", "split"], parameters, version=2, force=force) as step:
         if not step.done:
             store = VectorStore(work, progress, encoder) if settings.train.meaning else None
             writer = _Writer(work, step.folder, settings)
