@@ -75,8 +75,8 @@ class Even:
             places.append(above[0][:, None, None] + above[1][None, :, None] + above[2][None, None, :])
             cost += dealt[places[-1]]
         best = np.unravel_index(int(np.argmin(cost)), cost.shape)
-        for dealt, place in zip(self._dealt, places, strict=True):
-            dealt[place[best]] += 1
+        for dealt, found in zip(self._dealt, places, strict=True):
+            dealt[found[best]] += 1
         return [group[k] for group, k in zip(offered, best, strict=True)]
 
 
