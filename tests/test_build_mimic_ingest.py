@@ -20,6 +20,7 @@ from vivant.build.mimic.settings import Settings
 from vivant.build.mimic.steps import StepError
 from vivant.build.mimic.world import TRUTH, WorldPlan
 from vivant.build.mimic.world.crawl import write_crawl
+from vivant.errors import UsageError
 
 ALONE = Settings(workers=1)
 
@@ -294,6 +295,21 @@ def test_the_world_as_a_crawl_comes_back_as_it_was(tmp_path: Path) -> None:
     assert not table(tmp_path / "work", "comments")["text"].str.contains("@").any()
     sheet = (tmp_path / "work" / "ingest" / "datasheet.md").read_text()
     assert f"taken in: {200 - lost:,} videos" in sheet
+
+
+def test_a_video_that_comes_later_is_found(tmp_path: Path) -> None:
+    put(tmp_path / "crawl", "x", info())
+    ingest(tmp_path / "work", [tmp_path / "crawl"], ALONE)
+    assert table(tmp_path / "work", "videos")["file"].to_list() == [""]
+    (tmp_path / "crawl" / "x.mp4").write_bytes(b"video")
+    ingest(tmp_path / "work", [tmp_path / "crawl"], ALONE)
+    assert table(tmp_path / "work", "videos")["file"].to_list() == ["x.mp4"]
+
+
+def test_a_source_mistyped_leaves_nothing_behind(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"^ingest: .*carwl does not exist"):
+        ingest(tmp_path / "work", [tmp_path / "carwl"], ALONE)
+    assert not (tmp_path / "work").exists()
 
 
 def test_nothing_usable_is_an_error_that_names_the_step(tmp_path: Path) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+import yaml
 
 from tests.mimic_build_kit import settings, thread, video, write_clean
 from vivant.build.mimic.select import CHOSEN, select
@@ -71,9 +73,21 @@ def test_top_shares_are_per_platform(tmp_path: Path) -> None:
 
 def test_fewer_than_asked_for_is_an_error_that_says_what_to_change(tmp_path: Path) -> None:
     write_clean(tmp_path, [video(n) for n in range(40)])
-    with pytest.raises(StepError, match=r"^select: 4,000 videos are asked for.*select\.target.*select\.top"):
+    with pytest.raises(StepError, match=r"^select: 4,000 videos are asked for.*select\.target.*at most"):
         select(tmp_path, settings(target=4000))
     assert not (tmp_path / "select").exists()
+
+
+def test_the_share_that_the_line_names_does(tmp_path: Path) -> None:
+    write_clean(tmp_path, [video(n) for n in range(300)])
+    small = Select(target=40, top={"tiktok": 0.02, "*": 0.1})
+    with pytest.raises(StepError, match=r"set select\.top to (\{.*\}), which gives them, or lower") as caught:
+        select(tmp_path, settings(select=small))
+    named = re.search(r"select\.top to (\{.*\}),", str(caught.value))
+    assert named is not None
+    top = yaml.safe_load(named.group(1))
+    assert top["tiktok"] > 0.02 and top["*"] > 0.1
+    select(tmp_path, settings(select=Select(target=40, top=top)))
 
 
 def test_no_clean_videos_at_all(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -13,10 +13,10 @@ from tests.mimic_build_kit import Words, settings, thread, video, write_clean
 from vivant.benchmarks.mimic.check import check
 from vivant.benchmarks.mimic.format import Comment, Item, VideoLine, iter_items, iter_videos
 from vivant.benchmarks.mimic.names import OWN, RANKS, THINKING
-from vivant.build.mimic.draw import fair_share
+from vivant.build.mimic.draw import Judge, _make_room, fair_share
 from vivant.build.mimic.gather import file_name, shorten
 from vivant.build.mimic.material import name_form
-from vivant.build.mimic.popularity import FEW, SAME, TIED, Near, ranked_options
+from vivant.build.mimic.popularity import FEW, SAME, TIED, Even, Near, ranked_options
 from vivant.build.mimic.select import select
 from vivant.build.mimic.settings import Settings
 from vivant.build.mimic.split import split
@@ -237,6 +237,57 @@ def test_near_ranks_can_be_dealt_out_by_a_score() -> None:
         scores = [score(option.text) for option in options]
         first += scores[0] == max(scores)
     assert 0.15 < first / 200 < 0.4, "by the most-liked's words alone it would be above a half"
+
+
+def test_where_the_right_one_cannot_hide_under_one_video_it_does_under_others() -> None:
+    def score(text: str) -> float:
+        return float("moment" in text)
+
+    near = Near(score, 0.2, Even((len, score)))
+    longest = wordiest = 0
+    for number in range(400):
+        chance = generator(number, "even")
+        loud = number % 5 == 0
+        comments = [comment(0, 3000, "moment " + "x" * (60 if loud else 20))]
+        for n in range(1, 130):
+            kind = "moment" if chance.random() < 0.3 else "other"
+            comments.append(comment(n, 2000 - n, f"{kind} {n:03d}{'x' * chance.randrange(12, 30)}"))
+        own = VideoLine(platform="p", id=str(number), comments=tuple(comments))
+        options = ranked_options(own, RANKS, 0, 2, near)
+        assert not isinstance(options, str) and len({plain(o.text) for o in options}) == 4
+        assert [o.rank for o in options] == sorted(o.rank or 0 for o in options)
+        lengths = [len(option.text) for option in options]
+        longest += lengths[0] == max(lengths)
+        wordiest += score(options[0].text) > max(score(option.text) for option in options[1:])
+    assert 0.2 < longest / 400 < 0.35, "under one video in five it is the longest whatever is chosen"
+    assert wordiest / 400 < 0.5
+    equal = [comment(n, 1000 - n, "same words") for n in range(100)]
+    assert ranked_options(line(*equal), RANKS, 0, 2, near) == SAME
+
+
+def test_fours_are_broken_up_for_texts_that_found_no_company() -> None:
+    class Apart:
+        """The first four may not stand beside each other; everything else may."""
+
+        code = np.arange(16)
+
+        def costs(self, rows: np.ndarray[Any, Any], columns: np.ndarray[Any, Any]) -> Any:
+            far = (rows[:, None] < 4) & (columns[None, :] < 4) | (rows[:, None] == columns[None, :])
+            return np.where(far, 1e9, 0.0)
+
+    found: list[list[int]] = [[] for _ in range(16)]
+    for four in (range(4, 8), range(8, 12), range(12, 16)):
+        for member in four:
+            found[member] = [other for other in four if other != member]
+    chance = np.random.default_rng(0)
+    left = _make_room(np.arange(4), np.arange(16), cast(Judge, Apart()), found, chance, few=3)
+    assert len(left) == 0
+    for member, others in enumerate(found):
+        assert len(others) == 3 and all({member, *others} == {other, *found[other]} for other in others)
+        assert sum(other < 4 for other in (member, *others)) == 1
+    kept = [list(others) for others in found]
+    assert len(_make_room(np.arange(0), np.arange(16), cast(Judge, Apart()), found, chance, few=3)) == 0
+    assert found == kept, "where nothing is left over nothing is broken up"
 
 
 def test_fair_share_leaves_balanced_names_alone() -> None:

@@ -194,6 +194,10 @@ def test_what_a_step_needs_is_named(tmp_path: Path) -> None:
     first = r"two: .*one is not there yet; first run: vivant build mimic one --work"
     with pytest.raises(StepError, match=first), begin(tmp_path, "two", ["one"], {}):
         pass
+    mistyped = tmp_path / "wrok"
+    with pytest.raises(StepError, match=first), begin(mistyped, "two", ["one"], {}):
+        pass
+    assert not mistyped.exists(), "a name mistyped leaves no folder behind"
     nowhere = tmp_path / "nowhere"
     with pytest.raises(StepError, match="nowhere does not exist"), begin(tmp_path, "two", [nowhere], {}):
         pass

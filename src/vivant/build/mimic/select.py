@@ -11,6 +11,7 @@ not known is left out of the mean; a video without any is not scored.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,9 @@ STEP = "select"
 CHOSEN = "chosen"
 """The verdict on a video of the benchmark; every other verdict is a reason."""
 GIANT = "its uploader is too large, left to training"
+_NOT_TOP = "not among the top of its platform"
+_LARGER = (1.25, 1.5, 2, 3, 5, 10, 20, 50, 1000)
+"""Times the shares of platforms that are tried where too few could be chosen."""
 _PARTS = ("views", "likes", "comments", "like_rate", "comment_rate")
 _MISSING = {
     "title": "trim(title) = ''",
@@ -122,31 +126,19 @@ def _choose(connection: DuckDBPyConnection, step: Step, settings: Select) -> Non
             WHEN missing <> '' THEN missing
             WHEN alone < {settings.fewest_comments} THEN 'too few comments'
             WHEN score IS NULL THEN 'no views, likes or comments known'
-            WHEN place >= {_share(settings)} THEN 'not among the top of its platform'
+            WHEN place >= {_share(settings.top)} THEN '{_NOT_TOP}'
             ELSE '' END AS why
         FROM scored
     """)
-    rows = _rows(
-        connection,
-        "SELECT ref, score, uploader, dup_group, category, language, duration FROM judged WHERE why = ''",
-    )
-    candidates = [
-        Candidate(
-            ref=ref,
-            score=score,
-            uploader=uploader,
-            dup_group=group,
-            category=category,
-            language=language,
-            length=length_bucket(duration),
-        )
-        for ref, score, uploader, group, category, language, duration in rows
-    ]
+    candidates = _candidates(connection, settings.top)
     chosen, why = choose(candidates, settings)
     before = dict(_rows(connection, "SELECT why, count(*) FROM judged WHERE why <> '' GROUP BY why"))
     reasons = Counter(before) + Counter(why.values())
     if len(chosen) < settings.target:
-        raise step.fail(_too_few(total, len(candidates), len(chosen), settings, reasons))
+        raise step.fail(
+            _too_few(total, len(candidates), len(chosen), settings, reasons)
+            + _remedy(connection, len(chosen), settings)
+        )
     _write(connection, step, [(c.ref, c.length) for c in chosen], why)
     step.count("videos", into=total, out=len(chosen), why=reasons)
     strata = Counter(c.stratum for c in chosen)
@@ -164,14 +156,35 @@ def _choose(connection: DuckDBPyConnection, step: Step, settings: Select) -> Non
         )
 
 
-def _share(settings: Select) -> str:
+def _candidates(connection: DuckDBPyConnection, top: Mapping[str, float]) -> list[Candidate]:
+    """The videos that could be chosen if such shares of platforms might be."""
+    rows = _rows(
+        connection,
+        "SELECT ref, score, uploader, dup_group, category, language, duration FROM judged "
+        f"WHERE why IN ('', '{_NOT_TOP}') AND place < {_share(top)}",
+    )
+    return [
+        Candidate(
+            ref=ref,
+            score=score,
+            uploader=uploader,
+            dup_group=group,
+            category=category,
+            language=language,
+            length=length_bucket(duration),
+        )
+        for ref, score, uploader, group, category, language, duration in rows
+    ]
+
+
+def _share(top: Mapping[str, float]) -> str:
     """The share of a platform that may be chosen, as an expression."""
     whens = " ".join(
         f"WHEN platform = '{name.replace(chr(39), chr(39) * 2)}' THEN {share}"
-        for name, share in sorted(settings.top.items())
+        for name, share in sorted(top.items())
         if name != ANY
     )
-    rest = settings.top.get(ANY, 0.0)
+    rest = top.get(ANY, 0.0)
     return f"CASE {whens} ELSE {rest} END" if whens else str(rest)
 
 
@@ -179,8 +192,23 @@ def _too_few(total: int, candidates: int, chosen: int, settings: Select, reasons
     most = ", ".join(f"{count:,} {reason}" for reason, count in reasons.most_common(3))
     return (
         f"{settings.target:,} videos are asked for, but of {total:,} only {candidates:,} are at the top of their "
-        f"platform and whole, and {chosen:,} could be chosen ({most}); lower select.target, raise select.top, "
-        "loosen the limit that costs most, or bring more videos"
+        f"platform and whole, and {chosen:,} could be chosen ({most}); "
+    )
+
+
+def _remedy(connection: DuckDBPyConnection, chosen: int, settings: Select) -> str:
+    """What to change: the smallest of some larger shares that were tried and do, if any does."""
+    most = chosen
+    for times in _LARGER:
+        top = {name: min(1.0, round(share * times, 4)) for name, share in settings.top.items()}
+        found = len(choose(_candidates(connection, top), settings)[0])
+        if found >= settings.target:
+            written = ", ".join(f'"{name}": {share:g}' for name, share in top.items())
+            return f"set select.top to {{{written}}}, which gives them, or lower select.target to {chosen:,}"
+        most = max(most, found)
+    return (
+        f"lower select.target (raising select.top gives {most:,} at most), loosen the limit that costs most, "
+        "or bring more videos"
     )
 
 

@@ -155,6 +155,9 @@ def begin(
     files of an interrupted run of the same fingerprint are kept; without, they are deleted.
     """
     try:
+        if not work.exists():  # a name mistyped leaves nothing behind
+            for source in inputs:
+                _fingerprint(work, name, source)
         work.mkdir(parents=True, exist_ok=True)
         with _locked(work, name):
             yield from _begun(work, name, inputs, parameters, version, resume, force)

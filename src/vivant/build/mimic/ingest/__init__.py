@@ -52,6 +52,9 @@ def ingest(
     """
     if not sources:
         raise UsageError("ingest: name at least one folder of .info.json files, API answer or mapping")
+    for source in sources:
+        if not source.exists():
+            raise UsageError(f"ingest: {source} does not exist")
     work.mkdir(parents=True, exist_ok=True)
     salt = read_salt(work)
     named = {"ingest": msgspec.to_builtins(settings.ingest), "salt": digest(salt.hex())[:8]}

@@ -186,7 +186,7 @@ def relative(path: str, folder: str) -> str:
 
 def _video_beside(path: str, ext: str | None, media: str) -> str:
     folder, _, name = path.rpartition(os.sep)
-    beside = _videos_in(folder)
+    beside = _videos_in(folder, os.stat(folder or ".").st_mtime_ns)  # noqa: PTH116 - a Path for every file costs time
     if not beside:
         return ""
     stem = name.removesuffix(".info.json")
@@ -197,8 +197,9 @@ def _video_beside(path: str, ext: str | None, media: str) -> str:
 
 
 @lru_cache(maxsize=256)
-def _videos_in(folder: str) -> frozenset[str]:
-    """Names in a folder but those of metadata."""
+def _videos_in(folder: str, changed: int) -> frozenset[str]:
+    """Names in a folder but those of metadata, as it is since it was `changed`."""
+    del changed
     with os.scandir(folder or ".") as entries:
         return frozenset(entry.name for entry in entries if not entry.name.endswith(".json"))
 
