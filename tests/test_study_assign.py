@@ -21,10 +21,18 @@ from vivant.study.store.assign import Candidate, choose, sequence
 from vivant.study.store.people import invite, keep_alive, of_token
 
 
+def somebody(store: Store, token: str | None = None) -> int:
+    """Whose link that is; somebody new without one."""
+    token = token or invite(store, 1)[0]
+    with store.database.read() as connection:
+        person = of_token(connection, store.secret, token)
+    assert person is not None
+    return person
+
+
 def enter(store: Store, loaded: LoadedStudy, token: str | None = None) -> tuple[int, int]:
     """Somebody comes and is given places: who, and how many."""
-    person = of_token(store, token or invite(store, 1)[0])
-    assert person is not None
+    person = somebody(store, token)
 
     def job(connection: Any) -> int:
         keep_alive(connection, person, store.clock())
@@ -245,7 +253,7 @@ def test_two_holders_of_a_place_are_refused_by_the_database(tmp_path: Path) -> N
     loaded = tiny_study(tmp_path / "study", count=3, judgements_per_item=1)
     with served(loaded) as store:
         enter(store, loaded)
-        thief = of_token(store, invite(store, 1)[0])
+        thief = somebody(store)
         line = insert(assignments).values(
             participant=thief, item="item-1", slot=0, position=0, shown=[], is_check=False, holds=True
         )

@@ -289,10 +289,9 @@ def test_what_was_acknowledged_survives_kill_9(tmp_path: Path, url: Url) -> None
         told += [line.strip() for line in process.stdout if line.endswith("\n")]
         process.stdout.close()
         process.wait()
-        with open_store(tmp_path, address) as store:
-            assert all(of_token(store, token) is not None for token in told)
-            with store.database.read() as connection:
-                assert connection.execute(select(metadata.tables["participants"].c.id)).all()
+        with open_store(tmp_path, address) as store, store.database.read() as connection:
+            assert all(of_token(connection, store.secret, token) is not None for token in told)
+            assert connection.execute(select(metadata.tables["participants"].c.id)).all()
 
 
 def test_the_database_is_for_its_owner_alone(tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ class Desk:
         self._telling = threading.Lock()
         self._templates = Environment(
             loader=PackageLoader("vivant.study.server"), autoescape=True, undefined=StrictUndefined,
-            trim_blocks=True, lstrip_blocks=True,
+            trim_blocks=True, lstrip_blocks=True, auto_reload=False,
         )  # fmt: skip
         # Raw HTML in a text is shown, not obeyed; links lead only where a browser may safely go.
         self._markdown = MarkdownIt("commonmark", {"html": False}).enable("table")

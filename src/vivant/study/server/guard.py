@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 BODY = 256 * 1024
@@ -26,6 +26,9 @@ _HEADERS = {
     "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
     "X-Robots-Tag": "noindex, nofollow",
 }
+_SEALED = [(name.lower().encode(), value.encode()) for name, value in _HEADERS.items()]
+_NAMES = frozenset(name for name, _ in _SEALED)
+_STILL, _FRESH = (b"cache-control", b"public, max-age=3600"), (b"cache-control", b"no-store")
 
 
 class Guard:
@@ -47,13 +50,10 @@ class Guard:
 
         async def sealed(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = MutableHeaders(raw=message["headers"])
-                for name, value in _HEADERS.items():
-                    headers[name] = value
-                if "cache-control" not in headers:
-                    still = path.startswith("/static/")
-                    headers["Cache-Control"] = "public, max-age=3600" if still else "no-store"
-                message["headers"] = headers.raw
+                own = [header for header in message["headers"] if header[0] not in _NAMES]
+                if all(name != b"cache-control" for name, _ in own):
+                    own.append(_STILL if path.startswith("/static/") else _FRESH)
+                message["headers"] = own + _SEALED
             await send(message)
 
         headers = Headers(scope=scope)

@@ -90,7 +90,7 @@ async def show_place(
             text = desk.markdown(desk.loaded.texts[t.language].consent)
             return desk.page(request, "consent.html", text=text, **{**given, "can_withdraw": False})
         if desk.store.clock() - way.person.seen > people.SIGN_OF_LIFE:
-            await desk.store.database.do(people.change(desk.store, participant))
+            await desk.store.database.do(people.change(desk.store, participant), note=True)
         if way.person.state == "finished":
             return _done(desk, request, way)
         if way.person.step == "about" and desk.study.questions:
@@ -115,14 +115,14 @@ async def show_place(
         rest = answers.left(desk.study, current, now)
         try:
             if rest is not None and rest < -GRACE:
-                job = answers.time_up(desk.store, desk.study, item, participant, current.assignment)
-                await desk.store.database.do(job)
+                await desk.store.database.do(
+                    answers.time_up(desk.store, desk.study, item, participant, current.assignment)
+                )
                 late = True
                 continue
             if current.since is None:
-                await desk.store.database.do(
-                    answers.show(desk.store, desk.study, participant, current.assignment, current.page)
-                )
+                job = answers.show(desk.store, desk.study, participant, current.assignment, current.page)
+                await desk.store.database.do(job, note=True)
                 rest = desk.study.time_limit if current.item_since is None else rest
         except GoneError:
             # Another tab was faster.

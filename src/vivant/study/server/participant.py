@@ -89,8 +89,9 @@ class Participant:
     async def join(self, request: Request) -> Response:
         """A personal link."""
         self._together()
-        token = request.path_params["token"]
-        found = await run_in_threadpool(people.of_token, self._store, token) if len(token) < 100 else None
+        token, secret, found = request.path_params["token"], self._store.secret, None
+        if len(token) < 100:
+            found = await self._database.see(lambda connection: people.of_token(connection, secret, token))
         if found is None:
             raise self._wrong()
         return self.enter(request, found)
@@ -174,7 +175,7 @@ class Participant:
             people.keep_alive(connection, participant, now)
             given = assign.give(connection, now, participant, self._study, self._desk.loaded.items)
             if given:
-                people.consent(self._store, participant)(connection)
+                people.consent(connection, participant, now)
             return given
 
         if not await self._database.do(job):
@@ -315,7 +316,8 @@ class Participant:
 
     async def _note(self, participant: int, assignment: int, number: int, what: str) -> None:
         job = answers.watched(self._store, self._study, participant, assignment, number, what)
-        await self._database.do(job)
+        # What the page's script tells is acknowledged; that a file was fetched is not.
+        await self._database.do(job, note=what == "fetched")
 
     async def media(self, request: Request) -> Response:
         """A file of the current item."""

@@ -2,7 +2,9 @@
 
 SQLite has one writer: a thread that takes all writes that wait, runs each in a savepoint, and commits them together
 with one flush to the disk (WAL, synchronous=FULL). So hundreds of people cost a few flushes a second, and `write`
-returns only after the flush. PostgreSQL commits each write by itself; row locks keep writes of one participant apart.
+returns only after the flush. Notes that nobody is told of (a page was shown, a file fetched, somebody is there) are
+committed first and without one: they outlive the process, and the next flush takes them along. PostgreSQL commits each
+write by itself; row locks keep writes of one participant apart.
 
 `do` and `see` are for the event loop. On SQLite they need no thread but the writer's: a few rows are read sooner than a
 thread is woken.
@@ -82,7 +84,7 @@ class Database:
         self.sqlite = url.get_backend_name() == "sqlite"
         self.memory = self.sqlite and not url.database
         self._alone = threading.RLock()
-        self._jobs: queue.SimpleQueue[tuple[Job[Any], Tell] | None] = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[tuple[Job[Any], Tell, bool] | None] = queue.SimpleQueue()
         self._writer: threading.Thread | None = None
         self._starting = threading.Lock()
         self._closed = False
@@ -151,13 +153,13 @@ class Database:
         with self.read() as connection:
             return job(connection)
 
-    async def do(self, job: Job[T]) -> T:
-        """`write` for the event loop."""
+    async def do(self, job: Job[T], *, note: bool = False) -> T:
+        """`write` for the event loop. A `note` need not be on the disk before the answer: it is no participant's."""
         if not self.sqlite or self.memory:
             return await asyncio.to_thread(self.write, job)
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[T] = loop.create_future()
-        self._enqueue(job, partial(_call_in, loop, partial(_settle, answer)))
+        self._enqueue(job, partial(_call_in, loop, partial(_settle, answer)), note)
         return await answer
 
     def write(self, job: Job[T]) -> T:
@@ -167,7 +169,7 @@ class Database:
         """
         if self.sqlite and not self.memory:
             answer: Future[T] = Future()
-            self._enqueue(job, partial(_settle, answer))
+            self._enqueue(job, partial(_settle, answer), note=False)
             return answer.result()
         for attempt in range(4):
             try:
@@ -222,34 +224,41 @@ class Database:
 
     # ── SQLite's one writer ──
 
-    def _enqueue(self, job: Job[Any], tell: Tell) -> None:
+    def _enqueue(self, job: Job[Any], tell: Tell, note: bool) -> None:
         with self._starting:
             if self._closed:
                 raise StoreTroubleError(f"The database {self.shown} is closed")
             if self._writer is None:
                 self._writer = threading.Thread(target=self._work, name="study-writer", daemon=True)
                 self._writer.start()
-            self._jobs.put((job, tell))
+            self._jobs.put((job, tell, note))
 
     def _work(self) -> None:
         while (first := self._jobs.get()) is not None:
             batch = [first]
             ends = False
             while len(batch) < _BATCH and not self._jobs.empty():
-                job = self._jobs.get()
-                if job is None:
+                further = self._jobs.get()
+                if further is None:
                     ends = True
                     break
-                batch.append(job)
-            self._commit(batch)
+                batch.append(further)
+            notes = [(job, tell) for job, tell, note in batch if note]
+            rest = [(job, tell) for job, tell, note in batch if not note]
+            if notes:
+                self._commit(notes, flush=False)
+            if rest:
+                self._commit(rest, flush=True)
             if ends:
                 return
 
-    def _commit(self, batch: list[tuple[Job[Any], Tell]]) -> None:
+    def _commit(self, batch: list[tuple[Job[Any], Tell]], *, flush: bool) -> None:
         done: list[tuple[Any, BaseException | None]] = []
         try:
-            with self._writers.begin() as connection:
-                done += [_attempt(connection, job) for job, _ in batch]
+            with self._writers.connect() as connection:
+                raw(connection).execute(f"PRAGMA synchronous={'FULL' if flush else 'NORMAL'}")
+                with connection.begin():
+                    done += [_attempt(connection, job) for job, _ in batch]
         except Exception as error:
             failed = self.trouble(error) if isinstance(error, _TROUBLES) else error
             done = [(None, failed)] * len(batch)

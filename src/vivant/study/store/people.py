@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hmac
 import secrets
+from functools import cache
 from hashlib import sha256
 from typing import Any
 
 from msgspec import Struct
-from sqlalchemy import Connection, Row, Update, bindparam, delete, insert, or_, select, update
+from sqlalchemy import Connection, Row, bindparam, delete, insert, or_, select, update
 
 from vivant.study.store.database import Job
 from vivant.study.store.prepared import Prepared
@@ -21,6 +22,12 @@ _WHO = Prepared(
     select(*(participants.c[name] for name in ("id", "state", "step", "language", "seen"))).where(
         participants.c.id == bindparam("who")
     )
+)
+_LINKED = Prepared(select(participants.c.id).where(participants.c.token == bindparam("link")))
+_CONSENT = Prepared(
+    update(participants)
+    .where(participants.c.id == bindparam("who"), participants.c.state == "invited")
+    .values(state="consented", step="about", consented=bindparam("now"), seen=bindparam("now"))
 )
 _ALIVE = Prepared(
     update(participants).where(participants.c.id == bindparam("who")).values(seen=bindparam("now"))
@@ -65,11 +72,10 @@ def invite(store: Store, count: int) -> list[str]:
     return tokens
 
 
-def of_token(store: Store, token: str) -> int | None:
+def of_token(connection: Connection, secret: bytes, token: str) -> int | None:
     """Whose personal link that is."""
-    with store.database.read() as connection:
-        found = select(participants.c.id).where(participants.c.token == digest(store.secret, "link", token))
-        return connection.scalar(found)
+    found = _LINKED.first(connection, link=digest(secret, "link", token))
+    return None if found is None else int(found[0])
 
 
 class OtherSessionError(Exception):
@@ -147,9 +153,20 @@ def person(connection: Connection, participant: int) -> Row[Any] | None:
 
 def change(store: Store, participant: int, **values: Any) -> Job[None]:
     """Write some of a participant's columns, with a sign of life."""
-    now = store.clock()
-    line = update(participants).where(participants.c.id == participant, participants.c.state != "withdrawn")
-    return _running(line.values(seen=now, **values))
+    values["seen"] = store.clock()
+    line = _changing(tuple(sorted(values)))
+
+    def job(connection: Connection) -> None:
+        line.change(connection, who=participant, **{f"new_{name}": value for name, value in values.items()})
+
+    return job
+
+
+@cache
+def _changing(names: tuple[str, ...]) -> Prepared:
+    there = (participants.c.id == bindparam("who"), participants.c.state != "withdrawn")
+    values: dict[str, Any] = {name: bindparam(f"new_{name}") for name in names}
+    return Prepared(update(participants).where(*there).values(values))
 
 
 def who(connection: Connection, participant: int) -> Who | None:
@@ -158,18 +175,9 @@ def who(connection: Connection, participant: int) -> Who | None:
     return None if found is None else Who(*found)
 
 
-def consent(store: Store, participant: int) -> Job[None]:
+def consent(connection: Connection, participant: int, now: float) -> None:
     """Note the consent, once."""
-    now = store.clock()
-    line = update(participants).where(participants.c.id == participant, participants.c.state == "invited")
-    return _running(line.values(state="consented", consented=now, step="about", seen=now))
-
-
-def _running(line: Update) -> Job[None]:
-    def job(connection: Connection) -> None:
-        connection.execute(line)
-
-    return job
+    _CONSENT.change(connection, who=participant, now=now)
 
 
 def withdraw(store: Store, participant: int) -> Job[None]:

@@ -46,7 +46,7 @@ class Prepared:
         return found[0] if found else None
 
     def change(self, connection: Connection, **given: Any) -> int:
-        """Write; how many rows that met."""
+        """Write; how many rows an UPDATE or DELETE met."""
         if connection.dialect.name != "sqlite":
             return connection.execute(self._statement, given).rowcount
         return int(self._run(connection, given).rowcount)
