@@ -63,6 +63,35 @@ def mimic_chat(
 
 
 @app.command()
+def tiny(
+    work: Annotated[Path, typer.Argument(help="Folder for the lessons, the training and the model.")],
+    steps: Annotated[
+        int | None, typer.Option("--steps", min=1, help="Fewer than the recipe's, for a try.")
+    ] = None,
+) -> None:
+    """Make vivant/tiny, the model that comes with the package, from nothing; run it again to go on.
+
+    Draws its lessons, trains on the processor, writes ONNX graphs: about half an hour on one core.
+
+    Example:
+
+        vivant train tiny tiny-work
+
+        vivant run mimic/thinking --data mini --model onnx/tiny-work/tiny --frames 16
+    """
+    from vivant.models.base import require
+
+    require("onnxscript", "train", "vivant train tiny")
+    from vivant.train.embedded.make import EXPORTED, make_tiny
+
+    made = make_tiny(work, say, steps=steps)
+    if made is None:
+        say(f"Stopped; go on: vivant train tiny {work}")
+        return
+    say(f"{made.parameters / 1e6:.2f} M parameters. Use it: --model onnx/{work / EXPORTED} --frames 16")
+
+
+@app.command()
 def sizes(
     form: Annotated[str, typer.Option("--format", "-f", help="text, csv, markdown, latex or json.")] = "text",
     out: Annotated[Path | None, typer.Option("--out", "-o", help="File to write to.")] = None,

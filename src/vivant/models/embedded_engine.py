@@ -64,7 +64,7 @@ class Engine:
                 break
             if request.decoding.stop and any(stop in self._text(made) for stop in request.decoding.stop):
                 break
-            logits, states = self.go_on([token], len(ids) + len(made) - 1, states)
+            logits, states = self.go_on([token], len(ids) + len(made) - 1, states, shown)
         return reply_of(made, self.settings.end, self._text, len(ids), request.decoding, most)
 
     def weigh(self, requests: Sequence[Request], answers: Sequence[tuple[str, ...]]) -> list[Reply]:
@@ -79,7 +79,7 @@ class Engine:
             tokens = self._ids(text)
             rows = first[-1:]
             if len(tokens) > 1:
-                rest, _ = self.go_on(tokens[:-1], len(ids), states)
+                rest, _ = self.go_on(tokens[:-1], len(ids), states, shown)
                 rows = np.concatenate([rows, rest])
             weights.append(
                 sum(float(_log_shares(row)[token]) for row, token in zip(rows, tokens, strict=True))
@@ -156,7 +156,13 @@ class Engine:
         places = np.arange(len(ids), dtype=np.int64)
         return self._run({"ids": row, **said, "seen": seen, "hint": hint}, places, places[list(keep)], states)
 
-    def go_on(self, ids: Sequence[int], start: int, states: Sequence[Floats]) -> tuple[Floats, list[Floats]]:
+    def go_on(
+        self,
+        ids: Sequence[int],
+        start: int,
+        states: Sequence[Floats],
+        shown: tuple[Floats, Floats] | None = None,
+    ) -> tuple[Floats, list[Floats]]:
         """The same for tokens that stand from `start` on; they are told neither lines nor hints."""
         row = np.array([ids], np.int64)
         nothing = np.zeros((1, self.settings.hidden), np.float32)
@@ -167,7 +173,7 @@ class Engine:
             "inside": silent,
             "asked": silent,
             "seen": nothing,
-            "hint": nothing[0],
+            "hint": shown[1] if shown else nothing[0],  # words that fit what was seen stay likelier
         }
         places = np.arange(start, start + len(ids), dtype=np.int64)
         return self._run(said, places, np.arange(len(ids), dtype=np.int64), states)

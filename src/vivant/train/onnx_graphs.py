@@ -64,9 +64,8 @@ class Look(nn.Module):  # type: ignore[misc]
             tokens = tokens + _CLOCK * clock(tokens.shape[1], model.temporal.width, tokens)
             found["temporal"] = pool @ model.temporal.thought(model.temporal.whole(tokens))
         seen = model.fusion({name: model.projectors[name](tokens) for name, tokens in found.items()})
-        hint = model.fusion.hint
-        told = seen.mean(1) * 0.0 if hint is None else hint(seen.mean(1))
-        return seen[0], told[0]
+        told = model.fusion.sums(seen)
+        return seen[0], seen[0, 0] * 0.0 if told is None else told[0]
 
 
 class Carried:
@@ -125,7 +124,8 @@ class Read(nn.Module):  # type: ignore[misc]
         token is told its line) and `asked` (whether it is told the hint) are numbers, [1, length, 1]. Logits are
         those of the tokens at `keep`.
         """
-        hidden = self._vectors(ids, heads, inside, seen) + asked * hint
+        words = self.language.get_input_embeddings()(ids.masked_fill(ids >= self.model.vocabulary, 0))
+        hidden = self.model.fusion.told(self._vectors(ids, heads, inside, seen), words, hint, asked)
         carried = Carried(self._by_layer(states))
         past = next((s.shape[2] for s, kind in zip(states, self._flat(), strict=True) if kind == "keys"), 0)
         length = ids.shape[1]
@@ -142,6 +142,9 @@ class Read(nn.Module):  # type: ignore[misc]
                 use_cache=True,
             )
         logits = self.language.get_output_embeddings()(self.last_norm(hidden)[0, keep])
+        fitting = self.model.named(hint[None])
+        if fitting is not None:
+            logits = logits + fitting
         return logits, [state for number in range(len(self.kinds)) for state in carried.after[number]]
 
     def _vectors(self, ids: Tensor, heads: Tensor, inside: Tensor, seen: Tensor) -> Tensor:

@@ -94,7 +94,8 @@ class Recipe(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     keep: int = 2
     """Checkpoints to go on from that are kept."""
     begin: str = ""
-    """A finished MIMIC-Chat whose weights to begin with."""
+    """A finished MIMIC-Chat to begin with: it stays what it is made of, and of `model` only what learns is heeded
+    (`vision.frozen`, `language.frozen`, `language.lora`)."""
 
     def fingerprint(self) -> str:
         """What must be equal for a training to go on: all but where it lies and how often it looks around."""
@@ -132,7 +133,7 @@ def make_recipe(content: Mapping[str, Any], where: str = "recipe") -> Recipe:
         recipe = msgspec.convert(said, Recipe)
     except msgspec.ValidationError as error:
         raise UsageError(f"{where}: {error}") from error
-    check(recipe.model)
+    check(recipe.model, begun=bool(recipe.begin))
     _check(recipe, where)
     return recipe
 

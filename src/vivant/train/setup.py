@@ -44,6 +44,7 @@ def set_up(recipe: Recipe, base: Path, out: Path, say: Callable[[str], None], ac
     torch.manual_seed(derive(recipe.seed, "weights") % 2**63)
     if recipe.begin:
         model, processor = load_model(base / Path(recipe.begin).expanduser())
+        model.learn_by(recipe.model)
         ready = Ready(loaded.examples, processor, model)
     else:
         words = tokenizer_for(recipe, loaded.examples, out, accelerator)

@@ -5,12 +5,21 @@ MIME-mini's actions with other seeds. No video of a mini-edition is among them.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
-from vivant.benchmarks.mimic.format import ITEMS, VIDEOS, iter_items, iter_videos, write_jsonl
+from vivant.benchmarks.mimic.format import (
+    ITEMS,
+    VIDEOS,
+    Item,
+    ItemOption,
+    VideoLine,
+    iter_items,
+    iter_videos,
+    write_jsonl,
+)
 from vivant.build.mime.jobs import build
 from vivant.build.mime.planfile import Specification, mini_plan
 from vivant.build.mimic import mini
@@ -20,17 +29,19 @@ from vivant.build.mimic.split import split
 from vivant.build.mimic.task_settings import Train
 from vivant.build.mimic.train import train
 from vivant.build.mimic.world import WorldPlan, make_world
+from vivant.build.mimic.world.phrases import load_topics
+from vivant.chance import generator
 
-MIMIC, HELD_OUT, MIME = "mimic-train", "mimic-held-out", "mime-train"
+MIMIC, DIRECTION, MIME = "mimic", "direction", "mime-train"
 ONE_IN = 12
 """Of the world's train split, one video in so many is kept for looks during the training."""
-WORLD = WorldPlan(videos=4000, comments=240_000, seed=mini.WORLD.seed + 1000)
+WORLD = WorldPlan(videos=6400, comments=384_000, seed=mini.WORLD.seed + 1000)
 Say = Callable[[str], None]
 
 
-def make_lessons(out: Path, say: Say = lambda _: None, *, videos: int = 1200, takes: int = 4) -> None:
+def make_lessons(out: Path, say: Say = lambda _: None, *, videos: int = 1200, takes: int = 3) -> None:
     """Write the folders that the recipe names below `out`; what is there already is left as it is."""
-    if not (out / HELD_OUT).is_dir():
+    if not (out / f"{DIRECTION}-train").is_dir():
         _mimic(out, videos, say)
     for number in range(takes):
         folder = out / f"{MIME}-{number}"
@@ -65,18 +76,53 @@ def _mimic(out: Path, videos: int, say: Say) -> None:
     made = work / "train"
     lines = [line for _, line in iter_videos(made)]
     shown = mini.shown_topics(work)
+    clips = out / "clips"
     for line in lines:
-        mini.draw_clip(shown[line.ref], out / MIMIC / line.path)
-    say(f"{out / MIMIC}: {len(lines)} clips drawn")
+        mini.draw_clip(shown[line.ref], clips / Path(line.path).name)
+    say(f"{clips}: {len(lines)} clips drawn")
     apart = {line.ref for place, line in enumerate(lines) if place % ONE_IN == 0}
     items = [item for _, item in iter_items(made)]
-    for name, held in ((MIMIC, False), (HELD_OUT, True)):
-        folder = out / name
-        folder.mkdir(exist_ok=True)
-        # Wrong options come from all videos, so both folders list all of them.
-        shutil.copyfile(made / VIDEOS, folder / VIDEOS)
-        write_jsonl(folder / ITEMS, [item for item in items if (item.video in apart) == held])
-    (out / HELD_OUT / "videos").mkdir()
+    directions = direction_items({line.ref: shown[line.ref][0] for line in lines})
+    for name, asked in ((MIMIC, items), (DIRECTION, directions)):
+        for held in (True, False):
+            _write(out, f"{name}-{'held-out' if held else 'train'}", lines, apart, held, asked)
+
+
+def _write(
+    out: Path, name: str, lines: Sequence[VideoLine], apart: set[str], held: bool, items: Sequence[Item]
+) -> None:
+    """A folder that the benchmark reads. Wrong options come from all videos, so all of them are listed."""
+    folder = out / name
+    (folder / "videos").mkdir(parents=True, exist_ok=True)
+    write_jsonl(folder / VIDEOS, lines)
+    chosen = [item for item in items if (item.video in apart) == held]
+    write_jsonl(folder / ITEMS, chosen)
+    asked = {item.video for item in chosen}
     for line in lines:
-        if line.ref in apart:
-            (out / MIMIC / line.path).rename(out / HELD_OUT / line.path)
+        if line.ref in asked:
+            shutil.copyfile(out / "clips" / Path(line.path).name, folder / line.path)
+
+
+def direction_items(topics: Mapping[str, str]) -> list[Item]:
+    """Questions whose options are two clips, each played both ways: who knows the pictures alone is right in half."""
+    known = {topic.name: topic for topic in load_topics()}
+    pairs = [name for name in known if f"{name}/reverse" in known]
+    example: dict[str, str] = {}
+    for ref, topic in topics.items():
+        example.setdefault(topic, ref)
+    items = []
+    for ref, name in topics.items():
+        own = name.removesuffix("/reverse")
+        if own not in pairs:
+            continue
+        chance = generator(0, "direction", ref)
+        other = chance.choice([pair for pair in pairs if pair != own])
+        shown = [own, f"{own}/reverse", other, f"{other}/reverse"]
+        place = chance.randrange(len(known[name].topics))
+        options = [ItemOption(text=known[each].topics[place], video=example.get(each, "")) for each in shown]
+        items.append(
+            Item(
+                id=f"direction:{ref}", task="topic", video=ref, options=tuple(options), key=shown.index(name)
+            )
+        )
+    return items

@@ -70,6 +70,10 @@ class Fusion(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     hint: bool = False
     """For `input`: what was seen, in sum, is also added to every token of the task. A word then meets the video where
     it stands, and a small model from chance need not first learn to look back."""
+    match: int = 0
+    """With `hint`: by so many measures a word is told how well it fits what was seen, and the same is added to what is
+    expected next. Writing about a video so teaches which words fit it; from chance, choosing among options is then
+    learnt in hundreds of steps, not in thousands."""
     gates: Literal["learned", "open", "closed"] = "learned"
     start: float = 0.5
     """What a learned gate lets through at the beginning; 0 for a pretrained language model in `layers`."""
@@ -130,14 +134,14 @@ class Parts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return each * self.spatial.frames if self.spatial.pool == "frames" else each
 
 
-def check(parts: Parts) -> Parts:
-    """Refuse combinations that cannot work, each in one line."""
+def check(parts: Parts, *, begun: bool = False) -> Parts:
+    """Refuse combinations that cannot work, each in one line. `begun`: there are weights for all parts already."""
     if not parts.spatial.on and not parts.temporal.on:
         raise UsageError("model: one of spatial and temporal must be on")
     for part, what in ((parts.vision, "vision"), (parts.language, "language")):
         if not part.name and not part.config.get("model_type"):
             raise UsageError(f"model.{what}: give a name, or a config with its model_type")
-        if not part.name and part.frozen and not (what == "language" and parts.language.lora):
+        if not begun and not part.name and part.frozen and not (what == "language" and parts.language.lora):
             raise UsageError(f"model.{what} begins from chance, so it must learn: frozen: false")
     if (
         parts.temporal.on
@@ -152,9 +156,12 @@ def check(parts: Parts) -> Parts:
         ("temporal.tokens", parts.temporal.tokens, 1),
         ("temporal.tubelet", parts.temporal.tubelet, 1),
         ("fusion.every", parts.fusion.every, 1),
+        ("fusion.match", parts.fusion.match, 0),
     ):
         if value < least:
             raise UsageError(f"model.{name} is {value}; it must be at least {least}")
+    if parts.fusion.match and not (parts.fusion.hint and parts.fusion.place == "input"):
+        raise UsageError("model.fusion.match needs hint: true and place: input")
     for name, widths in (
         ("vision.config", parts.vision.config.get("widths", (8,))),
         ("temporal", parts.temporal.widths),

@@ -61,6 +61,7 @@ class InputFusion(nn.Module):  # type: ignore[misc]
         weighed = fusion.join == "sum" and len(branches) == 2
         self.scale = nn.Linear(2 * hidden, hidden) if weighed and fusion.gates == "learned" else None
         self.hint = nn.Linear(hidden, hidden) if fusion.hint else None
+        self.match = Match(hidden, fusion.match) if fusion.match else None
 
     def forward(self, tokens: Mapping[str, Tensor]) -> Tensor:
         """[videos, tokens, hidden] of each branch → those that stand in the input."""
@@ -74,13 +75,43 @@ class InputFusion(nn.Module):  # type: ignore[misc]
         share = self.scale(torch.cat([scene, change], dim=2)).sigmoid()
         return share * scene + (1 - share) * change
 
-    def hinted(self, vectors: Tensor, seen: Tensor, owner: Tensor) -> Tensor:
-        """Each token's vector with the sum of what its video shows; tokens with none (-1) stay as they are."""
-        if self.hint is None:
-            return vectors
-        sums = self.hint(seen.mean(1)).to(vectors.dtype)
-        told = sums[owner.clamp(min=0)].masked_fill((owner < 0)[..., None], 0.0)
-        return vectors + told
+    def sums(self, seen: Tensor) -> Tensor | None:
+        """What each video shows, in sum: [videos, tokens, hidden] → [videos, hidden]."""
+        return None if self.hint is None else self.hint(seen.mean(1))
+
+    def told(self, vectors: Tensor, words: Tensor, hint: Tensor, which: Tensor) -> Tensor:
+        """Vectors with the hint, and with how well each word fits it; `which` is 1 for tokens to be told, else 0."""
+        told = vectors + which * hint
+        return told if self.match is None else told + which * self.match(words, hint)
+
+
+class Match(nn.Module):  # type: ignore[misc]
+    """How well words fit what was seen, by several measures that both go through."""
+
+    def __init__(self, hidden: int, measures: int) -> None:
+        super().__init__()
+        if hidden % measures:
+            raise UsageError(f"model.fusion.match is {measures}; it must divide the hidden size, {hidden}")
+        self.measures = measures
+        self.measure = nn.Linear(hidden, hidden, bias=False)
+        self.out = nn.Linear(measures, hidden)
+
+    def forward(self, words: Tensor, seen: Tensor) -> Tensor:
+        """[…, hidden] of both → what the words are told, […, hidden]."""
+        one, other = (self._measured(each) for each in (words, seen))
+        return self.out((one * other).sum(-1) / math.sqrt(one.shape[-1]))
+
+    def named(self, table: Tensor, seen: Tensor) -> Tensor:
+        """How well each word of the language model's table fits: [videos, hidden] → [videos, words].
+
+        Added to what the language model itself expects next, so that what is seen comes to mean its words.
+        """
+        one, other = (self._measured(each).flatten(-2) for each in (table, seen))
+        return other @ one.T / math.sqrt(one.shape[-1] // self.measures)
+
+    def _measured(self, vectors: Tensor) -> Tensor:
+        level = functional.layer_norm(vectors, vectors.shape[-1:])
+        return self.measure(level).unflatten(-1, (self.measures, -1))
 
 
 class CrossAttention(nn.Module):  # type: ignore[misc]

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Any
 
+import msgspec
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
-from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedModel
+from transformers import AutoConfig, AutoModelForCausalLM, LogitsProcessorList, PreTrainedModel
 from transformers.modeling_outputs import CausalLMOutputWithPast
 
 from vivant.models.base import ModelError
@@ -72,6 +73,17 @@ class MimicChat(PreTrainedModel):  # type: ignore[misc]
         for name, weight in self.language_model.named_parameters():
             weight.requires_grad_("lora_" in name or not self.settings.language.frozen)
 
+    def learn_by(self, parts: Parts) -> None:
+        """Take from other settings which parts learn; what the model is made of stays as it is."""
+        own = self.settings
+        language = msgspec.structs.replace(own.language, frozen=parts.language.frozen)
+        if own.language.lora is None and parts.language.lora is not None:
+            add_lora(self.language_model, parts.language.lora)
+            language = msgspec.structs.replace(language, lora=parts.language.lora)
+        vision = msgspec.structs.replace(own.vision, frozen=parts.vision.frozen)
+        self.settings = msgspec.structs.replace(own, vision=vision, language=language)
+        self.freeze()
+
     def train(self, mode: bool = True) -> MimicChat:
         """Frozen backbones stay in evaluation: no dropout, no statistics."""
         super().train(mode)
@@ -113,8 +125,7 @@ class MimicChat(PreTrainedModel):  # type: ignore[misc]
     def embed(self, ids: Tensor, patches: Tensor | None, asked: Tensor | None = None) -> Tensor:
         """Vectors of the ids; where a patch stands, the tokens of what was seen, in order."""
         marks = ids >= self.vocabulary
-        table = self.language_model.get_input_embeddings()
-        vectors = table(ids.masked_fill(marks, 0))
+        table, vectors = self.language_model.get_input_embeddings(), self._words(ids)
         marked = self.marks((ids - self.vocabulary).clamp(0, len(MARKS) - 1)).to(vectors.dtype)
         vectors = torch.where(marks[..., None], marked, vectors)
         if self.lines is not None:
@@ -125,6 +136,10 @@ class MimicChat(PreTrainedModel):  # type: ignore[misc]
             places = ids == self.vocabulary + PATCH
             vectors = vectors.masked_scatter(places[..., None], patches.to(vectors.dtype))
         return vectors
+
+    def _words(self, ids: Tensor) -> Tensor:
+        """Vectors from the language model's table; marks have those of its first word."""
+        return self.language_model.get_input_embeddings()(ids.masked_fill(ids >= self.vocabulary, 0))
 
     def _heads(self, ids: Tensor) -> tuple[Tensor, Tensor]:
         """The first token of each token's line, and whether a token stands inside a line at all."""
@@ -159,7 +174,7 @@ class MimicChat(PreTrainedModel):  # type: ignore[misc]
         Rows may hold several questions, told apart by position ids that begin anew. With labels, logits are those
         of the answers' tokens alone, and the loss is their sum over `num_items_in_batch`, or over their number.
         """
-        vectors, around = self._read(input_ids, frames, lengths, shown, owner, asked)
+        vectors, around, named_words = self._read(input_ids, frames, lengths, shown, owner, asked)
         if labels is not None:
             answered = (labels[:, 1:] != -100).any(0).nonzero()[:, 0]
             if self._keeps_logits:
@@ -173,8 +188,12 @@ class MimicChat(PreTrainedModel):  # type: ignore[misc]
                 **named,
             )
         if labels is None:
+            if named_words is not None and owner is not None:
+                out.logits = out.logits + _of(named_words, owner)
             return out
         logits = out.logits if self._keeps_logits else out.logits[:, answered]
+        if named_words is not None and owner is not None:
+            logits = logits + _of(named_words, owner[:, answered])
         wanted = labels[:, answered + 1]
         total = functional.cross_entropy(
             logits.flatten(0, 1).float(), wanted.flatten(), ignore_index=-100, reduction="sum"
@@ -194,20 +213,30 @@ class MimicChat(PreTrainedModel):  # type: ignore[misc]
         shown: Sequence[int],
         owner: Tensor | None,
         asked: Tensor | None,
-    ) -> tuple[Tensor, Any]:
+    ) -> tuple[Tensor, Any, Tensor | None]:
+        """The input, what stays open while it is read, and how well each word fits each video, if that is told."""
         if frames is None or not len(lengths):
-            return self.embed(ids, None, asked), nullcontext()
+            return self.embed(ids, None, asked), nullcontext(), None
         tokens = self.see(frames, lengths)
         if isinstance(self.fusion, InputFusion):
             seen = self.fusion(tokens)
             vectors = self.embed(ids, seen[list(shown)], asked)
-            if owner is None:
-                return vectors, nullcontext()
+            sums = self.fusion.sums(seen)
+            if owner is None or sums is None:
+                return vectors, nullcontext(), None
             # A token that is yet to be written is never given a hint, so neither is one to learn from.
-            told = owner if asked is None else owner.masked_fill(~asked, -1)
-            return self.fusion.hinted(vectors, seen, told), nullcontext()
+            told = (owner >= 0 if asked is None else (owner >= 0) & asked)[..., None].to(vectors.dtype)
+            hints = sums.to(vectors.dtype)[owner.clamp(min=0)]
+            vectors = self.fusion.told(vectors, self._words(ids), hints, told)
+            return vectors, nullcontext(), self.named(sums)
         assert owner is not None
-        return self.embed(ids, None, asked), self.fusion.looking(self.language_model, tokens, owner)
+        return self.embed(ids, None, asked), self.fusion.looking(self.language_model, tokens, owner), None
+
+    def named(self, sums: Tensor) -> Tensor | None:
+        """How well each word fits each video, [videos, vocabulary], where the settings ask for it."""
+        if not isinstance(self.fusion, InputFusion) or self.fusion.match is None:
+            return None
+        return self.fusion.match.named(self.language_model.get_input_embeddings().weight, sums)
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
     def generate(
@@ -222,11 +251,19 @@ class MimicChat(PreTrainedModel):  # type: ignore[misc]
         **named: Any,
     ) -> Any:
         """Write answers; rows are padded on the left. Only new tokens are returned."""
-        vectors, around = self._read(input_ids, frames, lengths, shown, owner, asked)
+        vectors, around, named_words = self._read(input_ids, frames, lengths, shown, owner, asked)
         if attention_mask is None:
             attention_mask = torch.ones_like(input_ids)
+        if named_words is not None and owner is not None:
+            fitting = _of(named_words, owner[:, -1])
+            named["logits_processor"] = LogitsProcessorList([lambda _, scores: scores + fitting])
         with around:
             return self.language_model.generate(inputs_embeds=vectors, attention_mask=attention_mask, **named)
+
+
+def _of(named: Tensor, owner: Tensor) -> Tensor:
+    """For each token the row of its video; nothing where it has none (-1)."""
+    return named[owner.clamp(min=0)].masked_fill((owner < 0)[..., None], 0.0)
 
 
 def _language_model(language: Language, pretrained: bool) -> Any:
