@@ -227,9 +227,10 @@ def main(count: int, seconds: float) -> int:
             taken, own = time.perf_counter() - start, time.process_time() - own
             requests = sum(map(len, told.times.values()))
             print(
-                f"{taken:.0f} s, pauses {THINK[0]} to {THINK[1]} s, {requests / taken:.0f} requests a second; processor "
-                f"a request: server {used[0] / requests * 1000:.1f} ms, clients {own / requests * 1000:.1f} ms; load "
-                f"{os.getloadavg()[0]:.1f}, waiting for a processor {(waited() - pressed) / taken:.0%}"
+                f"{taken:.0f} s, pauses {THINK[0]} to {THINK[1]} s, {requests / taken:.0f} requests a second; "
+                f"processor a request: server {used[0] / requests * 1000:.1f} ms, "
+                f"clients {own / requests * 1000:.1f} ms; load {os.getloadavg()[0]:.1f}, "
+                f"waiting for a processor {(waited() - pressed) / taken:.0%}"
             )
             failed |= lost(study.path, told)
             failed |= slow(told, asyncio.run(peer(count, min(seconds, 15))))
