@@ -23,8 +23,8 @@ from vivant.types import FramePolicy
 app = typer.Typer(add_completion=False)
 
 BASELINES = ("random", "first", "longest", "blind")
-TINY, _WATCHED, _FRAMES = "vivant/tiny", ("mime", "mimic", "mmrv"), 16
-"""The bundled model that looks, the minis with videos, which it was made for, and how much of each it is shown."""
+TINY, _WATCHED, _FRAMES = "vivant/tiny", ("mime", "mimic"), 16
+"""The bundled model that looks, the minis that it was made for, and how many frames of each video it is shown."""
 
 
 @app.command()
@@ -59,7 +59,7 @@ def demo(
 
 
 def contestants(names: Sequence[str], seeing: bool) -> list[tuple[str, str]]:
-    """Who runs on what: the model that looks, where it is installed, on the minis with videos; baselines on all."""
+    """Who runs on what: the model that looks, where it is installed, on the minis it was made for; baselines on all."""
     looking = [(TINY, name) for name in names if seeing and name in _WATCHED]
     return [*looking, *((model, name) for model in BASELINES for name in names)]
 

@@ -49,6 +49,26 @@ def export(
 
 
 @app.command()
+def curves(
+    trainings: Annotated[list[Path], typer.Argument(help="Folders of trainings, finished or under way.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="File to write: .svg, .pdf or .png.")],
+    chance: Annotated[
+        float | None, typer.Option("--chance", help="Draw this accuracy as a line, e.g. 0.25.")
+    ] = None,
+) -> None:
+    """Draw learning curves: the loss, and each look at the held-out slice.
+
+    Example:
+
+        vivant train curves models/mine models/other --out curves.svg --chance 0.25
+    """
+    from vivant.train.curves import learning_curves
+
+    learning_curves(trainings, out, chance=chance)
+    say(f"{out}: {len(trainings)} training(s)")
+
+
+@app.command()
 def recipes(
     name: Annotated[str | None, typer.Argument(help="Print this one.")] = None,
     form: Annotated[str, typer.Option("--format", "-f", help="text, csv, markdown, latex or json.")] = "text",

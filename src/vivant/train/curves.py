@@ -1,0 +1,64 @@
+"""Learning curves of one or several trainings: the loss of each step, and each look at the held-out slice."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+
+from vivant.errors import DataError
+from vivant.report.figures import COLOURS, load_pyplot, save_figure
+
+_SMOOTH = 25
+"""Steps that a point of the drawn loss is a mean over."""
+Points = list[tuple[float, float]]
+
+
+def learning_curves(trainings: Sequence[Path], path: Path, *, chance: float | None = None) -> None:
+    """Draw trainings over each other: losses on the left, held-out accuracies on the right."""
+    read = {folder.name: curves_of(folder) for folder in trainings}
+    pyplot = load_pyplot()
+    figure, (left, right) = pyplot.subplots(1, 2, figsize=(7.2, 2.8))
+    for number, (name, (losses, looks)) in enumerate(read.items()):
+        colour = COLOURS[number % len(COLOURS)]
+        left.plot(*_columns(smooth(losses)), color=colour, linewidth=1, label=name)
+        right.plot(*_columns(looks), color=colour, marker="o", markersize=3, label=name)
+    left.set_ylabel("loss")
+    right.set_ylabel("held-out accuracy")
+    right.set_ylim(0, 1)
+    if chance is not None:
+        right.axhline(chance, color="#718096", linestyle=":", label="chance")
+    for axes in (left, right):
+        axes.set_xlabel("step")
+    right.legend(frameon=False, fontsize=7)
+    save_figure(pyplot, figure, path)
+
+
+def curves_of(folder: Path) -> tuple[Points, Points]:
+    """(step, loss) and (step, accuracy) of a training; the second is empty where it never looked."""
+    losses = _read(folder / "metrics.csv", "loss")
+    looked = folder / "evaluations.csv"
+    return losses, _read(looked, "accuracy") if looked.is_file() else []
+
+
+def smooth(points: Points) -> Points:
+    """Means over the steps before each."""
+    found, total = [], 0.0
+    for place, (step, value) in enumerate(points):
+        total += value - (points[place - _SMOOTH][1] if place >= _SMOOTH else 0.0)
+        found.append((step, total / min(place + 1, _SMOOTH)))
+    return found
+
+
+def _read(file: Path, column: str) -> Points:
+    try:
+        with file.open(encoding="utf-8", newline="") as opened:
+            return [(float(row["step"]), float(row[column])) for row in csv.DictReader(opened)]
+    except OSError as error:
+        raise DataError(f"{file.parent} holds no training: {file.name}: {error.strerror}") from error
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError(f"{file} is no record of a training: {error}") from error
+
+
+def _columns(points: Points) -> tuple[list[float], list[float]]:
+    return [step for step, _ in points], [value for _, value in points]
