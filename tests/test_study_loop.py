@@ -166,36 +166,38 @@ def test_a_prepared_statement_does_what_sqlalchemy_does(tmp_path: Path, url: Url
 @pytest.mark.parametrize(
     ("wanted", "span"),
     [
-        ("", range(100)),
+        ("", None),
         ("bytes=0-", range(100)),
+        ("bytes=0-99", range(100)),
         ("bytes=10-19", range(10, 20)),
         ("bytes=90-500", range(90, 100)),
         ("bytes=-30", range(70, 100)),
         ("bytes=-300", range(100)),
-        ("bytes=100-", None),
-        ("bytes=-0", None),
-        ("bytes=20-10", range(100)),
-        ("bytes=-", range(100)),
-        ("bytes=0-1,5-6", range(100)),
-        ("lines=0-1", range(100)),
-        ("bytes=0-9999999999999999999", range(100)),
+        ("bytes=100-", range(0)),
+        ("bytes=-0", range(0)),
+        ("bytes=20-10", None),
+        ("bytes=-", None),
+        ("bytes=0-1,5-6", None),
+        ("lines=0-1", None),
     ],
 )
 def test_ranges(wanted: str, span: range | None) -> None:
     assert span_of(wanted, 100) == span
-    assert span_of("bytes=0-", 0) is None
+    assert span_of("bytes=0-", 0) == range(0)
 
 
 def test_a_file_of_several_pieces(tmp_path: Path) -> None:
     whole = bytes(range(256)) * 3000
     (tmp_path / "x.mp4").write_bytes(whole)
-    client = TestClient(MediaResponse(tmp_path / "x.mp4", "video/mp4", "opaque"))
+    client = TestClient(MediaResponse(lambda: (tmp_path / "x.mp4", "video/mp4"), "opaque"))
     answer = client.get("/")
     assert (answer.status_code, answer.content) == (200, whole)
     assert answer.headers["content-type"] == "video/mp4" and answer.headers["accept-ranges"] == "bytes"
     some = client.get("/", headers={"range": "bytes=5-600004", "if-range": '"opaque"'})
     assert (some.status_code, some.content) == (206, whole[5:600005])
     assert some.headers["content-range"] == f"bytes 5-600004/{len(whole)}"
+    every = client.get("/", headers={"range": "bytes=0-"})
+    assert (every.status_code, every.content) == (206, whole), "Safari plays nothing else"
     assert client.get("/", headers={"range": "bytes=5-9", "if-range": '"other"'}).content == whole
     bare = client.head("/")
     assert (bare.content, bare.headers["content-length"]) == (b"", str(len(whole)))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from email.utils import formatdate
 from functools import lru_cache
 from pathlib import Path
@@ -30,18 +31,18 @@ _RANGE = re.compile(r"bytes=([0-9]{0,15})-([0-9]{0,15})", re.ASCII)
 
 
 class MediaResponse(Response):
-    """A file, whole or the range asked for; what of it is small is one trip to a thread.
+    """A file, whole or the range asked for; finding it and reading what is small of it is one trip to a thread.
 
     Several ranges at once are answered with the whole file, as HTTP allows.
     """
 
-    def __init__(self, path: Path, kind: str, name: str) -> None:
-        self._path = path
+    def __init__(self, find: Callable[[], tuple[Path, str]], name: str) -> None:
+        """`find` tells where the file is and its media type."""
+        self._find = find
         # A file's date may tell who made it: all have the same.
         headers = {
             "Accept-Ranges": "bytes",
             "Cache-Control": "private, max-age=3600",
-            "Content-Type": kind,
             "ETag": f'"{name}"',
             "Last-Modified": _DATE,
         }
@@ -52,16 +53,19 @@ class MediaResponse(Response):
         asked = Headers(scope=scope)
         fresh = asked.get("if-range") in (None, self.headers["etag"], _DATE)
         wanted = asked.get("range", "") if fresh else ""
-        file, size, span, piece = await run_in_threadpool(self._begin, wanted, scope["method"] == "HEAD")
+        file, kind, size, span, piece = await run_in_threadpool(
+            self._begin, wanted, scope["method"] == "HEAD"
+        )
         with file:
-            if span is None:
-                self.status_code, left = 416, 0
+            self.headers["content-type"] = kind
+            left = size if span is None else len(span)
+            if span:
+                # Also for all of it: some browsers play nothing else.
+                self.status_code = 206
+                self.headers["content-range"] = f"bytes {span.start}-{span.stop - 1}/{size}"
+            elif span is not None:
+                self.status_code = 416
                 self.headers["content-range"] = f"bytes */{size}"
-            else:
-                left = len(span)
-                if left < size:
-                    self.status_code = 206
-                    self.headers["content-range"] = f"bytes {span.start}-{span.stop - 1}/{size}"
             self.headers["content-length"] = str(left)
             start = {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
             await send(start)
@@ -73,38 +77,45 @@ class MediaResponse(Response):
                     return
                 piece = await run_in_threadpool(file.read, min(_PIECE, left))
 
-    def _begin(self, wanted: str, bare: bool) -> tuple[BinaryIO, int, range | None, bytes]:
-        file = self._path.open("rb", buffering=0)
+    def _begin(self, wanted: str, bare: bool) -> tuple[BinaryIO, str, int, range | None, bytes]:
+        path, kind = self._find()
+        file = path.open("rb", buffering=0)
         try:
             size = os.fstat(file.fileno()).st_size
             span = span_of(wanted, size)
-            if bare or not span:
-                return file, size, span, b""
-            file.seek(span.start)
-            return file, size, span, file.read(min(_PIECE, len(span)))
+            first = range(size) if span is None else span
+            file.seek(first.start)
+            return file, kind, size, span, b"" if bare else file.read(min(_PIECE, len(first)))
         except BaseException:
             file.close()
             raise
 
 
 def span_of(wanted: str, size: int) -> range | None:
-    """The bytes that a Range header asks for: all where it asks for none or is none, None where it lies outside."""
+    """The bytes that a Range header asks for: None where it asks for no range, an empty one where there are none."""
     found = _RANGE.fullmatch(wanted)
     if found is None or found[1] == found[2] == "":
-        return range(size)
+        return None
     if not found[1]:
-        return range(max(0, size - int(found[2])), size) if int(found[2]) and size else None
-    first = int(found[1])
-    last = min(int(found[2]), size - 1) if found[2] else size - 1
-    if found[2] and int(found[2]) < first:
-        return range(size)
-    return range(first, last + 1) if first < size else None
+        return range(max(0, size - int(found[2])), size)
+    first, last = int(found[1]), int(found[2] or size)
+    if found[2] and last < first:
+        return None
+    return range(first, min(last + 1, size)) if first < size else range(0)
 
 
 def media_response(loaded: LoadedStudy, media: StudyMedia, name: str) -> MediaResponse:
     """The file under its name of no meaning."""
-    path = loaded.media_file(media.file)
-    return MediaResponse(path, media_type(str(path), media.kind), name)
+
+    def find() -> tuple[Path, str]:
+        path = loaded.media_file(media.file)
+        if loaded.study.watch_whole and media.kind != "image":
+            # Looked up here, in a thread, for whoever asks next in the event loop; they are told of a broken file too.
+            with suppress(MediaError):
+                seconds(str(path))
+        return path, media_type(str(path), media.kind)
+
+    return MediaResponse(find, name)
 
 
 @lru_cache(maxsize=4096)

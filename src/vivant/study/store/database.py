@@ -18,7 +18,7 @@ import queue
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -38,6 +38,7 @@ Tell = Callable[[Any, BaseException | None], None]
 """Takes what a job returned or raised, once that is on the disk."""
 MEMORY = "sqlite://"
 _BATCH = 128
+_CONNECTIONS = 20
 _WAIT = 10
 """Seconds that a write waits for another process's lock."""
 _AGAIN = frozenset({"40001", "40P01"})
@@ -88,6 +89,8 @@ class Database:
         self._writer: threading.Thread | None = None
         self._starting = threading.Lock()
         self._closed = False
+        # As many as there can be connections; they end with it.
+        self._threads = ThreadPoolExecutor(_CONNECTIONS, "study-database")
         if self.sqlite and url.database:
             _make_private(Path(url.database))
         self._readers = self._engine()
@@ -106,7 +109,7 @@ class Database:
     def _engine(self, *, writes: bool = False, wait: float | None = None) -> Engine:
         if not self.sqlite:
             return create_engine(
-                self.url, pool_size=10, max_overflow=10, pool_pre_ping=True, pool_timeout=_WAIT,
+                self.url, pool_size=10, max_overflow=_CONNECTIONS - 10, pool_pre_ping=True, pool_timeout=_WAIT,
                 connect_args={"connect_timeout": 5},
             )  # fmt: skip
         arguments: dict[str, Any] = {"check_same_thread": False, "timeout": _WAIT if wait is None else wait}
@@ -147,7 +150,7 @@ class Database:
             except (exc.OperationalError, sqlite3.OperationalError):
                 # Locked, or worse: a thread has the patience to find out.
                 pass
-        return await asyncio.to_thread(self._read, job)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self._read, job)
 
     def _read(self, job: Job[T]) -> T:
         with self.read() as connection:
@@ -155,9 +158,9 @@ class Database:
 
     async def do(self, job: Job[T], *, note: bool = False) -> T:
         """`write` for the event loop. A `note` need not be on the disk before the answer: it is no participant's."""
-        if not self.sqlite or self.memory:
-            return await asyncio.to_thread(self.write, job)
         loop = asyncio.get_running_loop()
+        if not self.sqlite or self.memory:
+            return await loop.run_in_executor(self._threads, self.write, job)
         answer: asyncio.Future[T] = loop.create_future()
         self._enqueue(job, partial(_call_in, loop, partial(_settle, answer)), note)
         return await answer
