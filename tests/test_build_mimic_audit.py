@@ -16,6 +16,7 @@ from vivant.benchmarks.mimic.names import OWN, THINKING
 from vivant.build.mimic.audit import Report, audit, read_report, show_report
 from vivant.build.mimic.blind import GUESSERS, guess, look, solved_by_all
 from vivant.build.mimic.learned import Learned
+from vivant.build.mimic.practice import dealing_practice, practice
 from vivant.build.mimic.select import select
 from vivant.build.mimic.split import split
 from vivant.build.mimic.steps import StepError, read_record
@@ -66,6 +67,14 @@ def test_a_sound_draw_passes_and_is_exactly_at_chance(built: Path) -> None:
         "scores.svg",
         "options.svg",
     }
+
+
+def test_who_deals_comments_out_has_not_learnt_where_the_judge_has(built: Path) -> None:
+    chosen = settings(target=100)
+    judged = {item.video for item in practice(built, chosen)[OWN]}
+    dealt = {item.video for item in dealing_practice(built, chosen)}
+    asked = {item.video for _, item in iter_items(built / "tasks")}
+    assert len(dealt) > 10 and judged and not dealt & judged and not dealt & asked
 
 
 def give_away(work: Path) -> None:
