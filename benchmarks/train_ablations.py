@@ -17,8 +17,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-STEPS, ADAPTING = 600, 200
-TASKS = ("title", "tag", "topic", "category", "comment-match")
+STEPS, ADAPTING = 600, 300
+TASKS = ("tag", "topic", "category")
 FRAMES = {"count": 8, "longest_side": 96}
 PARTS: Mapping[str, Mapping[str, Any]] = {
     "both branches": {},
@@ -42,10 +42,11 @@ def recipe(name: str, lessons: Path, out: Path) -> Any:
     """The training of a variant."""
     from vivant.train.settings import make_recipe
 
-    train = {"learning_rate": 1e-3, "batch_tokens": 2048, "row_tokens": 256, "per_video": 3, "threads": 1}
+    train = {"learning_rate": 1e-3, "batch_tokens": 1536, "row_tokens": 192, "per_video": 2, "threads": 1}
+    train["answers_alike"] = True
     said: dict[str, Any] = {"out": str(folder(out, name).resolve()), "checkpoint_every": 200}
     if name in PARTS:
-        form = {"words": 1.0, "until": 0.4}
+        form = {"words": 1.0, "until": 0.3}
         sources = [{"benchmark": f"mimic/{task}", "data": "mimic-train", **form} for task in TASKS]
         sources.append({"benchmark": "mimic/topic", "data": "direction-train", **form})
         said |= {"model": {"size": "tiny", **PARTS[name]}, "train": {**train, "steps": STEPS, "warm_up": 40}}

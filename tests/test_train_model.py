@@ -87,6 +87,21 @@ def loss_of(model: MimicChat, questions: list[list[Question]]) -> float:
         return float(model(**collate(questions, 0)).loss)
 
 
+def test_answers_count_alike_where_that_is_asked() -> None:
+    """A letter as much as a sentence; else each of the sentence's tokens counts as much as the letter."""
+    model, processor = built(settings("conv"))
+    model.eval()
+    prompt = processor.prompt("Which one? A. red B. green", video=True)
+    short = asked(processor, 0)
+    long = Question(prompt, processor.answer("going left right going left"), short.frames, "0")
+    assert len(long.answer) > 2 * len(short.answer)
+    alone = [loss_of(model, [[question]]) for question in (short, long)]
+    with torch.no_grad():
+        alike = float(model(**collate([[short, long]], 0, alike=True), num_items_in_batch=2).loss)
+    assert alike == pytest.approx(sum(alone) / 2, rel=1e-4)
+    assert loss_of(model, [[short, long]]) != pytest.approx(alike, rel=1e-3)
+
+
 def bytes_of(module: Any) -> dict[str, bytes]:
     return {name: value.detach().numpy().tobytes() for name, value in module.state_dict().items()}
 

@@ -179,6 +179,7 @@ class Trainer:
             rank=self.accelerator.process_index,
             world=self.accelerator.num_processes,
             micro_rows=train.micro_rows,
+            alike=train.answers_alike,
         )
         place = start
         self.model.train()
@@ -226,12 +227,12 @@ class Trainer:
             )
 
     def _step(self, batch: Batch) -> dict[str, Any]:
-        """One update. The loss is a mean over all answers' tokens, however many processes and passes share them."""
+        """One update. The loss is a mean over tokens of answers, or over answers, however many processes share them."""
         accelerator, number = self.accelerator, batch.step.place.step
         rank, world = accelerator.process_index, accelerator.num_processes
         torch.manual_seed(derive(self.recipe.seed, "step", str(number), str(rank)))
         total = 0.0
-        items = batch.step.answer_tokens
+        items = batch.step.answers if self.recipe.train.answers_alike else batch.step.answer_tokens
         for place, part in enumerate(batch.parts):
             held = place < len(batch.parts) - 1
             with accelerator.no_sync(self.model) if held else nullcontext():
@@ -262,7 +263,7 @@ class Trainer:
             "learning_rate": rate,
             "gradient_norm": norm,
             "tokens": tokens,
-            "answer_tokens": items,
+            "answer_tokens": batch.step.answer_tokens,
         }
 
     def _rate(self, step: int) -> float:

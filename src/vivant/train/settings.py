@@ -57,6 +57,8 @@ class Training(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     per_video: int = 4
     """Questions about one video that stay together, so that it is looked at once."""
     packing: bool = True
+    answers_alike: bool = False
+    """Whether each answer counts alike, a letter as much as a sentence; else each token of an answer does."""
     precision: Literal["no", "bf16", "fp16"] = "no"
     gradient_checkpointing: bool = False
     device: str = "auto"

@@ -30,10 +30,13 @@ def pack(lengths: Sequence[int], size: int) -> list[list[int]]:
     return rows
 
 
-def collate(rows: Sequence[Sequence[Question]], pad: int, size: int | None = None) -> dict[str, Any]:
+def collate(
+    rows: Sequence[Sequence[Question]], pad: int, size: int | None = None, *, alike: bool = False
+) -> dict[str, Any]:
     """Rows of questions as tensors. Positions begin anew with each question, so that it attends to itself alone.
 
-    The end of a row that is not full is one more sequence of its own, of padding.
+    The end of a row that is not full is one more sequence of its own, of padding. `alike`: tokens are told their share
+    of their answer, so that a letter counts as much as a sentence.
     """
     width = size or max(sum(question.length for question in row) for row in rows)
     shape = (len(rows), width)
@@ -42,6 +45,7 @@ def collate(rows: Sequence[Sequence[Question]], pad: int, size: int | None = Non
     places = torch.zeros(shape, dtype=torch.long)
     owner = torch.full(shape, -1, dtype=torch.long)
     asked = torch.zeros(shape, dtype=torch.bool)
+    shares = torch.zeros(shape)
     questions = [question for row in rows for question in row]
     videos, shown = distinct(questions)
     for number, row in enumerate(rows):
@@ -52,6 +56,7 @@ def collate(rows: Sequence[Sequence[Question]], pad: int, size: int | None = Non
             begin = start + len(question.ids)
             labels[number, begin:end] = torch.tensor(question.answer)
             asked[number, start:begin] = True
+            shares[number, begin:end] = 1 / max(1, len(question.answer))
             places[number, start:end] = torch.arange(question.length)
             if question.frames is not None:
                 owner[number, start:end] = videos[question.video]
@@ -63,5 +68,6 @@ def collate(rows: Sequence[Sequence[Question]], pad: int, size: int | None = Non
         "position_ids": places,
         "owner": owner,
         "asked": asked,
+        **({"shares": shares} if alike else {}),
         **pixels(questions, videos, shown),
     }

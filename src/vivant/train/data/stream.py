@@ -56,6 +56,11 @@ class Step(Struct, frozen=True, eq=False):
         return sum(len(asked.answer) for row in self.rows for asked in row)
 
     @property
+    def answers(self) -> int:
+        """Answers that are learnt from."""
+        return sum(len(row) for row in self.rows)
+
+    @property
     def names(self) -> list[str]:
         """The samples in it."""
         return [asked.example.name for row in self.rows for asked in row]
@@ -185,11 +190,12 @@ class Loader:
         world: int = 1,
         micro_rows: int = 0,
         row_tokens: int | None = None,
+        alike: bool = False,
         ahead: int = 4,
     ) -> None:
         self._stream, self._bank, self._start, self._last = stream, bank, start, last
         self._pad, self._rank, self._world = pad, rank, world
-        self._micro, self._width = micro_rows, row_tokens
+        self._micro, self._width, self._alike = micro_rows, row_tokens, alike
         self._ready: queue.Queue[Batch | BaseException | None] = queue.Queue(ahead)
         self._stopped = threading.Event()
         self.waited = 0.0
@@ -240,6 +246,7 @@ class Loader:
                 [[self._question(asked) for asked in row] for row in own[i : i + size]],
                 self._pad,
                 self._width,
+                alike=self._alike,
             )
             for i in range(0, len(own), size)
         ]

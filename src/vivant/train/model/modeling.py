@@ -165,6 +165,7 @@ class MimicChat(PreTrainedModel):  # type: ignore[misc]
         attention_mask: Tensor | None = None,
         position_ids: Tensor | None = None,
         labels: Tensor | None = None,
+        shares: Tensor | None = None,
         num_items_in_batch: int | None = None,
         **named: Any,
     ) -> CausalLMOutputWithPast:
@@ -172,7 +173,8 @@ class MimicChat(PreTrainedModel):  # type: ignore[misc]
         `asked` which tokens are a question's, not its answer's.
 
         Rows may hold several questions, told apart by position ids that begin anew. With labels, logits are those
-        of the answers' tokens alone, and the loss is their sum over `num_items_in_batch`, or over their number.
+        of the answers' tokens alone, and the loss is their sum over `num_items_in_batch`, or over their number; with
+        `shares`, each token counts by its share of its answer.
         """
         vectors, around, named_words = self._read(input_ids, frames, lengths, shown, owner, asked)
         if labels is not None:
@@ -195,9 +197,10 @@ class MimicChat(PreTrainedModel):  # type: ignore[misc]
         if named_words is not None and owner is not None:
             logits = logits + _of(named_words, owner[:, answered])
         wanted = labels[:, answered + 1]
-        total = functional.cross_entropy(
-            logits.flatten(0, 1).float(), wanted.flatten(), ignore_index=-100, reduction="sum"
+        each = functional.cross_entropy(
+            logits.flatten(0, 1).float(), wanted.flatten(), ignore_index=-100, reduction="none"
         )
+        total = each.sum() if shares is None else (each * shares[:, answered + 1].flatten()).sum()
         count = num_items_in_batch or int((wanted != -100).sum())
         return CausalLMOutputWithPast(loss=total / max(1, count), logits=logits)
 
