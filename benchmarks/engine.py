@@ -54,6 +54,13 @@ def serve(port: Any, highest: Any, fail_every: int = 0) -> None:
             content_type="application/json",
         )
 
+    answer_completions(handle, port)
+
+
+def answer_completions(handle: Any, port: Any) -> None:
+    """Serve chat completions by `handle` on a free port, which is told, until the process is ended."""
+    from aiohttp import web
+
     async def main() -> None:
         app = web.Application(client_max_size=2**26)
         app.router.add_post("/v1/chat/completions", handle)

@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks.engine import AT_ONCE, DELAY, make_questions
+from benchmarks.engine import AT_ONCE, DELAY, answer_completions, make_questions
 
 LIMIT = 1.1
 ANSWER = (
@@ -46,16 +46,7 @@ def serve(port: Any) -> None:
         await asyncio.sleep(DELAY)
         return web.Response(body=verdict if judging else answer, content_type="application/json")
 
-    async def main() -> None:
-        app = web.Application(client_max_size=2**26)
-        app.router.add_post("/v1/chat/completions", handle)
-        runner = web.AppRunner(app, access_log=None)
-        await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        port.value = runner.addresses[0][1]
-        await asyncio.sleep(3600)
-
-    asyncio.run(main())
+    answer_completions(handle, port)
 
 
 def make_items(folder: Path, count: int) -> None:
