@@ -16,10 +16,11 @@ import msgspec
 import pytest
 
 from tests.helpers import vivant
+from vivant.build.lock import alone
 from vivant.build.mime.check import check_folder
 from vivant.build.mime.edition import Edition, stage
 from vivant.build.mime.index import INDEX, Index, Made
-from vivant.build.mime.jobs import Failed, Job, build, do_job, plan_jobs, run_jobs, span
+from vivant.build.mime.jobs import LOCK, Failed, Job, build, do_job, plan_jobs, run_jobs, span
 from vivant.build.mime.planfile import Specification
 from vivant.build.mime.workers import LocalExecutor, Pool
 from vivant.errors import DataError, VivantError
@@ -80,6 +81,17 @@ def test_a_stopped_run_goes_on_where_it_was(few: Edition, tmp_path: Path) -> Non
     assert set(first.done).isdisjoint(second.done) and outcome.metadata is not None
     third = Counting()
     assert run_jobs(few, tmp_path, tmp_path / "out", third).kept == 4 and third.done == []
+
+
+def test_a_second_run_in_a_folder_waits_its_turn(few: Edition, tmp_path: Path) -> None:
+    busy = DataError("busy")
+    with (
+        alone(tmp_path / LOCK, busy),
+        pytest.raises(DataError, match=r"Another run is making videos in .*; wait for it"),
+    ):
+        run_jobs(few, tmp_path, tmp_path, LocalExecutor(1))
+    assert not list(tmp_path.glob("*.mp4")), "it has touched nothing"
+    assert run_jobs(few, tmp_path, tmp_path, LocalExecutor(1)).metadata is not None, "nothing stays locked"
 
 
 def test_what_is_done_is_known_by_its_content(few: Edition, tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from typing import Protocol
 import msgspec
 from msgspec import Struct
 
+from vivant.build.lock import alone
 from vivant.build.mime.edition import METADATA, Edition, stage, write_metadata, write_plan
 from vivant.build.mime.examine import examine_video
 from vivant.build.mime.index import Index, Made
@@ -31,6 +32,7 @@ from vivant.build.mime.shoot import Scene, Seen, rehearse, renderer_of, set_scen
 from vivant.build.mime.video import FullDiskError, encode
 from vivant.errors import DataError, MediaError, VivantError
 
+LOCK = ".render.lock"
 Progress = Callable[[int, int, str], None]
 """Called after each video with how many are done, how many there are, and what was done, with the time left."""
 
@@ -188,7 +190,18 @@ def made(job: Job, file: Path, seen: Seen, seconds: float) -> Made:
 def run_jobs(
     edition: Edition, root: Path, out: Path, executor: Executor, progress: Progress | None = None
 ) -> Outcome:
-    """Make what is missing in `out`. Raises where the disk is full; single failures are in the outcome."""
+    """Make what is missing in `out`. Raises where the disk is full, or another run is at work there; single failures
+    are in the outcome."""
+    busy = DataError(f"Another run is making videos in {out}; wait for it, or choose another folder")
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(f"{out} cannot be written: {error.strerror or error}") from None
+    with alone(out / LOCK, busy):
+        return _run(edition, root, out, executor, progress)
+
+
+def _run(edition: Edition, root: Path, out: Path, executor: Executor, progress: Progress | None) -> Outcome:
     identity = renderer_of(edition.specification).identity
     jobs = plan_jobs(edition, root, identity)
     write_plan(edition, out)

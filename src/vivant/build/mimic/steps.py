@@ -14,16 +14,16 @@ is `done`; a step that was killed finds what it had written in `step.folder` aga
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import msgspec
 from msgspec import Struct, field
 
+from vivant.build.lock import alone
 from vivant.engine.settings import digest
 from vivant.errors import VivantError
 from vivant.report.table import Cell, Table
@@ -159,7 +159,8 @@ def begin(
             for source in inputs:
                 _fingerprint(work, name, source)
         work.mkdir(parents=True, exist_ok=True)
-        with _locked(work, name):
+        busy = StepError(f"{name}: another run of this step is at work in {work}; wait for it")
+        with alone(work / f".{name}.lock", busy):
             yield from _begun(work, name, inputs, parameters, version, resume, force)
     except StepError:
         raise
@@ -261,14 +262,3 @@ def _old(work: Path, name: str) -> Path:
 
 def _read(path: Path) -> str:
     return path.read_text(encoding="ascii") if path.is_file() else ""
-
-
-@contextlib.contextmanager
-def _locked(work: Path, name: str) -> Iterator[IO[bytes]]:
-    """One run of a step at a time in a work folder."""
-    with (work / f".{name}.lock").open("wb") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise StepError(f"{name}: another run of this step is at work in {work}; wait for it") from error
-        yield file
