@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import multiprocessing
 import os
+import shutil
 import signal
 import socket
 import time
@@ -117,6 +118,26 @@ def test_accumulated_passes_and_unpacked_rows_take_the_same_steps(world: Path, t
     for other in ("two", "three"):
         for row, same in zip(rows(tmp_path / other, "loss", "gradient_norm"), whole, strict=True):
             assert tuple(map(float, row)) == pytest.approx(same, rel=2e-4)
+
+
+def test_half_precision_takes_nearly_the_same_steps(world: Path, tmp_path: Path) -> None:
+    """In one process one after the other: a training is not bound by the precision of the one before."""
+    for precision in ("no", "bf16"):
+        content = made(
+            world, tmp_path / precision, train={"steps": 3, "precision": precision, "device": "cpu"}
+        )
+        train(make_recipe(content))
+    whole, half = (
+        [float(loss) for (loss,) in rows(tmp_path / precision, "loss")] for precision in ("no", "bf16")
+    )
+    assert half == pytest.approx(whole, rel=0.02) and half != whole
+
+
+def test_the_same_data_elsewhere_come_in_the_same_order(world: Path, tmp_path: Path) -> None:
+    shutil.copytree(world, tmp_path / "elsewhere")
+    for place, out in ((world, tmp_path / "here"), (tmp_path / "elsewhere", tmp_path / "there")):
+        train(make_recipe(made(place, out, train={"steps": 3})))
+    assert rows(tmp_path / "here", "loss", "tokens") == rows(tmp_path / "there", "loss", "tokens")
 
 
 def test_two_processes_have_the_gradients_of_one(world: Path, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from vivant.train.settings import Recipe
 def make_accelerator(recipe: Recipe) -> Any:
     """One process, several (launched by accelerate or torchrun), or sharded: by recipe and environment."""
     from accelerate import Accelerator, DistributedDataParallelKwargs
+    from accelerate.state import AcceleratorState
 
     train = recipe.train
     device = train.device
@@ -38,9 +39,14 @@ def make_accelerator(recipe: Recipe) -> Any:
             plugin = FullyShardedDataParallelPlugin(**train.fsdp)
         except (TypeError, ValueError) as error:
             raise UsageError(f"train.fsdp: {error}") from error
-    return Accelerator(
+    # What a training before this one in the same process settled, its precision above all, is not to hold for it.
+    AcceleratorState._reset_state()
+    made = Accelerator(
         cpu=device == "cpu", mixed_precision=train.precision, kwargs_handlers=[unused], fsdp_plugin=plugin
     )
+    if plugin is not None and made.num_processes > 1 and made.distributed_type.name != "FSDP":
+        raise UsageError(f"train.fsdp: weights are not sharded on {made.device.type}; leave it out there")
+    return made
 
 
 def weights_of(model: Any) -> dict[str, Tensor]:

@@ -135,7 +135,10 @@ class Stream:
                 groups.setdefault(f"{copy}|{example.video or example.name}", []).append(example)
         pieces: list[list[Example]] = []
         for name, members in groups.items():
-            order = permutation(len(members), self._seed, "order", str(epoch), name)
+            # By what is shown, not where it lies: the same data in another folder come in the same order.
+            turn, first = name.partition("|")[0], members[0]
+            shown = repr(first.media) if first.media else first.name
+            order = permutation(len(members), self._seed, "order", str(epoch), turn, shown)
             mixed = [members[place] for place in order]
             pieces += [mixed[i : i + self._per_video] for i in range(0, len(mixed), self._per_video)]
         for place in permutation(len(pieces), self._seed, "order", str(epoch)):
