@@ -23,7 +23,7 @@ from vivant.types import FramePolicy
 app = typer.Typer(add_completion=False)
 
 BASELINES = ("random", "first", "longest", "blind")
-TINY, _WATCHED, _FRAMES = "vivant/tiny", ("mime", "mimic"), 16
+TINY, _WATCHED, _FRAMES = "vivant/tiny", ("mime", "mimic"), 8
 """The bundled model that looks, the minis that it was made for, and how many frames of each video it is shown."""
 
 
