@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 import warnings
 from collections.abc import Sequence
@@ -142,6 +143,7 @@ def _write(
     with torch.no_grad(), warnings.catch_warnings():
         # The exporter warns of its own parts that will change, and of sizes that it takes to be at least two.
         warnings.simplefilter("ignore")
+        logging.getLogger("torch.onnx").setLevel(logging.ERROR)
         program: Any = torch.onnx.export(
             module.eval(),
             given,
