@@ -24,9 +24,7 @@ PARTS: Mapping[str, Mapping[str, Any]] = {
     "both branches": {},
     "spatial only": {"temporal": {"on": False}},
     "temporal only": {"spatial": {"on": False}},
-    "gates open": {"fusion": {"gates": "open"}},
     "gates closed": {"fusion": {"gates": "closed"}},
-    "no match": {"fusion": {"match": 0}},
 }
 FROZEN = {"vision": {"frozen": True}, "language": {"frozen": True}}
 LORA = {"vision": {"frozen": True}, "language": {"frozen": True, "lora": {"rank": 16, "alpha": 32}}}
