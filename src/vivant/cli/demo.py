@@ -23,8 +23,9 @@ from vivant.types import FramePolicy
 app = typer.Typer(add_completion=False)
 
 BASELINES = ("random", "first", "longest", "blind")
-TINY, _WATCHED, _FRAMES = "vivant/tiny", ("mime", "mimic"), 8
-"""The bundled model that looks, the minis that it was made for, and how many frames of each video it is shown."""
+TINY, _FRAMES = "vivant/tiny", 8
+_MADE_FOR = {"mime": "mime/mcq", "mimic": "mimic"}
+"""The bundled model that looks, how many frames of each video it is shown, and what it has learnt of which minis."""
 
 
 @app.command()
@@ -38,7 +39,7 @@ def demo(
     seeing = bundled("tiny") is not None
     for model, name in contestants(names, seeing):
         options = Options(
-            selectors=(name,),
+            selectors=(_MADE_FOR[name] if model == TINY else name,),
             model=model,
             data=("mini",),
             out=str(out / f"{name}-{model.replace('/', '-')}"),
@@ -60,7 +61,7 @@ def demo(
 
 def contestants(names: Sequence[str], seeing: bool) -> list[tuple[str, str]]:
     """Who runs on what: the model that looks, where it is installed, on the minis it was made for; baselines on all."""
-    looking = [(TINY, name) for name in names if seeing and name in _WATCHED]
+    looking = [(TINY, name) for name in names if seeing and name in _MADE_FOR]
     return [*looking, *((model, name) for model in BASELINES for name in names)]
 
 
