@@ -49,7 +49,7 @@ def test_it_thinks_well_above_chance_on_videos_it_never_saw(thinking: list[float
     assert mean(thinking) >= 0.75, "chance is a quarter"
 
 
-def test_without_frames_it_is_at_chance(thinking: list[float], tmp_path: Path) -> None:
+def test_without_frames_it_is_no_better_than_chance(thinking: list[float], tmp_path: Path) -> None:
     assert (
         mean(scores("mimic/thinking", tmp_path / "run", limit=SOME, control="blind"))
         <= 0.35

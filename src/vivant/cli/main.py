@@ -21,7 +21,7 @@ class Entry(NamedTuple):
 
 EVALUATE, ANALYSE, PEOPLE, MAKE, SET_UP = "Evaluate", "Analyse", "People", "Make", "Set up"
 COMMANDS = {
-    "demo": Entry("demo", "Run the baselines on the bundled minis and show the tables.", EVALUATE),
+    "demo": Entry("demo", "Run a bundled model and baselines on the minis and show the tables.", EVALUATE),
     "run": Entry("run", "Evaluate a model on benchmarks; run it again to resume.", EVALUATE),
     "plan": Entry("plan", "Show what `run` with the same arguments would send; sends nothing.", EVALUATE),
     "sweep": Entry("sweep", "Score against the number of frames, in one table and one figure.", EVALUATE),

@@ -14,6 +14,7 @@ from msgspec import Struct
 from vivant.benchmarks.mimic.format import Comment, VideoLine
 from vivant.build.mimic.db import parquet
 from vivant.build.mimic.ids import address
+from vivant.build.mimic.task_settings import Tasks
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -50,15 +51,13 @@ def gather(
     connection: DuckDBPyConnection,
     work: Path,
     part: str,
-    *,
-    comments: int,
-    description: int,
+    settings: Tasks,
     refs: list[str] | None = None,
 ) -> Iterator[Gathered]:
     """The videos of a part of the split by name, each with its most-liked comments: no replies, each text once.
 
-    `description` is the length from which descriptions are cut. `refs` restricts them to some. The connection
-    is in use until the last video has been taken.
+    The settings say how many comments a video carries and where descriptions are cut. `refs` restricts them to some.
+    The connection is in use until the last video has been taken.
     """
     import polars as pl
 
@@ -77,7 +76,7 @@ def gather(
             QUALIFY row_number() OVER (PARTITION BY ref, lower(trim(text)) ORDER BY likes DESC NULLS LAST, id) = 1
         )
         SELECT *, row_number() OVER (PARTITION BY ref ORDER BY likes DESC NULLS LAST, id) AS place
-        FROM once QUALIFY place <= {comments}
+        FROM once QUALIFY place <= {settings.comments}
     """)
     connection.execute(f"""
         WITH listed AS (
@@ -90,7 +89,7 @@ def gather(
     """)
     while rows := connection.fetchmany(_BATCH):
         for row in rows:
-            yield _video(row, description)
+            yield _video(row, settings.description_characters)
 
 
 def _video(row: tuple[Any, ...], description: int) -> Gathered:

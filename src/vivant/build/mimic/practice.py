@@ -51,15 +51,6 @@ def _ask(
     work: Path, settings: Settings, refs: list[str], progress: Progress = silent
 ) -> dict[str, tuple[Item, ...]]:
     with connect(work, settings.memory, settings.workers) as connection:
-        videos = list(
-            gather(
-                connection,
-                work,
-                TRAIN,
-                comments=settings.tasks.comments,
-                description=settings.tasks.description_characters,
-                refs=refs,
-            )
-        )
+        videos = list(gather(connection, work, TRAIN, settings.tasks, refs))
     made = Maker(videos, settings.tasks, settings.seed, None).make_all(progress)
     return {task: found.items for task, found in made.items()}

@@ -48,15 +48,7 @@ def tasks(
 def read_bench(work: Path, settings: Settings) -> list[Gathered]:
     """The benchmark's videos with the comments that it carries."""
     with connect(work, settings.memory, settings.workers) as connection:
-        return list(
-            gather(
-                connection,
-                work,
-                BENCH,
-                comments=settings.tasks.comments,
-                description=settings.tasks.description_characters,
-            )
-        )
+        return list(gather(connection, work, BENCH, settings.tasks))
 
 
 def _check(step: Step, made: dict[str, Made], videos: int, settings: Settings) -> None:

@@ -99,16 +99,7 @@ def _chunks(work: Path, settings: Settings, refs: list[str]) -> Iterator[list[Ga
     pieces = max(1, round(len(refs) / _CHUNK))
     with connect(work, settings.memory, settings.workers) as connection:
         for piece in range(pieces):
-            yield list(
-                gather(
-                    connection,
-                    work,
-                    TRAIN,
-                    comments=settings.tasks.comments,
-                    description=settings.tasks.description_characters,
-                    refs=refs[piece::pieces],
-                )
-            )
+            yield list(gather(connection, work, TRAIN, settings.tasks, refs[piece::pieces]))
 
 
 class _Writer:
