@@ -17,7 +17,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from vivant.scoring.agreement import (
+from vivant.metrics.agreement import (
     Level,
     flatten,
     fleiss_kappa,

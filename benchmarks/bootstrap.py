@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from vivant.scoring.bootstrap import RESAMPLES, Totals, totals
-from vivant.scoring.stats import Group, mean_intervals, numbered
+from vivant.metrics.bootstrap import RESAMPLES, Totals, totals
+from vivant.metrics.intervals import Group, mean_intervals, numbered
 
 GROUPS, SAMPLES = 100, 10_000
 PEER_GROUPS = 4

@@ -33,7 +33,7 @@ def evaluated(out: Path, questions: Path, **options: Any) -> float:
     process.join()
     assert process.exitcode == 0
 
-    from vivant.engine.log import read_log
+    from vivant.runs.log import read_log
 
     records = list(read_log(out / "log.jsonl"))
     assert all(record.reply.status == "ok" for record in records), records[0].reply
@@ -41,7 +41,7 @@ def evaluated(out: Path, questions: Path, **options: Any) -> float:
 
 
 def _evaluate(questions: str, out: str, options: dict[str, Any]) -> None:
-    from vivant.evaluation import evaluate
+    from vivant.engine.evaluation import evaluate
     from vivant.models.base import ModelOptions
 
     url = options.pop("url", None)

@@ -142,7 +142,7 @@ def bare(folder: Path, count: int, url: str) -> None:
 
 def vivant_run(questions: Path, url: str, out: Path, **more: Any) -> None:
     """The same through `vivant.evaluate`: fingerprints, response cache, retries, log, progress."""
-    from vivant.evaluation import evaluate
+    from vivant.engine.evaluation import evaluate
     from vivant.models.base import ModelOptions
 
     evaluate(
@@ -217,7 +217,7 @@ def _timed(pipe: Any, function: Any, arguments: tuple[Any, ...]) -> None:
     else:
         import aiohttp
 
-        import vivant.evaluation
+        import vivant.engine.evaluation
         import vivant.media
         import vivant.models.openai  # noqa: F401
 

@@ -60,10 +60,10 @@ def resident() -> float:
 
 def run(pipe: Any, questions: str, out: str, url: str) -> None:
     """Evaluate, and report memory at every tenth of the way."""
-    from vivant import evaluation
+    from vivant.core.types import Record
+    from vivant.engine import evaluation
     from vivant.engine.progress import LineProgress
     from vivant.models.base import ModelOptions
-    from vivant.types import Record
 
     marks: list[float] = []
 

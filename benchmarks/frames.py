@@ -34,10 +34,10 @@ import simplejpeg
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from tests.media_kit import Pixels, cut_copy, job, make_video, number_of, numbered, uneven
+from tests.support.media_kit import Pixels, cut_copy, job, make_video, number_of, numbered, uneven
 
+from vivant.core.types import Clip, FramePolicy, Image, Video
 from vivant.media import Preparer, probe
-from vivant.types import Clip, FramePolicy, Image, Video
 
 COUNT = 32
 CLIP = 360

@@ -63,7 +63,7 @@ def make_items(folder: Path, count: int) -> None:
 
 def generate(folder: Path, url: str, out: Path) -> None:
     """The peer."""
-    from vivant.evaluation import evaluate
+    from vivant.engine.evaluation import evaluate
     from vivant.models.base import ModelOptions
 
     evaluate(
@@ -78,9 +78,9 @@ def generate(folder: Path, url: str, out: Path) -> None:
 
 def judge(url: str, out: Path) -> None:
     """All answers judged."""
+    from vivant.judging.judge_run import JudgeOptions, judge_run
     from vivant.models.base import ModelOptions
-    from vivant.runs import Run
-    from vivant.scoring.judge.judging import JudgeOptions, judge_run
+    from vivant.runs.run import Run
 
     options = JudgeOptions(model="openai/j", model_options=ModelOptions(base_url=url), concurrency=AT_ONCE)
     judge_run(Run(out), [options])
@@ -88,7 +88,7 @@ def judge(url: str, out: Path) -> None:
 
 def score(out: Path) -> None:
     """The verdicts as scores."""
-    from vivant.runs import Run
+    from vivant.runs.run import Run
 
     scores = [score for part in Run(out).scores() for _, _, score in part.rows]
     assert all(score.status == "scored" for score in scores), scores[:2]
@@ -107,10 +107,6 @@ def cpu(function: Any, *arguments: Any) -> float:
 
 
 def _timed(pipe: Any, function: Any, arguments: tuple[Any, ...]) -> None:
-    import vivant.benchmarks.mmie.judged
-    import vivant.media.prepare
-    import vivant.models.openai
-    import vivant.scoring.judge.judging  # noqa: F401
 
     before = os.times()
     function(*arguments)

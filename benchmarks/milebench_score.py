@@ -21,7 +21,7 @@ from typing import Any
 from vivant.benchmarks.base import ScoreSettings
 from vivant.benchmarks.milebench import MileBench
 from vivant.benchmarks.milebench.datasets import DATASETS, Dataset, matching
-from vivant.types import Option, Record, Reply, Sample
+from vivant.core.types import Option, Record, Reply, Sample
 
 LIMIT = 5.0
 ROUNDS = 3

@@ -29,13 +29,13 @@ from vivant.build.mime.clean import cut
 from vivant.build.mime.edition import Edition
 from vivant.build.mime.jobs import plan_jobs, run_jobs
 from vivant.build.mime.plan import Staging
-from vivant.build.mime.planfile import OwnAction, Specification
-from vivant.build.mime.render import Picture
+from vivant.build.mime.plan_file import OwnAction, Specification
+from vivant.build.mime.rasterizer import Picture
 from vivant.build.mime.renderers import Performance, find_renderer
-from vivant.build.mime.shoot import lasting
+from vivant.build.mime.rendering import lasting
 from vivant.build.mime.video import encode, framing, render_frames
 from vivant.build.mime.workers import LocalExecutor
-from vivant.errors import VivantError
+from vivant.core.errors import VivantError
 
 FASTEST, SLOWER, GROWTH = 60.0, 1.3, 1.1
 SIZE = (640, 480)

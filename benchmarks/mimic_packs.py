@@ -22,16 +22,16 @@ from pathlib import Path
 
 import msgspec
 
-from vivant.benchmarks.mimic.authors import authors
 from vivant.benchmarks.mimic.format import Comment, VideoLine, most_liked
 from vivant.benchmarks.mimic.judged import judge_outcome
 from vivant.benchmarks.mimic.judgements import Judgement, Judges, write_judgements
 from vivant.benchmarks.mimic.packing import build_pack
 from vivant.benchmarks.mimic.packs import Pack, open_key
-from vivant.engine.log import read_log
-from vivant.engine.rundir import RunDir, new_manifest
-from vivant.engine.settings import RunSettings
-from vivant.types import Message, Record, Reply, Text, Video
+from vivant.core.types import Message, Record, Reply, Text, Video
+from vivant.judging.comment_authors import authors
+from vivant.runs.directory import RunDir, new_manifest
+from vivant.runs.log import read_log
+from vivant.runs.settings import RunSettings
 
 VIDEOS, MODELS, COMMENTS = 4000, 24, 60
 TASK = "mimic/comment"

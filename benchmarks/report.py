@@ -13,10 +13,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.view_kit import write_large
+from tests.support.view_kit import write_large
 
 from vivant.report.html import write_report
-from vivant.runs import load_run
+from vivant.runs.run import load_run
 
 SECONDS_LIMIT = 10.0
 SIZE_LIMIT = 10.0

@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from vivant.scoring.similarity import Encoder, best_similarity, load_encoder
+from vivant.metrics.similarity import Encoder, best_similarity, load_encoder
 
 LIMIT = 10.0
 ROUNDS = 3

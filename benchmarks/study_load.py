@@ -31,10 +31,10 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
-from tests.study_kit import tiny_study
-from tests.study_process import StudyProcess
+from tests.support.study_kit import tiny_study
+from tests.support.study_process import StudyProcess
 
-from vivant.study.load import LoadedStudy
+from vivant.study.loading import LoadedStudy
 from vivant.study.store import open_store
 from vivant.study.store.people import annotator_name, invite
 

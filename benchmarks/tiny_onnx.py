@@ -47,10 +47,10 @@ def requests(tokens: int) -> list[Any]:
     """Questions of the mini-edition about four of its videos, with 16 frames of each."""
     import asyncio
 
+    from vivant.core.paths import cache_root
+    from vivant.core.types import Clip, Decoding, FramePolicy, Job, Message, Request, Text, Turn
     from vivant.media import Preparer
-    from vivant.paths import cache_root
     from vivant.train.data.sources import Source, load, phrase
-    from vivant.types import Clip, Decoding, FramePolicy, Job, Message, Request, Text, Turn
 
     examples = load([Source(benchmark="mimic/thinking", data="mini")], Path()).examples
     firsts = {example.video: example for example in examples}
@@ -72,7 +72,7 @@ def bitmap(frame: Any) -> Any:
     """A frame that costs next to nothing to open, in the model's own size."""
     from PIL import Image
 
-    from vivant.types import Picture
+    from vivant.core.types import Picture
 
     file = io.BytesIO()
     with Image.open(io.BytesIO(frame.data)) as opened:
@@ -84,8 +84,8 @@ def main() -> None:
     """Print seconds an answer for both and their ratio; exit with 1 where one is below the limit."""
     import torch
 
-    from vivant.models.embedded_engine import Engine as Ours
-    from vivant.models.mimic_chat import Engine as Peer
+    from vivant.train.backend import Engine as Peer
+    from vivant.train.onnx_engine import Engine as Ours
     from vivant.train.onnx_export import export_onnx
 
     torch.set_num_threads(1)

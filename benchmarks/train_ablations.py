@@ -74,10 +74,10 @@ def score(model: Path, selector: tuple[str, ...], data: str, out: Path) -> tuple
     """Accuracy over all samples with its interval, clustered by video, as text; and their number."""
     import msgspec
 
-    from vivant.evaluation import evaluate
-    from vivant.scoring.stats import mean_interval
-    from vivant.scoring.summary import cluster_of
-    from vivant.types import FramePolicy
+    from vivant.benchmarks.summary import cluster_of
+    from vivant.core.types import FramePolicy
+    from vivant.engine.evaluation import evaluate
+    from vivant.metrics.intervals import mean_interval
 
     run = evaluate(
         selector,

@@ -24,7 +24,7 @@ def passes(count: int) -> tuple[Any, dict[str, list[dict[str, Any]]], int]:
     """A model, its passes in both ways, and the tokens that they hold."""
     import torch
 
-    from vivant.chance import permutation
+    from vivant.core.randomness import permutation
     from vivant.train.data.packing import collate, pack
     from vivant.train.data.sources import Source, load, phrase
     from vivant.train.model.config import MimicChatConfig

@@ -17,7 +17,7 @@ import time
 from io import BytesIO
 from pathlib import Path
 
-from vivant.types import Decoding, Picture, Request, Text, Turn
+from vivant.core.types import Decoding, Picture, Request, Text, Turn
 
 LIMIT = 2.0
 ROUNDS = 3
@@ -69,7 +69,7 @@ async def measure(place: Path, count: int) -> dict[int, float]:
 def main() -> None:
     """Print both rates and their ratio; exit with 1 where it is below the limit."""
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-    from tests.tiny_models import build
+    from tests.support.tiny_models import build
 
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 64
     with tempfile.TemporaryDirectory() as folder:

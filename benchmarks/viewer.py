@@ -18,9 +18,9 @@ import time
 import urllib.request
 from pathlib import Path
 
-from tests.view_kit import write_large
+from tests.support.view_kit import write_large
 
-from vivant.engine.log import read_log
+from vivant.runs.log import read_log
 
 LIST_LIMIT = 0.100
 MEMORY_LIMIT = 300

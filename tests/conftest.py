@@ -9,7 +9,21 @@ from pathlib import Path
 
 import pytest
 
-PARITY = Path(__file__).resolve().parents[2] / "shared" / "parity"
+PARITY = Path(
+    os.environ.get("VIVANT_PARITY") or Path(__file__).resolve().parents[2] / "shared" / "parity"
+).absolute()
+"""Real outputs and published scores: `VIVANT_PARITY`, else `../shared/parity`."""
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say loudly what was not checked where the parity data are absent."""
+    if not PARITY.is_dir():
+        terminalreporter.write_line(
+            f"NOT CHECKED: agreement with published outputs. There are no parity data in {PARITY}; "
+            "set VIVANT_PARITY to their folder.",
+            red=True,
+            bold=True,
+        )
 
 
 @pytest.fixture(scope="session", autouse=True)

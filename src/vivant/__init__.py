@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from vivant.evaluation import evaluate
-    from vivant.imports import import_predictions
-    from vivant.runs import Run, load_run
-    from vivant.scoring.compare import compare
-    from vivant.scoring.judge.judging import JudgeOptions, judge_run
+    from vivant.analysis.comparison import compare
+    from vivant.engine.evaluation import evaluate
+    from vivant.judging.judge_run import JudgeOptions, judge_run
+    from vivant.runs.importing import import_predictions
+    from vivant.runs.run import Run, load_run
 
 __version__ = "0.1.0"
 __all__ = [
@@ -29,13 +29,13 @@ __all__ = [
 ]
 
 _HOMES = {
-    "JudgeOptions": "vivant.scoring.judge.judging",
-    "Run": "vivant.runs",
-    "compare": "vivant.scoring.compare",
-    "evaluate": "vivant.evaluation",
-    "import_predictions": "vivant.imports",
-    "judge_run": "vivant.scoring.judge.judging",
-    "load_run": "vivant.runs",
+    "JudgeOptions": "vivant.judging.judge_run",
+    "Run": "vivant.runs.run",
+    "compare": "vivant.analysis.comparison",
+    "evaluate": "vivant.engine.evaluation",
+    "import_predictions": "vivant.runs.importing",
+    "judge_run": "vivant.judging.judge_run",
+    "load_run": "vivant.runs.run",
 }
 
 

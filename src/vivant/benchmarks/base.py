@@ -13,16 +13,15 @@ from typing import Any, ClassVar, Literal
 
 from msgspec import Struct, field
 
-from vivant.chance import arrangement, permutation
-from vivant.errors import UsageError, unknown
-from vivant.scoring.judge.contract import Verdict
-from vivant.scoring.judge.rubric import JudgeAgreement, JudgeContext, JudgeInfo, Question, Rubric
-from vivant.scoring.reasoning.scheme import Scheme
-from vivant.types import Message, Option, Record, Sample, Score
+from vivant.benchmarks.label_scheme import Scheme
+from vivant.benchmarks.rubric import JudgeAgreement, JudgeContext, JudgeInfo, Question, Rubric
+from vivant.benchmarks.verdict import Verdict
+from vivant.core.errors import UsageError, unknown
+from vivant.core.progress import ProgressCallback
+from vivant.core.randomness import arrangement, permutation
+from vivant.core.types import Message, Option, Record, Sample, Score
 
 Protocol = Literal["paper", "strict"]
-Progress = Callable[[int, int, str], None]
-"""(done, of how many, what): told now and then by whatever takes long."""
 
 
 class TaskInfo(Struct, frozen=True, kw_only=True):
@@ -217,7 +216,7 @@ class Benchmark(ABC):
         """Those of `tasks` whose data are in `root`, for benchmarks that people hold in part."""
         return tuple(tasks)
 
-    def check(self, root: Path, progress: Progress | None = None) -> DataReport | None:  # noqa: ARG002
+    def check(self, root: Path, progress: ProgressCallback | None = None) -> DataReport | None:  # noqa: ARG002
         """Read everything in `root` and say what is there and what is wrong; None where there is no check."""
         return None
 
@@ -248,7 +247,7 @@ class Benchmark(ABC):
         return ()
 
     def layout(self, name: str, runs: Sequence[ScoredRun], protocol: Protocol) -> Any:  # noqa: ARG002
-        """One of the benchmark's own tables, as a `vivant.report.table.Table`."""
+        """One of the benchmark's own tables, as a `vivant.core.table.Table`."""
         raise UsageError(f"{self.name} has no table '{name}'")
 
     def read_predictions(self, file: Path, samples: Sequence[Sample], task: str) -> Imported | None:  # noqa: ARG002

@@ -20,8 +20,8 @@ import msgspec
 from msgspec import Struct
 
 from vivant.benchmarks.base import Benchmark, Prompt, PromptContext, ScoreSettings, TaskInfo
-from vivant.errors import DataError, VivantError
-from vivant.types import Audio, Image, Message, Option, Part, Record, Sample, Score, Text, Video
+from vivant.core.errors import DataError, VivantError
+from vivant.core.types import Audio, Image, Message, Option, Part, Record, Sample, Score, Text, Video
 
 _MEDIA = {"image": Image, "video": Video, "audio": Audio}
 
@@ -120,7 +120,7 @@ class Jsonl(Benchmark):
     def score(self, items: Sequence[tuple[Sample, Record]], settings: ScoreSettings) -> list[Score]:
         """Choices: the option read in the reply. Free text: equal to an accepted answer, or near enough in
         meaning to one where `threshold` is below 1."""
-        from vivant.scoring.choice import score_choice
+        from vivant.metrics.choice import score_choice
 
         threshold = settings.values["threshold"]
         free = [(sample, record) for sample, record in items if not sample.options]
@@ -182,7 +182,7 @@ def _similarities(items: Sequence[tuple[Sample, Record]], threshold: float) -> l
         found.append((1.0, "equal") if equal else (0.0, "different"))
     unequal = [i for i, (value, _) in enumerate(found) if value == 0.0]
     if threshold < 1.0 and unequal:
-        from vivant.scoring.similarity import best_similarity
+        from vivant.metrics.similarity import best_similarity
 
         texts = [final_line(items[i][1].reply.text) for i in unequal]
         labels = [items[i][0].answers for i in unequal]

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from vivant import mini
 from vivant.benchmarks.base import Benchmark
-from vivant.errors import DataError, UsageError, unknown
+from vivant.core.errors import DataError, UsageError, unknown
 
 _BUILTIN: Mapping[str, str] = {
     "mime": "vivant.benchmarks.mime:Mime",
@@ -157,7 +157,7 @@ def locate(benchmark: Benchmark, given: str | None = None) -> Path:
     path = data_root() / benchmark.name
     if path.exists():
         return path
-    from vivant.fetch.sources import sources
+    from vivant.benchmarks.sources import sources
 
     tail = f" {benchmark.data_help}" if benchmark.data_help else ""
     if benchmark.name in sources():

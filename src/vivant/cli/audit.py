@@ -8,11 +8,11 @@ from typing import Annotated
 import msgspec
 import typer
 
+from vivant.analysis import audit as audits
 from vivant.cli import options as o
-from vivant.cli.settle import pairs, split
-from vivant.cli.show import put
-from vivant.errors import unknown
-from vivant.report import audit as audits
+from vivant.cli.output import put
+from vivant.cli.parsing import pairs, split
+from vivant.core.errors import unknown
 
 app = typer.Typer(add_completion=False)
 FORMATS = ("text", "markdown", "json")

@@ -8,8 +8,8 @@ import typer
 
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Benchmark
-from vivant.cli.show import show
-from vivant.report.table import Table
+from vivant.cli.output import show
+from vivant.core.table import Table
 
 app = typer.Typer(add_completion=False)
 

@@ -9,9 +9,9 @@ import typer
 
 from vivant.cli.build_mime import app as mime_app
 from vivant.cli.build_mimic import app as mimic_app
-from vivant.cli.settle import split
-from vivant.cli.show import say
-from vivant.errors import UsageError
+from vivant.cli.output import say
+from vivant.cli.parsing import split
+from vivant.core.errors import UsageError
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 app.add_typer(mime_app, name="mime")

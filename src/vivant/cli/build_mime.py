@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from vivant.cli.build_mime_data import app as data_app
-from vivant.cli.show import say, show, ticker
-from vivant.errors import UsageError
+from vivant.cli.output import say, show
+from vivant.core.errors import UsageError
+from vivant.core.progress import log_progress
 
 if TYPE_CHECKING:
-    from vivant.build.mime.planfile import Specification
+    from vivant.build.mime.plan_file import Specification
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 # Without a name: its commands stand beside those of this file.
@@ -91,7 +92,7 @@ def render(
         hands = LocalExecutor(workers or workers_here())
     edition = Edition(spec, tuple(stage(spec)))
     try:
-        outcome = run_jobs(edition, root, out, hands, ticker())
+        outcome = run_jobs(edition, root, out, hands, log_progress())
     except KeyboardInterrupt:
         say(f"Stopped; the videos in {out} are whole. Run the same command to go on.")
         raise typer.Exit(130) from None
@@ -116,7 +117,7 @@ def check(
     from vivant.build.mime.check import check_folder
     from vivant.build.mime.jobs import workers_here
 
-    report = check_folder(folder, workers=workers or workers_here(), progress=ticker())
+    report = check_folder(folder, workers=workers or workers_here(), progress=log_progress())
     for line in report.lines:
         print(line)
     if report.lines:
@@ -140,7 +141,7 @@ def sheet(
 
         vivant build mime sheet mine --action Archery001 --out archery.jpg
     """
-    from vivant.build.mime.sheet import draw_sheet
+    from vivant.build.mime.contact_sheet import draw_sheet
 
     say(f"Written to {draw_sheet(folder, out, action=action, variant=variant, frames=frames)}")
 
@@ -161,7 +162,7 @@ def mini(out: Out, workers: Workers = None) -> None:
     from vivant.build.mime import MINI, build
     from vivant.build.mime.jobs import workers_here
 
-    build(MINI, out, ticker(), workers=workers or workers_here())
+    build(MINI, out, log_progress(), workers=workers or workers_here())
     say(f"Written to {out}. Run it: vivant run mime --data {out} --model random")
 
 
@@ -169,7 +170,7 @@ def _plan(file: Path, preset: str | None, renderer: str | None) -> tuple[Specifi
     """A plan with what the command line changes in it, and the folder that its paths are relative to."""
     import msgspec
 
-    from vivant.build.mime.planfile import check_plan, load_plan
+    from vivant.build.mime.plan_file import check_plan, load_plan
 
     spec = load_plan(file)
     root = file.resolve().parent

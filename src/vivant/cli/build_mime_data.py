@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vivant.cli.settle import split
-from vivant.cli.show import say, ticker
-from vivant.errors import UsageError
+from vivant.cli.output import say
+from vivant.cli.parsing import split
+from vivant.core.errors import UsageError
+from vivant.core.progress import log_progress
 
 if TYPE_CHECKING:
     from vivant.build.mime.labels import Merge
@@ -49,7 +50,7 @@ def motions(
         actors=split(actors or []),
         fps=fps,
         seed=seed,
-        progress=ticker(),
+        progress=log_progress(),
     )
     say(f"{len(made)} motions and {TABLE} written to {out}")
 
@@ -106,8 +107,8 @@ def consolidate(
 
     from vivant.build.mime import consolidate as work
     from vivant.build.mime.labels import read_labels
-    from vivant.cli.show import show
-    from vivant.scoring.similarity import load_encoder
+    from vivant.cli.output import show
+    from vivant.metrics.similarity import load_encoder
 
     reading = read_labels(source, page)
     if confirm is None:
@@ -164,8 +165,8 @@ def backgrounds(
 
         vivant build mime backgrounds --plan plan.yaml --override review/alignment.yaml --out review2
     """
-    from vivant.build.mime import align
-    from vivant.cli.show import deliver
+    from vivant.build.mime import background_alignment as align
+    from vivant.cli.output import deliver
 
     found = align.read_pictures(pictures) if pictures is not None else None
     if plan is None:
@@ -173,7 +174,7 @@ def backgrounds(
             raise UsageError("--override and --out go with --plan: they are about the choices of a plan")
         deliver([align.background_table(found)], form, None)
         return
-    from vivant.scoring.similarity import load_encoder
+    from vivant.metrics.similarity import load_encoder
 
     spec, root = align.open_plan(plan)
     if override is not None:
@@ -181,7 +182,7 @@ def backgrounds(
     spec, choices = align.propose(spec, load_encoder(), found)
     deliver([align.review(spec, choices)], form, None)
     if out is not None:
-        files = align.write_review(spec, choices, out, root, ticker())
+        files = align.write_review(spec, choices, out, root, log_progress())
         say(
             f"Written: {', '.join(map(str, files))}. Render it: vivant build mime render {files[1]} --out DIR"
         )
@@ -234,7 +235,7 @@ def dataset(
             licence=licence,
             title=title,
             workers=workers or workers_here(),
-            progress=ticker(),
+            progress=log_progress(),
         )
         sizes = ", ".join(f"{name} {width}×{height}" for name, (width, height) in made.editions.items())
         say(f"{made.videos} videos of {len(made.splits)} actions in {place}: {sizes}")
@@ -262,6 +263,6 @@ def gallery(
     """Draw every action, the ten variants of one, takes and bodies as small moving pictures (WebP)."""
     from vivant.build.mime.gallery import make_gallery
 
-    clips = make_gallery(out, page, ticker())
+    clips = make_gallery(out, page, log_progress())
     size = sum((out / clip.file).stat().st_size for clip in clips)
     say(f"{len(clips)} clips, {size / 1e6:.1f} MB, in {out}")

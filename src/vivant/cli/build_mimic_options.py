@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vivant.cli.show import say, show, ticker
+from vivant.cli.output import say, show
+from vivant.core.progress import ProgressCallback, log_progress
 
 if TYPE_CHECKING:
     from vivant.build.mimic.settings import Settings
-    from vivant.build.mimic.steps import Progress, Step
+    from vivant.build.mimic.steps import Step
 
 Work = Annotated[Path, typer.Option("--work", "-w", help="The work folder: one sub-folder a step.")]
 Config = Annotated[
@@ -23,7 +24,7 @@ Config = Annotated[
 Force = Annotated[bool, typer.Option("--force", help="Do it again although nothing has changed.")]
 
 
-def run_step(run: Callable[[Settings, Progress], Step], config: Path | None) -> None:
+def run_step(run: Callable[[Settings, ProgressCallback], Step], config: Path | None) -> None:
     """Read the settings, run one step with its progress shown, and print its table of counts."""
     from vivant.build.mimic.settings import read_settings
 
@@ -34,10 +35,10 @@ def run_step(run: Callable[[Settings, Progress], Step], config: Path | None) -> 
 
 
 @contextlib.contextmanager
-def bar() -> Iterator[Progress]:
+def bar() -> Iterator[ProgressCallback]:
     """A progress callback: a bar on a terminal, a line now and then elsewhere."""
     if not sys.stderr.isatty():
-        yield ticker()
+        yield log_progress()
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Protocol
 import typer
 
 from vivant.cli.build_mimic_options import Config, Force, Work, run_step
-from vivant.cli.show import show
+from vivant.cli.output import show
+from vivant.core.progress import ProgressCallback
 
 if TYPE_CHECKING:
     from vivant.build.mimic.settings import Settings
-    from vivant.build.mimic.steps import Progress, Step
+    from vivant.build.mimic.steps import Step
 
 app = typer.Typer(add_completion=False)
 
@@ -74,19 +75,19 @@ def publish(work: Work, config: Config = None, force: Force = False) -> None:
     run_step(partial(_publish, work, force=force), config)
 
 
-def _select(work: Path, settings: Settings, progress: Progress, *, force: bool = False) -> Step:
+def _select(work: Path, settings: Settings, progress: ProgressCallback, *, force: bool = False) -> Step:
     from vivant.build.mimic.select import select as run
 
     return run(work, settings, progress, force=force)
 
 
-def _split(work: Path, settings: Settings, progress: Progress, *, force: bool = False) -> Step:
+def _split(work: Path, settings: Settings, progress: ProgressCallback, *, force: bool = False) -> Step:
     from vivant.build.mimic.split import split as run
 
     return run(work, settings, progress, force=force)
 
 
-def _tasks(work: Path, settings: Settings, progress: Progress, *, force: bool = False) -> Step:
+def _tasks(work: Path, settings: Settings, progress: ProgressCallback, *, force: bool = False) -> Step:
     from vivant.build.mimic.tasks import tasks as run
 
     return run(work, settings, progress, force=force)
@@ -95,7 +96,7 @@ def _tasks(work: Path, settings: Settings, progress: Progress, *, force: bool = 
 def _audit(
     work: Path,
     settings: Settings,
-    progress: Progress,
+    progress: ProgressCallback,
     *,
     redraw: bool = True,
     drop: bool = False,
@@ -106,19 +107,19 @@ def _audit(
     return run(work, settings, progress, redraw=redraw, drop=drop, force=force)
 
 
-def _pool(work: Path, settings: Settings, progress: Progress, *, force: bool = False) -> Step:
+def _pool(work: Path, settings: Settings, progress: ProgressCallback, *, force: bool = False) -> Step:
     from vivant.build.mimic.pool import pool as run
 
     return run(work, settings, progress, force=force)
 
 
-def _train(work: Path, settings: Settings, progress: Progress, *, force: bool = False) -> Step:
+def _train(work: Path, settings: Settings, progress: ProgressCallback, *, force: bool = False) -> Step:
     from vivant.build.mimic.train import train as run
 
     return run(work, settings, progress, force=force)
 
 
-def _publish(work: Path, settings: Settings, progress: Progress, *, force: bool = False) -> Step:
+def _publish(work: Path, settings: Settings, progress: ProgressCallback, *, force: bool = False) -> Step:
     from vivant.build.mimic.publish import publish as run
 
     return run(work, settings, progress, force=force)
@@ -127,7 +128,9 @@ def _publish(work: Path, settings: Settings, progress: Progress, *, force: bool 
 class Run(Protocol):
     """A step as a function."""
 
-    def __call__(self, work: Path, settings: Settings, progress: Progress, *, force: bool = False) -> Step:
+    def __call__(
+        self, work: Path, settings: Settings, progress: ProgressCallback, *, force: bool = False
+    ) -> Step:
         """Do it, or find it done."""
 
 

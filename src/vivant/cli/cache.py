@@ -7,15 +7,15 @@ from typing import Annotated, Literal
 
 import typer
 
-from vivant.cli.settle import duration
-from vivant.cli.show import say, show
-from vivant.engine import replies
-from vivant.errors import UsageError
-from vivant.fetch.room import size_text
+from vivant.cli.output import say, show
+from vivant.cli.parsing import duration
+from vivant.core.disk_space import size_text
+from vivant.core.errors import UsageError
+from vivant.core.paths import cache_root
+from vivant.core.table import Table
+from vivant.engine import reply_cache as replies
 from vivant.media import trim as trim_media
 from vivant.media import usage as media_usage
-from vivant.paths import cache_root
-from vivant.report.table import Table
 
 app = typer.Typer(invoke_without_command=True, add_completion=False)
 

@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
+from vivant.analysis.comparison import compare as compare_runs
 from vivant.cli import options as o
-from vivant.cli.settle import split
-from vivant.cli.show import deliver, protocol_name, say
-from vivant.errors import UsageError
+from vivant.cli.output import deliver, protocol_name, say
+from vivant.cli.parsing import split
+from vivant.core.errors import UsageError
 from vivant.report.comparison import comparison_table, write_flips
-from vivant.scoring.compare import compare as compare_runs
 
 app = typer.Typer(add_completion=False)
 

@@ -9,14 +9,15 @@ import typer
 
 from vivant import mini
 from vivant.benchmarks import registry
-from vivant.cli.show import say, show, ticker
-from vivant.errors import DataError, UsageError
+from vivant.benchmarks.sources import Source, find, place_of, sources
+from vivant.cli.output import say, show
+from vivant.core.disk_space import size_text
+from vivant.core.errors import DataError, UsageError
+from vivant.core.progress import log_progress
+from vivant.core.table import Table
 from vivant.fetch.hub import ask, compare, fetch, unpack_archives
 from vivant.fetch.note import read_note
-from vivant.fetch.room import size_text
-from vivant.fetch.sources import Source, find, place_of, sources
 from vivant.fetch.take import take
-from vivant.report.table import Table
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
@@ -165,7 +166,7 @@ def _take(name: str, origin: str, link: bool, dry_run: bool) -> None:
     if dry_run:
         return
     if source is not None and not link:
-        unpack_archives(source, place, say, ticker())
+        unpack_archives(source, place, say, log_progress())
     say(f"There: {place}" if source is not None and source.folder else f"Next: vivant data check {name}")
 
 
@@ -191,8 +192,8 @@ def _fetch(name: str, revision: str | None, dry_run: bool) -> None:
     )
     if dry_run:
         return
-    fetch(listing, todo, say, ticker())
-    unpack_archives(source, place, say, ticker())
+    fetch(listing, todo, say, log_progress())
+    unpack_archives(source, place, say, log_progress())
     say(f"All files are there and whole: {place}")
     if source.then:
         say(f"Next: {source.then}")
@@ -207,9 +208,9 @@ def check(
     ] = None,
 ) -> None:
     """Read all samples and open all media; list everything that is missing or broken."""
-    from vivant.check import check_data
+    from vivant.engine.data_check import check_data
 
-    report = check_data(name, path, ticker())
+    report = check_data(name, path, log_progress())
     for line in report.found:
         say(line)
     for problem in report.problems:

@@ -11,14 +11,14 @@ import typer
 from vivant import mini
 from vivant.benchmarks import registry
 from vivant.cli.judges import needs_judge
-from vivant.cli.show import say, show
-from vivant.evaluation import Options, prepare, run_plan
-from vivant.models.embedded import bundled
+from vivant.cli.output import say, show
+from vivant.core.types import FramePolicy
+from vivant.engine.evaluation import Options, prepare, run_plan
+from vivant.judging.judge_run import JudgeOptions, judge_run
 from vivant.report.html import write_report
 from vivant.report.overview import layout, side_by_side
-from vivant.runs import Run
-from vivant.scoring.judge.judging import JudgeOptions, judge_run
-from vivant.types import FramePolicy
+from vivant.runs.run import Run
+from vivant.train.onnx_backend import bundled
 
 app = typer.Typer(add_completion=False)
 
@@ -67,12 +67,12 @@ def contestants(names: Sequence[str], seeing: bool) -> list[tuple[str, str]]:
 
 def _mimicking(out: Path, runs: list[Run]) -> None:
     """Comments in a blind pack, judged by the baseline judge, then the key is opened."""
-    from vivant.benchmarks.mimic.authors import authors
-    from vivant.benchmarks.mimic.judge import judge_pack
     from vivant.benchmarks.mimic.judged import judge_outcome
     from vivant.benchmarks.mimic.judged_tables import judged_tables
     from vivant.benchmarks.mimic.packing import build_pack
     from vivant.benchmarks.mimic.packs import Pack, open_key
+    from vivant.judging.comment_authors import authors
+    from vivant.judging.mimic_packs import judge_pack
 
     place, said = out / "mimic-pack", out / "mimic-pack.heuristic.jsonl"
     if not (place / "pack.json").exists():

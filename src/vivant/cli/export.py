@@ -9,9 +9,9 @@ import typer
 
 from vivant.benchmarks import registry
 from vivant.cli import options as o
-from vivant.cli.show import protocol_name, say
-from vivant.errors import UsageError, unknown
-from vivant.runs import load_run
+from vivant.cli.output import protocol_name, say
+from vivant.core.errors import UsageError, unknown
+from vivant.runs.run import load_run
 
 app = typer.Typer(add_completion=False)
 

@@ -8,10 +8,10 @@ from typing import Annotated, Literal
 import typer
 
 from vivant.cli import options as o
-from vivant.cli.show import protocol_name, say
+from vivant.cli.output import protocol_name, say
 from vivant.report.figures import draw_all
 from vivant.report.overview import scored
-from vivant.runs import load_run
+from vivant.runs.run import load_run
 
 app = typer.Typer(add_completion=False)
 

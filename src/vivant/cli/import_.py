@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from vivant.cli import options as o
-from vivant.cli.settle import pairs
-from vivant.cli.show import print_run, say
-from vivant.imports import import_predictions
+from vivant.cli.output import print_run, say
+from vivant.cli.parsing import pairs
+from vivant.runs.importing import import_predictions
 
 app = typer.Typer(add_completion=False)
 

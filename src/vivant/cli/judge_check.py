@@ -13,14 +13,14 @@ import typer
 from vivant.benchmarks.base import Protocol
 from vivant.cli import judges as j
 from vivant.cli import options as o
-from vivant.cli.show import protocol_name, say, show
-from vivant.errors import UsageError, unknown
+from vivant.cli.output import protocol_name, say, show
+from vivant.core.errors import UsageError, unknown
+from vivant.core.table import Cell, Table, to_json, to_markdown
+from vivant.judging.human_scores import read_human_scores
+from vivant.judging.judge_run import JudgeOptions
+from vivant.judging.pairs import judge_pairs
 from vivant.report.judges import judge_tables
-from vivant.report.table import Cell, Table, to_json, to_markdown
-from vivant.runs import Run, load_run
-from vivant.scoring.human_scores import read_human_scores
-from vivant.scoring.judge.judging import JudgeOptions
-from vivant.scoring.judge.pairs import judge_pairs
+from vivant.runs.run import Run, load_run
 
 app = typer.Typer(add_completion=False)
 _FORMATS = ("text", "markdown", "json")

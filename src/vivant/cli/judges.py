@@ -12,13 +12,13 @@ import msgspec
 import typer
 
 from vivant.benchmarks import registry
-from vivant.cli.settle import pairs
-from vivant.cli.show import protocol_name, say
-from vivant.errors import UsageError
-from vivant.evaluation import Options, load_wording
+from vivant.cli.output import protocol_name, say
+from vivant.cli.parsing import pairs
+from vivant.core.errors import UsageError
+from vivant.engine.evaluation import Options, load_wording
+from vivant.judging.judge_run import JudgeOptions, judge_run
 from vivant.models.base import ModelOptions
-from vivant.runs import Run, load_run
-from vivant.scoring.judge.judging import JudgeOptions, judge_run
+from vivant.runs.run import Run, load_run
 
 JUDGE = "The judge"
 

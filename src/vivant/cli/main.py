@@ -65,7 +65,7 @@ class LazyGroup(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args and not args[0].startswith("-") and args[0] not in COMMANDS:
-            from vivant.errors import unknown
+            from vivant.core.errors import unknown
 
             raise unknown("command", args[0], COMMANDS, "(see `vivant --help`)")
         return super().resolve_command(ctx, args)
@@ -110,7 +110,7 @@ def root(
 
 def main() -> None:
     """Entry point: a user's mistake is one line on standard error and exit code 1."""
-    from vivant.errors import VivantError
+    from vivant.core.errors import VivantError
 
     try:
         app()

@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 
 from vivant.cli import judges as j
-from vivant.cli.show import say, show
-from vivant.errors import UsageError, unknown
-from vivant.scoring.judge.judging import JudgeOptions
+from vivant.cli.output import say, show
+from vivant.core.errors import UsageError, unknown
+from vivant.judging.judge_run import JudgeOptions
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
@@ -49,8 +49,8 @@ def pack(
         vivant mimic pack runs/a runs/b --data mini --human top5 --out packs/first
     """
     from vivant.benchmarks import registry
-    from vivant.benchmarks.mimic.authors import authors
     from vivant.benchmarks.mimic.packing import build_pack, parse_human
+    from vivant.judging.comment_authors import authors
 
     root = registry.locate(registry.get("mimic"), data)
     made = build_pack(authors(runs), root, out, key=key, human=parse_human(human), seed=seed, limit=limit)
@@ -107,8 +107,8 @@ def judge(
 
         vivant mimic judge packs/first --judge openai/gpt-4o --out packs/first.gpt-4o.jsonl
     """
-    from vivant.benchmarks.mimic.judge import judge_pack
     from vivant.benchmarks.mimic.packs import Pack
+    from vivant.judging.mimic_packs import judge_pack
 
     if len(judges) != 1:
         raise UsageError("Name one judge with --judge MODEL; each judge has its own file")
@@ -145,7 +145,7 @@ def score(
     from vivant.benchmarks.mimic.judged import judge_outcome
     from vivant.benchmarks.mimic.judged_tables import judged_tables
     from vivant.benchmarks.mimic.packs import Pack, open_key
-    from vivant.report import table as tables
+    from vivant.core import table as tables
 
     if form not in tables.FORMATS:
         raise unknown("format", form, tables.FORMATS)

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vivant.cli import options as o
-from vivant.cli.settle import model_values
-from vivant.cli.show import say, show
+from vivant.cli.output import say, show
+from vivant.cli.parsing import model_values
+from vivant.core.table import Table
 from vivant.models.registry import backends
-from vivant.report.table import Table
 
 if TYPE_CHECKING:
+    from vivant.core.types import Reply
     from vivant.models.base import Model
     from vivant.models.check import Checked
-    from vivant.types import Reply
 
 app = typer.Typer(invoke_without_command=True, add_completion=False)
 

@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from vivant.cli.running import RUNNING
-from vivant.cli.settle import run_options
+from vivant.cli.parsing import run_options
+from vivant.cli.run_options import RUNNING
 
 ASKED, MODEL = "What is asked", "The model"
 

@@ -8,14 +8,15 @@ from typing import Annotated
 import typer
 
 from vivant.cli import options as o
-from vivant.cli.show import say, show
+from vivant.cli.output import say, show
+from vivant.core.files import write_jsonl
+from vivant.core.table import Table
+from vivant.engine.budget import Price
 from vivant.engine.estimate import Estimate, estimate
-from vivant.engine.log import read_log
+from vivant.engine.evaluation import Options, Prepared, prepare
 from vivant.engine.prices import price_of
-from vivant.engine.rundir import RunDir, write_lines
-from vivant.engine.spending import Price
-from vivant.evaluation import Options, Prepared, prepare
-from vivant.report.table import Table
+from vivant.runs.directory import RunDir
+from vivant.runs.log import read_log
 
 app = typer.Typer(add_completion=False)
 
@@ -45,7 +46,7 @@ def plan(
         say(f"Note: {note}")
     say(f"Run directory: {prepared.out}")
     if write:
-        write_lines(Path(write), prepared.plan.jobs())
+        write_jsonl(Path(write), prepared.plan.jobs())
         say(f"Requests written to {write}")
 
 

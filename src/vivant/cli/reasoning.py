@@ -7,17 +7,17 @@ from typing import Annotated, Literal
 
 import typer
 
+from vivant.analysis.reasoning.judge import Labelling, label_run
+from vivant.analysis.reasoning.people import import_labels, write_template
+from vivant.analysis.reasoning.segments import MOST
 from vivant.cli import judges as j
 from vivant.cli import options as o
-from vivant.cli.settle import split
-from vivant.cli.show import deliver, protocol_name, say
-from vivant.errors import UsageError
+from vivant.cli.output import deliver, protocol_name, say
+from vivant.cli.parsing import split
+from vivant.core.errors import UsageError
+from vivant.judging.judge_run import JudgeOptions
 from vivant.report.reasoning import reasoning_tables
-from vivant.runs import load_run
-from vivant.scoring.judge.judging import JudgeOptions
-from vivant.scoring.reasoning.judge import Labelling, label_run
-from vivant.scoring.reasoning.people import import_labels, write_template
-from vivant.scoring.reasoning.segments import MOST
+from vivant.runs.run import load_run
 
 app = typer.Typer(add_completion=False)
 

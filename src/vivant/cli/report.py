@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from vivant.cli import options as o
-from vivant.cli.show import protocol_name, say
+from vivant.cli.output import protocol_name, say
 from vivant.report.html import write_report
 
 app = typer.Typer(add_completion=False)

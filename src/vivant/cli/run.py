@@ -10,15 +10,15 @@ import typer
 from vivant.benchmarks import registry
 from vivant.cli import judges as j
 from vivant.cli import options as o
-from vivant.cli.show import print_run, protocol_name, say
+from vivant.cli.output import print_run, protocol_name, say
+from vivant.core.errors import UsageError
+from vivant.engine.evaluation import Options, prepare, run_plan
 from vivant.engine.runner import Outcome
-from vivant.errors import UsageError
-from vivant.evaluation import Options, prepare, run_plan
-from vivant.imports import export_result, import_answers, import_human
-from vivant.models.human import NAME as HUMAN
+from vivant.judging.judge_run import JudgeOptions
 from vivant.models.registry import create
-from vivant.runs import load_run
-from vivant.scoring.judge.judging import JudgeOptions
+from vivant.runs.human import NAME as HUMAN
+from vivant.runs.importing import export_result, import_answers, import_human
+from vivant.runs.run import load_run
 
 app = typer.Typer(add_completion=False)
 

@@ -9,11 +9,11 @@ import typer
 
 from vivant.cli import judges as j
 from vivant.cli import options as o
-from vivant.cli.settle import pairs
-from vivant.cli.show import protocol_name, say, show
+from vivant.cli.output import protocol_name, say, show
+from vivant.cli.parsing import pairs
+from vivant.judging.judge_run import JudgeOptions
 from vivant.report.overview import overview
-from vivant.runs import load_run
-from vivant.scoring.judge.judging import JudgeOptions
+from vivant.runs.run import load_run
 
 app = typer.Typer(add_completion=False)
 

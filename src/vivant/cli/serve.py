@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from vivant.cli import options as o
-from vivant.cli.show import say
+from vivant.cli.output import say
 
 app = typer.Typer(add_completion=False)
 
@@ -40,10 +40,10 @@ def serve(
 
         vivant run mime --data mini --model openai/mimic-chat/mine/best --base-url http://127.0.0.1:8000/v1
     """
-    from vivant.cli.settle import model_values
+    from vivant.cli.parsing import model_values
+    from vivant.core.types import FramePolicy
     from vivant.models.base import ModelOptions
-    from vivant.serve.run import serve as run
-    from vivant.types import FramePolicy
+    from vivant.serve.server import serve as run
 
     def tell(address: str, name: str, key: str) -> None:
         asked = f"    key: {key}" if key and key != api_key else ""

@@ -8,9 +8,10 @@ from typing import Annotated, Literal
 import typer
 
 from vivant.cli import options as o
-from vivant.cli.show import say, ticker
+from vivant.cli.output import say
 from vivant.cli.study_serve import Database, Folder
-from vivant.errors import UsageError
+from vivant.core.errors import UsageError
+from vivant.core.progress import log_progress
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
@@ -123,7 +124,7 @@ def check(
     """Everything that is wrong with a study, before anybody sees it: items, texts, media, balance, key."""
     from vivant.study.check import check_study
 
-    found = check_study(folder, media=media, progress=ticker())
+    found = check_study(folder, media=media, progress=log_progress())
     for fault in found.faults:
         say(fault)
     for note in found.notes:
@@ -199,7 +200,7 @@ def exclude(
     database: Database = None,
 ) -> None:
     """Let a person's judgements not count, and give their places to others. Nothing is deleted."""
-    from vivant.study.load import load_study
+    from vivant.study.loading import load_study
     from vivant.study.store import open_store
 
     if undo == bool(reason.strip()):
@@ -229,7 +230,7 @@ def report(
 
         vivant study report studies/mime --by angle --out report.html
     """
-    from vivant.cli.show import deliver
+    from vivant.cli.output import deliver
     from vivant.study.collected import collect
     from vivant.study.report.page import all_tables, write_page
     from vivant.study.report.study import study_report

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from vivant.cli.show import say
+from vivant.cli.output import say
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
@@ -102,7 +102,7 @@ def link(
 
         vivant study link my-study -n 20 --url https://lab.example/study > links.txt
     """
-    from vivant.study.load import load_study
+    from vivant.study.loading import load_study
     from vivant.study.server.serve import need_web
 
     need_web()

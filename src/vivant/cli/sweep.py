@@ -10,13 +10,13 @@ import typer
 
 from vivant.benchmarks import registry
 from vivant.cli import options as o
-from vivant.cli.settle import split
-from vivant.cli.show import protocol_name, say, show
-from vivant.errors import UsageError
-from vivant.evaluation import Options
+from vivant.cli.output import protocol_name, say, show
+from vivant.cli.parsing import split
+from vivant.core.errors import UsageError
+from vivant.engine.evaluation import Options
+from vivant.engine.sweep import sweep as run_sweep
+from vivant.engine.sweep import sweep_table
 from vivant.report.figures import curve
-from vivant.sweep import sweep as run_sweep
-from vivant.sweep import sweep_table
 
 app = typer.Typer(add_completion=False)
 

@@ -10,12 +10,12 @@ import typer
 
 from vivant.benchmarks.base import Protocol
 from vivant.cli import options as o
-from vivant.cli.settle import split
-from vivant.cli.show import deliver, protocol_name
-from vivant.errors import UsageError, unknown
-from vivant.report import table as tables
+from vivant.cli.output import deliver, protocol_name
+from vivant.cli.parsing import split
+from vivant.core import table as tables
+from vivant.core.errors import UsageError, unknown
 from vivant.report.overview import layout, overview
-from vivant.runs import Run, load_run
+from vivant.runs.run import Run, load_run
 
 app = typer.Typer(add_completion=False)
 

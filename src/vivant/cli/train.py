@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from vivant.cli import train_use
-from vivant.cli.show import say
+from vivant.cli.output import say
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 app.add_typer(train_use.app)
@@ -97,7 +97,7 @@ def sizes(
     out: Annotated[Path | None, typer.Option("--out", "-o", help="File to write to.")] = None,
 ) -> None:
     """What each size has in parameters, and needs in memory and arithmetic; nothing is downloaded."""
-    from vivant.cli.show import deliver
-    from vivant.train.figures import sizes_table
+    from vivant.cli.output import deliver
+    from vivant.train.model_size import sizes_table
 
     deliver([sizes_table()], form, out)

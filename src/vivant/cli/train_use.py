@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from vivant.cli import options as o
-from vivant.cli.show import deliver, protocol_name, say
+from vivant.cli.output import deliver, protocol_name, say
 
 app = typer.Typer(add_completion=False)
 
@@ -33,7 +33,7 @@ def export(
 
         vivant run mimic/thinking --data FOLDER --model onnx/models/mine-onnx --frames 16
     """
-    from vivant.errors import unknown
+    from vivant.core.errors import unknown
     from vivant.models.base import require
 
     if to != "onnx":
@@ -80,8 +80,8 @@ def recipes(
 
         vivant train recipes mime-actions --out recipe.yaml
     """
-    from vivant.errors import UsageError
-    from vivant.report.table import Table
+    from vivant.core.errors import UsageError
+    from vivant.core.table import Table
     from vivant.train.recipes import bundled, model_of, recipe_text
 
     if name is None:
@@ -117,7 +117,7 @@ def split(
         vivant run mime/mcq --where "$(vivant train split mime/mcq --data FOLDER --part test)" --model …
     """
     from vivant.benchmarks import registry
-    from vivant.errors import UsageError, unknown
+    from vivant.core.errors import UsageError, unknown
     from vivant.train.data.split import PARTS, Split
 
     chosen_part = next((each for each in PARTS if each == part), None)
@@ -151,8 +151,8 @@ def judge_data(
 
         vivant train mimic-chat --config mmie-judge.yaml
     """
-    from vivant.errors import UsageError
-    from vivant.runs import Run
+    from vivant.core.errors import UsageError
+    from vivant.runs.run import Run
     from vivant.train.judge_data import write_judge_data
 
     if not 0 < held_out < 1:

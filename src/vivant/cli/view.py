@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from vivant.cli import options as o
-from vivant.cli.show import protocol_name, say
-from vivant.view.serve import serve
+from vivant.cli.output import protocol_name, say
+from vivant.view.server import serve
 
 app = typer.Typer(add_completion=False)
 

@@ -23,19 +23,20 @@ from uuid import uuid4
 import msgspec
 from msgspec import Struct
 
-from vivant.engine.hands import Hands
-from vivant.engine.log import LogWriter, read_log
-from vivant.engine.replies import ReplyCache
-from vivant.engine.requests import record_for, request_for
+from vivant.core.errors import MediaError, UsageError
+from vivant.core.files import write_atomic, write_jsonl
+from vivant.core.generated_images import PictureFolder, self_contained
+from vivant.core.types import Job, Record, Reply
+from vivant.engine.executor import Hands
+from vivant.engine.reply_cache import ReplyCache
+from vivant.engine.request_building import record_for, request_for
 from vivant.engine.retry import RetryPolicy
-from vivant.engine.rundir import RunError, write_lines, write_whole
 from vivant.engine.runner import Outcome, Progress
-from vivant.errors import MediaError, UsageError
 from vivant.models.base import Model, ModelError, TransientError
 from vivant.models.batch.base import BatchApi
 from vivant.models.http import RequestRefusedError
-from vivant.pictures import PictureFolder, self_contained
-from vivant.types import Job, Record, Reply
+from vivant.runs.directory import RunError
+from vivant.runs.log import LogWriter, read_log
 
 _AT_ONCE = 16
 _FIRST_POLL, _LONGEST_POLL = 1.0, 300.0
@@ -81,8 +82,8 @@ class BatchFolder:
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             if records is not None:
-                write_lines(self.path / f"{batch.name}.jsonl", records)
-            write_whole(self.path / f"{batch.name}.json", msgspec.json.encode(batch))
+                write_jsonl(self.path / f"{batch.name}.jsonl", records)
+            write_atomic(self.path / f"{batch.name}.json", msgspec.json.encode(batch))
         except OSError as error:
             raise RunError(f"Cannot write {self.path}: {error.strerror}") from error
 

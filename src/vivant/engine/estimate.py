@@ -13,16 +13,16 @@ from typing import TypeVar
 
 from msgspec import Struct
 
+from vivant.core.errors import MediaError
+from vivant.core.file_types import picture
+from vivant.core.types import Audio, FramePolicy, Image, Job, Text, Video
+from vivant.engine.budget import Price
 from vivant.engine.plan import Plan, TaskPlan
-from vivant.engine.spending import Price
 from vivant.engine.tokens import PICTURE, REPLY, Usage, text_tokens
-from vivant.errors import MediaError
 from vivant.media.inspection import probe
 from vivant.media.paths import resolve
-from vivant.media.sniff import picture
 from vivant.models.base import Model
 from vivant.models.capabilities import PictureTokens
-from vivant.types import Audio, FramePolicy, Image, Job, Text, Video
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from vivant.types import Job, MediaUse
+from vivant.core.types import Job, MediaUse
 
 
 class Fingerprints:

@@ -10,13 +10,13 @@ from msgspec import Struct, field
 
 from vivant.benchmarks.base import Benchmark, PromptContext
 from vivant.benchmarks.registry import Selection
-from vivant.chance import derive, sample_ids
-from vivant.engine.permute import check, note, orders
-from vivant.engine.settings import RunSettings, digest
-from vivant.errors import DataError, UsageError, unknown
+from vivant.benchmarks.summary import matches, parse_where
+from vivant.core.errors import DataError, UsageError, unknown
+from vivant.core.randomness import derive, sample_ids
+from vivant.core.types import Audio, Image, Job, Sample, Tokenizer, Video, job_key
+from vivant.engine.permutations import check, note, orders
 from vivant.media.controls import controlled
-from vivant.scoring.summary import matches, parse_where
-from vivant.types import Audio, Image, Job, Sample, Tokenizer, Video
+from vivant.runs.settings import RunSettings, digest
 
 
 class TaskPlan(Struct, frozen=True, kw_only=True):
@@ -54,12 +54,6 @@ class Plan(Struct, frozen=True, kw_only=True):
         """One job per sample and repeat, made as it is asked for."""
         for task in self.tasks:
             yield from _jobs(task, self.settings)
-
-
-def job_key(task: str, sample: str, repeat: int = 0, permutation: int = 0) -> str:
-    """The name of a record in a run."""
-    order = f"~{permutation}" if permutation else ""
-    return f"{task}/{sample}{order}#{repeat}" if repeat else f"{task}/{sample}{order}"
 
 
 def make_plan(

@@ -13,8 +13,8 @@ import msgspec
 import yaml
 from msgspec import Struct
 
-from vivant.engine.spending import Price
-from vivant.errors import UsageError
+from vivant.core.errors import UsageError
+from vivant.engine.budget import Price
 from vivant.models.base import Model
 from vivant.models.capabilities import PictureTokens
 

@@ -6,7 +6,7 @@ import time
 from types import TracebackType
 from typing import Any, TextIO
 
-from vivant.types import Record
+from vivant.core.types import Record
 
 
 class _Counts:

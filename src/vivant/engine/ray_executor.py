@@ -26,12 +26,12 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from vivant.engine.hands import Hands, Look, Ready, one_line
-from vivant.engine.ray_post import LostStationError, Post
-from vivant.engine.ray_station import Answer, Call, Setup, Started, Station, look_of
-from vivant.errors import DataError, MediaError, UsageError
+from vivant.core.errors import DataError, MediaError, UsageError
+from vivant.core.types import Image, Job, Reply, Text
+from vivant.engine.executor import Hands, Look, Ready, one_line
+from vivant.engine.ray_client import LostStationError, Post
+from vivant.engine.ray_worker import Answer, Call, Setup, Started, Station, look_of
 from vivant.models.base import Model, ModelError, TransientError, require
-from vivant.types import Image, Job, Reply, Text
 
 _LOOK_AROUND = 2.0
 """Seconds between two looks at which nodes there are."""

@@ -9,17 +9,17 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from vivant.engine.hands import Hands, Look, Ready
-from vivant.engine.limits import AdaptiveLimit
-from vivant.engine.log import LogWriter
-from vivant.engine.replies import ReplyCache
-from vivant.engine.requests import record_for
+from vivant.core.errors import MediaError
+from vivant.core.generated_images import PictureFolder, self_contained
+from vivant.core.types import Job, Record, Reply
+from vivant.engine.budget import Held, Meter
+from vivant.engine.concurrency import AdaptiveLimit
+from vivant.engine.executor import Hands, Look, Ready
+from vivant.engine.reply_cache import ReplyCache
+from vivant.engine.request_building import record_for
 from vivant.engine.retry import RetryPolicy
-from vivant.engine.spending import Held, Meter
-from vivant.errors import MediaError
 from vivant.models.base import ModelError, TransientError
-from vivant.pictures import PictureFolder, self_contained
-from vivant.types import Job, Record, Reply
+from vivant.runs.log import LogWriter
 
 _BYTES_AHEAD = 512 * 1024 * 1024
 """Media held in memory for requests that wait or are under way; one request always fits."""

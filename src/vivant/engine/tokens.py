@@ -11,8 +11,8 @@ import math
 
 from msgspec import Struct
 
+from vivant.core.types import Clip, Picture, Reply, Sound, Text, Turn
 from vivant.models.capabilities import PictureTokens
-from vivant.types import Clip, Picture, Reply, Sound, Text, Turn
 
 PICTURE = PictureTokens("area", base=0, unit=750)
 """For models that state no rule."""

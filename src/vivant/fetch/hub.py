@@ -15,12 +15,13 @@ from typing import Any
 
 from msgspec import Struct
 
-from vivant.archives import unpack
-from vivant.errors import DataError
+from vivant.benchmarks.sources import Repo, Source
+from vivant.core.disk_space import check_room, size_text
+from vivant.core.errors import DataError, is_connection_fault
+from vivant.core.progress import ProgressCallback
 from vivant.fetch.note import Note, Wanted, read_note, write_note
-from vivant.fetch.room import check_room, size_text
-from vivant.fetch.sources import Repo, Source
-from vivant.fetch.stream import Tick, arrived_of, download, is_connection_fault
+from vivant.fetch.stream import arrived_of, download
+from vivant.media.archives import unpack
 
 
 class Listing(Struct, frozen=True, kw_only=True):
@@ -125,7 +126,9 @@ def compare(listing: Listing, place: Path, tell: Callable[[str], None] | None = 
     )
 
 
-def fetch(listing: Listing, todo: Todo, say: Callable[[str], None], tick: Tick | None = None) -> None:
+def fetch(
+    listing: Listing, todo: Todo, say: Callable[[str], None], tick: ProgressCallback | None = None
+) -> None:
     """Fetch what is missing. Stops with a line, and goes on there when it is called again."""
     if todo.missing:
         check_room(todo.place, todo.room)
@@ -144,7 +147,7 @@ def fetch(listing: Listing, todo: Todo, say: Callable[[str], None], tick: Tick |
         ) from error
 
 
-def _fetch_one(listing: Listing, wanted: Wanted, todo: Todo, tick: Tick | None) -> None:
+def _fetch_one(listing: Listing, wanted: Wanted, todo: Todo, tick: ProgressCallback | None) -> None:
     from huggingface_hub import hf_hub_url
 
     repo = next(repo for repo in listing.source.repos if repo.id == wanted.repo)

@@ -11,8 +11,8 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct, field
 
-from vivant.engine.rundir import write_whole
-from vivant.errors import DataError
+from vivant.core.errors import DataError
+from vivant.core.files import write_atomic
 
 NAME = ".vivant-source.json"
 _CHUNK = 1 << 20
@@ -89,4 +89,4 @@ def read_note(place: Path, source: str) -> Note:
 
 def write_note(place: Path, note: Note) -> None:
     """Keep it."""
-    write_whole(place / NAME, msgspec.json.format(msgspec.json.encode(note), indent=1))
+    write_atomic(place / NAME, msgspec.json.format(msgspec.json.encode(note), indent=1))

@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import fcntl
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from vivant.errors import DataError
+from vivant.core.errors import DataError, is_connection_fault
+from vivant.core.progress import ProgressCallback
 from vivant.fetch.note import Wanted
-
-Tick = Callable[[int, int, str], None]
 
 _PIECE = 1 << 20
 _TRIES = 5
@@ -26,7 +24,7 @@ _PATIENCE = 1.0
 _PASSING = (408, 429, 500, 502, 503, 504)
 
 
-def download(url: str, wanted: Wanted, goal: Path, tick: Tick | None = None) -> None:
+def download(url: str, wanted: Wanted, goal: Path, tick: ProgressCallback | None = None) -> None:
     """Bring a file to `goal`, going on from what an earlier call left; only a whole and right one gets there."""
     goal.parent.mkdir(parents=True, exist_ok=True)
     part = _part(wanted, goal)
@@ -63,13 +61,7 @@ def _part(wanted: Wanted, goal: Path) -> Path:
     return goal.with_name(f".{goal.name}.{(wanted.sha256 or wanted.blob)[:12]}.part")
 
 
-def is_connection_fault(error: Exception) -> bool:
-    """Whether the HTTP library says that the connection broke. Which library it is depends on the hub client's
-    version, and its errors share no public base, so they are known by where they come from."""
-    return type(error).__module__.split(".")[0] in ("httpx", "httpx2", "httpcore", "httpcore2")
-
-
-def _go_on(url: str, wanted: Wanted, part: Path, tick: Tick | None) -> None:
+def _go_on(url: str, wanted: Wanted, part: Path, tick: ProgressCallback | None) -> None:
     from huggingface_hub import constants, get_session
     from huggingface_hub.utils import (  # type: ignore[attr-defined]  # documented there, yet not in `__all__`
         build_hf_headers,

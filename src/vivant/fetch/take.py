@@ -10,8 +10,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from vivant.errors import DataError, UsageError
-from vivant.fetch.room import check_room, size_text
+from vivant.core.disk_space import check_room, size_text
+from vivant.core.errors import DataError, UsageError
 
 
 def is_url(origin: str) -> bool:

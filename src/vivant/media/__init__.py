@@ -10,27 +10,27 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from vivant.media.cache_size import trim as trim
+    from vivant.media.cache_size import usage as usage
+    from vivant.media.frame_cache import CacheUse as CacheUse
+    from vivant.media.frame_cache import Store as Store
+    from vivant.media.frame_cache import VideoInfo as VideoInfo
     from vivant.media.inspection import probe as probe
     from vivant.media.inspection import verify as verify
+    from vivant.media.loading import Prepared as Prepared
+    from vivant.media.loading import Preparer as Preparer
     from vivant.media.paths import resolve as resolve
-    from vivant.media.prepare import Prepared as Prepared
-    from vivant.media.prepare import Preparer as Preparer
-    from vivant.media.store import CacheUse as CacheUse
-    from vivant.media.store import Store as Store
-    from vivant.media.store import VideoInfo as VideoInfo
-    from vivant.media.upkeep import trim as trim
-    from vivant.media.upkeep import usage as usage
 
 _HOMES = {
-    "CacheUse": "store",
-    "Prepared": "prepare",
-    "Preparer": "prepare",
-    "Store": "store",
-    "VideoInfo": "store",
+    "CacheUse": "frame_cache",
+    "Prepared": "loading",
+    "Preparer": "loading",
+    "Store": "frame_cache",
+    "VideoInfo": "frame_cache",
     "probe": "inspection",
     "resolve": "paths",
-    "trim": "upkeep",
-    "usage": "upkeep",
+    "trim": "cache_size",
+    "usage": "cache_size",
     "verify": "inspection",
 }
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vivant.media.timeline import arrange
-from vivant.types import Control, Image, Message, Part, Text
+from vivant.core.types import Control, Image, Message, Part, Text
+from vivant.media.frame_selection import arrange
 
 
 def controlled(messages: tuple[Message, ...], control: Control, seed: int) -> tuple[Message, ...]:

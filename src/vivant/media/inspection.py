@@ -7,12 +7,13 @@ from pathlib import Path
 
 import msgspec
 
-from vivant.errors import MediaError
-from vivant.media.paths import plain_file
-from vivant.media.pictures import check_picture, is_picture
-from vivant.media.pool import Pool, shared_pool
-from vivant.media.store import VideoInfo
-from vivant.media.tasks import ProbeTask, VerifyTask
+from vivant.core.errors import MediaError
+from vivant.core.types import Audio, Image, Part, Video
+from vivant.media.frame_cache import VideoInfo
+from vivant.media.images import check_picture, is_picture
+from vivant.media.paths import plain_file, resolve
+from vivant.media.worker_pool import Pool, shared_pool
+from vivant.media.worker_protocol import ProbeTask, VerifyTask
 
 
 def probe(path: str | os.PathLike[str], pool: Pool | None = None) -> VideoInfo:
@@ -43,3 +44,13 @@ def verify(path: str | os.PathLike[str], pool: Pool | None = None) -> str | None
     except OSError as error:
         return f"cannot be read: {error.strerror}"
     return line
+
+
+def open_problem(root: Path, part: Part) -> str | None:
+    """Why a media file cannot be used; None where it can."""
+    if not isinstance(part, Image | Video | Audio):
+        return None
+    try:
+        return verify(resolve(root, part.path))
+    except MediaError as error:
+        return str(error)

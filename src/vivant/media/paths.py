@@ -8,7 +8,7 @@ import os
 import stat
 from functools import lru_cache
 
-from vivant.errors import MediaError
+from vivant.core.errors import MediaError
 
 
 def resolve(root: str | os.PathLike[str], path: str) -> str:

@@ -18,9 +18,9 @@ from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 from msgspec import Struct
 
-from vivant.errors import MediaError
-from vivant.media.sniff import MAX_PIXELS, impostor
-from vivant.media.store import HIDDEN, KEY, Packets, Table, VideoInfo
+from vivant.core.errors import MediaError
+from vivant.core.file_types import MAX_PIXELS, impostor
+from vivant.media.frame_cache import HIDDEN, KEY, Packets, Table, VideoInfo
 
 # Formats that hold their media themselves. Playlists, which make libav open other files, are not among them.
 _FORMATS = (

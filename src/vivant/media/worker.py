@@ -16,8 +16,17 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from vivant.errors import MediaError, VivantError
-from vivant.media.tasks import Answer, FramesTask, ProbeTask, SoundTask, Task, VerifyTask, receive, send
+from vivant.core.errors import MediaError, VivantError
+from vivant.media.worker_protocol import (
+    Answer,
+    FramesTask,
+    ProbeTask,
+    SoundTask,
+    Task,
+    VerifyTask,
+    receive,
+    send,
+)
 
 
 def main() -> None:
@@ -44,7 +53,7 @@ def _listen(stream: BinaryIO, tasks: queue.SimpleQueue[bytes]) -> None:
 
 def _ready() -> Answer:
     try:
-        import vivant.media.extract  # noqa: F401 (loads libav now, so that no task's time pays for it)
+        import vivant.media.extraction  # noqa: F401 (loads libav now, so that no task's time pays for it)
     except ImportError as error:
         return Answer(
             error=f"Video cannot be decoded here: {error}; install 'av' and 'simplejpeg'", kind="usage"
@@ -70,10 +79,10 @@ def _answer(task: Task) -> Answer:
 
 
 def _do(task: Task) -> Any:
-    from vivant.media.ends import problem
-    from vivant.media.extract import extract, extract_sound
+    from vivant.media.extraction import extract, extract_sound
+    from vivant.media.frame_cache import Store
+    from vivant.media.integrity import problem
     from vivant.media.scan import scan
-    from vivant.media.store import Store
 
     match task:
         case FramesTask():

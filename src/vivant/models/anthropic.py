@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from vivant.errors import MediaError, UsageError
+from vivant.core.errors import MediaError, UsageError
+from vivant.core.types import Clip, Content, Reply, ReplyStatus, Request, Sound, Text
 from vivant.models.base import Model, ModelOptions, Takes, TransientError
 from vivant.models.capabilities import (
     ANTHROPIC,
@@ -21,7 +22,6 @@ from vivant.models.capabilities import (
     truth,
 )
 from vivant.models.http import HttpModel, key_from
-from vivant.types import Clip, Content, Reply, ReplyStatus, Request, Sound, Text
 
 if TYPE_CHECKING:
     from vivant.models.batch.base import BatchApi

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
-from vivant.errors import UsageError, VivantError
-from vivant.types import Reply, Request, Tokenizer
+from vivant.core.errors import UsageError, VivantError
+from vivant.core.types import Reply, Request, Tokenizer
 
 if TYPE_CHECKING:
     from vivant.models.batch.base import BatchApi
@@ -38,7 +38,7 @@ class ModelOptions(Struct, frozen=True, kw_only=True):
 
     def take(self, **defaults: Any) -> dict[str, Any]:
         """The backend-specific settings over their defaults; an unknown one is refused by name."""
-        from vivant.errors import unknown
+        from vivant.core.errors import unknown
 
         for name in self.values:
             if name not in defaults:

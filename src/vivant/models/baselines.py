@@ -6,10 +6,10 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from vivant.chance import generator
-from vivant.errors import UsageError
+from vivant.core.errors import UsageError
+from vivant.core.randomness import generator
+from vivant.core.types import Reply, Request
 from vivant.models.base import Model, ModelOptions, Takes
-from vivant.types import Reply, Request
 
 Choice = Callable[[Request], int]
 
@@ -71,12 +71,12 @@ class Blind(Guesser):
         self._vectors: dict[str, Any] = {}
 
     async def open(self) -> None:
-        from vivant.scoring.similarity import load_encoder
+        from vivant.metrics.similarity import load_encoder
 
         await asyncio.to_thread(load_encoder)
 
     def _nearest(self, request: Request, texts: tuple[str, ...]) -> int:
-        from vivant.scoring.similarity import load_encoder
+        from vivant.metrics.similarity import load_encoder
 
         question = request.text
         for option in request.options:

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Struct
 
-from vivant.errors import UsageError, unknown
+from vivant.core.errors import UsageError, unknown
 
 MB = 1_000_000
 MIB = 1024 * 1024

@@ -11,10 +11,10 @@ from shutil import which
 from msgspec import Struct
 
 from vivant import mini
+from vivant.core.types import Decoding, Option, Picture, Reply, Request, Text, Turn
+from vivant.metrics.option_extraction import extract_option
 from vivant.models.base import Model, ModelError, TransientError
 from vivant.models.registry import Backend
-from vivant.scoring.options import extract_option
-from vivant.types import Decoding, Option, Picture, Reply, Request, Text, Turn
 
 _OPTIONS = tuple(
     Option(name, text) for name, text in zip("ABCD", ("blue", "red", "green", "yellow"), strict=True)

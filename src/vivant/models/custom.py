@@ -15,9 +15,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from vivant.errors import UsageError, unknown
+from vivant.core.errors import UsageError, unknown
+from vivant.core.types import Clip, Picture, Reply, Request
 from vivant.models.base import Model, ModelOptions, Takes
-from vivant.types import Clip, Picture, Reply, Request
 
 
 def load_file(spec: str, options: ModelOptions) -> Model:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from vivant.errors import UsageError
+from vivant.core.errors import UsageError
+from vivant.core.types import Clip, Content, Reply, ReplyStatus, Request, Text
 from vivant.models.base import Model, ModelOptions, Takes, TransientError
 from vivant.models.capabilities import (
     GEMINI,
@@ -22,7 +23,6 @@ from vivant.models.capabilities import (
 )
 from vivant.models.gemini_files import UploadedFiles
 from vivant.models.http import HttpModel, key_from
-from vivant.types import Clip, Content, Reply, ReplyStatus, Request, Text
 
 if TYPE_CHECKING:
     from vivant.models.batch.base import BatchApi

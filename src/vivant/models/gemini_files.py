@@ -17,10 +17,10 @@ from typing import Any
 
 import msgspec
 
-from vivant.errors import MediaError
+from vivant.core.errors import MediaError
+from vivant.core.types import Clip, Request
 from vivant.models.base import ModelError, TransientError
 from vivant.models.http import HttpClient, RequestRefusedError
-from vivant.types import Clip, Request
 
 _KEPT = 32
 _FIRST_POLL, _LONGEST_POLL = 0.25, 5.0

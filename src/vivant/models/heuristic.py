@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from statistics import fmean
 
-from vivant.errors import UsageError
+from vivant.core.errors import UsageError
+from vivant.core.fenced_text import Found, materials_in
+from vivant.core.types import Reply, Request
 from vivant.models.base import Model, ModelOptions
-from vivant.scoring.judge.fence import Found, materials_in
-from vivant.types import Reply, Request
 
 _WORD = re.compile(r"\w+")
 _CONTENT_WORD = re.compile(r"\w{4,}")

@@ -15,9 +15,9 @@ from urllib.parse import urlsplit, urlunsplit
 import aiohttp
 import msgspec
 
-from vivant.errors import MediaError
+from vivant.core.errors import MediaError
+from vivant.core.types import Reply, Request
 from vivant.models.base import Model, ModelError, TransientError
-from vivant.types import Reply, Request
 
 _RETRIED = {408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529}
 _TOO_LONG = (

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from vivant.errors import UsageError
+from vivant.core.errors import UsageError
+from vivant.core.types import Clip, Picture, Reply, Request, Text, Turn
 from vivant.models.base import Model, ModelError, ModelOptions, require
 from vivant.models.capabilities import positive, truth
-from vivant.models.local import LocalModel, checkpoint_digest, checkpoint_name, existing
+from vivant.models.local_model import LocalModel, checkpoint_digest, checkpoint_name, existing
 from vivant.models.transformers_engine import cannot_load, opened_picture, placed, writing
-from vivant.types import Clip, Picture, Reply, Request, Text, Turn
 
 TILE = 448
 _MEAN, _SPREAD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)

@@ -12,10 +12,10 @@ from typing import Any, BinaryIO, Protocol
 
 import msgspec
 
-from vivant.errors import VivantError
-from vivant.media.tasks import receive, send
-from vivant.models.local import Ask, Begin, Begun, Said
-from vivant.types import Reply, Request
+from vivant.core.errors import VivantError
+from vivant.core.types import Reply, Request
+from vivant.media.worker_protocol import receive, send
+from vivant.models.local_model import Ask, Begin, Begun, Said
 
 
 class Engine(Protocol):

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from vivant.errors import UsageError
+from vivant.core.errors import UsageError
+from vivant.core.types import Clip, Content, Image, Part, Picture, Reply, Request, Sound, Text
 from vivant.models.base import Model, ModelOptions, Takes, TransientError
 from vivant.models.capabilities import (
     OPENAI_MODELS,
@@ -22,9 +23,8 @@ from vivant.models.capabilities import (
     truth,
 )
 from vivant.models.http import HttpModel, key_from, public_url
-from vivant.models.loglik import weights_among
-from vivant.models.thinking import split_thinking
-from vivant.types import Clip, Content, Image, Part, Picture, Reply, Request, Sound, Text
+from vivant.models.likelihood import weights_among
+from vivant.models.reasoning_tags import split_thinking
 
 if TYPE_CHECKING:
     from vivant.models.batch.base import BatchApi

@@ -9,11 +9,15 @@ from typing import Any
 
 from msgspec import Struct
 
-from vivant.errors import UsageError, unknown
+from vivant.core.errors import UsageError, unknown
 from vivant.models.base import Model, ModelOptions
 
 Factory = Callable[[str, ModelOptions], Model]
 """(what stands after the backend's name, options) → model."""
+
+
+ONNX_SETTINGS = "vivant-onnx.json"
+"""The file by which a folder with an exported MIMIC-Chat is known."""
 
 
 class Backend(Struct, frozen=True, kw_only=True):
@@ -88,7 +92,7 @@ _BUILTIN = (
         name="mimic-chat",
         form="mimic-chat/FOLDER",
         summary="a MIMIC-Chat of your own, as `vivant train mimic-chat` writes it",
-        factory="vivant.models.mimic_chat:create",
+        factory="vivant.train.backend:create",
         needs="torch, transformers, peft",
         modules=("torch", "transformers", "peft"),
         extra="train",
@@ -97,7 +101,7 @@ _BUILTIN = (
         name="vivant",
         form="vivant/tiny",
         summary="the small MIMIC-Chat that comes with the package: it looks at pixels, on any machine",
-        factory="vivant.models.embedded:create_bundled",
+        factory="vivant.train.onnx_backend:create_bundled",
         needs="its weights, where the package brings them",
         weights="tiny",
     ),
@@ -105,7 +109,7 @@ _BUILTIN = (
         name="onnx",
         form="onnx/FOLDER",
         summary="a MIMIC-Chat of your own without torch, as `vivant train export` writes it",
-        factory="vivant.models.embedded:create",
+        factory="vivant.train.onnx_backend:create",
         needs="the exported folder",
     ),
     Backend(
@@ -145,7 +149,7 @@ _BUILTIN = (
         name="human",
         form="human",
         summary="people's answers, where the benchmark's data hold them",
-        factory="vivant.models.human:create",
+        factory="vivant.runs.human:create",
         needs="data with human answers",
     ),
     Backend(
@@ -158,7 +162,7 @@ _BUILTIN = (
         name="replay",
         form="replay/RUN or FILE",
         summary="the answers of an earlier run; or replies by id from JSON or JSON lines of {id, response}",
-        factory="vivant.models.replay:create",
+        factory="vivant.runs.replay:create",
         needs="the run or the file",
     ),
     Backend(

@@ -20,9 +20,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from vivant.errors import UsageError
+from vivant.core.errors import UsageError
+from vivant.core.types import Reply, ReplyStatus, Request
 from vivant.models.base import Model, ModelOptions, Takes, TransientError
-from vivant.types import Reply, ReplyStatus, Request
 
 
 class Rule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from vivant.errors import UsageError
+from vivant.core.errors import UsageError
+from vivant.core.types import Tokenizer
 from vivant.models.base import Model, ModelOptions, Takes, require
 from vivant.models.capabilities import GENERIC, OPTIONS, ModelFacts, budget_for, positive, truth
-from vivant.models.local import LocalModel, checkpoint_digest, checkpoint_name, existing
-from vivant.models.words import checkpoint_tokenizer
-from vivant.types import Tokenizer
+from vivant.models.local_model import LocalModel, checkpoint_digest, checkpoint_name, existing
+from vivant.models.tokenizer import checkpoint_tokenizer
 
 
 class Transformers(LocalModel):

@@ -6,10 +6,10 @@ import io
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from vivant.errors import UsageError
+from vivant.core.errors import UsageError
+from vivant.core.types import Clip, Content, Decoding, Picture, Reply, Request, Sound, Text
 from vivant.models.base import ModelError
-from vivant.models.thinking import split_thinking
-from vivant.types import Clip, Content, Decoding, Picture, Reply, Request, Sound, Text
+from vivant.models.reasoning_tags import split_thinking
 
 DEFAULT_NEW_TOKENS = 1024
 """Length of a reply where neither the user nor the benchmark limits it."""

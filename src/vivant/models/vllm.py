@@ -15,12 +15,12 @@ from typing import Any
 
 import msgspec
 
-from vivant.errors import UsageError
+from vivant.core.errors import UsageError
+from vivant.core.types import Reply, Request
 from vivant.models.base import Model, ModelError, ModelOptions, TransientError
 from vivant.models.capabilities import positive, server_facts, truth
 from vivant.models.http import RequestRefusedError
 from vivant.models.openai import OpenAI
-from vivant.types import Reply, Request
 
 _OWN = {"executable": "vllm", "args": "", "start_timeout": 1800, "trust_remote_code": False}
 
@@ -79,7 +79,15 @@ class VLLM(OpenAI):
         with tempfile.NamedTemporaryFile(prefix="vivant-vllm-", suffix=".log", delete=False) as log:
             self._log = Path(log.name)
             self._process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-P", "-m", "vivant.models.leash", *self._command, "--port", str(port)),
+                *(
+                    sys.executable,
+                    "-P",
+                    "-m",
+                    "vivant.models.supervised_process",
+                    *self._command,
+                    "--port",
+                    str(port),
+                ),
                 stdin=asyncio.subprocess.PIPE,
                 stdout=log,
                 stderr=log,

@@ -17,8 +17,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from vivant.errors import UsageError, unknown
-from vivant.types import Decoding
+from vivant.core.errors import UsageError, unknown
+from vivant.core.types import Decoding
 
 
 class GenKwargs(Struct, frozen=True, kw_only=True):

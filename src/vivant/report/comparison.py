@@ -9,11 +9,11 @@ from pathlib import Path
 
 import msgspec
 
-from vivant.engine.rundir import write_whole
-from vivant.errors import UsageError
-from vivant.report.table import Cell, Row, Table
-from vivant.scoring.compare import Comparison, Flip, Pair
-from vivant.scoring.paired import power_factor
+from vivant.analysis.comparison import Comparison, Flip, Pair
+from vivant.core.errors import UsageError
+from vivant.core.files import write_atomic
+from vivant.core.table import Cell, Row, Table
+from vivant.metrics.paired import power_factor
 
 
 def format_p(p: float | None) -> str:
@@ -155,7 +155,7 @@ def write_flips(found: Comparison, path: Path) -> int:
             )
         data = buffer.getvalue().encode()
     try:
-        write_whole(path, data)
+        write_atomic(path, data)
     except OSError as error:
         raise UsageError(f"Cannot write {path}: {error.strerror}") from error
     return len(found.flips)

@@ -10,9 +10,9 @@ import msgspec
 
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import ScoredRun
-from vivant.errors import UsageError
-from vivant.report.table import Row, Table
-from vivant.scoring.summary import natural, summarise
+from vivant.benchmarks.summary import natural, summarise
+from vivant.core.errors import UsageError
+from vivant.core.table import Row, Table
 
 FORMATS = (".svg", ".pdf", ".png")
 COLOURS = ("#2b6cb0", "#c05621", "#2f855a", "#6b46c1", "#b83280", "#4a5568", "#b7791f", "#285e61")

@@ -6,11 +6,8 @@ from collections.abc import Sequence
 
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Protocol
-from vivant.report.table import Cell, Row, Table
-from vivant.runs import Run
-from vivant.scoring.agreement import krippendorff_alpha, percent_agreement
-from vivant.scoring.human_scores import HumanScores
-from vivant.scoring.judge_check import (
+from vivant.core.table import Cell, Row, Table
+from vivant.judging.calibration import (
     METRICS,
     Agreement,
     Bias,
@@ -21,6 +18,9 @@ from vivant.scoring.judge_check import (
     biases,
     gather,
 )
+from vivant.judging.human_scores import HumanScores
+from vivant.metrics.agreement import krippendorff_alpha, percent_agreement
+from vivant.runs.run import Run
 
 _TITLES = ("Pearson", "Spearman", "cosine", "MSE", "MAE", "kappa")
 

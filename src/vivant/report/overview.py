@@ -6,13 +6,12 @@ from collections.abc import Sequence
 
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Protocol, ScoredRun
-from vivant.errors import UsageError, unknown
-from vivant.report.table import Cell, Row, Table
-from vivant.runs import Run
-from vivant.scoring.judge.rubric import JudgeInfo
-from vivant.scoring.stats import Method
-from vivant.scoring.summary import published_row, restricted, summarise
-from vivant.types import SHRUNK
+from vivant.benchmarks.summary import judge_notes, published_row, restricted, summarise
+from vivant.core.errors import UsageError, unknown
+from vivant.core.table import Cell, Row, Table
+from vivant.core.types import SHRUNK
+from vivant.metrics.intervals import Method
+from vivant.runs.run import Run
 
 
 def scored(
@@ -172,32 +171,6 @@ def _notes(runs: Sequence[Run], parts: Sequence[ScoredRun], rows: Sequence[Row])
     if any(row.guessed for row in rows):
         notes.append("Guessed: answers that the published protocol supplies where the model gave none.")
     return notes
-
-
-def judge_notes(parts: Sequence[ScoredRun]) -> list[str]:
-    """Who judged what, and what must be said of it: under every table that rests on a judge."""
-    tasks: dict[tuple[str, tuple[JudgeInfo, ...]], list[str]] = {}
-    for part in parts:
-        if part.judges:
-            tasks.setdefault((part.run, part.judges), []).append(part.task)
-    notes: list[str] = []
-    for (run, judges), judged in tasks.items():
-        each = ", ".join(f"{j.name} ({j.fingerprint[:8]}, {j.samples} verdict(s) each)" for j in judges)
-        notes.append(f"{run}, {', '.join(judged)}: judged by {each}.")
-        unseen = [
-            (score.key, score.detail["unseen"][0])
-            for part in parts
-            if part.run == run
-            for _, _, score in part.rows
-            if score.detail.get("unseen")
-        ]
-        if unseen:
-            notes.append(
-                f"{run}: {len(unseen)} answers were not shown to the judge in full; "
-                f"the first: {unseen[0][0]}: {unseen[0][1]}."
-            )
-    known = dict.fromkeys(judge for _, judges in tasks for judge in judges)
-    return notes + [f"{judge.name} is {judge.caveat}." for judge in known if judge.caveat]
 
 
 def published_rows(tasks: set[str], by: Sequence[str]) -> list[Row]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from vivant.analysis.reasoning.kinds import RESTS_ON, scheme_for
+from vivant.analysis.reasoning.shares import Share, Shares, kind_shares, segment_shares
 from vivant.benchmarks.base import Protocol
-from vivant.errors import UsageError
+from vivant.core.errors import UsageError
+from vivant.core.table import Cell, Row, Table
 from vivant.report.robustness import span
-from vivant.report.table import Cell, Row, Table
-from vivant.runs import Run
-from vivant.scoring.reasoning.kinds import RESTS_ON, scheme_for
-from vivant.scoring.reasoning.shares import Share, Shares, kind_shares, segment_shares
+from vivant.runs.run import Run
 
 
 def reasoning_tables(

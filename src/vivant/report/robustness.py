@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from vivant.analysis.controls import WITHOUT, Left, controls_of
+from vivant.analysis.permutations import Permuted, permuted_of, was_permuted
+from vivant.analysis.repeats import Repeats, repeats_of
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Protocol, ScoredRun
-from vivant.errors import UsageError
+from vivant.core.errors import UsageError
+from vivant.core.table import Cell, Row, Table
+from vivant.metrics.intervals import Interval
 from vivant.report.comparison import format_interval, format_p
 from vivant.report.overview import scored
-from vivant.report.table import Cell, Row, Table
-from vivant.runs import Run
-from vivant.scoring.controls import WITHOUT, Left, controls_of
-from vivant.scoring.permuted import Permuted, permuted_of, was_permuted
-from vivant.scoring.repeats import Repeats, repeats_of
-from vivant.scoring.stats import Interval
+from vivant.runs.run import Run
 
 
 def _row(

@@ -13,11 +13,11 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, Response, StreamingResponse
 
-from vivant.errors import MediaError, VivantError
+from vivant.core.errors import MediaError, VivantError
+from vivant.core.types import Clip, FramePolicy, Job, Message, Video
 from vivant.media import Preparer
 from vivant.models.base import Model, TransientError
 from vivant.serve.wire import WireError, check_reply, completion, pieces, read_body, to_request
-from vivant.types import Clip, FramePolicy, Job, Message, Video
 
 _LARGEST = 256 * 2**20
 """Bytes of one request."""

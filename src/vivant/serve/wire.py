@@ -13,9 +13,9 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from vivant.chance import derive
-from vivant.media.sniff import picture
-from vivant.types import Clip, Content, Decoding, Picture, Reply, Request, Sound, Text, Turn
+from vivant.core.file_types import picture
+from vivant.core.randomness import derive
+from vivant.core.types import Clip, Content, Decoding, Picture, Reply, Request, Sound, Text, Turn
 
 _DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+)?(?:;[\w=.+-]+)*;base64,", re.ASCII)
 _FINISH = {"ok": "stop", "truncated": "length", "refused": "content_filter"}

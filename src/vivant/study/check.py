@@ -7,12 +7,12 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from vivant.benchmarks.base import Progress
-from vivant.errors import DataError, VivantError
+from vivant.core.errors import DataError, VivantError
+from vivant.core.progress import ProgressCallback
 from vivant.study.balance import place_sizes
 from vivant.study.design import ITEMS_FILE, KEY_FILE
 from vivant.study.key import key_faults, load_key
-from vivant.study.load import LoadedStudy, StudyError, load_study, media_of
+from vivant.study.loading import LoadedStudy, StudyError, load_study, media_of
 from vivant.study.server.interface import interfaces
 
 _CONSENT_MARK = "**Edit this page"
@@ -27,7 +27,7 @@ class Checked(Struct, frozen=True, kw_only=True):
     summary: str = ""
 
 
-def check_study(folder: Path, *, media: bool = True, progress: Progress | None = None) -> Checked:
+def check_study(folder: Path, *, media: bool = True, progress: ProgressCallback | None = None) -> Checked:
     """Read everything, open every file."""
     try:
         loaded = load_study(folder)
@@ -58,7 +58,7 @@ def check_study(folder: Path, *, media: bool = True, progress: Progress | None =
     return Checked(faults=tuple(faults), notes=tuple(notes), summary=_summary(loaded))
 
 
-def _opened(loaded: LoadedStudy, progress: Progress | None) -> list[str]:
+def _opened(loaded: LoadedStudy, progress: ProgressCallback | None) -> list[str]:
     """What is wrong with each media file, each opened once."""
     from vivant.media import verify
 

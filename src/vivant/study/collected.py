@@ -9,7 +9,7 @@ from pathlib import Path
 from vivant.study.design import KeyLine, StudyItem
 from vivant.study.judgement import Judgement, Person
 from vivant.study.key import Key, fitting_key
-from vivant.study.load import LoadedStudy, load_study
+from vivant.study.loading import LoadedStudy, load_study
 
 
 class Collected:

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from vivant.errors import DataError
+from vivant.core.errors import DataError
 from vivant.study.design import KEY_FILE, PAGES, KeyLine, Study, StudyItem
-from vivant.study.load import LoadedStudy, StudyError, read_lines
+from vivant.study.loading import LoadedStudy, StudyError, read_lines
 
 Key = Mapping[str, KeyLine]
 """By item. An item without a line has no right answer."""

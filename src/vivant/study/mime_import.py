@@ -19,18 +19,18 @@ from vivant.benchmarks import registry
 from vivant.benchmarks.jsonl import option_name
 from vivant.benchmarks.mime import human, names
 from vivant.benchmarks.mime.files import json_lines, texts
-from vivant.errors import DataError, MediaError
+from vivant.core.errors import DataError, MediaError
+from vivant.core.types import Option, Sample, Video
 from vivant.study.balance import largest_share
+from vivant.study.default_texts import TITLES, texts_of
 from vivant.study.design import STUDY_FILE, KeyLine, Study, StudyItem, StudyText
 from vivant.study.export.native import MIME
 from vivant.study.judgement import Judgement, Person
 from vivant.study.key import fitting_key
-from vivant.study.load import load_study
+from vivant.study.loading import load_study
 from vivant.study.make.items import ROOT, SAMPLE, opaque
-from vivant.study.make.shelf import Shelf
-from vivant.study.save import claim, write_study
-from vivant.study.words import TITLES, texts_of
-from vivant.types import Option, Sample, Video
+from vivant.study.make.media_store import Shelf
+from vivant.study.writing import claim, write_study
 
 _NO_VIDEO = "(The video is not in this study's folder.)"
 _SHOWN = ("options", "label_idx")

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from vivant.errors import UsageError
+from vivant.core.errors import UsageError
 from vivant.train.settings import Recipe
 
 

@@ -20,7 +20,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from vivant.errors import VivantError
+from vivant.core.errors import VivantError
 from vivant.models.base import ModelError
 from vivant.models.transformers_engine import cannot_load
 from vivant.train.data.stream import Place

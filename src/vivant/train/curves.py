@@ -6,7 +6,7 @@ import csv
 from collections.abc import Sequence
 from pathlib import Path
 
-from vivant.errors import DataError
+from vivant.core.errors import DataError
 from vivant.report.figures import COLOURS, load_pyplot, save_figure
 
 _SMOOTH = 25

@@ -15,14 +15,14 @@ import msgspec
 from msgspec import Struct
 
 from vivant.benchmarks import registry
-from vivant.chance import generator
-from vivant.errors import DataError, UsageError
+from vivant.core.errors import DataError, UsageError
+from vivant.core.generated_images import PREFIX
+from vivant.core.randomness import generator
+from vivant.core.types import Image, Text
+from vivant.judging.human_scores import HumanScores, read_human_scores
+from vivant.judging.judge_run import Ask, JudgeOptions, asks_of
 from vivant.media.paths import resolve
-from vivant.pictures import PREFIX
-from vivant.runs import Run
-from vivant.scoring.human_scores import HumanScores, read_human_scores
-from vivant.scoring.judge.judging import Ask, JudgeOptions, asks_of
-from vivant.types import Image, Text
+from vivant.runs.run import Run
 
 
 class JudgeData(Struct, frozen=True):

@@ -15,9 +15,9 @@ import msgspec
 import torch
 from msgspec import Struct
 
-from vivant.chance import derive
-from vivant.errors import UsageError, VivantError
-from vivant.paths import cache_root
+from vivant.core.errors import UsageError, VivantError
+from vivant.core.paths import cache_root
+from vivant.core.randomness import derive
 from vivant.train.accelerator import (
     learnt,
     make_accelerator,
@@ -36,7 +36,7 @@ from vivant.train.checkpoints import (
 )
 from vivant.train.data.frames import FrameBank
 from vivant.train.data.stream import Batch, Loader, Place, Stream
-from vivant.train.look import look
+from vivant.train.evaluation import look
 from vivant.train.metrics import Metrics
 from vivant.train.settings import Recipe
 from vivant.train.setup import Ready, set_up
@@ -146,11 +146,11 @@ class Trainer:
         self._stop = False
 
     def _usable(self, ready: Ready) -> list[Any]:
-        from vivant.cli.show import ticker
+        from vivant.core.progress import log_progress
 
         most = self.recipe.data.max_failed
         with self.accelerator.main_process_first():
-            told = ticker() if self.accelerator.is_main_process else None
+            told = log_progress() if self.accelerator.is_main_process else None
             kept, failed = self.bank.usable(ready.examples, most, told)
         for line in failed[:5]:
             self.say(f"Left out: {line}")

@@ -17,11 +17,11 @@ from onnx import numpy_helper
 from torch import Tensor, nn
 from torch.export import Dim
 
-from vivant.errors import UsageError
-from vivant.models.embedded import LOOK, READ, SETTINGS, TOKENIZER, WATCH, Exported
+from vivant.core.errors import UsageError
 from vivant.train.checkpoints import load_model
 from vivant.train.model.modeling import MimicChat
 from vivant.train.model.processing import Processor
+from vivant.train.onnx_backend import LOOK, READ, SETTINGS, TOKENIZER, WATCH, Exported
 from vivant.train.onnx_graphs import Look, Read, Watch, layer_kinds
 
 Weights = Literal["fp32", "fp16"]

@@ -13,11 +13,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from vivant.errors import UsageError
-from vivant.train.model.asking import MARKS, PATCH
+from vivant.core.errors import UsageError
 from vivant.train.model.config import Vision
 from vivant.train.model.fusion import InputFusion, decoder_layers
 from vivant.train.model.modeling import MimicChat
+from vivant.train.model.requests import MARKS, PATCH
 from vivant.train.model.temporal import _CLOCK, clock
 
 

@@ -12,11 +12,11 @@ import msgspec
 import yaml
 from msgspec import Struct, field
 
-from vivant.errors import UsageError, unknown
+from vivant.core.errors import UsageError, unknown
+from vivant.core.types import FramePolicy
 from vivant.train.data.sources import Source
 from vivant.train.data.split import Split
 from vivant.train.model.config import Parts, check
-from vivant.types import FramePolicy
 
 SIZES = ("tiny", "1b", "8b")
 

@@ -10,7 +10,7 @@ import msgspec
 import torch
 from msgspec import Struct
 
-from vivant.chance import derive
+from vivant.core.randomness import derive
 from vivant.train.checkpoints import load_model
 from vivant.train.data.sources import Example, answers, load, phrase
 from vivant.train.model.config import MimicChatConfig, Parts

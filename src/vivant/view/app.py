@@ -14,12 +14,12 @@ from fastapi import FastAPI, Request, Response
 from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse
 from fastapi.staticfiles import StaticFiles
 
-from vivant.errors import MediaError, VivantError
-from vivant.view.desk import BusyError, Desk
+from vivant.core.errors import MediaError, VivantError
+from vivant.view.catalog import Shelved
+from vivant.view.context import BusyError, Desk
 from vivant.view.media import Files, Seen, parts_of
 from vivant.view.pages import Pages
 from vivant.view.query import one
-from vivant.view.shelf import Shelved
 
 POLICY = (
     "default-src 'none'; img-src 'self'; media-src 'self'; style-src 'self'; script-src 'self'; "

@@ -16,8 +16,8 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
-from vivant.engine.plan import job_key
-from vivant.paths import cache_root
+from vivant.core.paths import cache_root
+from vivant.core.types import job_key
 
 VERSION = 7
 FACETS = 24

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from vivant.engine.rundir import RunError
-from vivant.scoring.reasoning.kinds import RESTS_ON
-from vivant.scoring.reasoning.store import FOLDER, Labelled, fits, read_labels
-from vivant.types import Record
+from vivant.analysis.reasoning.kinds import RESTS_ON
+from vivant.analysis.reasoning.store import FOLDER, Labelled, fits, read_labels
+from vivant.core.types import Record
+from vivant.runs.directory import RunError
 
 _SHOWN = 20_000
 

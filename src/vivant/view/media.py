@@ -10,14 +10,14 @@ from pathlib import Path
 from msgspec import Struct
 
 from vivant.benchmarks import registry
-from vivant.chance import derive
-from vivant.engine.rundir import Manifest
-from vivant.errors import MediaError, VivantError
+from vivant.core.errors import MediaError, VivantError
+from vivant.core.file_types import browser_type
+from vivant.core.paths import cache_root
+from vivant.core.randomness import derive
+from vivant.core.types import Clip, Image, Job, Part, Picture, Record, Sample, Text
 from vivant.media import Preparer, resolve
-from vivant.media.sniff import browser_type
-from vivant.paths import cache_root
-from vivant.types import Clip, Image, Job, Part, Picture, Record, Sample, Text
-from vivant.view.shelf import Shelved
+from vivant.runs.directory import Manifest
+from vivant.view.catalog import Shelved
 
 _KEPT = 4
 """Samples whose pictures are kept in memory, so that thirty frames are not thirty decodings."""

@@ -11,9 +11,10 @@ from urllib.parse import urlencode
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from msgspec import Struct
 
-from vivant.errors import VivantError
-from vivant.types import Audio, Image, Part, Record, Text, Video
-from vivant.view.desk import BusyError, Desk, Full, troubles
+from vivant.core.errors import VivantError
+from vivant.core.types import Audio, Image, Part, Record, Text, Video
+from vivant.view.catalog import Shelved
+from vivant.view.context import BusyError, Desk, Full, troubles
 from vivant.view.labels import readings
 from vivant.view.media import name_of, parts_of, seen_count
 from vivant.view.query import (
@@ -31,7 +32,6 @@ from vivant.view.query import (
     page,
     too_common,
 )
-from vivant.view.shelf import Shelved
 
 _SHOWN = 20_000
 """Characters of a text that a page shows; the rest is a link away."""

@@ -10,8 +10,8 @@ from urllib.parse import urlencode
 from msgspec import Struct, field
 
 from vivant.benchmarks import registry
-from vivant.errors import VivantError
-from vivant.scoring.stats import Interval, mean_interval
+from vivant.core.errors import VivantError
+from vivant.metrics.intervals import Interval, mean_interval
 from vivant.view.index import VALUES
 
 PAGE = 50

@@ -11,7 +11,6 @@ from vivant.benchmarks.base import (
     DataReport,
     Figure,
     Imported,
-    Progress,
     Prompt,
     PromptContext,
     Protocol,
@@ -22,8 +21,9 @@ from vivant.benchmarks.base import (
 )
 from vivant.benchmarks.milebench import datasets
 from vivant.benchmarks.milebench.datasets import DATASETS, GROUP
-from vivant.errors import UsageError
-from vivant.types import Record, Sample, Score
+from vivant.core.errors import UsageError
+from vivant.core.progress import ProgressCallback
+from vivant.core.types import Record, Sample, Score
 
 _LAYOUTS: Mapping[str, str] = {
     "main": "groups, realistic and diagnostic means, beside the published leaderboard",
@@ -97,7 +97,7 @@ class MileBench(Benchmark):
         name = self.task(task).name
         return load(root, name, adv=self.adv, combine=self.combine)
 
-    def check(self, root: Path, progress: Progress | None = None) -> DataReport:  # noqa: ARG002
+    def check(self, root: Path, progress: ProgressCallback | None = None) -> DataReport:  # noqa: ARG002
         """Every file and every picture, whatever options this instance has."""
         from vivant.benchmarks.milebench.check import check
 

@@ -17,9 +17,9 @@ from vivant.benchmarks.milebench.native import (
     read_annotation,
 )
 from vivant.benchmarks.milebench.normalise import normalise
-from vivant.errors import DataError
-from vivant.media.sniff import impostor
-from vivant.media.sniff import picture as sniff
+from vivant.core.errors import DataError
+from vivant.core.file_types import impostor
+from vivant.core.file_types import picture as sniff
 
 _SNIFFED = frozenset((".jpg", ".jpeg", ".png", ".webp", ".gif"))
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from vivant.benchmarks.base import Benchmark, Protocol, ScoredRun, ScoreSettings
 from vivant.benchmarks.milebench.tables import gather
-from vivant.report.table import Cell, Row, Table
-from vivant.scoring.summary import summarise
-from vivant.types import Record, Sample, Score
+from vivant.benchmarks.summary import summarise
+from vivant.core.table import Cell, Row, Table
+from vivant.core.types import Record, Sample, Score
 
 _NOTES = (
     "Read differently: multiple-choice replies in which the two protocols find different answers.",

@@ -26,8 +26,8 @@ from vivant.benchmarks.milebench.native import (
 )
 from vivant.benchmarks.milebench.normalise import normalise
 from vivant.benchmarks.milebench.paper import option_name
-from vivant.errors import DataError
-from vivant.types import Option, Sample, Text
+from vivant.core.errors import DataError
+from vivant.core.types import Option, Sample, Text
 
 DEPTHS = 10
 """Steps of a needle map from the start of the context to its end."""

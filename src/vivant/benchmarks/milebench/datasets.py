@@ -6,7 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from vivant.errors import unknown
+from vivant.core.errors import unknown
 
 Realm = Literal["realistic", "diagnostic"]
 Matching = Literal["choice", "rouge", "word", "substring"]

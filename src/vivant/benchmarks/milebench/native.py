@@ -12,8 +12,8 @@ import msgspec
 from msgspec import Struct, field
 
 from vivant.benchmarks.milebench.datasets import BY_NAME
-from vivant.errors import DataError
-from vivant.types import Image, Part, Text
+from vivant.core.errors import DataError
+from vivant.core.types import Image, Part, Text
 
 _MARK = re.compile(r"\{(image|table)#(\d+)\}")
 _COMBINED = re.compile(r"combined_(\d+)_images")

@@ -18,8 +18,8 @@ from vivant.benchmarks.base import Imported, ScoredRun
 from vivant.benchmarks.milebench.datasets import DATASETS, LEVELS, level
 from vivant.benchmarks.milebench.normalise import normalise
 from vivant.benchmarks.milebench.score import shown_options
-from vivant.errors import DataError
-from vivant.types import Image, Record, Reply, Sample, Score, Text
+from vivant.core.errors import DataError
+from vivant.core.types import Image, Record, Reply, Sample, Score, Text
 
 FILES = ("pred.json", "eval.json", "eval_score.json", "pred_with_extracted.json")
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from vivant.benchmarks.base import Prompt, PromptContext
 from vivant.benchmarks.milebench.datasets import UNLETTERED
 from vivant.benchmarks.milebench.truncate import fit, window
-from vivant.media.grid import shares
-from vivant.types import Image, Message, Option, Part, Sample, Text
+from vivant.core.types import Image, Message, Option, Part, Sample, Text
+from vivant.media.image_grid import shares
 
 WORDING: Mapping[str, str] = {"choices": "Choice list: ", "answer": "Your answer is: "}
 """Texts that `--prompts` may replace, besides `instruction` and `instruction.<dataset>` of the data."""

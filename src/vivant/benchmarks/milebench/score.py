@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from vivant.benchmarks.base import Protocol
 from vivant.benchmarks.milebench.normalise import PAPER_STOPS, normalise, normalise_choice
 from vivant.benchmarks.milebench.paper import option_name, read_choice
-from vivant.scoring.options import extract_option
-from vivant.scoring.rouge import rouge_l
-from vivant.scoring.text import strip_thinking
-from vivant.types import Option, Record, Sample, Score
+from vivant.core.types import Option, Record, Sample, Score
+from vivant.metrics.option_extraction import extract_option
+from vivant.metrics.rouge import rouge_l
+from vivant.metrics.text import strip_thinking
 
 ALL_STOPS = 0
 

@@ -18,10 +18,10 @@ from vivant.benchmarks.milebench.datasets import (
     of_realm,
 )
 from vivant.benchmarks.milebench.published import SOURCE, leaderboard, published
-from vivant.errors import UsageError
-from vivant.report.table import Cell, Row, Table
-from vivant.scoring.summary import natural, published_row, summarise
-from vivant.types import Sample
+from vivant.benchmarks.summary import natural, published_row, summarise
+from vivant.core.errors import UsageError
+from vivant.core.table import Cell, Row, Table
+from vivant.core.types import Sample
 
 COUNTS = ("n", "errors", "unparsed", "guessed")
 _GUESSED = "Guessed: empty replies, which the paper's protocol takes for option C."

@@ -8,8 +8,8 @@ from typing import Any
 from msgspec import Struct
 
 from vivant.benchmarks.milebench.data import CHARACTERS_PER_TOKEN
-from vivant.errors import UsageError
-from vivant.types import Image, Part, Text, Tokenizer
+from vivant.core.errors import UsageError
+from vivant.core.types import Image, Part, Text, Tokenizer
 
 
 class Window(Struct, frozen=True):

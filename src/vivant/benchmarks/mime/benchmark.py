@@ -18,12 +18,12 @@ from vivant.benchmarks.base import (
     ScoreSettings,
     TaskInfo,
 )
+from vivant.benchmarks.label_scheme import Scheme
 from vivant.benchmarks.mime import data, human, native, prompts, published, score, tables
 from vivant.benchmarks.mime import export as exports
 from vivant.benchmarks.mime.kinds import KINDS
-from vivant.report.table import Table
-from vivant.scoring.reasoning.scheme import Scheme
-from vivant.types import Record, Sample, Score
+from vivant.core.table import Table
+from vivant.core.types import Record, Sample, Score
 
 
 class Mime(Benchmark):

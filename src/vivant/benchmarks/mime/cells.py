@@ -10,10 +10,10 @@ from msgspec import Struct
 from vivant.benchmarks.base import Benchmark, Protocol, ScoredRun
 from vivant.benchmarks.mime.human import MODEL as HUMAN
 from vivant.benchmarks.mime.prompts import STYLES
-from vivant.errors import UsageError
-from vivant.report.table import Row
-from vivant.scoring.summary import summarise
-from vivant.types import Record, Sample, Score
+from vivant.benchmarks.summary import summarise
+from vivant.core.errors import UsageError
+from vivant.core.table import Row
+from vivant.core.types import Record, Sample, Score
 
 Item = tuple[Sample, Record | None, Score]
 TASKS = ("mime/mcq", "mime/ff")

@@ -13,8 +13,8 @@ from msgspec import Struct
 from vivant.benchmarks.jsonl import option_name
 from vivant.benchmarks.mime import names, shards
 from vivant.benchmarks.mime.files import csv_rows, json_lines, texts
-from vivant.errors import DataError
-from vivant.types import Option, Sample, Video
+from vivant.core.errors import DataError
+from vivant.core.types import Option, Sample, Video
 
 COLUMNS = (
     "action",

@@ -17,8 +17,8 @@ import msgspec
 
 from vivant.benchmarks.base import ScoredRun
 from vivant.benchmarks.mime.cells import Item
-from vivant.errors import UsageError
-from vivant.types import Option
+from vivant.core.errors import UsageError
+from vivant.core.types import Option
 
 KINDS = ("mime-raw", "mime-score")
 _FOLDERS = {"MIME": ("mime-cropped", "all"), "REAL": ("mime-real-resized", "none")}

@@ -14,9 +14,9 @@ from typing import Any
 
 from vivant.benchmarks.base import Imported, ScoredRun
 from vivant.benchmarks.mime.names import REAL, VARIANTS, Index
-from vivant.errors import DataError, UsageError, unknown
-from vivant.report.table import Cell, Row, Table
-from vivant.types import Record, Reply, Sample
+from vivant.core.errors import DataError, UsageError, unknown
+from vivant.core.table import Cell, Row, Table
+from vivant.core.types import Record, Reply, Sample
 
 _MODES = ("fail_mode", "mode")
 _VIDEOS = ("file_name", "video_path", "id", "sample_id")

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from vivant.errors import DataError
+from vivant.core.errors import DataError
 
 
 def read_text(path: Path) -> str:

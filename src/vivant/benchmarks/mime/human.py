@@ -19,8 +19,8 @@ from vivant.benchmarks.jsonl import option_name
 from vivant.benchmarks.mime.data import walk
 from vivant.benchmarks.mime.files import json_lines, texts
 from vivant.benchmarks.mime.names import Index
-from vivant.errors import DataError
-from vivant.types import Option, Record, Reply, Sample
+from vivant.core.errors import DataError
+from vivant.core.types import Option, Record, Reply, Sample
 
 MODEL = "human"
 FILE_NAME = "human_eval.jsonl"

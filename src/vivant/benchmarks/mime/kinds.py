@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from vivant.benchmarks.label_scheme import Scheme
 from vivant.benchmarks.mime import failures
-from vivant.scoring.reasoning.scheme import Scheme
 
 _MODES = {
     "completely incorrect description of action": "the movement itself is described wrongly",

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from vivant.errors import DataError
-from vivant.types import Sample
+from vivant.core.errors import DataError
+from vivant.core.types import Sample
 
 VARIANTS = (
     "base+blank@0",

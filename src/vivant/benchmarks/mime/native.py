@@ -16,8 +16,8 @@ from vivant.benchmarks.mime import failures, human, positions
 from vivant.benchmarks.mime.files import csv_rows, json_lines, listed, read_json, texts
 from vivant.benchmarks.mime.names import Index
 from vivant.benchmarks.mime.prompts import STYLES, is_demonstration
-from vivant.errors import DataError
-from vivant.types import Option, Record, Reply, Sample
+from vivant.core.errors import DataError
+from vivant.core.types import Option, Record, Reply, Sample
 
 
 class RawChoice(Struct, forbid_unknown_fields=False):

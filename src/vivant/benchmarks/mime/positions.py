@@ -7,8 +7,8 @@ from pathlib import Path
 
 from vivant.benchmarks.mime.files import read_json
 from vivant.benchmarks.mime.names import VARIANTS, Index
-from vivant.errors import DataError
-from vivant.types import Sample
+from vivant.core.errors import DataError
+from vivant.core.types import Sample
 
 RELEASED = 860
 """Rows of the released MIME file, and of every complete score file on it."""

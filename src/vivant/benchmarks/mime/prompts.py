@@ -9,8 +9,8 @@ import msgspec
 from vivant.benchmarks.base import Prompt, PromptContext
 from vivant.benchmarks.jsonl import option_name
 from vivant.benchmarks.mime.names import VARIANTS
-from vivant.errors import UsageError, unknown
-from vivant.types import Message, Option, Sample, Text
+from vivant.core.errors import UsageError, unknown
+from vivant.core.types import Message, Option, Sample, Text
 
 STYLES = ("zero-shot", "cot", "few-shot")
 DEMONSTRATIONS = ("Soccer003", "Fishing001", "Violin002")

@@ -14,10 +14,10 @@ from typing import Any
 from msgspec import Struct
 
 from vivant.benchmarks.base import ScoreSettings
-from vivant.errors import UsageError
-from vivant.scoring.options import extract_option
-from vivant.scoring.text import strip_thinking
-from vivant.types import Option, Record, Sample, Score
+from vivant.core.errors import UsageError
+from vivant.core.types import Option, Record, Sample, Score
+from vivant.metrics.option_extraction import extract_option
+from vivant.metrics.text import strip_thinking
 
 SETTINGS: Mapping[str, Any] = {"threshold": 0.5, "rounding": "protocol"}
 PERCENTILE = 25.0
@@ -168,7 +168,7 @@ def _nearest(
     ]
     if not pairs:
         return {}
-    from vivant.scoring.similarity import best_similarity
+    from vivant.metrics.similarity import best_similarity
 
     found: dict[int, tuple[float, str]] = {}
     values = best_similarity([readings[place].answer for place, _ in pairs], [(label,) for _, label in pairs])

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from vivant.benchmarks.mime import names
-from vivant.errors import DataError
+from vivant.core.errors import DataError
 
 if TYPE_CHECKING:
     import polars

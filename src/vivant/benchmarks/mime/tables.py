@@ -13,8 +13,8 @@ from vivant.benchmarks.mime.cells import SHORT, TASKS, Item, Line, Rounding, gat
 from vivant.benchmarks.mime.names import REAL
 from vivant.benchmarks.mime.published import SCENES
 from vivant.benchmarks.mime.score import SETTINGS
-from vivant.errors import UsageError, unknown
-from vivant.report.table import Cell, Row, Table
+from vivant.core.errors import UsageError, unknown
+from vivant.core.table import Cell, Row, Table
 
 LAYOUTS: Mapping[str, str] = {
     "1": "MIME (base, blank) and REAL",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from vivant.scoring.distributions import t_p_value
+from vivant.metrics.distributions import t_p_value
 
 
 class TTest(Struct, frozen=True):

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 from vivant.benchmarks.base import (
     Benchmark,
     DataReport,
-    Progress,
     Prompt,
     PromptContext,
     Protocol,
@@ -19,8 +18,9 @@ from vivant.benchmarks.base import (
     TaskInfo,
 )
 from vivant.benchmarks.mimic import data, names, prompts, published, score
-from vivant.errors import unknown
-from vivant.types import Record, Sample, Score
+from vivant.core.errors import unknown
+from vivant.core.progress import ProgressCallback
+from vivant.core.types import Record, Sample, Score
 
 
 def _task(name: str, title: str) -> TaskInfo:
@@ -88,7 +88,7 @@ class Mimic(Benchmark):
         """The samples of one task."""
         return data.load(root, self.task(task).name)
 
-    def check(self, root: Path, progress: Progress | None = None) -> DataReport:  # noqa: ARG002
+    def check(self, root: Path, progress: ProgressCallback | None = None) -> DataReport:  # noqa: ARG002
         """Lines, references, keys, leaks between options, files."""
         from vivant.benchmarks.mimic.check import check
 

@@ -19,7 +19,7 @@ from vivant.benchmarks.mimic.data import fault
 from vivant.benchmarks.mimic.format import ITEMS, VIDEOS, Item, ItemOption, VideoLine, raw_lines
 from vivant.benchmarks.mimic.packing import LONG
 from vivant.benchmarks.mimic.packs import digest
-from vivant.scoring.text import plain
+from vivant.metrics.text import plain
 
 
 class Facts(Struct, frozen=True, kw_only=True):
@@ -265,8 +265,8 @@ def _short(text: str) -> str:
 
 def _files(root: Path, videos: Mapping[str, Facts]) -> Iterator[str]:
     """Files that are missing or do not open, and files that are the same."""
-    from vivant.check import open_problem
-    from vivant.types import Video
+    from vivant.core.types import Video
+    from vivant.media.inspection import open_problem
 
     by_size: dict[int, list[str]] = {}
     for ref, facts in videos.items():

@@ -18,8 +18,8 @@ from vivant.benchmarks.mimic.format import (
     iter_videos,
     most_liked,
 )
-from vivant.errors import DataError, unknown
-from vivant.types import Option, Sample, Video
+from vivant.core.errors import DataError, unknown
+from vivant.core.types import Option, Sample, Video
 
 HUMAN_COMMENTS = 5
 """How many of the most-liked comments stand for people."""

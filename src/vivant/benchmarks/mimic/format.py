@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 from msgspec import Meta, Struct, field
 
-from vivant.errors import DataError
+from vivant.core.errors import DataError
 
 VIDEOS, ITEMS = "videos.jsonl", "items.jsonl"
 Count = Annotated[int, Meta(ge=0)]

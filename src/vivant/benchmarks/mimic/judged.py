@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from vivant.benchmarks.mimic.judgements import MAX_REALISM, Judgement, Judges, read_judgements
 from vivant.benchmarks.mimic.packs import Key, Pack
-from vivant.errors import DataError, UsageError
-from vivant.scoring.agreement import fleiss_kappa, krippendorff_alpha, percent_agreement
-from vivant.scoring.stats import Interval
-from vivant.scoring.twoway import numbered, two_way_interval
+from vivant.core.errors import DataError, UsageError
+from vivant.metrics.agreement import fleiss_kappa, krippendorff_alpha, percent_agreement
+from vivant.metrics.intervals import Interval
+from vivant.metrics.two_way import numbered, two_way_interval
 
 Column = NDArray[np.float64]
 Numbers = NDArray[np.intp]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from vivant.benchmarks.mimic import names, published
 from vivant.benchmarks.mimic.judged import Judged, Outcome, Panel
 from vivant.benchmarks.mimic.tables import MARK
-from vivant.report.table import Cell, Row, Table
-from vivant.scoring.stats import Interval
-from vivant.scoring.summary import published_row
+from vivant.benchmarks.summary import published_row
+from vivant.core.table import Cell, Row, Table
+from vivant.metrics.intervals import Interval
 
 
 def judged_tables(outcome: Outcome) -> list[Table]:

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from vivant.benchmarks.mimic.format import raw_lines
 from vivant.benchmarks.mimic.packs import Pack
-from vivant.errors import DataError, UsageError
+from vivant.core.errors import DataError, UsageError
 
 FORMAT = 1
 COLUMNS = ("annotator", "item", "verdict", "realism")

@@ -39,7 +39,7 @@ from vivant.benchmarks.mimic.format import (
     raw_lines,
     write_jsonl,
 )
-from vivant.errors import DataError, UsageError, unknown
+from vivant.core.errors import DataError, UsageError, unknown
 
 _T = TypeVar("_T")
 Row = Mapping[str, Any]

@@ -35,9 +35,9 @@ from vivant.benchmarks.mimic.packs import (
     Source,
 )
 from vivant.benchmarks.mimic.score import read_comment
-from vivant.chance import permutation, sample_ids
-from vivant.errors import DataError, UsageError
-from vivant.types import Record
+from vivant.core.errors import DataError, UsageError
+from vivant.core.randomness import permutation, sample_ids
+from vivant.core.types import Record
 
 LONG = 2000
 """Characters above which a comment is counted as very long; it is shown whole all the same."""

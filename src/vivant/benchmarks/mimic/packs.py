@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct, field
 
 from vivant.benchmarks.mimic.format import raw_lines
-from vivant.errors import DataError
+from vivant.core.errors import DataError
 
 FORMAT = 1
 HUMAN = "human comments"

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 
 from vivant.benchmarks.base import Prompt, PromptContext
 from vivant.benchmarks.mimic import names
-from vivant.chance import generator
-from vivant.errors import UsageError
-from vivant.types import Message, Option, Sample, Text
+from vivant.core.errors import UsageError
+from vivant.core.randomness import generator
+from vivant.core.types import Message, Option, Sample, Text
 
 WORDING: Mapping[str, str] = {
     "mimic.title": "Which of these titles did its maker give it?",

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from vivant.benchmarks.base import ScoreSettings
 from vivant.benchmarks.mimic import names
 from vivant.benchmarks.mimic.prompts import LABEL
-from vivant.scoring.choice import score_choice
-from vivant.scoring.text import strip_thinking
-from vivant.types import Record, Sample, Score
+from vivant.core.types import Record, Sample, Score
+from vivant.metrics.choice import score_choice
+from vivant.metrics.text import strip_thinking
 
 _LABEL = re.compile(rf"(?:^|\n)[ \t*_]*{LABEL}[ \t*_]*", re.IGNORECASE)
 _QUOTES = {'"': '"', "“": "”", "'": "'", "‘": "’", "«": "»", "„": "“", "「": "」", "`": "`"}

@@ -22,9 +22,9 @@ from vivant.benchmarks.mimic.textmetrics import (
     human_comments,
     one_a_video,
 )
-from vivant.errors import DataError, UsageError
-from vivant.report.table import Cell, Row, Table
-from vivant.scoring.summary import published_row, summarise
+from vivant.benchmarks.summary import published_row, summarise
+from vivant.core.errors import DataError, UsageError
+from vivant.core.table import Cell, Row, Table
 
 MARK = " †"
 """Stands behind the name of a published row."""

@@ -13,8 +13,8 @@ from statistics import fmean, median
 
 from msgspec import Struct
 
-from vivant.chance import generator
-from vivant.scoring.text import plain
+from vivant.core.randomness import generator
+from vivant.metrics.text import plain
 
 _EMOJI = re.compile(
     "[\U0001f1e6-\U0001f1ff\U0001f300-\U0001faff\u2600-\u27bf\u2b05-\u2b07\u2b1b\u2b1c\u2b50\u2b55"
@@ -86,7 +86,7 @@ class Vectors:
     """MiniLM vectors of every text that several sources need, each computed once."""
 
     def __init__(self, sources: Iterable[Sequence[Commented]]) -> None:
-        from vivant.scoring.similarity import load_encoder
+        from vivant.metrics.similarity import load_encoder
 
         self._places: dict[str, int] = {}
         for comments in sources:

@@ -10,7 +10,6 @@ from vivant.benchmarks.base import (
     Benchmark,
     DataReport,
     Imported,
-    Progress,
     Prompt,
     PromptContext,
     Protocol,
@@ -20,11 +19,12 @@ from vivant.benchmarks.base import (
     TaskInfo,
 )
 from vivant.benchmarks.mmie import data, prompts, published, rubrics
-from vivant.chance import sample_ids
-from vivant.errors import UsageError
-from vivant.scoring.judge.contract import Verdict
-from vivant.scoring.judge.rubric import JudgeAgreement, JudgeContext, Question, Rubric
-from vivant.types import Record, Sample, Score, Text
+from vivant.benchmarks.rubric import JudgeAgreement, JudgeContext, Question, Rubric
+from vivant.benchmarks.verdict import Verdict
+from vivant.core.errors import UsageError
+from vivant.core.progress import ProgressCallback
+from vivant.core.randomness import sample_ids
+from vivant.core.types import Record, Sample, Score, Text
 
 _MOST_CANDIDATES = 64
 _TITLES = {
@@ -126,7 +126,7 @@ class MMIE(Benchmark):
         """The project's leaderboard."""
         return published.rows()
 
-    def check(self, root: Path, progress: Progress | None = None) -> DataReport:  # noqa: ARG002
+    def check(self, root: Path, progress: ProgressCallback | None = None) -> DataReport:  # noqa: ARG002
         """Unpack the pictures, read all items, open all pictures."""
         from vivant.benchmarks.mmie.check import check
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path, PurePosixPath
 
-from vivant.archives import unpack
 from vivant.benchmarks.base import DataReport
 from vivant.benchmarks.mmie.data import ARCHIVES, IMAGES, category, to_sample
 from vivant.benchmarks.mmie.items import OTHER, Item, find_file, read_items, unique_ids
-from vivant.errors import DataError, MediaError
+from vivant.core.errors import DataError, MediaError
+from vivant.media.archives import unpack
 
 _SHOWN = 20
 

@@ -12,8 +12,8 @@ import msgspec
 from vivant.benchmarks.base import Imported
 from vivant.benchmarks.mmie.items import CATEGORIES, OTHER, Item, RawPart, category_of, find_file, read_items
 from vivant.benchmarks.mmie.items import unique_ids as with_unique_ids
-from vivant.errors import DataError
-from vivant.types import Image, Part, Record, Reply, Sample, Text
+from vivant.core.errors import DataError
+from vivant.core.types import Image, Part, Record, Reply, Sample, Text
 
 TASKS = tuple(name.lower() for name in (*CATEGORIES, OTHER))
 IMAGES, ARCHIVES = "images", ("images.tar.gz", "images.tgz", "images.tar")

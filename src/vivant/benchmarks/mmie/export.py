@@ -14,9 +14,9 @@ from vivant.benchmarks.mmie import paper
 from vivant.benchmarks.mmie.data import IMAGES, answer_of, raw
 from vivant.benchmarks.mmie.items import EVALUATION, RawPart
 from vivant.benchmarks.mmie.judged import find_picture
-from vivant.engine.rundir import write_whole
-from vivant.scoring.judge.rubric import JudgeContext
-from vivant.types import Record, Sample, Score
+from vivant.benchmarks.rubric import JudgeContext
+from vivant.core.files import write_atomic
+from vivant.core.types import Record, Sample, Score
 
 INPUT, RESULT = "eval_input", "eval_result"
 
@@ -34,7 +34,7 @@ def export(parts: Sequence[ScoredRun], kind: str, out: Path) -> list[Path]:
             elif (entry := _as_result(sample, record, score, part.model, context)) is not None:
                 entries.append(entry)
     file = out / (EVALUATION if kind == INPUT else f"{RESULT}.json")
-    write_whole(file, msgspec.json.format(msgspec.json.encode(entries), indent=4))
+    write_atomic(file, msgspec.json.format(msgspec.json.encode(entries), indent=4))
     return [file]
 
 
@@ -59,7 +59,7 @@ def _copied(part: RawPart, context: JudgeContext, images: Path) -> RawPart:
     name = hashlib.sha256(data).hexdigest()[:24] + Path(file).suffix
     images.mkdir(parents=True, exist_ok=True)
     if not (images / name).exists():
-        write_whole(images / name, data)
+        write_atomic(images / name, data)
     return RawPart(part.text, f"{IMAGES}/{name}")
 
 

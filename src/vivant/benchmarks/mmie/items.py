@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct, field
 
-from vivant.errors import DataError
+from vivant.core.errors import DataError
 
 CATEGORIES = ("SA", "PBL", "MSR")
 """In the order in which the original looks for them in an id."""

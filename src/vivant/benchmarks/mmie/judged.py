@@ -10,14 +10,14 @@ from vivant.benchmarks.mmie import paper
 from vivant.benchmarks.mmie.data import answer_of, raw
 from vivant.benchmarks.mmie.items import RawPart
 from vivant.benchmarks.mmie.rubrics import BY_TASK
-from vivant.errors import MediaError
+from vivant.benchmarks.rubric import JudgeContext, Question, Rubric
+from vivant.benchmarks.verdict import Verdict
+from vivant.core.errors import MediaError
+from vivant.core.fenced_text import Material
+from vivant.core.file_types import picture
+from vivant.core.generated_images import PREFIX
+from vivant.core.types import Image, Part, Record, Sample, Score, Text
 from vivant.media.paths import resolve
-from vivant.media.sniff import picture
-from vivant.pictures import PREFIX
-from vivant.scoring.judge.contract import Verdict
-from vivant.scoring.judge.fence import Material
-from vivant.scoring.judge.rubric import JudgeContext, Question, Rubric
-from vivant.types import Image, Part, Record, Sample, Score, Text
 
 MAX_TOKENS = 1024
 

@@ -17,9 +17,9 @@ from pathlib import Path
 from msgspec import Struct
 
 from vivant.benchmarks.mmie.items import CATEGORIES, EVALUATION, RawPart, category_of, read_items
-from vivant.errors import MediaError
+from vivant.core.errors import MediaError
+from vivant.core.types import Image, Part, Text
 from vivant.media.paths import resolve
-from vivant.types import Image, Part, Text
 
 LOW, HIGH = 0, 6
 _ANSWER_STOPS_AT = 3

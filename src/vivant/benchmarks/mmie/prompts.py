@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from vivant.benchmarks.base import Prompt, PromptContext
-from vivant.pictures import mark
-from vivant.types import Image, Message, Part, Sample, Text
+from vivant.core.generated_images import mark
+from vivant.core.types import Image, Message, Part, Sample, Text
 
 STYLES = ("interleaved", "described", "text")
 MAX_TOKENS = 1024

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from vivant.benchmarks.base import Published
-from vivant.scoring.judge.rubric import JudgeAgreement
+from vivant.benchmarks.rubric import JudgeAgreement
 
 LEADERBOARD = "MMIE project site"
 AGREEMENT = "MMIE paper, table 5, as a review quotes it"

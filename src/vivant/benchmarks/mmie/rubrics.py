@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from vivant.scoring.judge.contract import Contract, Field
-from vivant.scoring.judge.rubric import Criterion, Rubric
+from vivant.benchmarks.rubric import Criterion, Rubric
+from vivant.benchmarks.verdict import Contract, Field
 
 _CONTRACT = Contract(fields=(Field(name="Score", low=0, high=6),))
 

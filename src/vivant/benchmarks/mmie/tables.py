@@ -11,11 +11,10 @@ from vivant.benchmarks.base import Benchmark, Protocol, ScoredRun
 from vivant.benchmarks.mmie import published
 from vivant.benchmarks.mmie.data import answer_of
 from vivant.benchmarks.mmie.items import CATEGORIES
-from vivant.errors import unknown
-from vivant.report.overview import judge_notes
-from vivant.report.table import Cell, Row, Table
-from vivant.scoring.summary import summarise
-from vivant.types import Sample, Score
+from vivant.benchmarks.summary import judge_notes, summarise
+from vivant.core.errors import unknown
+from vivant.core.table import Cell, Row, Table
+from vivant.core.types import Sample, Score
 
 TOP = 6.0
 _TAIL = ("n", "errors", "unparsed", "left out")

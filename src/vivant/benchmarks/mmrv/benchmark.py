@@ -11,7 +11,6 @@ from vivant.benchmarks.base import (
     DataReport,
     Figure,
     Imported,
-    Progress,
     Prompt,
     PromptContext,
     Protocol,
@@ -20,12 +19,13 @@ from vivant.benchmarks.base import (
     ScoreSettings,
     TaskInfo,
 )
+from vivant.benchmarks.label_scheme import Scheme
 from vivant.benchmarks.mmrv import data, native, prompts, published, score, tables
 from vivant.benchmarks.mmrv.kinds import KINDS
-from vivant.errors import unknown
-from vivant.report.table import Table
-from vivant.scoring.reasoning.scheme import Scheme
-from vivant.types import Record, Sample, Score
+from vivant.core.errors import unknown
+from vivant.core.progress import ProgressCallback
+from vivant.core.table import Table
+from vivant.core.types import Record, Sample, Score
 
 
 class MMRV(Benchmark):
@@ -59,7 +59,7 @@ class MMRV(Benchmark):
     def score(self, items: Sequence[tuple[Sample, Record]], settings: ScoreSettings) -> list[Score]:
         return score.score(items, settings)
 
-    def check(self, root: Path, progress: Progress | None = None) -> DataReport:
+    def check(self, root: Path, progress: ProgressCallback | None = None) -> DataReport:
         from vivant.benchmarks.mmrv.check import check  # late: it opens videos
 
         return check(root, progress)

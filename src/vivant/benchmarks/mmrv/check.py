@@ -6,15 +6,16 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
-from vivant.archives import Progress, Unpacked
-from vivant.archives import unpack as unpack_archive
 from vivant.benchmarks.base import DataReport
 from vivant.benchmarks.mmrv import names
 from vivant.benchmarks.mmrv.data import VIDEO_FOLDERS, Item, VideoIndex, item_id, read_items, to_sample
 from vivant.benchmarks.mmrv.parse import skipped_letters
-from vivant.errors import DataError
-from vivant.pieces import Piece, find_pieces, sound_pieces
-from vivant.types import Sample, Video
+from vivant.core.errors import DataError
+from vivant.core.file_parts import Piece, find_pieces, sound_pieces
+from vivant.core.progress import ProgressCallback
+from vivant.core.types import Sample, Video
+from vivant.media.archives import Unpacked
+from vivant.media.archives import unpack as unpack_archive
 
 STEM = "videos.tar.part."
 LAST_PIECE = "av"
@@ -27,7 +28,7 @@ Verify = Callable[[Path], str | None]
 # ── Archives ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def unpack(root: Path, progress: Progress | None = None) -> Unpacked | None:
+def unpack(root: Path, progress: ProgressCallback | None = None) -> Unpacked | None:
     """Join and unpack the videos' archive into `videos/`; None where there is no archive.
 
     May be interrupted and run again. The data name videos without a folder, so folders in the archive are
@@ -60,7 +61,7 @@ def unpack(root: Path, progress: Progress | None = None) -> Unpacked | None:
 # ── Questions and videos ─────────────────────────────────────────────────────────────────────────
 
 
-def check(root: Path, progress: Progress | None = None, verify: Verify | None = None) -> DataReport:
+def check(root: Path, progress: ProgressCallback | None = None, verify: Verify | None = None) -> DataReport:
     """Unpack what is in pieces, then list all that is there and all that is wrong."""
     found: list[str] = []
     problems: list[str] = []

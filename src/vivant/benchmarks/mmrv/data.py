@@ -12,8 +12,8 @@ import msgspec
 
 from vivant.benchmarks.mmrv import names
 from vivant.benchmarks.mmrv.parse import key_letter, option_texts, parse_options
-from vivant.errors import DataError
-from vivant.types import Sample, Text, Video
+from vivant.core.errors import DataError
+from vivant.core.types import Sample, Text, Video
 
 TASK = "mmrv/mcq"
 FIELDS = ("video", "videoType", "question", "options", "correctAnswer", "abilityType_L2", "abilityType_L3")

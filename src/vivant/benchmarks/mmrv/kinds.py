@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vivant.scoring.reasoning.scheme import Scheme
+from vivant.benchmarks.label_scheme import Scheme
 
 KINDS = Scheme(
     name="mmrv",

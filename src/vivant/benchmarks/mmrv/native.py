@@ -11,8 +11,8 @@ import msgspec
 from vivant.benchmarks.base import Imported, ScoredRun
 from vivant.benchmarks.mmrv.data import FIELDS, TASK, Item, item_id, read_file, to_samples
 from vivant.benchmarks.mmrv.score import FINAL, extract
-from vivant.errors import DataError
-from vivant.types import Record, Reply, Sample
+from vivant.core.errors import DataError
+from vivant.core.types import Record, Reply, Sample
 
 RAW = "_raw_response"
 ANSWER = "_response"

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from vivant.errors import DataError
-from vivant.types import Option
+from vivant.core.errors import DataError
+from vivant.core.types import Option
 
 _LETTERED = re.compile(r"\s*(?:[(（\[]\s*([A-Z])\s*[)）\]]|([A-Z])\s*[).:、．：])\s*(.*)", re.DOTALL)
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

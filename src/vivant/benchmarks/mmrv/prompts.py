@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 
 from vivant.benchmarks.base import Prompt, PromptContext
-from vivant.errors import UsageError, unknown
-from vivant.types import Message, Option, Sample, Text, Video
+from vivant.core.errors import UsageError, unknown
+from vivant.core.types import Message, Option, Sample, Text, Video
 
 STYLES = ("zero-shot", "cot")
 _TASK = (

@@ -18,8 +18,8 @@ from msgspec import Struct
 
 from vivant.benchmarks.base import Protocol, ScoreSettings
 from vivant.benchmarks.mmrv.names import LETTERS
-from vivant.scoring.text import strip_thinking
-from vivant.types import Option, Record, Sample, Score
+from vivant.core.types import Option, Record, Sample, Score
+from vivant.metrics.text import strip_thinking
 
 STORED = "stored"
 BRACKETS = "[[X]]"

@@ -10,10 +10,10 @@ import msgspec
 from vivant.benchmarks.base import Benchmark, Protocol, ScoredRun
 from vivant.benchmarks.mmrv import names, published
 from vivant.benchmarks.mmrv.score import NO_KEY, STEPS
-from vivant.errors import UsageError, unknown
-from vivant.report.table import Cell, Row, Table
-from vivant.scoring.summary import published_row, summarise
-from vivant.types import Record, Sample, Score
+from vivant.benchmarks.summary import published_row, summarise
+from vivant.core.errors import UsageError, unknown
+from vivant.core.table import Cell, Row, Table
+from vivant.core.types import Record, Sample, Score
 
 LAYOUTS: Mapping[str, str] = {
     "main": "Overall, implicit and explicit, six video types, beside the paper",

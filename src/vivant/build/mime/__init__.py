@@ -6,17 +6,17 @@ video, `build` turns a plan (`load_plan`) into an edition with its metadata; `MI
 
 from __future__ import annotations
 
-from vivant.build.mime.avatars import Avatar
-from vivant.build.mime.bodies import AVATARS, make_avatar
+from vivant.build.mime.bundled_characters import AVATARS, make_avatar
 from vivant.build.mime.bvh import write_bvh
 from vivant.build.mime.camera import Camera
+from vivant.build.mime.characters import Avatar
+from vivant.build.mime.choreography import ACTIONS, Action, perform
 from vivant.build.mime.edition import MINI, Edition, read_edition, stage
 from vivant.build.mime.jobs import build, run_jobs
 from vivant.build.mime.motion import Motion
-from vivant.build.mime.moves import ACTIONS, Action, perform
 from vivant.build.mime.plan import VARIANTS, plan_shots
-from vivant.build.mime.planfile import Specification, load_plan
-from vivant.build.mime.render import Painter
+from vivant.build.mime.plan_file import Specification, load_plan
+from vivant.build.mime.rasterizer import Painter
 from vivant.build.mime.renderers import Performance, Renderer, find_renderer
 from vivant.build.mime.retarget import read_bvh
 from vivant.build.mime.scenes import SCENES, draw_background, read_background

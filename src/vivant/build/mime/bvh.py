@@ -17,7 +17,7 @@ import numpy as np
 from vivant.build.mime.motion import Motion
 from vivant.build.mime.rotation import Array, from_euler, to_euler
 from vivant.build.mime.skeleton import JOINTS, PARENTS, Skeleton
-from vivant.errors import DataError
+from vivant.core.errors import DataError
 
 _CHANNELS = frozenset(axis + kind for axis in "XYZ" for kind in ("position", "rotation"))
 _CENTIMETRES = 100.0

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from vivant.build.mime.rotation import Array, unit
-from vivant.errors import UsageError
+from vivant.core.errors import UsageError
 
 _CLOSEST, _FARTHEST = 3.4, 9.0
 _MARGIN = 0.07

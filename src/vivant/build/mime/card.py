@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import yaml
 
+from vivant.build.mime.choreography import ACTIONS
 from vivant.build.mime.edition import Edition
-from vivant.build.mime.moves import ACTIONS
 from vivant.build.mime.plan import Row
 
 if TYPE_CHECKING:

@@ -9,14 +9,14 @@ from pathlib import Path
 from msgspec import Struct
 
 from vivant.build.mime.edition import METADATA, Edition, metadata_document, read_edition
-from vivant.build.mime.examine import examine_video
-from vivant.build.mime.index import Index
 from vivant.build.mime.jobs import Job, plan_jobs, scene_of
-from vivant.build.mime.render import finished
-from vivant.build.mime.shoot import background_of
+from vivant.build.mime.rasterizer import finished
+from vivant.build.mime.render_index import Index
+from vivant.build.mime.rendering import background_of
 from vivant.build.mime.video import centred
+from vivant.build.mime.video_check import examine_video
 from vivant.build.mime.workers import Pool
-from vivant.errors import VivantError
+from vivant.core.errors import VivantError
 
 
 class Report(Struct, frozen=True):

@@ -16,7 +16,7 @@ from vivant.build.mime.motion import Motion
 from vivant.build.mime.retarget import Retargeted, retarget
 from vivant.build.mime.rotation import Array, slerp
 from vivant.build.mime.skeleton import INDEX, JOINTS, STATURE, Skeleton
-from vivant.errors import DataError, UsageError
+from vivant.core.errors import DataError, UsageError
 
 STILL = 0.15
 """Metres a second below which no joint counts as moving."""

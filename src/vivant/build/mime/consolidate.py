@@ -14,11 +14,11 @@ import msgspec
 from msgspec import Struct
 
 from vivant.build.mime.labels import NEAR, Judged, Merge, Reading, merged_keys, propose_merges, spelling
-from vivant.build.mime.meaning import Encoder
-from vivant.build.mime.yamlfile import read_yaml, write_text, write_yaml
-from vivant.errors import DataError, UsageError
-from vivant.report.table import Table, to_csv
-from vivant.scoring.agreement import krippendorff_alpha, percent_agreement
+from vivant.build.mime.semantic_choice import Encoder
+from vivant.core.errors import DataError, UsageError
+from vivant.core.table import Table, to_csv
+from vivant.core.yaml_files import read_yaml, write_text, write_yaml
+from vivant.metrics.agreement import krippendorff_alpha, percent_agreement
 
 MERGES, ACTIONS_FILE, REPORT = "merges.yaml", "actions.yaml", "labels.csv"
 _MERGES_HEAD = """\

@@ -12,22 +12,23 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
-from vivant import chance
 from vivant.build.mime.edition import METADATA, PLAN, SHEET, Edition, read_edition
-from vivant.build.mime.examine import examine_video
 from vivant.build.mime.plan import Row
-from vivant.build.mime.render import Picture
+from vivant.build.mime.rasterizer import Picture
 from vivant.build.mime.video import centred, encode
-from vivant.build.mime.yamlfile import write_text
-from vivant.errors import DataError, MediaError
-from vivant.media.encode import Encoder
+from vivant.build.mime.video_check import examine_video
+from vivant.core import randomness as chance
+from vivant.core.errors import DataError, MediaError
+from vivant.core.progress import ProgressCallback
+from vivant.core.yaml_files import write_text
+from vivant.media.encoding import Encoder
 from vivant.media.scan import opened, video_stream
 
 SUMS = "SHA256SUMS"
@@ -35,7 +36,6 @@ SPLITS = ("train", "validation", "test")
 SHARES = (36, 14, 36)
 """MIME's own actions for training, validation and test."""
 CROPPED = (640, 480)
-Progress = Callable[[int, int, str], None]
 
 
 class Dataset(Struct, frozen=True, kw_only=True):
@@ -80,7 +80,7 @@ def make_dataset(
     licence: str = "",
     title: str = "",
     workers: int = 1,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Dataset:
     """Make a dataset in `out` from a folder that `vivant build mime render` made. Run again, it goes on."""
     from vivant.build.mime.card import card
@@ -180,7 +180,7 @@ def _fill(
     rows: Sequence[Row],
     editions: Mapping[str, tuple[int, int]],
     workers: int,
-    progress: Progress | None,
+    progress: ProgressCallback | None,
 ) -> None:
     spec = edition.specification
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from vivant.build.mime.plan import Staging
 
 if TYPE_CHECKING:
-    from vivant.build.mime.planfile import Specification
+    from vivant.build.mime.plan_file import Specification
 
 _TEXT = """\
 # A small edition of MIME, made by Vivant

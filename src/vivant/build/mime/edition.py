@@ -9,11 +9,11 @@ import msgspec
 from msgspec import Struct
 
 from vivant.build.mime.datasheet import datasheet
-from vivant.build.mime.meaning import Encoder, Similarities, choose_distractors, choose_misaligned
 from vivant.build.mime.plan import Shot, Staging, metadata_rows, plan_shots
-from vivant.build.mime.planfile import OwnAction, Specification, mini_plan
+from vivant.build.mime.plan_file import OwnAction, Specification, mini_plan
 from vivant.build.mime.scenes import SCENES
-from vivant.errors import DataError
+from vivant.build.mime.semantic_choice import Encoder, Similarities, choose_distractors, choose_misaligned
+from vivant.core.errors import DataError
 
 MINI = mini_plan()
 """The bundled mini-edition."""
@@ -75,7 +75,7 @@ def stage(spec: Specification, encoder: Encoder | None = None) -> list[Staging]:
 
 
 def _load_encoder() -> Encoder:
-    from vivant.scoring.similarity import load_encoder
+    from vivant.metrics.similarity import load_encoder
 
     return load_encoder()
 

@@ -12,11 +12,11 @@ from msgspec import Struct
 
 from vivant.build.mime.jobs import span, workers_here
 from vivant.build.mime.plan import Shot, Staging, plan_shots
-from vivant.build.mime.planfile import ROLES, Specification
+from vivant.build.mime.plan_file import ROLES, Specification
 from vivant.build.mime.renderers import find_renderer
-from vivant.build.mime.shoot import Scene, set_scene, shoot
+from vivant.build.mime.rendering import Scene, set_scene, shoot
 from vivant.build.mime.video import encode
-from vivant.report.table import Table
+from vivant.core.table import Table
 
 _SAMPLE = 12
 """Frames drawn to measure with."""

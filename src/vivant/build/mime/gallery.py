@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,19 +10,20 @@ import numpy as np
 from msgspec import Struct
 from PIL import Image
 
-from vivant import chance
-from vivant.build.mime.avatars import Avatar
-from vivant.build.mime.bodies import AVATARS, make_avatar
+from vivant.build.mime.bundled_characters import AVATARS, make_avatar
 from vivant.build.mime.camera import Camera
+from vivant.build.mime.characters import Avatar
+from vivant.build.mime.choreography import ACTIONS, find_action, perform
 from vivant.build.mime.motion import Motion
-from vivant.build.mime.moves import ACTIONS, find_action, perform
 from vivant.build.mime.plan import VARIANTS
-from vivant.build.mime.render import Picture
+from vivant.build.mime.rasterizer import Picture
 from vivant.build.mime.scenes import draw_background
 from vivant.build.mime.take import vary
 from vivant.build.mime.video import centred, framing, render_frames
-from vivant.build.mime.yamlfile import write_text
-from vivant.errors import DataError
+from vivant.core import randomness as chance
+from vivant.core.errors import DataError
+from vivant.core.progress import ProgressCallback
+from vivant.core.yaml_files import write_text
 
 FPS = 10.0
 SHOWN = "Archery001"
@@ -43,7 +44,6 @@ _KINDS = {
     "daily": "Daily life",
     "gesture": "Gestures",
 }
-Progress = Callable[[int, int, str], None]
 
 
 class Clip(Struct, frozen=True, kw_only=True):
@@ -55,7 +55,7 @@ class Clip(Struct, frozen=True, kw_only=True):
     group: str
 
 
-def make_gallery(out: Path, page: Path | None = None, progress: Progress | None = None) -> list[Clip]:
+def make_gallery(out: Path, page: Path | None = None, progress: ProgressCallback | None = None) -> list[Clip]:
     """Write all clips as animated WebP into `out`, and the page that shows them where one is named."""
     clips: list[Clip] = []
     total = len(ACTIONS) + len(VARIANTS) + 2

@@ -10,7 +10,7 @@ import errno
 import hashlib
 import os
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import closing
 from importlib.metadata import version
 from pathlib import Path
@@ -19,22 +19,21 @@ from typing import Protocol
 import msgspec
 from msgspec import Struct
 
-from vivant.build.lock import alone
+from vivant.build.mime.choreography import ACTIONS
 from vivant.build.mime.edition import METADATA, Edition, stage, write_metadata, write_plan
-from vivant.build.mime.examine import examine_video
-from vivant.build.mime.index import Index, Made
-from vivant.build.mime.meaning import Encoder
-from vivant.build.mime.moves import ACTIONS
 from vivant.build.mime.plan import Shot, Staging
-from vivant.build.mime.planfile import Specification, check_plan
+from vivant.build.mime.plan_file import Specification, check_plan
+from vivant.build.mime.render_index import Index, Made
 from vivant.build.mime.renderers import Renderer
-from vivant.build.mime.shoot import Scene, Seen, rehearse, renderer_of, set_scene, shoot
+from vivant.build.mime.rendering import Scene, Seen, rehearse, renderer_of, set_scene, shoot
+from vivant.build.mime.semantic_choice import Encoder
 from vivant.build.mime.video import FullDiskError, encode
-from vivant.errors import DataError, MediaError, VivantError
+from vivant.build.mime.video_check import examine_video
+from vivant.core.errors import DataError, MediaError, VivantError
+from vivant.core.files import lock_file
+from vivant.core.progress import ProgressCallback
 
 LOCK = ".render.lock"
-Progress = Callable[[int, int, str], None]
-"""Called after each video with how many are done, how many there are, and what was done, with the time left."""
 
 
 class Job(Struct, frozen=True, kw_only=True):
@@ -188,7 +187,7 @@ def made(job: Job, file: Path, seen: Seen, seconds: float) -> Made:
 
 
 def run_jobs(
-    edition: Edition, root: Path, out: Path, executor: Executor, progress: Progress | None = None
+    edition: Edition, root: Path, out: Path, executor: Executor, progress: ProgressCallback | None = None
 ) -> Outcome:
     """Make what is missing in `out`. Raises where the disk is full, or another run is at work there; single failures
     are in the outcome."""
@@ -197,11 +196,13 @@ def run_jobs(
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DataError(f"{out} cannot be written: {error.strerror or error}") from None
-    with alone(out / LOCK, busy):
+    with lock_file(out / LOCK, busy):
         return _run(edition, root, out, executor, progress)
 
 
-def _run(edition: Edition, root: Path, out: Path, executor: Executor, progress: Progress | None) -> Outcome:
+def _run(
+    edition: Edition, root: Path, out: Path, executor: Executor, progress: ProgressCallback | None
+) -> Outcome:
     identity = renderer_of(edition.specification).identity
     jobs = plan_jobs(edition, root, identity)
     write_plan(edition, out)
@@ -278,7 +279,7 @@ def span(seconds: float) -> str:
 def build(
     spec: Specification,
     out: Path,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
     encoder: Encoder | None = None,
     *,
     root: Path | None = None,

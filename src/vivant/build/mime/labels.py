@@ -11,9 +11,9 @@ import numpy as np
 from msgspec import Struct
 
 from vivant.benchmarks.mime.files import csv_rows, json_lines
-from vivant.build.mime.meaning import Encoder
-from vivant.errors import DataError, unknown
-from vivant.scoring.text import plain
+from vivant.build.mime.semantic_choice import Encoder
+from vivant.core.errors import DataError, unknown
+from vivant.metrics.text import plain
 
 NEAR = 0.6
 """Cosine from which two labels of one take are proposed as one."""

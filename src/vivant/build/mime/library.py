@@ -8,13 +8,13 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from vivant import chance
 from vivant.build.mime.bvh import write_bvh
-from vivant.build.mime.moves import ACTIONS, Category, find_action, perform
+from vivant.build.mime.choreography import ACTIONS, Category, find_action, perform
 from vivant.build.mime.scenes import SCENES
 from vivant.build.mime.skeleton import make_skeleton
 from vivant.build.mime.take import vary
-from vivant.errors import DataError, UsageError
+from vivant.core import randomness as chance
+from vivant.core.errors import DataError, UsageError
 
 TABLE = "motions.json"
 """Written last: its presence says that all files are there."""

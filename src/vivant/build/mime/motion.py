@@ -8,7 +8,7 @@ import numpy as np
 
 from vivant.build.mime.rotation import Array, about, slerp
 from vivant.build.mime.skeleton import INDEX, JOINTS, Skeleton, forward
-from vivant.errors import UsageError
+from vivant.core.errors import UsageError
 
 _MIRRORED = tuple(
     INDEX[name.replace("Left", "Right") if name.startswith("Left") else name.replace("Right", "Left")]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from vivant.errors import UsageError
+from vivant.core.errors import UsageError
 
 
 class Variant(Struct, frozen=True, forbid_unknown_fields=True):

@@ -11,9 +11,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from vivant.build.mime.dataset import verify
-from vivant.errors import DataError, UsageError
-from vivant.fetch.room import size_text
-from vivant.fetch.stream import is_connection_fault
+from vivant.core.disk_space import size_text
+from vivant.core.errors import DataError, UsageError, is_connection_fault
 
 _REPO = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}")
 

@@ -14,11 +14,11 @@ from typing import Any
 
 import msgspec
 
-from vivant.build.mime.index import Made
 from vivant.build.mime.jobs import Failed, Job, do_job
-from vivant.build.mime.planfile import Specification
+from vivant.build.mime.plan_file import Specification
+from vivant.build.mime.render_index import Made
+from vivant.core.errors import DataError
 from vivant.engine.ray_executor import connect
-from vivant.errors import DataError
 from vivant.models.base import require
 
 _AHEAD = 2

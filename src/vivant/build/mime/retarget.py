@@ -27,7 +27,7 @@ from vivant.build.mime.skeleton import (
     forward,
     local_rotations,
 )
-from vivant.errors import DataError
+from vivant.core.errors import DataError
 
 _SIDED: dict[str, tuple[str, ...]] = {
     "Shoulder": ("collar", "clavicle", "clavicula", "collarbone", "shoulder"),

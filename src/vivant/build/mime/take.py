@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vivant import chance
 from vivant.build.mime.rotation import Array
+from vivant.core import randomness as chance
 
 Value = float | Sequence[float]
 

@@ -13,14 +13,14 @@ import av
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from vivant.build.mime.avatars import Avatar, Shapes
-from vivant.build.mime.bodies import make_avatar
+from vivant.build.mime.bundled_characters import make_avatar
 from vivant.build.mime.camera import Camera, fit
+from vivant.build.mime.characters import Avatar, Shapes
 from vivant.build.mime.motion import Motion
-from vivant.build.mime.render import Painter, Picture, Plane, finished
+from vivant.build.mime.rasterizer import Painter, Picture, Plane, finished
 from vivant.build.mime.scenes import draw_background
-from vivant.errors import MediaError, UsageError
-from vivant.media.encode import Encoder
+from vivant.core.errors import MediaError, UsageError
+from vivant.media.encoding import Encoder
 from vivant.media.scan import opened, video_stream
 
 _GAP = 2

@@ -15,9 +15,9 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from vivant.build.mime.index import Made
 from vivant.build.mime.jobs import Failed, Job, do_job
-from vivant.build.mime.shoot import renderer_of
+from vivant.build.mime.render_index import Made
+from vivant.build.mime.rendering import renderer_of
 
 _DEATHS = 3
 """So many workers lost over one job make it a failure."""

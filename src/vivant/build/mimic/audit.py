@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from vivant.benchmarks.mimic.format import ITEMS, Item, iter_items, write_jsonl
 from vivant.benchmarks.mimic.names import OWN
-from vivant.build.mimic.blind import (
+from vivant.build.mimic.blind_guessers import (
     CHANCE,
     GUESSERS,
     Look,
@@ -27,19 +27,20 @@ from vivant.build.mimic.blind import (
     look,
     solved_by_all,
 )
-from vivant.build.mimic.db import connect
+from vivant.build.mimic.database import connect
 from vivant.build.mimic.distributions import draw_distributions
 from vivant.build.mimic.items import Maker
-from vivant.build.mimic.learned import Learned
+from vivant.build.mimic.option_classifier import Learned
 from vivant.build.mimic.overlap import Overlap, find_overlaps
 from vivant.build.mimic.popularity import Even, Near
 from vivant.build.mimic.practice import dealing_practice, practice
 from vivant.build.mimic.settings import Settings
-from vivant.build.mimic.steps import Progress, Step, begin, silent
+from vivant.build.mimic.steps import Step, begin
 from vivant.build.mimic.tasks import read_bench
 from vivant.build.mimic.vectors import Encoder, VectorStore
-from vivant.errors import DataError
-from vivant.report.table import Cell, Table, to_markdown
+from vivant.core.errors import DataError
+from vivant.core.progress import ProgressCallback, ignore_progress
+from vivant.core.table import Cell, Table, to_markdown
 
 STEP = "audit"
 REPORT = "audit.json"
@@ -86,7 +87,7 @@ class Report(Struct, frozen=True, kw_only=True):
 def audit(
     work: Path,
     settings: Settings,
-    progress: Progress = silent,
+    progress: ProgressCallback = ignore_progress,
     *,
     redraw: bool = False,
     drop: bool = False,
@@ -109,7 +110,7 @@ def audit(
 def _audit(
     work: Path,
     settings: Settings,
-    progress: Progress,
+    progress: ProgressCallback,
     step: Step,
     redraw: bool,
     drop: bool,

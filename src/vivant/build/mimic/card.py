@@ -11,7 +11,7 @@ from vivant.benchmarks.mimic.names import length_bucket
 from vivant.build.mimic.audit import read_report
 from vivant.build.mimic.settings import Settings
 from vivant.build.mimic.steps import RECORD, read_record
-from vivant.report.table import to_markdown
+from vivant.core.table import to_markdown
 
 _SIZES = ((1000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"))
 _STEPS = ("ingest", "clean", "select", "split", "tasks", "audit", "pool")

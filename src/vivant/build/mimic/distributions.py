@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from vivant.benchmarks.mimic.format import Item
 from vivant.benchmarks.mimic.names import OWN, length_bucket
-from vivant.build.mimic.db import parquet
+from vivant.build.mimic.database import parquet
 from vivant.build.mimic.split import BENCH, TRAIN
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ import msgspec
 from msgspec import Struct, field
 
 from vivant.benchmarks.mimic.format import Item, VideoLine, raw_lines
-from vivant.errors import DataError
-from vivant.scoring.text import plain
+from vivant.core.errors import DataError
+from vivant.metrics.text import plain
 
 FILE = "ids.jsonl"
 FORMAT = "vivant-mimic-ids"

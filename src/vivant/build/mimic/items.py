@@ -9,15 +9,15 @@ from msgspec import Struct, field
 
 from vivant.benchmarks.mimic.format import Item, ItemOption
 from vivant.benchmarks.mimic.names import OWN, THINKING
-from vivant.build.mimic.draw import draw
-from vivant.build.mimic.gather import Gathered
+from vivant.build.mimic.distractors import draw
+from vivant.build.mimic.grouping import Gathered
 from vivant.build.mimic.material import Material
 from vivant.build.mimic.popularity import Near, ranked_options
-from vivant.build.mimic.steps import Progress, silent
 from vivant.build.mimic.task_settings import Tasks
 from vivant.build.mimic.vectors import VectorStore
-from vivant.chance import derive, permutation
-from vivant.errors import unknown
+from vivant.core.errors import unknown
+from vivant.core.progress import ProgressCallback, ignore_progress
+from vivant.core.randomness import derive, permutation
 
 ALONE = "too few unrelated videos to take wrong options from"
 COMMON = "its answer is too common to be asked fairly"
@@ -44,7 +44,7 @@ class Maker:
         self._settings = settings
         self._seed = seed
 
-    def make_all(self, progress: Progress = silent) -> dict[str, Made]:
+    def make_all(self, progress: ProgressCallback = ignore_progress) -> dict[str, Made]:
         """Every task of the settings."""
         made = {}
         for number, task in enumerate(self._settings.tasks):

@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 
 from vivant.benchmarks.mimic.format import Comment, ItemOption, VideoLine
 from vivant.benchmarks.mimic.textmetrics import words
-from vivant.build.mimic.gather import Gathered
+from vivant.build.mimic.grouping import Gathered
 from vivant.build.mimic.task_settings import Tasks
 from vivant.build.mimic.vectors import Vectors, VectorStore
-from vivant.chance import generator
-from vivant.scoring.text import plain
+from vivant.core.randomness import generator
+from vivant.metrics.text import plain
 
 _WORDS64 = 16
 _SHORTEST, _LONGEST = 3, 200

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 from vivant.build.mimic.ingest import media_root
-from vivant.errors import MediaError
+from vivant.core.errors import MediaError
 from vivant.media.paths import resolve
 
 

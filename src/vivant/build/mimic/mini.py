@@ -23,7 +23,7 @@ from vivant.build.mimic.split import split
 from vivant.build.mimic.task_settings import Audit, Select, Tasks
 from vivant.build.mimic.tasks import tasks
 from vivant.build.mimic.world import TRUTH, WorldPlan, make_world
-from vivant.errors import DataError
+from vivant.core.errors import DataError
 
 SIZE, FPS, SECONDS = (160, 120), 8, 2.0
 WORLD = WorldPlan(videos=2000, comments=320_000, seed=5)
@@ -120,7 +120,7 @@ def draw_sheet(folder: Path, out: Path, columns: int = 8) -> Path:
 
 if __name__ == "__main__":
     if len(sys.argv) not in (2, 3):
-        sys.exit("usage: python -m vivant.build.mimic.mini FOLDER [SHEET]")
+        sys.exit("usage: python -m minis.mimic FOLDER [SHEET]")
     build_mini(Path(sys.argv[1]), print)
     if len(sys.argv) == 3:
         draw_sheet(Path(sys.argv[1]), Path(sys.argv[2]))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from vivant.build.mimic.db import parquet
+from vivant.build.mimic.database import parquet
 from vivant.build.mimic.split import BENCH, TRAIN
 
 if TYPE_CHECKING:

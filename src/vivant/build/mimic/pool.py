@@ -14,16 +14,19 @@ import msgspec
 
 from vivant.benchmarks.mimic.format import VIDEOS, Comment, VideoLine, write_jsonl
 from vivant.benchmarks.mimic.textmetrics import words
-from vivant.build.mimic.gather import Gathered
+from vivant.build.mimic.grouping import Gathered
 from vivant.build.mimic.settings import Settings
-from vivant.build.mimic.steps import Progress, Step, begin, silent
+from vivant.build.mimic.steps import Step, begin
 from vivant.build.mimic.task_settings import Pool
 from vivant.build.mimic.tasks import read_bench
+from vivant.core.progress import ProgressCallback, ignore_progress
 
 STEP = "pool"
 
 
-def pool(work: Path, settings: Settings, progress: Progress = silent, *, force: bool = False) -> Step:
+def pool(
+    work: Path, settings: Settings, progress: ProgressCallback = ignore_progress, *, force: bool = False
+) -> Step:
     """Gather the pool of human comments."""
     parameters = {
         "pool": msgspec.to_builtins(settings.pool),

@@ -20,8 +20,8 @@ import numpy as np
 from msgspec import Struct
 
 from vivant.benchmarks.mimic.format import Comment, ItemOption, VideoLine
-from vivant.chance import generator
-from vivant.scoring.text import plain
+from vivant.core.randomness import generator
+from vivant.metrics.text import plain
 
 FEW = "too few comments with likes for the ranks"
 SAME = "comments of its ranks say the same"

@@ -8,16 +8,18 @@ import msgspec
 
 from vivant.benchmarks.mimic.format import Item
 from vivant.benchmarks.mimic.names import OWN
-from vivant.build.mimic.db import connect, parquet
-from vivant.build.mimic.gather import gather
+from vivant.build.mimic.database import connect, parquet
+from vivant.build.mimic.grouping import gather
 from vivant.build.mimic.items import Maker
 from vivant.build.mimic.settings import Settings
 from vivant.build.mimic.split import TRAIN
-from vivant.build.mimic.steps import Progress, silent
-from vivant.chance import sample_ids
+from vivant.core.progress import ProgressCallback, ignore_progress
+from vivant.core.randomness import sample_ids
 
 
-def practice(work: Path, settings: Settings, progress: Progress = silent) -> dict[str, tuple[Item, ...]]:
+def practice(
+    work: Path, settings: Settings, progress: ProgressCallback = ignore_progress
+) -> dict[str, tuple[Item, ...]]:
     """Questions about some videos, made by the benchmark's rules (but for meaning, which costs hours)."""
     return _ask(work, settings, _practised(work, settings), progress)
 
@@ -48,7 +50,7 @@ def _train(work: Path, settings: Settings, most_ranks: int = 0) -> list[str]:
 
 
 def _ask(
-    work: Path, settings: Settings, refs: list[str], progress: Progress = silent
+    work: Path, settings: Settings, refs: list[str], progress: ProgressCallback = ignore_progress
 ) -> dict[str, tuple[Item, ...]]:
     with connect(work, settings.memory, settings.workers) as connection:
         videos = list(gather(connection, work, TRAIN, settings.tasks, refs))

@@ -26,8 +26,9 @@ from vivant.build.mimic.card import card, datasheet, ids_card
 from vivant.build.mimic.ids import FILE, Header, write_ids
 from vivant.build.mimic.media import find_media, place
 from vivant.build.mimic.settings import Settings
-from vivant.build.mimic.steps import Progress, Step, begin, silent
+from vivant.build.mimic.steps import Step, begin
 from vivant.build.mimic.tasks import MEDIA
+from vivant.core.progress import ProgressCallback, ignore_progress
 
 STEP = "publish"
 SUMS = "SHA256SUMS"
@@ -35,7 +36,9 @@ _FROM_AUDIT = ("audit.md", "audit.json", "solved.txt", "overlaps.jsonl")
 _FROM_SPLIT = ("proof.json", "proof.md")
 
 
-def publish(work: Path, settings: Settings, progress: Progress = silent, *, force: bool = False) -> Step:
+def publish(
+    work: Path, settings: Settings, progress: ProgressCallback = ignore_progress, *, force: bool = False
+) -> Step:
     """Write both editions."""
     parameters = {"publish": msgspec.to_builtins(settings.publish), "ingest": _names(settings)}
     inputs = ["split", "tasks", "audit", "pool"]
@@ -62,7 +65,7 @@ def _names(settings: Settings) -> dict[str, str]:
     return {"mentions": settings.ingest.mentions, "links": settings.ingest.links}
 
 
-def _copy(work: Path, full: Path, videos: list[VideoLine], progress: Progress) -> int:
+def _copy(work: Path, full: Path, videos: list[VideoLine], progress: ProgressCallback) -> int:
     """Everything that stands elsewhere in the work folder; returns how many video files there are."""
     for step, names in (("audit", _FROM_AUDIT), ("split", _FROM_SPLIT)):
         for name in names:

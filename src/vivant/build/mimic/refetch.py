@@ -14,15 +14,15 @@ import msgspec
 from msgspec import Struct
 
 from vivant.benchmarks.mimic.format import ITEMS, VIDEOS, Comment, Item, ItemOption, VideoLine, write_jsonl
-from vivant.build.mimic.db import connect, parquet
-from vivant.build.mimic.gather import shorten
+from vivant.build.mimic.database import connect, parquet
+from vivant.build.mimic.grouping import shorten
 from vivant.build.mimic.ids import Header, IdItem, IdOption, IdVideo, read_ids, tag_names, text_check
 from vivant.build.mimic.ingest import ingest
 from vivant.build.mimic.ingest.download import Download, download
 from vivant.build.mimic.ingest_settings import Ingest
 from vivant.build.mimic.media import find_media, place
 from vivant.build.mimic.settings import Settings
-from vivant.errors import DataError, UsageError
+from vivant.core.errors import DataError, UsageError
 
 WORK = ".refetch"
 MISSING = "missing.jsonl"

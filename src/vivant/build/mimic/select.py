@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from vivant.benchmarks.mimic.names import length_bucket
-from vivant.build.mimic.db import connect, parquet
+from vivant.build.mimic.database import connect, parquet
 from vivant.build.mimic.settings import Settings
-from vivant.build.mimic.steps import Progress, Step, begin, silent
+from vivant.build.mimic.steps import Step, begin
 from vivant.build.mimic.strata import Candidate, choose
 from vivant.build.mimic.task_settings import ANY, Select
+from vivant.core.progress import ProgressCallback, ignore_progress
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -44,7 +45,9 @@ _MISSING = {
 }
 
 
-def select(work: Path, settings: Settings, progress: Progress = silent, *, force: bool = False) -> Step:
+def select(
+    work: Path, settings: Settings, progress: ProgressCallback = ignore_progress, *, force: bool = False
+) -> Step:
     """Choose the benchmark's videos; `videos.parquet` has every video with its score and why it is in or out."""
     with begin(work, STEP, ["clean"], settings.select, force=force) as step:
         if not step.done:

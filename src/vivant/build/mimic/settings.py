@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from vivant.build.mimic.clean_settings import Clean
 from vivant.build.mimic.ingest_settings import Ingest
 from vivant.build.mimic.task_settings import Audit, Pool, Publish, Select, Split, Tasks, Train
-from vivant.errors import DataError
+from vivant.core.errors import DataError
 
 
 class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

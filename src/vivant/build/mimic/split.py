@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct
 
-from vivant.build.mimic.db import connect, parquet
+from vivant.build.mimic.database import connect, parquet
 from vivant.build.mimic.select import CHOSEN, GIANT
 from vivant.build.mimic.settings import Settings
-from vivant.build.mimic.steps import Progress, Step, begin, silent
-from vivant.report.table import Table, to_markdown
+from vivant.build.mimic.steps import Step, begin
+from vivant.core.progress import ProgressCallback, ignore_progress
+from vivant.core.table import Table, to_markdown
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -49,7 +50,9 @@ class Proof(Struct, frozen=True, kw_only=True):
         return not any(self.shared.values()) and not any(self.unknown_uploaders.values())
 
 
-def split(work: Path, settings: Settings, progress: Progress = silent, *, force: bool = False) -> Step:
+def split(
+    work: Path, settings: Settings, progress: ProgressCallback = ignore_progress, *, force: bool = False
+) -> Step:
     """Part the videos; writes `videos.parquet` (ref, part, why), `proof.json` and `proof.md`."""
     with begin(work, STEP, ["clean", "select"], settings.split, force=force) as step:
         if not step.done:

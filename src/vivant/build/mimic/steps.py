@@ -16,27 +16,20 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from msgspec import Struct, field
 
-from vivant.build.lock import alone
-from vivant.engine.settings import digest
-from vivant.errors import VivantError
-from vivant.report.table import Cell, Table
+from vivant.core.errors import VivantError
+from vivant.core.files import lock_file
+from vivant.core.table import Cell, Table
+from vivant.runs.settings import digest
 
 RECORD = "step.json"
 _BEGUN = ".begun"
-Progress = Callable[[int, int, str], None]
-"""Told how many of how many are done, and what they are."""
-
-
-def silent(done: int, total: int, what: str) -> None:
-    """A progress callback that says nothing."""
-    del done, total, what
 
 
 class StepError(VivantError):
@@ -160,7 +153,7 @@ def begin(
                 _fingerprint(work, name, source)
         work.mkdir(parents=True, exist_ok=True)
         busy = StepError(f"{name}: another run of this step is at work in {work}; wait for it")
-        with alone(work / f".{name}.lock", busy):
+        with lock_file(work / f".{name}.lock", busy):
             yield from _begun(work, name, inputs, parameters, version, resume, force)
     except StepError:
         raise

@@ -7,13 +7,14 @@ from pathlib import Path
 import msgspec
 
 from vivant.benchmarks.mimic.format import ITEMS, VIDEOS, write_jsonl
-from vivant.build.mimic.db import connect
-from vivant.build.mimic.gather import Gathered, gather
+from vivant.build.mimic.database import connect
+from vivant.build.mimic.grouping import Gathered, gather
 from vivant.build.mimic.items import Made, Maker
 from vivant.build.mimic.settings import Settings
 from vivant.build.mimic.split import BENCH
-from vivant.build.mimic.steps import Progress, Step, begin, silent
+from vivant.build.mimic.steps import Step, begin
 from vivant.build.mimic.vectors import Encoder, VectorStore
+from vivant.core.progress import ProgressCallback, ignore_progress
 
 STEP = "tasks"
 MEDIA = "media.json"
@@ -23,7 +24,7 @@ MEDIA = "media.json"
 def tasks(
     work: Path,
     settings: Settings,
-    progress: Progress = silent,
+    progress: ProgressCallback = ignore_progress,
     *,
     force: bool = False,
     encoder: Encoder | None = None,

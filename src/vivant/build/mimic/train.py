@@ -22,17 +22,18 @@ from vivant.benchmarks.base import PromptContext
 from vivant.benchmarks.mimic import data, prompts
 from vivant.benchmarks.mimic.format import ITEMS, VIDEOS, Item, VideoLine, most_liked
 from vivant.benchmarks.mimic.names import MIMICKING
-from vivant.build.mimic.db import connect
-from vivant.build.mimic.gather import Gathered, gather
+from vivant.build.mimic.database import connect
+from vivant.build.mimic.grouping import Gathered, gather
 from vivant.build.mimic.items import Maker
 from vivant.build.mimic.media import find_media, place
 from vivant.build.mimic.settings import Settings
 from vivant.build.mimic.shards import Shards
 from vivant.build.mimic.split import TRAIN
-from vivant.build.mimic.steps import Progress, Step, begin, silent
+from vivant.build.mimic.steps import Step, begin
 from vivant.build.mimic.vectors import Encoder, VectorStore
-from vivant.chance import derive, sample_ids
-from vivant.types import Sample, Text
+from vivant.core.progress import ProgressCallback, ignore_progress
+from vivant.core.randomness import derive, sample_ids
+from vivant.core.types import Sample, Text
 
 STEP = "train"
 QA = "qa.jsonl"
@@ -57,7 +58,7 @@ class Pair(Struct, frozen=True, kw_only=True, omit_defaults=True):
 def train(
     work: Path,
     settings: Settings,
-    progress: Progress = silent,
+    progress: ProgressCallback = ignore_progress,
     *,
     force: bool = False,
     encoder: Encoder | None = None,

@@ -15,8 +15,8 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from vivant.build.mimic.steps import Progress, silent
-from vivant.errors import DataError
+from vivant.core.errors import DataError
+from vivant.core.progress import ProgressCallback, ignore_progress
 
 FOLDER = "vectors"
 _BATCH = 2048
@@ -26,7 +26,7 @@ Vectors = NDArray[np.float32]
 
 
 class Encoder(Protocol):
-    """Texts to unit vectors: `vivant.scoring.similarity.load_encoder()`."""
+    """Texts to unit vectors: `vivant.metrics.similarity.load_encoder()`."""
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """One row per text."""
@@ -35,7 +35,9 @@ class Encoder(Protocol):
 class VectorStore:
     """Texts' vectors, from the work folder or from MiniLM."""
 
-    def __init__(self, work: Path, progress: Progress = silent, encoder: Encoder | None = None) -> None:
+    def __init__(
+        self, work: Path, progress: ProgressCallback = ignore_progress, encoder: Encoder | None = None
+    ) -> None:
         self._folder = work / FOLDER
         self._progress = progress
         self._encoder = encoder
@@ -66,7 +68,7 @@ class VectorStore:
 
     def _load(self) -> Encoder:
         if self._encoder is None:
-            from vivant.scoring.similarity import load_encoder
+            from vivant.metrics.similarity import load_encoder
 
             self._encoder = load_encoder()
         return self._encoder

@@ -19,8 +19,8 @@ from msgspec import Struct
 from vivant.benchmarks.milebench.data import CHARACTERS_PER_TOKEN
 from vivant.benchmarks.milebench.datasets import level
 from vivant.build.needles.haystack import landscape, new_key, sentences, write_in
-from vivant.chance import generator
-from vivant.errors import UsageError
+from vivant.core.errors import UsageError
+from vivant.core.randomness import generator
 
 Kind = Literal["text", "image"]
 

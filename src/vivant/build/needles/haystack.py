@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from random import Random
 from typing import TYPE_CHECKING
 
-from vivant.chance import generator
+from vivant.core.randomness import generator
 
 if TYPE_CHECKING:
     from PIL.Image import Image

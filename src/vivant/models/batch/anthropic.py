@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 
+from vivant.core.types import Reply, Request
 from vivant.models.anthropic import read_message
 from vivant.models.batch.base import BatchApi, BatchState, failed, lines_at, read
-from vivant.types import Reply, Request
 
 if TYPE_CHECKING:
     from vivant.models.anthropic import Anthropic

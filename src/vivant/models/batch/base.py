@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Literal
 import msgspec
 from msgspec import Struct
 
+from vivant.core.types import Reply, Request
 from vivant.models.base import ModelError, TransientError
 from vivant.models.http import HttpClient, RequestRefusedError, classify, refusal
-from vivant.types import Reply, Request
 
 
 class BatchState(Struct, frozen=True):

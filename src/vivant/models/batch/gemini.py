@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 
+from vivant.core.types import Reply, Request
 from vivant.models.batch.base import BatchApi, BatchState, failed, lines_at, read
 from vivant.models.gemini import read_answer
-from vivant.types import Reply, Request
 
 if TYPE_CHECKING:
     from vivant.models.gemini import Gemini

@@ -7,9 +7,9 @@ from uuid import uuid4
 
 import msgspec
 
+from vivant.core.types import Reply, Request
 from vivant.models.batch.base import BatchApi, BatchState, failed, lines_at, read
 from vivant.models.openai import read_completion
-from vivant.types import Reply, Request
 
 if TYPE_CHECKING:
     from vivant.models.openai import OpenAI

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
-from vivant.errors import unknown
+from vivant.core.errors import unknown
 from vivant.models.base import ModelOptions
 
 

@@ -7,7 +7,7 @@ import io
 from collections.abc import Mapping
 from typing import Any
 
-from vivant.errors import UsageError
+from vivant.core.errors import UsageError
 from vivant.models.base import ModelError, ModelOptions, require
 from vivant.models.draw.base import Drawer
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import msgspec
 
-from vivant.chance import derive
+from vivant.core.generated_images import Described, as_image, split_marks
+from vivant.core.randomness import derive
+from vivant.core.types import Part, Reply, Request, Text, Tokenizer
 from vivant.models.base import Model
 from vivant.models.draw.base import Drawer, DrawingRefusedError
-from vivant.pictures import Described, as_image, split_marks
-from vivant.types import Part, Reply, Request, Text, Tokenizer
 
 MOST_PICTURES = 8
 """Marks beyond this many stay text: a model that repeats itself must not fill a disk."""

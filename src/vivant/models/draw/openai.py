@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from vivant.errors import UsageError
+from vivant.core.errors import UsageError
 from vivant.models.base import ModelOptions, TransientError
 from vivant.models.draw.base import Drawer, DrawingRefusedError
 from vivant.models.http import HttpClient, RequestRefusedError, key_from, public_url

@@ -6,7 +6,7 @@ import hashlib
 import io
 import textwrap
 
-from vivant.errors import UsageError
+from vivant.core.errors import UsageError
 from vivant.models.base import ModelOptions
 from vivant.models.draw.base import Drawer
 

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Benchmark, Figure, ScoredRun
-from vivant.errors import VivantError
+from vivant.benchmarks.summary import natural, summarise
+from vivant.core.errors import VivantError
+from vivant.core.table import Row, Table
 from vivant.report.figures import together
 from vivant.report.html.markup import Html, join, own, tag
 from vivant.report.html.material import Material
@@ -14,8 +16,6 @@ from vivant.report.html.sections import protocols
 from vivant.report.html.svg import Group, Mark, bars, heat, scatter
 from vivant.report.html.tables import table
 from vivant.report.overview import published_rows
-from vivant.report.table import Row, Table
-from vivant.scoring.summary import natural, summarise
 
 _GROUPS = 40
 """A bar figure with more groups than this is no figure; the table has them all."""

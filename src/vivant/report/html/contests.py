@@ -9,9 +9,9 @@ from msgspec import Struct
 
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import ScoredRun
-from vivant.report.table import Row
-from vivant.scoring.paired import holm, paired_difference
-from vivant.scoring.summary import by_sample, cluster_of, is_binary
+from vivant.benchmarks.summary import by_sample, cluster_of, is_binary
+from vivant.core.table import Row
+from vivant.metrics.paired import holm, paired_difference
 
 _LEVEL = 0.05
 

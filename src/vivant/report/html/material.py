@@ -10,12 +10,12 @@ from msgspec import Struct
 from vivant import mini
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Protocol, ScoredRun
-from vivant.errors import UsageError
+from vivant.benchmarks.summary import summarise
+from vivant.core.errors import UsageError
+from vivant.core.table import Row
 from vivant.report.html.contests import Contest, contests
 from vivant.report.overview import chances, published_rows
-from vivant.report.table import Row
-from vivant.runs import NoJudgeError, Run
-from vivant.scoring.summary import summarise
+from vivant.runs.run import NoJudgeError, Run
 
 _QUICK = 20_000
 """Up to so many samples the other protocol is scored too, only to say where the two differ."""

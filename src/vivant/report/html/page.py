@@ -6,17 +6,17 @@ import gc
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 
-from vivant import __version__
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Protocol
-from vivant.errors import UsageError
+from vivant.core.errors import UsageError
 from vivant.report.html import benchmarks, sections, words
 from vivant.report.html.markup import Html, join, own, tag
 from vivant.report.html.material import Material, gather
-from vivant.runs import Run, load_run
+from vivant.runs.run import Run, load_run
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 
@@ -64,7 +64,7 @@ def whole_page(title: str, subtitle: str, parts: Sequence[tuple[str, str, Html]]
         tag("header", tag("h1", own(title)), tag("p", own(subtitle), class_="subtitle")),
         tag("nav", contents, aria_label="Sections"),
         tag("main", *(tag("section", tag("h2", name), block, id=anchor) for anchor, name, block in parts)),
-        tag("footer", f"Vivant {__version__}, {time.strftime('%Y-%m-%d %H:%M', time.gmtime())} UTC"),
+        tag("footer", f"Vivant {version('vivant')}, {time.strftime('%Y-%m-%d %H:%M', time.gmtime())} UTC"),
     )
     return "<!doctype html>\n" + tag("html", head, body, lang="en") + "\n"
 

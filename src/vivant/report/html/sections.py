@@ -11,16 +11,16 @@ import numpy as np
 
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import ScoredRun
+from vivant.core.table import Cell, Row, Table
+from vivant.core.types import Record
 from vivant.engine.prices import price_named
-from vivant.engine.settings import differences
 from vivant.engine.tokens import Usage
 from vivant.report.html.markup import Html, join, own, tag
 from vivant.report.html.material import Material, is_mini
 from vivant.report.html.svg import Mark, forest
 from vivant.report.html.tables import pairs, table
-from vivant.report.table import Cell, Row, Table
-from vivant.runs import Run
-from vivant.types import Record
+from vivant.runs.run import Run
+from vivant.runs.settings import differences
 
 _BEST_PUBLISHED = 6
 _PERCENTILES = (50, 90, 99)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from vivant.core.table import Cell, Table, format_cell, holds_figures
 from vivant.report.html.markup import Html, join, own, tag
-from vivant.report.table import Cell, Table, format_cell, holds_figures
 
 _LONG = 40
 _CELL = 400

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 
 from vivant.benchmarks import registry
-from vivant.engine.settings import differences
+from vivant.benchmarks.summary import judge_notes
+from vivant.core.table import Row
 from vivant.report.html.contests import Contest
 from vivant.report.html.material import Material, is_mini
-from vivant.report.overview import judge_notes
-from vivant.report.table import Row
-from vivant.runs import Run
+from vivant.runs.run import Run
+from vivant.runs.settings import differences
 
 _FEW = 3
 _SMALL = 50

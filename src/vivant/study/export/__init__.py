@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from vivant.errors import UsageError
+from vivant.core.errors import UsageError
 from vivant.study.export.tables import write_tables
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import msgspec
 
 from vivant.benchmarks.mime.human import FILE_NAME
 from vivant.benchmarks.mimic import judgements as pack
-from vivant.engine.rundir import write_whole
+from vivant.core.files import write_atomic
 from vivant.study.collected import Collected
 from vivant.study.judgement import Judgement
 from vivant.study.make.items import MODEL, PACK, SAMPLE
@@ -43,7 +43,7 @@ def write_mime(collected: Collected, out: Path) -> list[Path]:
     for folder, own in lines.items():
         path = out / folder / FILE_NAME
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, b"".join(own))
+        write_atomic(path, b"".join(own))
         written.append(path)
     return written
 
@@ -148,4 +148,4 @@ def _write_csv(path: Path, columns: tuple[str, ...], rows: list[tuple[Any, ...]]
     writer.writerow(columns)
     writer.writerows(["" if cell is None else cell for cell in row] for row in rows)
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, buffer.getvalue().encode())
+    write_atomic(path, buffer.getvalue().encode())

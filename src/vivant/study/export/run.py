@@ -12,12 +12,11 @@ from vivant.benchmarks import registry
 from vivant.benchmarks.base import Benchmark, Imported, PromptContext
 from vivant.benchmarks.mime import human as mime_human
 from vivant.benchmarks.registry import Selection
-from vivant.engine.plan import job_key
-from vivant.imports import write_run
+from vivant.core.types import Option, Record, Reply, Sample, job_key
+from vivant.runs.importing import write_run
 from vivant.study.collected import Collected
 from vivant.study.judgement import Judgement
 from vivant.study.make.items import ROOT, SAMPLE
-from vivant.types import Option, Record, Reply, Sample
 
 MODEL = "human"
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from vivant.engine.rundir import replacing, write_lines
-from vivant.errors import unknown
+from vivant.core.errors import unknown
+from vivant.core.files import atomic_file, write_jsonl
 from vivant.study.design import Study
 from vivant.study.judgement import Judgement, Person
 
@@ -19,15 +19,15 @@ _SPREADSHEET = ("=", "+", "-", "@", "\t", "\r")
 """A cell that begins so is a formula to a spreadsheet."""
 
 
-def write_jsonl(path: Path, values: Iterable[Judgement] | Iterable[Person], study: Study) -> None:  # noqa: ARG001
+def write_json_lines(path: Path, values: Iterable[Judgement] | Iterable[Person], study: Study) -> None:  # noqa: ARG001
     """The judgements or people as they are."""
-    write_lines(path, values)
+    write_jsonl(path, values)
 
 
 def write_csv(path: Path, values: Iterable[Judgement] | Iterable[Person], study: Study) -> None:
     """Flat rows. Texts that a spreadsheet would take for a formula get an apostrophe before them."""
     rows = [_flat(value, study) for value in values]
-    with replacing(path) as raw:
+    with atomic_file(path) as raw:
         lines: list[str] = []
         sink = _Lines(lines)
         writer = csv.writer(sink, lineterminator="\n")
@@ -80,12 +80,12 @@ def write_parquet(path: Path, values: Iterable[Judgement] | Iterable[Person], st
     frame = polars.DataFrame(
         [{name: row.get(name) for name in columns} for row in rows], schema=schema, strict=False
     )
-    with replacing(path) as file:
+    with atomic_file(path) as file:
         frame.write_parquet(file)
 
 
 Writer = Callable[[Path, Any, Study], None]
-WRITERS: Mapping[str, Writer] = {"jsonl": write_jsonl, "csv": write_csv, "parquet": write_parquet}
+WRITERS: Mapping[str, Writer] = {"jsonl": write_json_lines, "csv": write_csv, "parquet": write_parquet}
 
 
 def write_tables(

@@ -9,16 +9,9 @@ from pathlib import Path
 from msgspec import Struct
 
 from vivant.benchmarks.mimic.packs import open_key
-from vivant.errors import UsageError, VivantError, unknown
+from vivant.core.errors import UsageError, VivantError, unknown
 from vivant.study.balance import group_of, largest_share, place_sizes, shortage
-from vivant.study.design import PAGES, Criterion, Kind, Study, StudyItem, Words
-from vivant.study.load import load_study
-from vivant.study.make.checks import make_checks
-from vivant.study.make.items import Made, choice_items, comment_items, pair_items, rating_items
-from vivant.study.make.shelf import Shelf
-from vivant.study.make.sources import Filter, answered, asked, open_pack, open_runs
-from vivant.study.save import claim, write_study
-from vivant.study.words import (
+from vivant.study.default_texts import (
     LANGUAGES,
     MIME_WORDS,
     QUESTIONS,
@@ -29,6 +22,13 @@ from vivant.study.words import (
     mmie_guide,
     texts_of,
 )
+from vivant.study.design import PAGES, Criterion, Kind, Study, StudyItem, Words
+from vivant.study.loading import load_study
+from vivant.study.make.checks import make_checks
+from vivant.study.make.items import Made, choice_items, comment_items, pair_items, rating_items
+from vivant.study.make.media_store import Shelf
+from vivant.study.make.sources import Filter, answered, asked, open_pack, open_runs
+from vivant.study.writing import claim, write_study
 
 USUAL_SHARE = 20
 

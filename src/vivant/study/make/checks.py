@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from vivant.chance import generator, permutation
+from vivant.core.randomness import generator, permutation
+from vivant.study.default_texts import CHECK_OPTIONS, check_words
 from vivant.study.design import Criterion, KeyLine, Kind, Part, StudyItem, StudyText
-from vivant.study.words import CHECK_OPTIONS, check_words
 
 
 def make_checks(

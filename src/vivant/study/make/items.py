@@ -13,13 +13,13 @@ from msgspec import Struct, field
 
 from vivant.benchmarks.mimic.packs import Key, Pack
 from vivant.benchmarks.mimic.prompts import WORDING as MIMIC_WORDING
-from vivant.chance import permutation, sample_ids
-from vivant.errors import DataError, MediaError, UsageError
-from vivant.runs import Run
+from vivant.core.errors import DataError, MediaError, UsageError
+from vivant.core.randomness import permutation, sample_ids
+from vivant.core.types import Record, Sample, Text, Video
+from vivant.runs.run import Run
 from vivant.study.design import KeyLine, Part, StudyItem, StudyText
-from vivant.study.make.shelf import Shelf
+from vivant.study.make.media_store import Shelf
 from vivant.study.make.sources import Answered, Asked, key_of
-from vivant.types import Record, Sample, Text, Video
 
 SAMPLE, ROOT, RUN, MODEL, PACK = "sample", "root", "run", "model", "pack"
 """What `KeyLine.extra` holds for exports: the sample and its media's folder; run and model of each part; the pack's

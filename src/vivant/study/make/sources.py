@@ -9,12 +9,12 @@ from msgspec import Struct
 
 from vivant.benchmarks import registry
 from vivant.benchmarks.mimic.packs import HEADER_FILE, Pack
-from vivant.chance import sample_ids
-from vivant.engine.rundir import RunDir
-from vivant.errors import DataError, UsageError
-from vivant.runs import Run, load_run
-from vivant.scoring.summary import matches, parse_where
-from vivant.types import Record, Sample
+from vivant.benchmarks.summary import matches, parse_where
+from vivant.core.errors import DataError, UsageError
+from vivant.core.randomness import sample_ids
+from vivant.core.types import Record, Sample
+from vivant.runs.directory import RunDir
+from vivant.runs.run import Run, load_run
 
 
 class Asked(Struct, frozen=True):

@@ -19,8 +19,8 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 
-from vivant.scoring.paired import holm
-from vivant.scoring.text import plain
+from vivant.metrics.paired import holm
+from vivant.metrics.text import plain
 from vivant.study.collected import Collected
 from vivant.study.judgement import Judgement
 from vivant.study.key import expected

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct
 
 from vivant.benchmarks.mimic.packs import HUMAN
-from vivant.scoring.agreement import Level
-from vivant.scoring.text import plain
+from vivant.metrics.agreement import Level
+from vivant.metrics.text import plain
 from vivant.study.collected import Collected
 from vivant.study.export.native import total_score
 from vivant.study.judgement import Judgement

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from vivant.engine.rundir import write_whole
-from vivant.errors import UsageError
+from vivant.core.errors import UsageError
+from vivant.core.files import write_atomic
+from vivant.core.table import Table
 from vivant.report.html.markup import Html, join, own, tag
 from vivant.report.html.page import whole_page
 from vivant.report.html.svg import Mark, forest
 from vivant.report.html.tables import table
-from vivant.report.table import Table
 from vivant.study.report.study import StudyReport
 
 
@@ -64,7 +64,7 @@ def write_page(report: StudyReport, out: Path) -> None:
     """Write the page."""
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(out, build_page(report).encode())
+        write_atomic(out, build_page(report).encode())
     except OSError as error:
         raise UsageError(f"Cannot write {out}: {error.strerror}") from error
 

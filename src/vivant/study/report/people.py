@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from vivant.report.table import Cell, Table
+from vivant.core.table import Cell, Table
 from vivant.study.collected import Collected
 from vivant.study.report.annotators import Annotator
 

@@ -7,8 +7,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from statistics import fmean, median
 
-from vivant.scoring.agreement import spearman
-from vivant.scoring.distributions import normal_p_value, t_p_value
+from vivant.metrics.agreement import spearman
+from vivant.metrics.distributions import normal_p_value, t_p_value
 from vivant.study.collected import Collected
 from vivant.study.export.native import total_score
 from vivant.study.judgement import Judgement

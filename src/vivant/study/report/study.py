@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from vivant.report.table import Table
+from vivant.core.table import Table
 from vivant.study.collected import Collected
 from vivant.study.report.annotators import Annotator, annotators
 from vivant.study.report.people import (

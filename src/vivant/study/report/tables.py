@@ -9,12 +9,12 @@ from statistics import fmean, median, quantiles
 
 import numpy as np
 
-from vivant.errors import unknown
-from vivant.report.table import Cell, Row, Table
-from vivant.scoring.agreement import fleiss_kappa, krippendorff_alpha, percent_agreement
-from vivant.scoring.stats import Interval
-from vivant.scoring.summary import natural
-from vivant.scoring.twoway import numbered, two_way_interval
+from vivant.benchmarks.summary import natural
+from vivant.core.errors import unknown
+from vivant.core.table import Cell, Row, Table
+from vivant.metrics.agreement import fleiss_kappa, krippendorff_alpha, percent_agreement
+from vivant.metrics.intervals import Interval
+from vivant.metrics.two_way import numbered, two_way_interval
 from vivant.study.collected import Collected
 from vivant.study.design import KEY_FILE
 from vivant.study.judgement import Judgement

@@ -14,12 +14,12 @@ from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, Redirect
 from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 
-from vivant.errors import UsageError
+from vivant.core.errors import UsageError
 from vivant.study.export.tables import JUDGEMENTS, PEOPLE, WRITERS
 from vivant.study.judgement import Judgement, Person
-from vivant.study.server.desk import Desk
-from vivant.study.server.marks import ADMIN_COOKIE, ADMIN_HOURS, same
-from vivant.study.server.refusals import RefusedError, form_fields
+from vivant.study.server.context import Desk
+from vivant.study.server.errors import RefusedError, form_fields
+from vivant.study.server.tokens import ADMIN_COOKIE, ADMIN_HOURS, same
 from vivant.study.store import Progress
 
 _REASON = 500

@@ -13,13 +13,13 @@ from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Scope
 
-from vivant.errors import MediaError
-from vivant.study.load import LoadedStudy
+from vivant.core.errors import MediaError
+from vivant.study.loading import LoadedStudy
 from vivant.study.server import admin, participant
-from vivant.study.server.desk import Desk, Serving
+from vivant.study.server.context import Desk, Serving
+from vivant.study.server.errors import RefusedError
 from vivant.study.server.guard import Guard
 from vivant.study.server.limits import Limits
-from vivant.study.server.refusals import RefusedError
 from vivant.study.store import Store, StoreTroubleError
 
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
 
-from vivant.errors import DataError
-from vivant.study.words import LANGUAGES
+from vivant.core.errors import DataError
+from vivant.study.default_texts import LANGUAGES
 
 
 class Interface:

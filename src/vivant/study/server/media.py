@@ -16,10 +16,10 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
-from vivant.errors import MediaError
-from vivant.media.sniff import browser_type
+from vivant.core.errors import MediaError
+from vivant.core.file_types import browser_type
 from vivant.study.design import StudyItem, StudyMedia
-from vivant.study.load import LoadedStudy, media_of
+from vivant.study.loading import LoadedStudy, media_of
 from vivant.study.store.answers import Current
 
 _PATIENCE = 1.0

@@ -11,9 +11,9 @@ from sqlalchemy import Connection
 
 from vivant.study.design import PAGES, StudyItem, StudyMedia, StudyText
 from vivant.study.server import forms, media
-from vivant.study.server.desk import Desk, said
+from vivant.study.server.context import Desk, said
+from vivant.study.server.errors import RefusedError
 from vivant.study.server.interface import Interface
-from vivant.study.server.refusals import RefusedError
 from vivant.study.store import answers, assign, people
 from vivant.study.store.answers import GRACE, Current, GoneError, Way
 from vivant.study.store.store import setting

@@ -12,12 +12,12 @@ from starlette.concurrency import run_in_threadpool
 from starlette.routing import Route
 
 from vivant.study.design import PAGES, Page, StudyItem
-from vivant.study.load import media_of
+from vivant.study.loading import media_of
 from vivant.study.server import forms, media
-from vivant.study.server.desk import Desk
-from vivant.study.server.marks import same
+from vivant.study.server.context import Desk
+from vivant.study.server.errors import RefusedError, form_fields, script_fields, split_fields
 from vivant.study.server.pages import Place, show_place
-from vivant.study.server.refusals import RefusedError, form_fields, script_fields, split_fields
+from vivant.study.server.tokens import same
 from vivant.study.store import answers, assign, people
 from vivant.study.store.answers import GoneError, Way
 

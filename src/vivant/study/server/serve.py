@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
 
-from vivant.errors import UsageError
-from vivant.study.load import LoadedStudy, load_study
-from vivant.view.serve import bind, is_loopback
+from vivant.core.errors import UsageError
+from vivant.study.loading import LoadedStudy, load_study
+from vivant.web.server import bind, is_loopback
 
 if TYPE_CHECKING:
     from vivant.study.store import Store
@@ -66,7 +66,7 @@ def serve(
     import uvicorn
 
     from vivant.study.server.app import create_app
-    from vivant.study.server.desk import Serving
+    from vivant.study.server.context import Serving
     from vivant.study.store.store import memory_store, open_store
 
     loaded = load_study(folder)
@@ -120,7 +120,7 @@ def serve(
 
 def open_path(secret: bytes) -> str:
     """The study's open link, below its address."""
-    from vivant.study.server.marks import Marks
+    from vivant.study.server.tokens import Marks
 
     return f"/start/{Marks(secret).door()}"
 

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, bindparam, insert, select, update
 from vivant.study.design import PAGES, Page, Study, StudyItem
 from vivant.study.store.database import Job
 from vivant.study.store.people import SIGN_OF_LIFE, Who, keep_alive, who
-from vivant.study.store.prepared import Prepared
+from vivant.study.store.statements import Prepared
 from vivant.study.store.store import Store
 from vivant.study.store.tables import assignments, judgements, participants, visits, watches
 

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 from sqlalchemy import Connection, bindparam, func, insert, select, text, update
 
-from vivant.chance import generator, permutation
+from vivant.core.randomness import generator, permutation
 from vivant.study.balance import group_of
 from vivant.study.design import Study, StudyItem
-from vivant.study.store.prepared import Prepared
+from vivant.study.store.statements import Prepared
 from vivant.study.store.store import lock_study, note, setting
 from vivant.study.store.tables import assignments, participants
 

@@ -28,8 +28,8 @@ from sqlalchemy import Connection, Engine, create_engine, event, exc
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.pool import StaticPool
 
-from vivant.errors import UsageError, VivantError
-from vivant.study.store.prepared import raw
+from vivant.core.errors import UsageError, VivantError
+from vivant.study.store.statements import raw
 
 T = TypeVar("T")
 Job = Callable[[Connection], T]

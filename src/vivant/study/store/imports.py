@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, insert, select
 
-from vivant.errors import DataError
+from vivant.core.errors import DataError
 from vivant.study.judgement import Judgement, Person
 from vivant.study.store.store import lock_study, note
 from vivant.study.store.tables import assignments, judgements, participants

@@ -12,7 +12,7 @@ from msgspec import Struct
 from sqlalchemy import Connection, Row, bindparam, delete, insert, or_, select, update
 
 from vivant.study.store.database import Job
-from vivant.study.store.prepared import Prepared
+from vivant.study.store.statements import Prepared
 from vivant.study.store.store import Store, lock_study, note
 from vivant.study.store.tables import assignments, participants
 

@@ -12,11 +12,11 @@ from typing import Any
 from msgspec import Struct
 from sqlalchemy import Connection, bindparam, func, insert, select, update
 
-from vivant.errors import UsageError, unknown
+from vivant.core.errors import UsageError, unknown
 from vivant.study.judgement import Judgement, Person
 from vivant.study.store import schema
 from vivant.study.store.database import MEMORY, Database, StoreError, database_url
-from vivant.study.store.prepared import Prepared
+from vivant.study.store.statements import Prepared
 from vivant.study.store.tables import assignments, events, judgements, participants, settings
 
 _SETTING = Prepared(select(settings.c.value).where(settings.c.name == bindparam("which")))

@@ -5,18 +5,17 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from vivant.errors import DataError, MediaError
+from vivant.core.errors import DataError, MediaError
+from vivant.core.progress import ProgressCallback
+from vivant.core.types import Clip, FramePolicy, Job, Message, Picture
 from vivant.media import Preparer
 from vivant.train.data.sources import Example, Media
 from vivant.train.model.processing import Processor
-from vivant.types import Clip, FramePolicy, Job, Message, Picture
-
-Progress = Callable[[int, int, str], None]
 
 
 class FrameBank:
@@ -69,7 +68,7 @@ class FrameBank:
         return frames
 
     def usable(
-        self, examples: Sequence[Example], most: float, progress: Progress | None = None
+        self, examples: Sequence[Example], most: float, progress: ProgressCallback | None = None
     ) -> tuple[list[Example], list[str]]:
         """The examples whose media can be shown, and a line for each video that cannot.
 

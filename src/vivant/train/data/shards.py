@@ -17,8 +17,8 @@ import msgspec
 from msgspec import Struct
 
 from vivant.benchmarks.mimic.format import ITEMS, VIDEOS, Item, VideoLine, write_jsonl
-from vivant.errors import DataError
-from vivant.paths import cache_root
+from vivant.core.errors import DataError
+from vivant.core.paths import cache_root
 
 _VIDEO = (".mp4", ".webm", ".mkv", ".mov")
 

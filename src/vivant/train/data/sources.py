@@ -16,12 +16,12 @@ from msgspec import Struct, field
 
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Benchmark, PromptContext
-from vivant.chance import derive, generator, sample_ids
-from vivant.errors import DataError, UsageError, unknown
-from vivant.scoring.summary import matches, parse_where
+from vivant.benchmarks.summary import matches, parse_where
+from vivant.core.errors import DataError, UsageError, unknown
+from vivant.core.randomness import derive, generator, sample_ids
+from vivant.core.types import Audio, Image, Option, Part, Sample, Text, Video
 from vivant.train.data.shards import unpacked
 from vivant.train.data.split import Split
-from vivant.types import Audio, Image, Option, Part, Sample, Text, Video
 
 Form = Literal["choice", "words", "fewer"]
 Media = tuple[Image | Video, ...]

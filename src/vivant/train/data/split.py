@@ -11,9 +11,9 @@ from typing import Literal
 
 from msgspec import Struct
 
-from vivant.chance import generator
-from vivant.errors import DataError
-from vivant.types import Sample
+from vivant.core.errors import DataError
+from vivant.core.randomness import generator
+from vivant.core.types import Sample
 
 Part = Literal["train", "validation", "test"]
 PARTS: tuple[Part, ...] = ("train", "validation", "test")

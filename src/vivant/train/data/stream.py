@@ -13,8 +13,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from vivant.chance import generator, permutation
-from vivant.errors import DataError
+from vivant.core.errors import DataError
+from vivant.core.randomness import generator, permutation
 from vivant.train.data.frames import FrameBank
 from vivant.train.data.packing import collate, pack
 from vivant.train.data.sources import Example, draw_form, phrase

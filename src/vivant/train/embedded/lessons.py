@@ -21,7 +21,7 @@ from vivant.benchmarks.mimic.format import (
     write_jsonl,
 )
 from vivant.build.mime.jobs import build
-from vivant.build.mime.planfile import Specification, mini_plan
+from vivant.build.mime.plan_file import Specification, mini_plan
 from vivant.build.mimic import mini
 from vivant.build.mimic.clean import clean
 from vivant.build.mimic.select import select
@@ -30,7 +30,7 @@ from vivant.build.mimic.task_settings import Train
 from vivant.build.mimic.train import train
 from vivant.build.mimic.world import WorldPlan, make_world
 from vivant.build.mimic.world.phrases import load_topics
-from vivant.chance import generator
+from vivant.core.randomness import generator
 
 MIMIC, DIRECTION, MIME = "mimic", "direction", "mime-train"
 ONE_IN = 12

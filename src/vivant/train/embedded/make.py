@@ -9,10 +9,10 @@ from pathlib import Path
 import msgspec
 import yaml
 
-from vivant.models.embedded import Exported
 from vivant.train.checkpoints import checkpoints
 from vivant.train.embedded.lessons import make_lessons
 from vivant.train.loop import train
+from vivant.train.onnx_backend import Exported
 from vivant.train.onnx_export import export_onnx
 from vivant.train.settings import Recipe, make_recipe
 

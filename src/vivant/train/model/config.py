@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct, field
 from transformers import AutoConfig, PretrainedConfig
 
-from vivant.errors import UsageError
+from vivant.core.errors import UsageError
 
 CLIP_MEAN, CLIP_SPREAD = (0.481, 0.458, 0.408), (0.269, 0.261, 0.276)
 

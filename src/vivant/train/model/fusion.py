@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from vivant.errors import UsageError
+from vivant.core.errors import UsageError
 from vivant.train.model.config import Fusion
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from vivant.errors import UsageError
+from vivant.core.errors import UsageError
 from vivant.train.model.config import Lora
 
 _NAME = "default"

@@ -16,10 +16,10 @@ from transformers.modeling_outputs import CausalLMOutputWithPast
 
 from vivant.models.base import ModelError
 from vivant.models.transformers_engine import cannot_load
-from vivant.train.model.asking import MARKS, PATCH, spatial_places
 from vivant.train.model.config import Language, MimicChatConfig, Parts
 from vivant.train.model.fusion import InputFusion, LayerFusion, Projector
 from vivant.train.model.lora import add_lora
+from vivant.train.model.requests import MARKS, PATCH, spatial_places
 from vivant.train.model.spatial import Eyes, SpatialBranch, normalised
 from vivant.train.model.temporal import TemporalBranch
 

@@ -11,9 +11,9 @@ import numpy as np
 import torch
 from msgspec import Struct
 
-from vivant.train.model.asking import prompt_ids, resized
+from vivant.core.types import Picture
 from vivant.train.model.config import Parts
-from vivant.types import Picture
+from vivant.train.model.requests import prompt_ids, resized
 
 PAD, END = "<pad>", "<end>"
 _SENTINEL = "\u2983task\u2984"

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from vivant.errors import UsageError
+from vivant.core.errors import UsageError
 from vivant.models.base import ModelError
 from vivant.models.transformers_engine import cannot_load
 from vivant.train.model.config import Spatial, Vision

@@ -7,7 +7,7 @@ from importlib import resources
 import yaml
 from msgspec import Struct
 
-from vivant.errors import unknown
+from vivant.core.errors import unknown
 
 
 class Bundled(Struct, frozen=True):

@@ -21,8 +21,8 @@ from vivant.build.mime.motion import Motion
 from vivant.build.mime.retarget import alignment, direction, hip_height, map_joints, own_direction
 from vivant.build.mime.rotation import Array, between, to_quaternion
 from vivant.build.mime.skeleton import HIP_HEIGHT, INDEX, Skeleton
-from vivant.errors import DataError
-from vivant.paths import cache_root
+from vivant.core.errors import DataError
+from vivant.core.paths import cache_root
 
 _LIMIT = 300.0
 TO_BLENDER: Array = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])

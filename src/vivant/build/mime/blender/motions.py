@@ -8,8 +8,8 @@ from pathlib import Path
 from vivant.build.mime.blender.process import find_blender, job_folder, run_blender, time_limit
 from vivant.build.mime.motion import Motion
 from vivant.build.mime.retarget import read_bvh
-from vivant.errors import DataError
-from vivant.paths import cache_root
+from vivant.core.errors import DataError
+from vivant.core.paths import cache_root
 
 _LIMIT = 300.0
 

@@ -18,8 +18,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from vivant.errors import DataError, UsageError, VivantError
-from vivant.paths import cache_root
+from vivant.core.errors import DataError, UsageError, VivantError
+from vivant.core.paths import cache_root
 
 PINNED = "4.5.15"
 """The version of bpy that is installed."""

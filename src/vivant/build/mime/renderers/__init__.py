@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from vivant.build.mime.avatars import Avatar
 from vivant.build.mime.camera import Camera
+from vivant.build.mime.characters import Avatar
 from vivant.build.mime.motion import Motion
-from vivant.build.mime.render import Layer
-from vivant.errors import unknown
+from vivant.build.mime.rasterizer import Layer
+from vivant.core.errors import unknown
 
 RENDERERS = ("built-in", "cycles", "workbench")
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from PIL import Image, UnidentifiedImageError
 
-from vivant.build.mime.avatars import Avatar
 from vivant.build.mime.blender.character import TO_BLENDER, drive, read_bones
 from vivant.build.mime.blender.process import (
     BlenderError,
@@ -19,9 +18,10 @@ from vivant.build.mime.blender.process import (
     started,
     time_limit,
 )
-from vivant.build.mime.bodies import make_avatar
+from vivant.build.mime.bundled_characters import make_avatar
 from vivant.build.mime.camera import Camera
-from vivant.build.mime.render import LIGHT, Layer, Painter, Plane
+from vivant.build.mime.characters import Avatar
+from vivant.build.mime.rasterizer import LIGHT, Layer, Painter, Plane
 from vivant.build.mime.renderers import Performance
 from vivant.build.mime.rotation import Array
 

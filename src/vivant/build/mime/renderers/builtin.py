@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from vivant.build.mime.camera import Camera
-from vivant.build.mime.render import Layer, Painter
+from vivant.build.mime.rasterizer import Layer, Painter
 from vivant.build.mime.renderers import Performance
-from vivant.errors import UsageError
+from vivant.core.errors import UsageError
 
 
 class BuiltIn:

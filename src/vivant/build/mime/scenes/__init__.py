@@ -10,10 +10,10 @@ import numpy as np
 from PIL import Image, UnidentifiedImageError
 
 from vivant.build.mime.camera import Camera
-from vivant.build.mime.render import Plane
+from vivant.build.mime.rasterizer import Plane
 from vivant.build.mime.scenes import country, indoor, outdoor, rooms
 from vivant.build.mime.scenes.canvas import Canvas
-from vivant.errors import MediaError, unknown
+from vivant.core.errors import MediaError, unknown
 
 BLANK = "blank"
 _GREY = (182, 184, 188)

@@ -30,12 +30,13 @@ from vivant.build.mimic.clean.rules import Rule, read_rules
 from vivant.build.mimic.clean.threads import Gathered, Gathering, gather
 from vivant.build.mimic.clean.tokens import I64
 from vivant.build.mimic.clean.videos import Videos, examine, read_videos
-from vivant.build.mimic.db import connect, parquet
+from vivant.build.mimic.database import connect, parquet
 from vivant.build.mimic.ingest import media_root
 from vivant.build.mimic.schema import CLEAN_COMMENTS, CLEAN_VIDEOS
 from vivant.build.mimic.settings import Settings
-from vivant.build.mimic.steps import Progress, Step, begin, silent
+from vivant.build.mimic.steps import Step, begin
 from vivant.build.mimic.workers import crew, run_all
+from vivant.core.progress import ProgressCallback, ignore_progress
 
 _PART = 400_000
 """Comments that are looked at together."""
@@ -46,7 +47,7 @@ _FEW = "too few comments"
 def clean(
     work: Path,
     settings: Settings,
-    progress: Progress = silent,
+    progress: ProgressCallback = ignore_progress,
     *,
     ray: str = "",
     force: bool = False,
@@ -60,7 +61,9 @@ def clean(
     return step
 
 
-def _clean(step: Step, settings: Settings, rules: tuple[Rule, ...], progress: Progress, ray: str) -> None:
+def _clean(
+    step: Step, settings: Settings, rules: tuple[Rule, ...], progress: ProgressCallback, ray: str
+) -> None:
     source, folder = step.work / "ingest", step.folder
     for name in ("videos", "comments", DEALT, LEFT):
         (folder / name).mkdir(exist_ok=True)
@@ -91,7 +94,7 @@ def _clean(step: Step, settings: Settings, rules: tuple[Rule, ...], progress: Pr
 
 
 def _looked_at(
-    step: Step, table: pa.Table, settings: Settings, progress: Progress, ray: str
+    step: Step, table: pa.Table, settings: Settings, progress: ProgressCallback, ray: str
 ) -> tuple[dict[str, str], I64]:
     """Why files cannot be used, and rows whose pictures are the same."""
     none = np.zeros((0, 2), np.int64)

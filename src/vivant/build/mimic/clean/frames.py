@@ -20,9 +20,9 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from vivant.build.mimic.clean.tokens import I64
-from vivant.build.mimic.steps import Progress
 from vivant.build.mimic.workers import processes
-from vivant.errors import MediaError
+from vivant.core.errors import MediaError
+from vivant.core.progress import ProgressCallback
 
 CACHE = ".frames.jsonl"
 FRAMES = 5
@@ -44,7 +44,7 @@ class Seen(Struct, frozen=True):
 
 
 def look(
-    files: Sequence[str], root: Path, work: Path, workers: int, progress: Progress, ray: str = ""
+    files: Sequence[str], root: Path, work: Path, workers: int, progress: ProgressCallback, ray: str = ""
 ) -> dict[str, Seen]:
     """Hashes of files, relative to a root; those known from before are not opened."""
     known = _read(work / CACHE)
@@ -153,8 +153,8 @@ def see(file: str, root: str) -> Seen:
 
 def _pictures(path: str) -> list[NDArray[np.uint8]]:
     """Frames from the middles of equal stretches: the very first is often black."""
-    from vivant.media.decode import decode
-    from vivant.media.encode import Encoder
+    from vivant.media.decoding import decode
+    from vivant.media.encoding import Encoder
     from vivant.media.scan import scan
 
     scanned = scan(path, path, 1)

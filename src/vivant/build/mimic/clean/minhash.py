@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vivant.build.mimic.clean.tokens import I64, U64, Words, mixed
-from vivant.chance import derive
+from vivant.core.randomness import derive
 
 ROWS = 4
 """Values of a band. With 32 bands, texts of similarity 0.7 share one with probability 0.9998, of 0.3 with 0.23."""

@@ -14,7 +14,7 @@ import yaml
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from vivant.errors import DataError
+from vivant.core.errors import DataError
 
 Where = Literal["comment", "title", "description", "tag"]
 

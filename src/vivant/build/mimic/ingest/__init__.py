@@ -14,10 +14,11 @@ from vivant.build.mimic.ingest.writer import Report, Writer
 from vivant.build.mimic.ingest.ytdlp import Defaults, take_info
 from vivant.build.mimic.ingest_settings import Ingest
 from vivant.build.mimic.settings import Settings
-from vivant.build.mimic.steps import Progress, Step, begin, silent
+from vivant.build.mimic.steps import Step, begin
 from vivant.build.mimic.workers import crew, run_all
-from vivant.engine.settings import digest
-from vivant.errors import UsageError
+from vivant.core.errors import UsageError
+from vivant.core.progress import ProgressCallback, ignore_progress
+from vivant.runs.settings import digest
 
 MEDIA = "media.txt"
 _PART = 400
@@ -41,7 +42,7 @@ def ingest(
     work: Path,
     sources: Sequence[Path],
     settings: Settings,
-    progress: Progress = silent,
+    progress: ProgressCallback = ignore_progress,
     *,
     media: Path | None = None,
     force: bool = False,
@@ -150,7 +151,7 @@ def _files(source: Path) -> Iterator[str]:
                 yield f"{folder}{os.sep}{name}"
 
 
-def _run(tasks: Sequence[_Task], folder: Path, workers: int, progress: Progress) -> list[Report]:
+def _run(tasks: Sequence[_Task], folder: Path, workers: int, progress: ProgressCallback) -> list[Report]:
     """All parts' reports in their order; parts that an interrupted run has finished are not done again."""
     total = sum(len(task.files) for task in tasks)
     found: dict[str, Report] = {}

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from vivant.errors import UsageError
+from vivant.core.errors import UsageError
 
 FOLDER = "downloads"
 

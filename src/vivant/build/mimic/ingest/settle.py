@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from vivant.build.mimic.db import connect, parquet
+from vivant.build.mimic.database import connect, parquet
 from vivant.build.mimic.ingest.writer import Report
 from vivant.build.mimic.schema import COMMENTS, QUARANTINE, VIDEOS
 

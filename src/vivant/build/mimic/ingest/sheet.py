@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vivant.build.mimic.db import connect, parquet
+from vivant.build.mimic.database import connect, parquet
 from vivant.build.mimic.ingest.writer import Report
 from vivant.build.mimic.ingest_settings import Ingest
 

@@ -11,7 +11,7 @@ from vivant.build.mimic.ingest import values
 from vivant.build.mimic.ingest.values import Wrong, loose_row
 from vivant.build.mimic.ingest.writer import Writer
 from vivant.build.mimic.ingest.ytdlp import Defaults, take_loose_comments
-from vivant.errors import DataError
+from vivant.core.errors import DataError
 
 _THEIRS = {"id": "id", "text": "text", "like_count": "likes", "timestamp": "time", "parent": "reply_to"}
 

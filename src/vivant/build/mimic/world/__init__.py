@@ -11,8 +11,9 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from vivant.build.mimic.steps import Progress, Step, begin, silent
+from vivant.build.mimic.steps import Step, begin
 from vivant.build.mimic.world.people import Shares
+from vivant.core.progress import ProgressCallback, ignore_progress
 
 TRUTH = "truth.parquet"
 
@@ -26,7 +27,9 @@ class WorldPlan(Struct, frozen=True, kw_only=True):
     shares: Shares = msgspec.field(default_factory=Shares)
 
 
-def make_world(work: Path, plan: WorldPlan, progress: Progress = silent, *, force: bool = False) -> Step:
+def make_world(
+    work: Path, plan: WorldPlan, progress: ProgressCallback = ignore_progress, *, force: bool = False
+) -> Step:
     """WORK/ingest as if a crawl of that size had been taken in, with the truth about each video beside it."""
     import pyarrow.parquet as pq
 

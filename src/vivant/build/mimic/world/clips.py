@@ -18,7 +18,7 @@ from PIL import Image
 
 from vivant.build.mimic.world.people import generator
 from vivant.build.mimic.world.phrases import Topic
-from vivant.errors import unknown
+from vivant.core.errors import unknown
 
 Pixels = NDArray[np.uint8]
 _DENSE = 33
@@ -99,7 +99,7 @@ def _seen(picture: Image.Image, seen: Look, size: tuple[int, int], grain: np.ran
 
 @lru_cache(maxsize=64)
 def _dense(clip: str) -> Sequence[Image.Image]:
-    from vivant.build.mini_mimic.clips import draw, load_clips
+    from vivant.build.mimic.world.drawings.clips import draw, load_clips
 
     clips = load_clips()
     if clip not in clips:

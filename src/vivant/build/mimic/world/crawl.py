@@ -11,14 +11,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from vivant.build.mimic.steps import Progress, silent
 from vivant.build.mimic.world import TRUTH, WorldPlan
 from vivant.build.mimic.world.clips import render
 from vivant.build.mimic.world.people import make_platform
 from vivant.build.mimic.world.phrases import Phrases
 from vivant.build.mimic.world.threads import comments
 from vivant.build.mimic.world.truth import truth
-from vivant.chance import generator
+from vivant.core.progress import ProgressCallback, ignore_progress
+from vivant.core.randomness import generator
 
 _KEYS = {"youtube": "Youtube", "tiktok": "TikTok"}
 _NAMES = ("Mira", "Tomas", "Aiko", "Farid", "Lena", "Juan", "Priya", "Omar", "Wei", "Greta", "Sami", "Noor")
@@ -46,7 +46,7 @@ def write_crawl(
     render_first: int = 0,
     broken: float = 0.02,
     size: tuple[int, int] = (128, 96),
-    progress: Progress = silent,
+    progress: ProgressCallback = ignore_progress,
 ) -> dict[str, int]:
     """Write OUT/<platform>/<id>.info.json, the first `render_first` videos beside them, and OUT/truth.parquet.
 

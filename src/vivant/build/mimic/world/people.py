@@ -12,7 +12,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from vivant.build.mimic.world.phrases import Ints, Phrases, join
-from vivant.chance import derive
+from vivant.core.randomness import derive
 
 PLATFORMS = ("youtube", "tiktok")
 _LETTERS = np.frombuffer(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", np.uint8)

@@ -1,0 +1,155 @@
+"""MMIE: its numbers of questions, its means, and the scores that drop out of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from vivant.analysis.audit.case import Case, percent
+from vivant.benchmarks.mmie import paper
+from vivant.benchmarks.mmie.published import LEADERBOARD, SIZES, leaderboard
+from vivant.core.errors import DataError
+from vivant.core.table import Cell, Table
+
+TOTAL = 20_103
+FORMATS: Mapping[str, int] = {"multiple choice": 663, "open": 19_340}
+PBL_FIELDS: Mapping[str, int] = {
+    "Education": 2835,
+    "Finance": 2604,
+    "Health": 2000,
+    "EECS": 1792,
+    "Art": 1304,
+    "Sports": 895,
+    "Philosophy": 52,
+}
+_SHARES = (0.9, 2 / 3, 1 / 3)
+
+
+def cases(data: Path | None = None) -> Sequence[Case]:
+    """All checks; `data` is a file of judge's texts: a list of {id, feedback} or an `eval_result.json`."""
+    return [_counts(), _means(), _dropped(data)]
+
+
+def _counts() -> Case:
+    categories = " + ".join(f"{size:,}" for size in SIZES.values())
+    fields = " + ".join(f"{size:,}" for size in PBL_FIELDS.values())
+    formats = " + ".join(f"{size:,}" for size in FORMATS.values())
+    short = TOTAL - sum(FORMATS.values())
+    return Case(
+        name="mmie-count",
+        benchmark="MMIE",
+        title="The number of questions",
+        outcome="does not hold",
+        claim=f"The project site gives {TOTAL:,} questions, by category, by field and by format.",
+        arithmetic=(
+            f"By category: {categories} = {sum(SIZES.values()):,}. That is the total.",
+            f"Fields of project-based learning: {fields} = {sum(PBL_FIELDS.values()):,}. That is the category.",
+            f"By format: {formats} = {sum(FORMATS.values()):,}, {short} short of the total.",
+        ),
+        finding=f"{short} questions are neither multiple choice nor open, or one of the two numbers is off by {short}.",
+    )
+
+
+def _means() -> Case:
+    rows = leaderboard()
+    gaps = []
+    for _, _, (story, project, reasoning, mean) in rows:
+        weighted = (story * SIZES["SA"] + project * SIZES["PBL"] + reasoning * SIZES["MSR"]) / TOTAL
+        gaps.append((abs(weighted - mean), abs((story + project + reasoning) / 3 - mean)))
+    return Case(
+        name="mmie-average",
+        benchmark="MMIE",
+        title="The average is over questions, not over categories",
+        outcome="holds",
+        claim=f"The leaderboard lists an average beside three categories ({LEADERBOARD}).",
+        arithmetic=(
+            f"Weighted by the number of questions, all {len(rows)} rows agree with the printed average within "
+            f"{max(weighted for weighted, _ in gaps):.3f} points.",
+            f"The plain mean of the three categories is off by {min(plain for _, plain in gaps):.1f} to "
+            f"{max(plain for _, plain in gaps):.1f} points.",
+        ),
+        finding="Project-based learning, with 57 % of the questions, decides the average.",
+    )
+
+
+def _dropped(data: Path | None) -> Case:
+    examples = [
+        (model, figures[3]) for model, _, figures in leaderboard() if model in ("Anole", "GPT-4o + SD-XL")
+    ]
+    body: tuple[tuple[Cell, ...], ...] = tuple(
+        (model, value, *(value * share for share in _SHARES)) for model, value in examples
+    )
+    return Case(
+        name="mmie-dropped-scores",
+        benchmark="MMIE",
+        title="Scores that cannot be read drop out of the mean",
+        outcome="cannot be told",
+        claim="The published scorer takes the first number after “### Score”, keeps it from 0 to 6, and takes the "
+        "mean of what it kept. How many scores were kept is not printed.",
+        arithmetic=(
+            "A mean m over the kept share r of all answers is r × m over all of them, if what was lost counts as 0: "
+            "the worst case, since a lost score may have been a good one.",
+            "A user of the published judge reports that about a third of its texts held a readable score "
+            "(in the discussions of its repository). For such a run a printed 55.2 stands for anything from "
+            f"{55.22 / 3:.1f} to {55.22 / 3 + 200 / 3:.1f}.",
+        ),
+        tables=(
+            Table(
+                title="The worst case for two rows, by the share of scores that were kept",
+                columns=("model", "as printed", "90 % kept", "2/3 kept", "1/3 kept"),
+                body=body,
+            ),
+        ),
+        finding="The leaderboard may well rest on nearly all scores; it does not say. Vivant leaves unread scores out "
+        "as well, but asks the judge again before it gives one up, and prints how many were lost.",
+        recomputed=_recomputed(data) if data is not None else (),
+    )
+
+
+def _recomputed(path: Path) -> tuple[str, ...]:
+    texts = _feedback(path)
+    scores = [paper.find_score(text) for text in texts]
+    kept = [score for score in scores if score is not None and paper.kept(score)]
+    unread = sum(score is None for score in scores)
+    told = [
+        f"{path}: of {len(scores)} texts {len(kept)} hold a score from 0 to 6; {unread} hold none and "
+        f"{len(scores) - len(kept) - unread} one off the scale."
+    ]
+    if kept:
+        mean = sum(kept) / len(kept)
+        told.append(
+            f"Their mean is {percent(mean / 6)} of the top over those kept, and "
+            f"{percent(sum(kept) / 6 / len(scores))} over all texts with lost ones as 0."
+        )
+    return tuple(told)
+
+
+def _feedback(path: Path) -> list[str]:
+    file = path / "eval_result.json" if path.is_dir() else path
+    try:
+        content: Any = msgspec.json.decode(file.read_bytes())
+    except OSError as error:
+        raise DataError(f"Cannot read {file}: {error.strerror}") from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise DataError(f"{file} holds no JSON: {error}") from error
+    if isinstance(content, dict):
+        content = content.get("feedback", [])
+    found = [
+        next(
+            (
+                entry[name]
+                for name in ("feedback", "gpt_feedback", "response")
+                if isinstance(entry.get(name), str)
+            ),
+            None,
+        )
+        for entry in (content if isinstance(content, list) else [])
+        if isinstance(entry, dict)
+    ]
+    texts = [text for text in found if text is not None]
+    if not texts:
+        raise DataError(f"{file} holds no judge's texts: a list of objects with a field 'feedback' is read")
+    return texts

@@ -1,0 +1,313 @@
+"""Runs against each other, sample by sample. `vivant.compare(...)` and `vivant compare` are this.
+
+Samples are paired by id. A sample that was asked several times counts with the mean of its replies. What is
+missing in one of two runs is left out of both and counted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct, field
+
+from vivant.benchmarks import registry
+from vivant.benchmarks.base import Protocol, ScoredRun
+from vivant.benchmarks.summary import (
+    SampleScores,
+    by_sample,
+    cluster_of,
+    grouped,
+    is_binary,
+    natural,
+    restricted,
+)
+from vivant.core.errors import UsageError
+from vivant.core.types import Sample
+from vivant.metrics.paired import Difference, holm, paired_difference
+from vivant.runs.run import Run, load_run
+from vivant.runs.settings import differences
+
+
+class Pair(Struct, frozen=True, kw_only=True):
+    """One comparison: two runs on a task or a group of its samples, or two groups of one run."""
+
+    first: str
+    second: str
+    """Names of runs, or values of the facet that is compared."""
+    task: str
+    group: Mapping[str, str] = field(default_factory=dict)
+    """The facets that both are restricted to."""
+    scale: float = 100.0
+    """Figures of `result` times this are what tables print."""
+    result: Difference
+    adjusted: float | None = None
+    """The p value after Holm's correction over all comparisons made together."""
+    gained: int = 0
+    """Samples that only the second has right."""
+    lost: int = 0
+    """Samples that only the first has right."""
+    unpaired: int = 0
+    """Samples that only one of the two could be scored on."""
+    run: str = ""
+    """The run, where two groups of one are compared."""
+    matched: tuple[str, ...] = ()
+    """For two groups of one run: the facets in which the samples of a pair agree."""
+
+
+class Flip(Struct, frozen=True, kw_only=True):
+    """A sample that one of two runs has right and the other wrong."""
+
+    task: str
+    id: str
+    first: str
+    second: str
+    first_value: float
+    second_value: float
+    first_answer: str
+    second_answer: str
+    facets: Mapping[str, str] = field(default_factory=dict)
+
+
+class Comparison(Struct, frozen=True, kw_only=True):
+    """All comparisons made together, and what must be known to judge them."""
+
+    pairs: tuple[Pair, ...]
+    flips: tuple[Flip, ...] = ()
+    models: Mapping[str, str] = field(default_factory=dict)
+    """The model of each run."""
+    notes: tuple[str, ...] = ()
+    """How the runs differ besides the model, and what else limits the comparison."""
+    protocol: Protocol = "paper"
+
+    @property
+    def tests(self) -> int:
+        """How many tests Holm's correction is over."""
+        return sum(pair.result.p is not None for pair in self.pairs)
+
+
+def compare(
+    runs: Sequence[Run | str | Path] | Run | str | Path,
+    *,
+    protocol: Protocol = "paper",
+    by: Sequence[str] = (),
+    where: Sequence[str] = (),
+    between: Sequence[str] = (),
+    match: Sequence[str] | None = None,
+    rest: bool = False,
+) -> Comparison:
+    """Every run with every other, on each task and each group of samples that `by` names.
+
+    With `between`, the values of these facets are compared inside each run instead: paired where samples
+    differ in that facet alone (see `vivant.analysis.contrasts`).
+
+    >>> found = vivant.compare(["runs/a", "runs/b"], by=["variant"])
+    >>> [(pair.group, pair.result.value, pair.adjusted) for pair in found.pairs]
+    """
+    given = [runs] if isinstance(runs, Run | str | Path) else runs
+    loaded = [run if isinstance(run, Run) else load_run(run) for run in given]
+    if between:
+        from vivant.analysis.contrasts import contrasts
+
+        return contrasts(loaded, between, protocol=protocol, by=by, where=where, match=match, rest=rest)
+    if len({run.dir.path.resolve() for run in loaded}) < len(loaded):
+        raise UsageError("A run is named twice; name each run once")
+    if len(loaded) < 2:
+        raise UsageError("Name two runs or more; to compare groups of samples inside one: --between FACET")
+    names = run_names(loaded)
+    parts = {name: _by_task(run, protocol, where) for name, run in zip(names, loaded, strict=True)}
+    pairs: list[Pair] = []
+    flips: list[Flip] = []
+    notes: list[str] = []
+    by = tuple(dict.fromkeys(by))
+    for first, second in combinations(names, 2):
+        common = [task for task in parts[first] if task in parts[second]]
+        if not common:
+            told = " and ".join(f"{name} ({', '.join(parts[name])})" for name in (first, second))
+            raise UsageError(f"{told} have no task in common")
+        notes += _differences(first, second, loaded[names.index(first)], loaded[names.index(second)])
+        for task in common:
+            found, flipped, told_of = _compare_task(
+                first, second, parts[first][task], parts[second][task], by
+            )
+            pairs += found
+            flips += flipped
+            notes += told_of
+    return Comparison(
+        pairs=tuple(corrected(pairs)),
+        flips=tuple(flips),
+        models={name: run.model for name, run in zip(names, loaded, strict=True)},
+        notes=tuple(dict.fromkeys(notes)),
+        protocol=protocol,
+    )
+
+
+def run_names(runs: Sequence[Run]) -> list[str]:
+    """The names of runs; where two have the same, the folder above is named too."""
+    names = [run.name for run in runs]
+    if len(set(names)) == len(names):
+        return names
+    return ["/".join(run.dir.path.resolve().parts[-2:]) for run in runs]
+
+
+def corrected(pairs: Sequence[Pair]) -> Iterator[Pair]:
+    """The pairs with their p values corrected for being so many."""
+    adjusted = holm([pair.result.p for pair in pairs])
+    for pair, p in zip(pairs, adjusted, strict=True):
+        yield msgspec.structs.replace(pair, adjusted=p)
+
+
+def _by_task(run: Run, protocol: Protocol, where: Sequence[str]) -> dict[str, ScoredRun]:
+    return {part.task: part for part in restricted(run.scores(protocol), where)}
+
+
+def _compare_task(
+    first: str, second: str, one: ScoredRun, two: ScoredRun, by: tuple[str, ...]
+) -> tuple[list[Pair], list[Flip], list[str]]:
+    benchmark = registry.of_task(one.task)
+    a, b = by_sample(one, benchmark), by_sample(two, benchmark)
+    shared = [name for name in a if name in b]
+    if not shared:
+        raise UsageError(f"{first} and {second} have no scored sample of {one.task} in common")
+    unparsed_value = benchmark.unparsed_value(one.protocol)
+    binary = is_binary(one, unparsed_value) and is_binary(two, unparsed_value)
+    single = all(len(s.values) == 1 for name in shared for s in (a[name], b[name]))
+    scale = benchmark.task(one.task).scale
+    everything = {*a, *b}
+    groups: dict[tuple[str, ...], list[str]] = {(): shared}
+    sizes: Counter[tuple[str, ...]] = Counter({(): len(everything)})
+    if by:
+        members = {
+            row[0].id: key
+            for part in (two, one)
+            for key, rows in grouped(part, benchmark, by).items()
+            for row in rows
+        }
+        for name in everything:
+            sizes[members[name]] += 1
+        for name in shared:
+            groups.setdefault(members[name], []).append(name)
+    pairs: list[Pair] = []
+    for key in sorted(groups, key=lambda values: [natural(value) for value in values]):
+        names = groups[key]
+        before, after = [a[name] for name in names], [b[name] for name in names]
+        pairs.append(
+            Pair(
+                first=first,
+                second=second,
+                task=one.task,
+                group=dict(zip(by, key, strict=True)) if key else {},
+                scale=scale,
+                result=_difference(before, after, binary and single),
+                gained=sum(_right(y) > _right(x) for x, y in zip(before, after, strict=True)),
+                lost=sum(_right(y) < _right(x) for x, y in zip(before, after, strict=True)),
+                unpaired=sizes[key] - len(names),
+            )
+        )
+    flips = [_flip(first, second, a[name], b[name]) for name in shared if _right(a[name]) != _right(b[name])]
+    return pairs, flips, _sample_notes(first, second, one.task, a, b, shared, binary)
+
+
+def _difference(before: Sequence[SampleScores], after: Sequence[SampleScores], binary: bool) -> Difference:
+    return paired_difference(
+        [one.mean for one in before],
+        [one.mean for one in after],
+        [cluster_of(one.sample) for one in before],
+        binary=binary,
+    )
+
+
+def _right(one: SampleScores) -> bool:
+    """More right than wrong; for scores on a scale, from its middle up."""
+    return one.mean >= 0.5
+
+
+def _flip(first: str, second: str, a: SampleScores, b: SampleScores) -> Flip:
+    return Flip(
+        task=a.sample.task,
+        id=a.sample.id,
+        first=first,
+        second=second,
+        first_value=a.mean,
+        second_value=b.mean,
+        first_answer=" | ".join(dict.fromkeys(score.answer for score in a.scores)),
+        second_answer=" | ".join(dict.fromkeys(score.answer for score in b.scores)),
+        facets=a.sample.facets,
+    )
+
+
+# ── what else differs ────────────────────────────────────────────────────────────────────────────
+
+
+def _differences(first: str, second: str, one: Run, two: Run) -> list[str]:
+    """What two runs differ in besides the model: named, so that nobody puts it down to the model."""
+    found: list[str] = []
+    tasks: list[str] = []
+    for entry in differences(one.manifest.settings, two.manifest.settings):
+        name = entry.partition(":")[0]
+        if name.startswith("data."):
+            tasks.append(name.removeprefix("data."))
+        elif name.partition(".")[0] not in ("model", "tasks"):
+            found.append(entry)
+    shared = [task for task in tasks if task in one.manifest.tasks and task in two.manifest.tasks]
+    if shared:
+        found.append(f"the samples that were read for {', '.join(shared)}")
+    imported = [name for name, run in ((first, one), (second, two)) if run.manifest.origin == "import"]
+    if imported:
+        found.append(f"how models were asked is not recorded in imports ({' and '.join(imported)})")
+    found += _scoring_differences(one, two)
+    if not found:
+        same = one.manifest.settings.model == two.manifest.settings.model
+        return [f"{first} and {second} have the same settings and the same model."] if same else []
+    return [f"{first} and {second} differ in more than the model: {'; '.join(found)}."]
+
+
+def _scoring_differences(one: Run, two: Run) -> list[str]:
+    """Scoring settings and judges that are not the same, as the stored scores name them."""
+    found: list[str] = []
+    for protocol in ("paper", "strict"):
+        headers = [run.dir.score_header(protocol) for run in (one, two)]
+        if headers[0] is None or headers[1] is None:
+            continue
+        tasks = [task for task in headers[0].values if task in headers[1].values]
+        for task in tasks:
+            changed = differences(headers[0].values[task], headers[1].values[task])
+            found += [f"{task} scored ({protocol}) with {entry}" for entry in changed]
+        if set(headers[0].judges) != set(headers[1].judges):
+            found.append(f"the judges ({protocol})")
+    return found
+
+
+def _sample_notes(
+    first: str,
+    second: str,
+    task: str,
+    a: Mapping[str, SampleScores],
+    b: Mapping[str, SampleScores],
+    shared: Sequence[str],
+    binary: bool,
+) -> list[str]:
+    notes: list[str] = []
+    other = sum(not _same_question(a[name].sample, b[name].sample) for name in shared)
+    if other:
+        notes.append(
+            f"{first} and {second}, {task}: {other} of {len(shared)} paired samples have other options, "
+            "keys or texts in the two runs."
+        )
+    alone = [len(a) - len(shared), len(b) - len(shared)]
+    if any(alone):
+        notes.append(
+            f"{task}: {alone[0]} samples scored in {first} alone and {alone[1]} in {second} alone are left out."
+        )
+    if not binary:
+        notes.append(
+            f"{task}: scores lie on a scale; a sample counts as flipped where it crosses the middle."
+        )
+    return notes
+
+
+def _same_question(one: Sample, two: Sample) -> bool:
+    return (one.options, one.key, one.answers) == (two.options, two.key, two.answers)

@@ -1,0 +1,187 @@
+"""Groups of samples inside one run against each other: avatars, backgrounds, angles, abilities.
+
+Where a data set crosses a facet with others (the same action with two avatars, all else equal), samples are
+paired with those that differ in that facet alone, and what the action adds to both cancels out. Where it does
+not (a question has one ability), the two groups are compared as they are, with clusters counted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations
+
+from vivant.analysis.comparison import Comparison, Pair, corrected, run_names
+from vivant.benchmarks import registry
+from vivant.benchmarks.base import Protocol, ScoredRun
+from vivant.benchmarks.summary import (
+    SampleScores,
+    by_sample,
+    cluster_of,
+    grouped,
+    is_binary,
+    natural,
+    restricted,
+)
+from vivant.core.errors import UsageError
+from vivant.metrics.paired import Difference, group_difference, paired_difference
+from vivant.runs.run import Run
+
+REST = "the others"
+NOT_APPLICABLE = ("", "n/a")
+
+
+def contrasts(
+    runs: Sequence[Run],
+    between: Sequence[str],
+    *,
+    protocol: Protocol = "paper",
+    by: Sequence[str] = (),
+    where: Sequence[str] = (),
+    match: Sequence[str] | None = None,
+    rest: bool = False,
+) -> Comparison:
+    """The values of each facet of `between`, pair by pair, or each against all others (`rest`).
+
+    `match` names the facets in which paired samples must agree; left out, they are found in the data, and an
+    empty list leaves samples unpaired.
+    """
+    held = set(between) & set(match or ())
+    if held:
+        raise UsageError(f"--match {held.pop()}: samples cannot agree in what is compared")
+    pairs: list[Pair] = []
+    notes: list[str] = []
+    names = run_names(runs)
+    for name, run in zip(names, runs, strict=True):
+        for part in restricted(run.scores(protocol), where):
+            for facet in dict.fromkeys(between):
+                found = _of_task(name, part, facet, tuple(dict.fromkeys(by)), match, rest)
+                if not found:
+                    notes.append(f"{name}, {part.task}: all samples have the same {facet}.")
+                pairs += found
+    if not pairs:
+        raise UsageError(f"There is nothing to compare: {' '.join(notes)}")
+    return Comparison(
+        pairs=tuple(corrected(pairs)),
+        models={name: run.model for name, run in zip(names, runs, strict=True)},
+        notes=tuple(notes),
+        protocol=protocol,
+    )
+
+
+def _of_task(
+    run: str,
+    part: ScoredRun,
+    facet: str,
+    by: tuple[str, ...],
+    match: Sequence[str] | None,
+    rest: bool,
+) -> list[Pair]:
+    benchmark = registry.of_task(part.task)
+    grouped(part, benchmark, (facet, *by, *(match or ())))  # refuses a facet that no sample has
+    samples = by_sample(part, benchmark)
+    single = all(len(one.values) == 1 for one in samples.values())
+    binary = single and is_binary(part, benchmark.unparsed_value(part.protocol))
+    scale = benchmark.task(part.task).scale
+    groups: dict[tuple[str, ...], list[SampleScores]] = {}
+    for one in samples.values():
+        groups.setdefault(tuple(one.sample.facets.get(name, "") for name in by), []).append(one)
+    found: list[Pair] = []
+    for key in sorted(groups, key=lambda values: [natural(value) for value in values]):
+        members = groups[key]
+        value_of = _values(facet)
+        values = sorted({value_of(one) for one in members} - set(NOT_APPLICABLE), key=natural)
+        if len(values) < 2:
+            continue
+        chosen = [one for one in members if value_of(one) in values]
+        facets = crossed(chosen, facet) if match is None else tuple(match)
+        for first, second in _couples(values, rest):
+            a = [one for one in chosen if value_of(one) == first]
+            b = [
+                one
+                for one in chosen
+                if (value_of(one) != first if second == REST else value_of(one) == second)
+            ]
+            result, matched = _contrast(a, b, facets, binary)
+            found.append(
+                Pair(
+                    first=f"{facet}={first}",
+                    second=REST if second == REST else f"{facet}={second}",
+                    task=part.task,
+                    group=dict(zip(by, key, strict=True)),
+                    scale=scale,
+                    result=result,
+                    run=run,
+                    matched=matched,
+                )
+            )
+    return found
+
+
+def _values(facet: str) -> Callable[[SampleScores], str]:
+    return lambda one: one.sample.facets.get(facet, "")
+
+
+def _couples(values: Sequence[str], rest: bool) -> list[tuple[str, str]]:
+    if rest and len(values) > 2:
+        return [(value, REST) for value in values]
+    return list(combinations(values, 2))
+
+
+def crossed(samples: Sequence[SampleScores], facet: str) -> tuple[str, ...]:
+    """The other facets that a pair can agree in: those that do not change with this one in every cluster.
+
+    A facet that differs between any two samples of a cluster with different values of `facet` (a name that
+    spells out the whole variant, say) follows from it, and cannot be held fixed.
+    """
+    clusters: dict[str, list[Mapping[str, str]]] = {}
+    for one in samples:
+        clusters.setdefault(cluster_of(one.sample), []).append(one.sample.facets)
+    names = dict.fromkeys(name for one in samples for name in one.sample.facets if name != facet)
+    return tuple(name for name in names if any(_shared(own, facet, name) for own in clusters.values()))
+
+
+def _shared(cluster: Sequence[Mapping[str, str]], facet: str, other: str) -> bool:
+    """Whether a value of `other` occurs in a cluster with two values of `facet`."""
+    seen: dict[str, set[str]] = {}
+    for facets in cluster:
+        seen.setdefault(facets.get(other, ""), set()).add(facets.get(facet, ""))
+    return any(len(values) > 1 for values in seen.values())
+
+
+def _contrast(
+    a: Sequence[SampleScores], b: Sequence[SampleScores], facets: tuple[str, ...], binary: bool
+) -> tuple[Difference, tuple[str, ...]]:
+    before, after = _cells(a, facets), _cells(b, facets)
+    both = [cell for cell in before if cell in after] if facets else []
+    # A handful of chance matches among many samples is no crossed design.
+    if 2 * len(both) >= min(len(before), len(after)) and len({cell[0] for cell in both}) > 1:
+        single = all(len(cells[cell]) == 1 for cell in both for cells in (before, after))
+        result = paired_difference(
+            [_mean(before[cell]) for cell in both],
+            [_mean(after[cell]) for cell in both],
+            [cell[0] for cell in both],
+            binary=binary and single,
+        )
+        return result, facets
+    result = group_difference(
+        [one.mean for one in a],
+        [one.mean for one in b],
+        [cluster_of(one.sample) for one in a],
+        [cluster_of(one.sample) for one in b],
+        binary=binary,
+    )
+    return result, ()
+
+
+def _cells(samples: Sequence[SampleScores], facets: Sequence[str]) -> dict[tuple[str, ...], list[float]]:
+    """Values by cluster and matched facets: several where the data hold several of a kind."""
+    cells: dict[tuple[str, ...], list[float]] = {}
+    for one in samples:
+        own = (cluster_of(one.sample), *(one.sample.facets.get(facet, "") for facet in facets))
+        cells.setdefault(own, []).append(one.mean)
+    return cells
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)

@@ -1,0 +1,176 @@
+"""What is left of a score without pictures, without motion, without the order of frames.
+
+A run as it is usually asked is paired, sample by sample, with runs of the same model under a control. The share
+that is left is taken above chance: of the points that the model has over a guesser, how many it keeps.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import msgspec
+import numpy as np
+from msgspec import Struct, field
+
+from vivant.benchmarks import registry
+from vivant.benchmarks.base import Benchmark, Protocol, ScoredRun
+from vivant.benchmarks.summary import (
+    SampleScores,
+    by_sample,
+    cluster_of,
+    grouped,
+    is_binary,
+    natural,
+    restricted,
+)
+from vivant.core.errors import UsageError
+from vivant.metrics.bootstrap import Totals, percentile_ends, resampled_means
+from vivant.metrics.intervals import Interval, mean_interval, numbered
+from vivant.metrics.paired import Difference, holm, paired_difference
+from vivant.runs.run import Run
+from vivant.runs.settings import differences
+
+WITHOUT: Mapping[str, str] = {
+    "blind": "pictures and video",
+    "one-frame": "all frames but one",
+    "shuffled": "the order of frames",
+    "reversed": "the direction of time",
+}
+
+
+class Left(Struct, frozen=True, kw_only=True):
+    """One control on one task or group: the score with everything, the score without, and what is left."""
+
+    model: str
+    task: str
+    control: str
+    run: str
+    """The run under the control."""
+    group: Mapping[str, str] = field(default_factory=dict)
+    scale: float = 100.0
+    result: Difference
+    """From the run as asked to the run under the control."""
+    adjusted: float | None = None
+    chance: float | None = None
+    share: float | None = None
+    """Of the score above chance, the share that is left; None where the score itself is not above chance."""
+    share_interval: Interval | None = None
+
+
+class Controls(Struct, frozen=True, kw_only=True):
+    """All controls of all models given."""
+
+    left: tuple[Left, ...]
+    notes: tuple[str, ...] = ()
+    protocol: Protocol = "paper"
+
+
+def controls_of(
+    runs: Sequence[Run], protocol: Protocol = "paper", by: Sequence[str] = (), where: Sequence[str] = ()
+) -> Controls:
+    """Pair each run under a control with the run of the same model without one."""
+    plain = [run for run in runs if run.manifest.settings.control == "none"]
+    under = [run for run in runs if run.manifest.settings.control != "none"]
+    if not under:
+        raise UsageError("None of these runs has a control; make one with --control blind (or another)")
+    left: list[Left] = []
+    notes: list[str] = []
+    for run in under:
+        base = _base(run, plain)
+        other = [
+            entry
+            for entry in differences(base.manifest.settings, run.manifest.settings)
+            if entry.partition(":")[0] not in ("control", "tasks")
+        ]
+        if other:
+            notes.append(f"{base.name} and {run.name} differ in more than the control: {'; '.join(other)}.")
+        before = {part.task: part for part in restricted(base.scores(protocol), where)}
+        after = {part.task: part for part in restricted(run.scores(protocol), where)}
+        for task in (task for task in before if task in after):
+            left += _of_task(before[task], after[task], run, tuple(dict.fromkeys(by)))
+    if not left:
+        raise UsageError("The runs with and without a control have no scored sample in common")
+    adjusted = holm([one.result.p for one in left])
+    return Controls(
+        left=tuple(msgspec.structs.replace(one, adjusted=p) for one, p in zip(left, adjusted, strict=True)),
+        notes=tuple(dict.fromkeys(notes)),
+        protocol=protocol,
+    )
+
+
+def _base(run: Run, plain: Sequence[Run]) -> Run:
+    """The run of the same model without a control; of several, the one whose settings differ least."""
+    same = [one for one in plain if one.manifest.settings.model == run.manifest.settings.model]
+    if not same:
+        raise UsageError(
+            f"{run.name} has the control {run.manifest.settings.control}, and no run of {run.model} without "
+            "one is given; name it too"
+        )
+    return min(same, key=lambda one: len(differences(one.manifest.settings, run.manifest.settings)))
+
+
+def _of_task(one: ScoredRun, two: ScoredRun, run: Run, by: tuple[str, ...]) -> list[Left]:
+    benchmark = registry.of_task(one.task)
+    a, b = by_sample(one, benchmark), by_sample(two, benchmark)
+    unparsed_value = benchmark.unparsed_value(one.protocol)
+    binary = is_binary(one, unparsed_value) and is_binary(two, unparsed_value)
+    binary = binary and all(len(s.values) == 1 for s in (*a.values(), *b.values()))
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for key, rows in grouped(one, benchmark, by).items():
+        names = [name for name in dict.fromkeys(row[0].id for row in rows) if name in a and name in b]
+        if names:
+            groups[key] = names
+    found: list[Left] = []
+    for key in sorted(groups, key=lambda values: [natural(value) for value in values]):
+        before, after = [a[name] for name in groups[key]], [b[name] for name in groups[key]]
+        clusters = [cluster_of(one.sample) for one in before]
+        floor, chance = _floor(before, benchmark)
+        share, interval = (None, None) if floor is None else _share(before, after, floor, clusters)
+        found.append(
+            Left(
+                model=one.model,
+                task=one.task,
+                control=run.manifest.settings.control,
+                run=run.name,
+                group=dict(zip(by, key, strict=True)),
+                scale=benchmark.task(one.task).scale,
+                result=paired_difference(
+                    [s.mean for s in before], [s.mean for s in after], clusters, binary=binary
+                ),
+                chance=chance,
+                share=share,
+                share_interval=interval,
+            )
+        )
+    return found
+
+
+def _floor(samples: Sequence[SampleScores], benchmark: Benchmark) -> tuple[list[float] | None, float | None]:
+    """What a guess is worth on each sample, and on average: nothing where answers are free, None where it
+    is known for some samples alone."""
+    chances = [benchmark.chance(one.sample) for one in samples]
+    known = [chance for chance in chances if chance is not None]
+    if not known:
+        return [0.0] * len(chances), None
+    return (known, math.fsum(known) / len(known)) if len(known) == len(chances) else (None, None)
+
+
+def _share(
+    before: Sequence[SampleScores],
+    after: Sequence[SampleScores],
+    floor: Sequence[float],
+    clusters: Sequence[str],
+) -> tuple[float | None, Interval | None]:
+    """What is left, over what there was, both above chance; nothing where there was surely nothing."""
+    above = np.array([one.mean - chance for one, chance in zip(before, floor, strict=True)])
+    kept = np.array([one.mean - chance for one, chance in zip(after, floor, strict=True)])
+    lowest = mean_interval(above.tolist(), clusters, binary=False)
+    if lowest is None or lowest.low <= 0:
+        return None, None
+    labels = numbered(clusters)
+    tops = np.bincount(labels, weights=kept).astype(np.float64)
+    bases = np.bincount(labels, weights=above).astype(np.float64)
+    means = resampled_means([Totals(tops, bases)])[0]
+    share = float(kept.sum() / above.sum())
+    return share, None if means is None else Interval(*percentile_ends(means), "cluster bootstrap")

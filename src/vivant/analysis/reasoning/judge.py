@@ -1,0 +1,261 @@
+"""Labels from a judge: one question per reply on its segments, one per wrong answer on its kind."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from msgspec import Struct
+
+from vivant.analysis.reasoning.kinds import RESTS_ON, scheme_for
+from vivant.analysis.reasoning.segments import MOST, Reasoning, reasoning_of
+from vivant.analysis.reasoning.store import FOLDER, Label, Labelled, write_labels
+from vivant.benchmarks.base import Protocol
+from vivant.benchmarks.label_scheme import Scheme
+from vivant.benchmarks.rubric import Criterion, Question, Rubric
+from vivant.benchmarks.verdict import Contract, Field, Verdict
+from vivant.core.errors import UsageError
+from vivant.core.fenced_text import Material
+from vivant.core.randomness import sample_ids
+from vivant.core.types import Record, Sample, Score, Text
+from vivant.engine.runner import Outcome
+from vivant.judging.judge_run import Ask, JudgeOptions, Judging
+from vivant.models.registry import create
+from vivant.runs.judgements import Judgements, Said
+from vivant.runs.run import Run
+
+_FRAMES = 4096
+_SEGMENTS, _KIND = "?segments", "?kind"
+
+
+class Labelling(Struct, frozen=True, kw_only=True):
+    """What is labelled, and how."""
+
+    segments: bool = True
+    errors: bool = True
+    most: int = MOST
+    """Segments per reply at most."""
+    limit: int | None = None
+    """Replies per task at most, chosen by their ids."""
+    kinds: str = ""
+    """A scheme of kinds; empty for the one of the task's paper."""
+
+
+class Item(Struct, frozen=True):
+    """A reply to be labelled."""
+
+    sample: Sample
+    record: Record
+    score: Score
+    reasoning: Reasoning | None
+    scheme: Scheme | None
+    """None where the answer is not to be sorted."""
+
+
+def items_of(run: Run, protocol: Protocol, options: Labelling) -> list[Item]:
+    """The replies of a run that there is something to label in."""
+    items: list[Item] = []
+    for part in run.scores(protocol):
+        scheme = scheme_for(part.task, options.kinds)
+        rows = [(s, r, score) for s, r, score in part.rows if r is not None and score.status != "missing"]
+        if options.limit is not None:
+            kept = set(sample_ids([record.key for _, record, _ in rows], options.limit, 0, "reasoning"))
+            rows = [row for row in rows if row[1].key in kept]
+        for sample, record, score in rows:
+            reasoning = reasoning_of(record, options.most) if options.segments else None
+            sort = options.errors and (scheme.right_too or score.value is None or score.value < 0.5)
+            if reasoning is not None or sort:
+                items.append(Item(sample, record, score, reasoning, scheme if sort else None))
+    if not any(item.reasoning or item.scheme for item in items):
+        raise UsageError(
+            f"{run.name}: no reply holds reasoning and none is wrong, so there is nothing to label; "
+            "reasoning comes with --style cot"
+        )
+    return items
+
+
+def label_run(
+    run: Run,
+    judge: JudgeOptions,
+    protocol: Protocol = "paper",
+    options: Labelling | None = None,
+    say: Callable[[str], None] | None = None,
+) -> Outcome:
+    """Have a run labelled; what was asked before is not asked again. Labels are written beside the log."""
+    say = say or (lambda _: None)
+    options = options or Labelling()
+    model = create(judge.model, judge.model_options)
+    schemes = {(one := scheme_for(task, options.kinds)).name: one for task in run.manifest.tasks}
+    rubrics = (
+        *(segment_rubric(count) for count in range(1, options.most + 1)),
+        *map(kind_rubric, schemes.values()),
+    )
+    settings = judge.settings(model, protocol, rubrics)
+    folder = run.dir.path / FOLDER / f"judge-{settings.fingerprint()[:8]}"
+    items = items_of(run, protocol, options)
+    own = {rubric.name: rubric for rubric in settings.rubrics}
+    asks = [ask for item in items for ask in _asks(item, own)]
+    say(f"Judge {model.name}: {len(asks)} questions on {len(items)} replies → {folder}")
+    if model.caveat:
+        say(f"Note: {model.name} is {model.caveat}.")
+    outcome = Judging(model, settings, folder, _read, judge, say).judge(asks)
+    if outcome.stopped:
+        return outcome
+    said = Judgements(folder).said(_read)
+    by = f"{model.name} ({settings.fingerprint()[:8]})"
+    write_labels(run.dir.path, by, (_labelled(item, said, by) for item in items))
+    return outcome
+
+
+def _read(text: str, rubric: Rubric) -> Verdict:
+    return rubric.contract.read(text)
+
+
+# ── what is asked ────────────────────────────────────────────────────────────────────────────────
+
+
+def segment_rubric(count: int) -> Rubric:
+    """On what each of so many segments rests."""
+    fields: list[Field] = []
+    for number in range(1, count + 1):
+        fields.append(Field(name=f"segment {number}", choices=tuple(RESTS_ON)))
+        fields.append(Field(name=f"frame {number}", low=0, high=_FRAMES))
+    return Rubric(
+        name=f"reasoning-{count}",
+        role="You read how a model reasoned about a question on pictures or a video, cut into numbered segments. "
+        "Whether it is right is not your concern: you say of each segment what it rests on.",
+        criteria=tuple(Criterion(name, f"the segment rests {text}.") for name, text in RESTS_ON.items()),
+        scale="Give one of these words for each segment: where it rests on several, the one without which it could "
+        "not have been written. Give also the number of the frame that a segment speaks of, where it names a frame "
+        "or a time that the list of frames holds, and 0 where it names none.",
+        contract=Contract(fields=tuple(fields), form="json", reasons="remarks"),
+    )
+
+
+def kind_rubric(scheme: Scheme) -> Rubric:
+    """Of which kind an answer is."""
+    what = "answer" if scheme.right_too else "wrong answer"
+    return Rubric(
+        name=f"kind-{scheme.name}",
+        role=f"You read a question on pictures or a video, the accepted answer, and a model's {what}. You sort it "
+        "into one kind.",
+        criteria=tuple(Criterion(name, f"{text}.") for name, text in scheme.kinds.items()),
+        scale="Choose the one kind that says best why the answer is as it is; where several fit, the first cause.",
+        contract=Contract(
+            fields=(Field(name="kind", choices=tuple(scheme.kinds)),), form="json", reasons="remarks"
+        ),
+    )
+
+
+def _asks(item: Item, rubrics: Mapping[str, Rubric]) -> Iterator[Ask]:
+    common = (_question(item), _frames(item.record))
+    record = item.record
+    if item.reasoning is not None:
+        numbered = "\n".join(
+            f"{n + 1}. {item.reasoning.piece(n)}" for n in range(len(item.reasoning.segments))
+        )
+        yield _ask(
+            record,
+            _SEGMENTS,
+            rubrics[f"reasoning-{len(item.reasoning.segments)}"],
+            (*common, Material("reasoning", (Text(numbered),))),
+        )
+    if item.scheme is not None and not _settled(item):
+        reply = "\n\n".join(filter(None, (record.reply.thinking, record.reply.text)))
+        yield _ask(
+            record,
+            _KIND,
+            rubrics[f"kind-{item.scheme.name}"],
+            (*common, _accepted(item.sample, record), Material("answer", (Text(reply),))),
+        )
+
+
+def _ask(record: Record, suffix: str, rubric: Rubric, materials: Sequence[Material]) -> Ask:
+    kept = tuple(material for material in materials if material.parts)
+    return Ask(
+        key=record.key + suffix,
+        task=record.task,
+        id=record.id,
+        question=Question(rubric=rubric, materials=kept),
+        root="",
+    )
+
+
+def _settled(item: Item) -> bool:
+    """A reply without a readable answer needs no judge where the scheme has a kind for it."""
+    return item.score.status == "unparsed" and bool(item.scheme and item.scheme.unparsed)
+
+
+def _question(item: Item) -> Material:
+    sample, record = item.sample, item.record
+    lines = [part.text for part in sample.question if isinstance(part, Text)]
+    lines += [f"({option.name}) {option.text}" for option in record.options or sample.options]
+    return Material("question", (Text("\n".join(lines)),) if lines else ())
+
+
+def _frames(record: Record) -> Material:
+    """The frames that the model saw, by number and time; the judge sees none of them."""
+    times = [time for use in record.media if use.kind == "video" for time in use.times]
+    text = "; ".join(f"{number}: {time:.1f} s" for number, time in enumerate(times, 1))
+    return Material("frames", (Text(text),) if text else ())
+
+
+def _accepted(sample: Sample, record: Record) -> Material:
+    shown = record.options or sample.options
+    order = record.order or tuple(range(len(shown)))
+    if sample.key is not None and sample.key in order:
+        option = shown[order.index(sample.key)]
+        return Material("accepted answer", (Text(f"({option.name}) {option.text}"),))
+    return Material("accepted answer", (Text(" | ".join(sample.answers)),) if sample.answers else ())
+
+
+# ── what was said ────────────────────────────────────────────────────────────────────────────────
+
+
+def _labelled(item: Item, said: Mapping[str, Mapping[int, Said]], by: str) -> Labelled:
+    record, reasoning = item.record, item.reasoning
+    unread: list[str] = []
+    labels: tuple[Label, ...] = ()
+    if reasoning is not None:
+        verdicts = _verdicts(said.get(record.key + _SEGMENTS, {}), unread)
+        labels = tuple(
+            Label(
+                start=segment.start,
+                end=segment.end,
+                rests_on=str(_most_said(verdicts, f"segment {number}", "")),
+                frame=int(_most_said(verdicts, f"frame {number}", 0)),
+            )
+            for number, segment in enumerate(reasoning.segments, 1)
+        )
+    kind = ""
+    if item.scheme is not None:
+        kind = item.scheme.unparsed if _settled(item) else ""
+        if not kind:
+            kind = str(_most_said(_verdicts(said.get(record.key + _KIND, {}), unread), "kind", ""))
+    field = reasoning.field if reasoning is not None else "text"
+    return Labelled(
+        key=record.key,
+        task=record.task,
+        id=record.id,
+        by=by,
+        field=field,
+        segments=labels,
+        scheme=item.scheme.name if item.scheme is not None else "",
+        kind=kind,
+        unread=tuple(unread),
+        length=len(record.reply.thinking if field == "thinking" else record.reply.text),
+    )
+
+
+def _verdicts(said: Mapping[int, Said], unread: list[str]) -> list[Verdict]:
+    """The verdicts that can be read; why, where none can."""
+    read = [one.verdict for one in said.values() if one.verdict.read]
+    if not read:
+        unread.append(next((one.error or one.verdict.why for one in said.values()), "not asked"))
+    return read
+
+
+def _most_said(verdicts: Sequence[Verdict], name: str, default: float | str) -> float | str:
+    """What most verdicts say; the first of equals."""
+    counts = Counter(verdict.values[name] for verdict in verdicts)
+    return counts.most_common(1)[0][0] if counts else default

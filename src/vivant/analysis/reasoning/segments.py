@@ -1,0 +1,92 @@
+"""A reply's reasoning, cut into a few segments of whole sentences."""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import Struct
+
+from vivant.core.types import Record
+
+MOST = 10
+"""Segments a reply is cut into at most."""
+_SHORTEST = 24
+"""Pieces with fewer characters ("1.", "So:") go with the next."""
+_FEWEST_WORDS = 8
+_PIECE = re.compile(r"[^\n]+?(?:[.!?…](?=[\s\"')\]])[\"')\]]*|[。！？]|(?=\n)|$)", re.DOTALL)
+
+
+class Segment(Struct, frozen=True):
+    """A stretch of the reasoning: characters `start` to `end` of it."""
+
+    start: int
+    end: int
+
+
+class Reasoning(Struct, frozen=True):
+    """Where a reply reasons, and how that is cut."""
+
+    field: str
+    """`thinking`, where the server reports it apart, else `text`."""
+    text: str
+    segments: tuple[Segment, ...]
+
+    def piece(self, number: int) -> str:
+        """The text of a segment."""
+        segment = self.segments[number]
+        return self.text[segment.start : segment.end]
+
+
+def reasoning_of(record: Record, most: int = MOST) -> Reasoning | None:
+    """The reasoning of a reply; None where it gives an answer and no reasons.
+
+    The answer itself, a short last line, is no part of it.
+    """
+    apart = bool(record.reply.thinking.strip())
+    text = record.reply.thinking if apart else record.reply.text
+    end = len(text.rstrip())
+    if not apart:
+        last = text.rfind("\n", 0, end)
+        if last >= 0 and len(text[last:end].split()) < 4:
+            end = len(text[:last].rstrip())
+    if len(text[:end].split()) < _FEWEST_WORDS:
+        return None
+    return Reasoning("thinking" if apart else "text", text, cut(text[:end], most))
+
+
+def cut(text: str, most: int = MOST) -> tuple[Segment, ...]:
+    """Whole sentences and lines, joined until there are at most `most` segments of similar length."""
+    pieces = _pieces(text)
+    if len(pieces) <= most:
+        return tuple(pieces)
+    joined: list[Segment] = []
+    total = sum(piece.end - piece.start for piece in pieces)
+    done = 0
+    for piece in pieces:
+        done += piece.end - piece.start
+        # A new segment begins where the text so far more than fills the share of those begun.
+        if joined and (len(joined) == most or done <= total * len(joined) / most):
+            joined[-1] = Segment(joined[-1].start, piece.end)
+        else:
+            joined.append(piece)
+    return tuple(joined)
+
+
+def _pieces(text: str) -> list[Segment]:
+    found: list[Segment] = []
+    for match in _PIECE.finditer(text):
+        start, end = match.span()
+        while start < end and text[start].isspace():
+            start += 1
+        while end > start and text[end - 1].isspace():
+            end -= 1
+        if start == end:
+            continue
+        if found and found[-1].end - found[-1].start < _SHORTEST:
+            found[-1] = Segment(found[-1].start, end)
+        else:
+            found.append(Segment(start, end))
+    if len(found) > 1 and found[-1].end - found[-1].start < _SHORTEST:
+        last = found.pop()
+        found[-1] = Segment(found[-1].start, last.end)
+    return found

@@ -1,0 +1,77 @@
+"""What can be fetched, as data, and where it goes."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatch
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+import yaml
+from msgspec import Struct
+
+from vivant.benchmarks import registry
+from vivant.core.errors import UsageError, unknown
+from vivant.core.paths import cache_root
+
+
+class Repo(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One repository on the hub."""
+
+    id: str
+    type: Literal["dataset", "model"] = "dataset"
+    revision: str = "main"
+    into: str = ""
+    """The folder below the source's own."""
+    files: tuple[str, ...] = ("*",)
+
+    def wants(self, name: str) -> bool:
+        """Whether a file of the repository is fetched."""
+        return not name.startswith(".git") and any(fnmatch(name, pattern) for pattern in self.files)
+
+    @property
+    def page(self) -> str:
+        """What a person opens."""
+        return f"https://huggingface.co/{'datasets/' if self.type == 'dataset' else ''}{self.id}"
+
+
+class Source(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Everything that belongs to one name."""
+
+    repos: tuple[Repo, ...]
+    licence: str
+    title: str = ""
+    gated: bool = False
+    """The owners want to know who fetches it."""
+    size: str = ""
+    folder: str = ""
+    """Below the cache root; empty for benchmarks, which go to the data root."""
+    archives: tuple[str, ...] = ()
+    """Files that will be unpacked, so that as much room again is needed."""
+    unpack: bool = False
+    """Unpack them right away; otherwise the benchmark's own check does."""
+    then: str = ""
+
+
+@cache
+def sources() -> dict[str, Source]:
+    """All of them by name."""
+    content = files("vivant.benchmarks").joinpath("sources.yaml").read_bytes()
+    return msgspec.convert(yaml.safe_load(content), dict[str, Source])
+
+
+def find(name: str) -> Source:
+    """The source called `name`, or a line that says what to do instead."""
+    known = sources()
+    if name in known:
+        return known[name]
+    if name in registry.names():
+        raise UsageError(f"{name} cannot be fetched. {registry.get(name).data_help}")
+    raise unknown("source", name, known)
+
+
+def place_of(name: str, source: Source) -> Path:
+    """Where it is looked for, hence where it goes."""
+    return cache_root() / source.folder if source.folder else registry.data_root() / name

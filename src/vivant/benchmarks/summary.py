@@ -1,0 +1,278 @@
+"""Scores to figures: a row for a run, or one for each group of samples; and which samples `--where` names."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import Struct
+
+from vivant.benchmarks.base import Benchmark, Published, ScoredRun
+from vivant.benchmarks.rubric import JudgeInfo
+from vivant.core.errors import DataError, UsageError, unknown
+from vivant.core.table import Row
+from vivant.core.types import Record, Sample, Score
+
+if TYPE_CHECKING:
+    from vivant.metrics.intervals import Interval, Method
+
+Item = tuple[Sample, Record | None, Score]
+
+
+class Condition(Struct, frozen=True):
+    """One `--where`: a facet that must have one of these values, or none of them."""
+
+    facet: str
+    values: frozenset[str]
+    negated: bool = False
+
+
+def parse_where(conditions: Sequence[str], samples: Iterable[Sample]) -> tuple[Condition, ...]:
+    """Read `facet=value[,value]` and `facet!=value[,value]` against the facets that the samples have."""
+    if not conditions:
+        return ()
+    known = _facet_values(samples)
+    return tuple(_parse_condition(text, known) for text in conditions)
+
+
+def matches(sample: Sample, where: Sequence[Condition]) -> bool:
+    """Whether a sample fulfils all conditions; a facet that it lacks has no value."""
+    return all((sample.facets.get(c.facet) in c.values) != c.negated for c in where)
+
+
+def restricted(parts: Sequence[ScoredRun], where: Sequence[str]) -> list[ScoredRun]:
+    """The same runs with the samples that `where` names alone."""
+    if not where:
+        return list(parts)
+    conditions = parse_where(where, [sample for part in parts for sample, _, _ in part.rows])
+    return [
+        msgspec.structs.replace(part, rows=tuple(row for row in part.rows if matches(row[0], conditions)))
+        for part in parts
+    ]
+
+
+def summarise(
+    run: ScoredRun, benchmark: Benchmark, by: Sequence[str] = (), *, intervals: Method = "auto"
+) -> list[Row]:
+    """One row for all samples, or one for each combination of the facets `by`, naturally sorted."""
+    # Late: numpy is not needed to plan a run, which reads conditions with this module.
+    from vivant.metrics.intervals import Group, mean_intervals
+
+    groups = grouped(run, benchmark, by)
+    unparsed_value = benchmark.unparsed_value(run.protocol)
+    binary = is_binary(run, unparsed_value)
+    names = sorted(groups, key=lambda values: [natural(value) for value in values])
+    counted = [
+        [
+            (s, v)
+            for s, _, score in groups[name]
+            if (v := counted_value(run, score, unparsed_value)) is not None
+        ]
+        for name in names
+    ]
+    found = mean_intervals(
+        [Group([v for _, v in items], [cluster_of(s) for s, _ in items]) for items in counted],
+        binary=binary,
+        method=intervals,
+    )
+    facets = tuple(dict.fromkeys(by))
+    return [
+        _row(run, benchmark, dict(zip(facets, name, strict=True)), groups[name], items, interval)
+        for name, items, interval in zip(names, counted, found, strict=True)
+    ]
+
+
+def grouped(run: ScoredRun, benchmark: Benchmark, by: Sequence[str]) -> dict[tuple[str, ...], list[Item]]:
+    """The rows of a run by the values of these facets; all of them under () where none is named."""
+    by = tuple(dict.fromkeys(by))
+    known = set(benchmark.facets).union(*(sample.facets for sample, _, _ in run.rows))
+    for facet in by:
+        if facet not in known:
+            raise unknown("facet", facet, known)
+    groups: dict[tuple[str, ...], list[Item]] = {} if by else {(): []}
+    for item in run.rows:
+        groups.setdefault(tuple(item[0].facets.get(facet, "") for facet in by), []).append(item)
+    return groups
+
+
+def is_binary(run: ScoredRun, unparsed_value: float | None) -> bool:
+    """Whether every value of a run is right or wrong."""
+    values = (counted_value(run, score, unparsed_value) for _, _, score in run.rows)
+    return all(value in (0.0, 1.0) for value in values if value is not None)
+
+
+def cluster_of(sample: Sample) -> str:
+    """What a sample is not independent of: its cluster; without one, its own repeats."""
+    return sample.cluster or f"\x00{sample.id}"
+
+
+def published_row(figure: Published, n: int = 0) -> Row:
+    """A figure from a paper as a row, marked with its source; `n` where the paper states it."""
+    return Row(
+        run="published",
+        benchmark=figure.task.partition("/")[0],
+        task=figure.task,
+        group=figure.group,
+        metric=figure.metric,
+        value=figure.value,
+        n=n,
+        errors=0,
+        unparsed=0,
+        interval=None,
+        model=figure.model,
+        style=figure.style,
+        source=figure.source,
+    )
+
+
+def natural(text: str) -> list[tuple[int, int, str]]:
+    """A sorting key under which 90 comes before 180."""
+    parts = re.findall(r"\d{1,18}|\D+", text)
+    return [(0, int(part), "") if part.isdecimal() else (1, 0, part.casefold()) for part in parts]
+
+
+def _row(
+    run: ScoredRun,
+    benchmark: Benchmark,
+    group: dict[str, str],
+    items: Sequence[Item],
+    counted: Sequence[tuple[Sample, float]],
+    interval: Interval | None,
+) -> Row:
+    task = benchmark.task(run.task)
+    value = math.fsum(v for _, v in counted) / len(counted) if counted else None
+    scaled = interval.scaled(task.scale) if interval else None
+    chance = _chance(benchmark, counted)
+    return Row(
+        run=run.run,
+        benchmark=benchmark.name,
+        task=run.task,
+        group=group,
+        metric=task.metric,
+        value=None if value is None else value * task.scale,
+        n=len(counted),
+        errors=sum(score.status == "missing" for _, _, score in items),
+        unparsed=sum(score.status == "unparsed" for _, _, score in items),
+        guessed=sum(score.guessed for _, _, score in items),
+        interval=(scaled.low, scaled.high) if scaled else None,
+        interval_method=scaled.method if scaled else "",
+        chance=None if chance is None else chance * task.scale,
+        corrected=corrected(value, chance, task.scale),
+        corrected_interval=_both(interval, chance, task.scale),
+        model=run.model,
+        style=run.style,
+        protocol=run.protocol,
+    )
+
+
+def corrected(value: float | None, chance: float | None, scale: float) -> float | None:
+    """A value between 0 and 1 with chance moved to 0: what is left when guessing is taken away."""
+    if value is None or chance is None or chance >= 1:
+        return None
+    return (value - chance) / (1 - chance) * scale
+
+
+def _both(interval: Interval | None, chance: float | None, scale: float) -> tuple[float, float] | None:
+    if interval is None:
+        return None
+    low, high = (corrected(end, chance, scale) for end in (interval.low, interval.high))
+    return None if low is None or high is None else (low, high)
+
+
+def _chance(benchmark: Benchmark, counted: Sequence[tuple[Sample, float]]) -> float | None:
+    """The expected mean of a guesser on these samples, where it is known for each of them."""
+    chances = [chance for sample, _ in counted if (chance := benchmark.chance(sample)) is not None]
+    return math.fsum(chances) / len(chances) if chances and len(chances) == len(counted) else None
+
+
+def counted_value(run: ScoredRun, score: Score, unparsed_value: float | None) -> float | None:
+    """What a score adds to a mean; None where it stays out of it."""
+    if score.status in ("missing", "excluded"):
+        return None
+    if score.status == "unparsed":
+        return unparsed_value
+    if score.value is None or not math.isfinite(score.value):
+        raise DataError(
+            f"{run.run}: {score.key} is scored but its value is {score.value}; score the run again"
+        )
+    return score.value
+
+
+class SampleScores(Struct, frozen=True):
+    """All that counts of one sample: several values where it was asked several times."""
+
+    sample: Sample
+    values: tuple[float, ...]
+    scores: tuple[Score, ...]
+
+    @property
+    def mean(self) -> float:
+        """What the sample is worth: repeats of it count together as one."""
+        return math.fsum(self.values) / len(self.values)
+
+
+def by_sample(run: ScoredRun, benchmark: Benchmark) -> dict[str, SampleScores]:
+    """The values of a run by sample id; samples without any are left out."""
+    unparsed_value = benchmark.unparsed_value(run.protocol)
+    found: dict[str, tuple[Sample, list[float], list[Score]]] = {}
+    for sample, _, score in run.rows:
+        value = counted_value(run, score, unparsed_value)
+        if value is not None:
+            _, values, scores = found.setdefault(sample.id, (sample, [], []))
+            values.append(value)
+            scores.append(score)
+    return {
+        name: SampleScores(s, tuple(values), tuple(scores)) for name, (s, values, scores) in found.items()
+    }
+
+
+def _facet_values(samples: Iterable[Sample]) -> dict[str, set[str]]:
+    known: dict[str, set[str]] = {}
+    for sample in samples:
+        for facet, value in sample.facets.items():
+            known.setdefault(facet, set()).add(value)
+    return known
+
+
+def _parse_condition(text: str, known: dict[str, set[str]]) -> Condition:
+    match = re.fullmatch(r"\s*([^=!]+?)\s*(!?=)\s*(.*?)\s*", text, re.DOTALL)
+    if not match or not match[3]:
+        raise UsageError(f"'{text}' is no condition; write --where facet=value or facet!=value")
+    facet, sign, written = match.groups()
+    if facet not in known:
+        raise unknown("facet", facet, known)
+    # A value may itself hold commas.
+    values = [written] if written in known[facet] else [value.strip() for value in written.split(",")]
+    for value in values:
+        if value not in known[facet]:
+            raise unknown(facet, value, known[facet])
+    return Condition(facet, frozenset(values), sign == "!=")
+
+
+def judge_notes(parts: Sequence[ScoredRun]) -> list[str]:
+    """Who judged what, and what must be said of it: under every table that rests on a judge."""
+    tasks: dict[tuple[str, tuple[JudgeInfo, ...]], list[str]] = {}
+    for part in parts:
+        if part.judges:
+            tasks.setdefault((part.run, part.judges), []).append(part.task)
+    notes: list[str] = []
+    for (run, judges), judged in tasks.items():
+        each = ", ".join(f"{j.name} ({j.fingerprint[:8]}, {j.samples} verdict(s) each)" for j in judges)
+        notes.append(f"{run}, {', '.join(judged)}: judged by {each}.")
+        unseen = [
+            (score.key, score.detail["unseen"][0])
+            for part in parts
+            if part.run == run
+            for _, _, score in part.rows
+            if score.detail.get("unseen")
+        ]
+        if unseen:
+            notes.append(
+                f"{run}: {len(unseen)} answers were not shown to the judge in full; "
+                f"the first: {unseen[0][0]}: {unseen[0][1]}."
+            )
+    known = dict.fromkeys(judge for _, judges in tasks for judge in judges)
+    return notes + [f"{judge.name} is {judge.caveat}." for judge in known if judge.caveat]

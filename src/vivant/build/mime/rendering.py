@@ -1,0 +1,162 @@
+"""From a planned shot to its frames: the motion, the camera, the background, and one over the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from vivant.build.mime.bundled_characters import make_avatar
+from vivant.build.mime.camera import Camera
+from vivant.build.mime.characters import Avatar, Colour
+from vivant.build.mime.choreography import ACTIONS, perform
+from vivant.build.mime.clean import Loop, close_loop, cut
+from vivant.build.mime.motion import Motion
+from vivant.build.mime.plan import Shot, Staging
+from vivant.build.mime.plan_file import OwnAction, Specification
+from vivant.build.mime.rasterizer import Picture, Plane, finished
+from vivant.build.mime.renderers import Performance, Renderer, find_renderer
+from vivant.build.mime.retarget import read_bvh
+from vivant.build.mime.scenes import draw_background, read_background
+from vivant.build.mime.take import Variation, vary
+from vivant.build.mime.video import centred, framing
+from vivant.core import randomness as chance
+from vivant.core.errors import UsageError
+
+_BLEND = 0.3
+"""Seconds in which the end of a repeated motion passes into its start."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """What all shots of one action share: only the variant's own factor differs between them."""
+
+    motion: Motion
+    camera: Camera
+    """From the front; it suits the man, whoever is shown."""
+    stature: float
+
+
+def action_of(spec: Specification, name: str) -> OwnAction:
+    """An action of the plan by the name that it has there."""
+    for action in spec.cast:
+        if action.name == name:
+            return action
+    raise UsageError(f"The plan has no action '{name}'")
+
+
+def variation_of(spec: Specification, staging: Staging) -> Variation:
+    """How this actor does this action. Recordings are shown as they were made."""
+    action = ACTIONS.get(action_of(spec, staging.action).motion)
+    if action is None:
+        return Variation()
+    return vary(spec.seed, staging.actor, staging.action, may_mirror=action.may_mirror)
+
+
+def set_scene(spec: Specification, staging: Staging, root: Path) -> Scene:
+    """The motion of an action at the plan's rate and length, and the camera that suits it."""
+    action = action_of(spec, staging.action)
+    variation = variation_of(spec, staging)
+    if action.motion in ACTIONS:
+        noise = chance.derive(spec.seed, staging.actor)
+        motion = perform(ACTIONS[action.motion], spec.fps, variation, seed=noise)
+    else:
+        motion = _recorded(root / action.motion).resampled(spec.fps)
+    if action.heading:
+        motion = motion.turned(action.heading)
+    if spec.seconds is not None:
+        motion = lasting(motion, max(1, round(spec.seconds * spec.fps)))
+    shapes = make_avatar("man", variation.stature).pose(motion)
+    return Scene(motion, framing(shapes, (spec.width, spec.height)), variation.stature)
+
+
+@lru_cache(maxsize=2)
+def _recorded(file: Path) -> Motion:
+    if file.suffix.lower() == ".fbx":
+        from vivant.build.mime.blender.motions import read_fbx
+
+        return read_fbx(file)
+    return read_bvh(file)
+
+
+def lasting(motion: Motion, frames: int) -> Motion:
+    """The motion cut to so many frames, or repeated until it fills them, each end bent into the next start."""
+    if frames <= len(motion):
+        return cut(motion, 0, frames)
+    whole = close_loop(motion, Loop(0, len(motion), 0.0), _BLEND)
+    place = np.arange(frames) % len(whole)
+    return replace(whole, root=whole.root[place], rotations=whole.rotations[place])
+
+
+def body_of(spec: Specification, avatar: str, stature: float, root: Path) -> Avatar | Path:
+    """A bundled body, one of the plan's own, or the file of a character."""
+    own = spec.avatars.get(avatar)
+    if own is None:
+        return make_avatar(avatar, stature)
+    if own.file:
+        return root / own.file
+    clothes = {part: _colour(text) for part, text in own.clothes.items()}
+    return make_avatar(own.body, stature * own.size, build=own.build, clothes=clothes)
+
+
+def _colour(text: str) -> Colour:
+    red, green, blue = bytes.fromhex(text.removeprefix("#"))
+    return red, green, blue
+
+
+def background_of(spec: Specification, scene: str, camera: Camera, root: Path) -> Plane:
+    """A background by its name in the plan, as the camera sees it."""
+    own = spec.backgrounds.get(scene)
+    if own is None:
+        return draw_background(scene, camera)
+    return read_background(root / own.file, (camera.width, camera.height))
+
+
+def renderer_of(spec: Specification) -> Renderer:
+    """The renderer that the plan asks for."""
+    return find_renderer(spec.renderer, spec.samples)
+
+
+def rehearse(spec: Specification, root: Path) -> None:
+    """Read every file that the plan names, so that a bad one is refused before hours of rendering."""
+    for action in spec.cast:
+        if action.motion not in ACTIONS:
+            _recorded(root / action.motion)
+    for background in spec.backgrounds.values():
+        read_background(root / background.file, spec.size)
+    for avatar in spec.avatars.values():
+        if avatar.file:
+            from vivant.build.mime.blender.character import drive, read_bones
+
+            still = cut(perform(ACTIONS["Waving01"], 4.0), 0, 1)
+            drive(read_bones(root / avatar.file), still, avatar.size, str(root / avatar.file))
+
+
+@dataclass
+class Seen:
+    """What is learnt of a video while its frames pass by."""
+
+    frames: int = 0
+    least: float = 1.0
+    """Smallest share of the picture that the body covered in any frame."""
+
+
+def shoot(
+    spec: Specification, scene: Scene, shot: Shot, renderer: Renderer, root: Path, seen: Seen | None = None
+) -> Iterator[Picture]:
+    """The finished frames of one shot, one at a time: cut and scaled as the plan says."""
+    view = replace(scene.camera, angle=float(shot.angle))
+    background = background_of(spec, shot.scene, view, root)
+    still = finished(background)
+    own = spec.avatars.get(shot.avatar)
+    size = scene.stature * (own.size if own is not None else 1.0)
+    performance = Performance(scene.motion, body_of(spec, shot.avatar, scene.stature, root), size)
+    for layer in renderer.layers(performance, view):
+        if seen is not None:
+            seen.frames += 1
+            seen.least = min(seen.least, layer.solid / (view.width * view.height))
+        picture = layer.over(background, still)
+        yield centred(picture, spec.crop) if spec.crop else picture

@@ -1,0 +1,128 @@
+"""Guessers that see only a question's options, and how often each is right."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import NormalDist
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from vivant.benchmarks.mimic.format import Item
+from vivant.benchmarks.mimic.textmetrics import emoji_count
+from vivant.build.mimic.option_classifier import Learned
+from vivant.build.mimic.vectors import VectorStore
+from vivant.core.randomness import derive
+from vivant.metrics.intervals import wilson
+
+CHANCE = 0.25
+LEARNED = "classifier"
+SOLVERS = ("longest", "most emoji", "most alike", LEARNED)
+"""An item that all of these get right is suspect."""
+GUESSERS = (*SOLVERS, "shortest", "least alike")
+Picks = NDArray[np.int64]
+
+
+class Look(Struct, frozen=True, kw_only=True):
+    """How one guesser does on one task."""
+
+    task: str
+    guesser: str
+    right: int
+    n: int
+    low: float
+    high: float
+    """The interval shown."""
+    floor: float
+    """Lower end of the interval corrected for the number of looks: above chance, the task gives something away."""
+
+    @property
+    def passes(self) -> bool:
+        """Whether chance explains it."""
+        return self.floor <= CHANCE
+
+    @property
+    def share(self) -> float:
+        """Of items guessed right."""
+        return self.right / self.n if self.n else 0.0
+
+
+def guess(items: Sequence[Item], store: VectorStore, learned: Learned) -> dict[str, Picks]:
+    """The option that each guesser takes; of equals one by the item's own chance."""
+    if not items:
+        return {name: np.zeros(0, np.int64) for name in GUESSERS}
+    picks = guess_quickly(items, learned)
+    vectors = store.get([o.text for item in items for o in item.options], f"options of {items[0].task}")
+    grid = vectors.reshape(len(items), 4, -1)
+    alike = np.round(np.einsum("nid,njd->ni", grid, grid), 3)
+    return picks | _pick(items, {"most alike": alike, "least alike": -alike})
+
+
+def guess_quickly(items: Sequence[Item], learned: Learned) -> dict[str, Picks]:
+    """What those guessers take that need no MiniLM."""
+    texts = [[option.text for option in item.options] for item in items]
+    lengths = np.array([[len(text) for text in row] for row in texts], np.float64)
+    emoji = np.array([[emoji_count(text) for text in row] for row in texts], np.float64)
+    scores = {
+        "longest": lengths,
+        "shortest": -lengths,
+        "most emoji": emoji,
+        LEARNED: learned.scores(items),
+    }
+    return _pick(items, scores)
+
+
+def _pick(items: Sequence[Item], scores: Mapping[str, NDArray[np.float64]]) -> dict[str, Picks]:
+    return {name: _top(score, _chances(items, name)) for name, score in scores.items()}
+
+
+def _chances(items: Sequence[Item], guesser: str) -> NDArray[np.float64]:
+    """Numbers that break ties, each guesser's own: equals must not make guessers agree."""
+    return np.array(
+        [np.random.default_rng(derive(0, guesser, item.id)).random(4) for item in items], np.float64
+    )
+
+
+def _top(score: NDArray[np.float64], chance: NDArray[np.float64]) -> Picks:
+    best = score >= score.max(axis=1, keepdims=True) - 1e-9
+    picks: Picks = np.where(best, chance, -1.0).argmax(axis=1)
+    return picks
+
+
+def look(items: Sequence[Item], picks: Mapping[str, Picks], looks: int, level: float) -> list[Look]:
+    """Every guesser on one task. `looks` is how many such figures are looked at in all."""
+    keys = np.array([item.key for item in items], np.int64)
+    corrected = 1 - (1 - level) / max(looks, 1)
+    found = []
+    for name, picked in picks.items():
+        right, n = int((picked == keys).sum()), len(items)
+        shown, strict = (wilson(right, n, at) for at in (level, corrected)) if n else (None, None)
+        found.append(
+            Look(
+                task=items[0].task if items else "",
+                guesser=name,
+                right=right,
+                n=n,
+                low=shown.low if shown else 0.0,
+                high=shown.high if shown else 1.0,
+                floor=strict.low if strict else 0.0,
+            )
+        )
+    return found
+
+
+def solved_by_all(items: Sequence[Item], picks: Mapping[str, Picks]) -> list[str]:
+    """Items that every one of the solvers gets right."""
+    keys = np.array([item.key for item in items], np.int64)
+    every = np.ones(len(items), bool)
+    for name in SOLVERS:
+        every &= picks[name] == keys
+    return [item.id for item, solved in zip(items, every, strict=True) if solved]
+
+
+def detectable(n: int, level: float = 0.95, power: float = 0.8) -> float:
+    """The smallest advantage over chance that so many items would have shown, as a share."""
+    normal = NormalDist()
+    reach = normal.inv_cdf((1 + level) / 2) + normal.inv_cdf(power)
+    return float(reach * np.sqrt(CHANCE * (1 - CHANCE) / n)) if n else 1.0

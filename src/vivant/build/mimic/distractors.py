@@ -1,0 +1,297 @@
+"""Three wrong options for each right one, from unrelated videos, near in style and far in meaning.
+
+Wrong options are not drawn one by one. Texts are put together in fours: of the same language, alike in how they
+look, unrelated and far in meaning each from each, none of them true of another's video. The four stand together
+in four items, and each is right in one of them. So every text is right once and wrong three times, and whoever
+looks at options alone, by whatever rule, takes the same one of the four each time and is right in exactly one of the
+four items: 25 %. What is left over when no more fours can be made (a few texts of a language) gets wrong options
+from the texts used least.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from vivant.build.mimic.material import Codes, Material, Texts, codes, rough_form
+from vivant.build.mimic.style import styles
+from vivant.build.mimic.vectors import Vectors
+from vivant.core.randomness import derive
+from vivant.metrics.text import plain
+
+WRONG = 3
+SPOKEN = ("title", "description", "tag", "comment-match")
+"""Tasks whose texts have a language; in the others a few names come again and again."""
+_BLOCK, _WIDE_BLOCK = 64, 192
+_ROUNDS = 4
+"""How often what is left over is mixed and tried again."""
+_FEW = 24
+"""So many left over in a language do no harm; where a task did give something away, none that can be placed."""
+_BROKEN_UP = 16
+"""How often fours are broken up for texts left over."""
+_NOISE = 0.4
+_SPREAD = 256
+"""Texts tried for an item that its block could not serve."""
+_FAR = 1e9
+_SAMPLE = 300
+"""Texts of a language by whose likeness the limits are set."""
+_NEAREST, _FITTING = 0.9, 0.75
+"""Quantiles of likeness between texts, and between texts and other videos, in a language MiniLM hardly knows."""
+
+
+class Drawn(Struct, frozen=True):
+    """For each text of a task the three that stand beside it, or nothing where there are not enough."""
+
+    wrong: tuple[tuple[int, int, int] | None, ...]
+    kept: NDArray[np.bool_]
+    """False where a text is too common to be asked fairly: it would have to be wrong more often than it can."""
+
+
+class Judge:
+    """Which texts may not stand beside which, and how far apart they look."""
+
+    def __init__(self, material: Material, texts: Texts, chance: np.random.Generator) -> None:
+        said = [option.text for option in texts.options]
+        self.material = material
+        self.texts = texts
+        self.code = codes(plain(text) for text in said)
+        self.styles = styles(said)
+        self.platform = material.platform[texts.owner]
+        self._chance = chance
+        self._forms: Codes | None = None
+        if texts.task == "comment-match":
+            self._forms, self._said = _same_words(said, material.said)
+        self._vectors: Vectors | None = None
+        self._gists: Vectors | None = None
+        self._limits = np.full(len(said), material.settings.likeness)
+        self._fits = self._limits / 2
+        if material.store is not None and len(said):
+            self._vectors = material.store.get(said, f"texts of {texts.task}")
+            gists = material.gists
+            assert gists is not None
+            self._gists = gists[texts.owner]
+            self._set_limits(material.language[texts.owner])
+
+    def _set_limits(self, language: Codes) -> None:
+        """From where on two texts are near in meaning, language by language.
+
+        In languages that MiniLM hardly knows all texts are near each other; there only the nearest tenth counts.
+        """
+        assert self._vectors is not None and self._gists is not None
+        for tongue in np.unique(language):
+            members = np.flatnonzero(language == tongue)
+            some = members[:: max(1, len(members) // _SAMPLE)][:_SAMPLE]
+            apart = ~np.eye(len(some), dtype=bool)
+            if not apart.any():
+                continue
+            near = (self._vectors[some] @ self._vectors[some].T)[apart]
+            fits = (self._gists[some] @ self._vectors[some].T)[apart]
+            self._limits[members] = np.round(max(self._limits[members[0]], np.quantile(near, _NEAREST)), 3)
+            self._fits[members] = np.round(max(self._fits[members[0]], np.quantile(fits, _FITTING)), 3)
+
+    def costs(self, rows: Codes, columns: Codes) -> NDArray[np.float64]:
+        """How unlike text `column` looks as a wrong option beside text `row`, with a little chance.
+
+        `_FAR` where it may not stand there.
+        """
+        cost = np.zeros((len(rows), len(columns)))
+        for feature in self.styles.T:
+            cost += np.abs(feature[rows][:, None] - feature[columns][None, :])
+        cost += self.platform[rows][:, None] != self.platform[columns][None, :]
+        cost += self._chance.random(cost.shape) * _NOISE
+        cost[self.alike(rows, columns) | self._true(rows, columns)] = _FAR
+        return cost
+
+    def alike(self, rows: Codes, columns: Codes) -> NDArray[np.bool_]:
+        """Which texts may not stand side by side at all: of related videos, the same, or near in meaning."""
+        found = self.material.related(self.texts.owner[rows], self.texts.owner[columns])
+        found |= self.code[rows][:, None] == self.code[columns][None, :]
+        if self._vectors is not None:
+            near = _cosines(self._vectors[rows], self._vectors[columns])
+            found |= near >= np.minimum(self._limits[rows][:, None], self._limits[columns][None, :])
+        return found
+
+    def _true(self, rows: Codes, columns: Codes) -> NDArray[np.bool_]:
+        """Which texts (columns) are or may be true of which videos (rows), besides those that are alike."""
+        found = np.zeros((len(rows), len(columns)), bool)
+        if self._forms is not None:
+            for place, row in enumerate(rows):
+                marked = np.zeros(len(self._forms), bool)
+                marked[self._said[self.texts.owner[row]]] = True
+                found[place] = marked[self._forms[columns]]
+        if self._vectors is not None and self._gists is not None:
+            fit = _cosines(self._gists[rows], self._vectors[columns])
+            own = np.round(np.einsum("ij,ij->i", self._gists[rows], self._vectors[rows]), 3)[:, None]
+            # What fits the video noticeably, and as well as the right one does, is not wrong enough.
+            found |= (fit >= self._limits[rows][:, None]) | (
+                (fit >= own) & (fit >= self._fits[rows][:, None])
+            )
+        return found
+
+
+def _cosines(rows: Vectors, columns: Vectors) -> Vectors:
+    """Of each with each. Not by BLAS: for so few, its threads wait for each other longer than they work."""
+    found: Vectors = np.round(np.einsum("ik,jk->ij", rows, columns), 3)
+    return found
+
+
+def _same_words(texts: Sequence[str], said: Sequence[frozenset[str]]) -> tuple[Codes, list[Codes]]:
+    """A number for each text's rough form, and for each video the numbers of those said under it."""
+    known: dict[str, int] = {}
+    forms = np.array([known.setdefault(rough_form(text), len(known)) for text in texts], np.int64)
+    return forms, [np.array([known[form] for form in group & known.keys()], np.int64) for group in said]
+
+
+def draw(material: Material, texts: Texts, attempt: int = 0) -> Drawn:
+    """Wrong options for all texts of a task. Another `attempt` draws others by the same rules."""
+    seed = derive(material.seed, "draw", texts.task, str(attempt))
+    chance = np.random.default_rng(seed)
+    judge = Judge(material, texts, chance)
+    spoken = texts.task in SPOKEN
+    kept = np.ones(len(texts.options), bool) if spoken else fair_share(judge.code, chance)
+    found: list[list[int]] = [[] for _ in texts.options]
+    language = material.language[texts.owner] if spoken else np.zeros(len(found), np.int64)
+    for tongue in np.unique(language[kept]):
+        members = np.flatnonzero((language == tongue) & kept)
+        rest = members
+        for mixed in range(_ROUNDS):
+            blocks = _blocks(rest, judge, chance, by_looks=spoken and mixed < 2)
+            rest = np.concatenate([members[:0], *(_make_fours(block, judge, found) for block in blocks)])
+        rest = _make_room(rest, members, judge, found, chance, WRONG if attempt else _FEW)
+        _settle_rest(rest, members, judge, found, chance)
+    wrong = tuple((w[0], w[1], w[2]) if len(w) == WRONG else None for w in found)
+    return Drawn(wrong, kept)
+
+
+def fair_share(code: Codes, chance: np.random.Generator) -> NDArray[np.bool_]:
+    """Which texts to ask for so that none is the right answer of more than a quarter of the items.
+
+    A text that is right more often cannot be wrong three times as often. The surplus is chosen by chance.
+    """
+    kept = np.ones(len(code), bool)
+    order = chance.permutation(len(code))
+    counts = np.bincount(code, minlength=1) if len(code) else np.zeros(0, int)
+    limit = len(code)
+    while True:  # cutting one name down shrinks the whole, which may make another too common
+        total = int(np.minimum(counts, limit).sum())
+        if not len(counts) or counts.clip(max=limit).max(initial=0) <= total // (WRONG + 1) or limit == 0:
+            break
+        limit -= max(1, (limit - total // (WRONG + 1)) // 4)
+    taken: Counter[int] = Counter()
+    for place in order:
+        taken[int(code[place])] += 1
+        kept[place] = taken[int(code[place])] <= limit
+    return kept
+
+
+def _blocks(members: Codes, judge: Judge, chance: np.random.Generator, *, by_looks: bool) -> list[Codes]:
+    """Parts of a group that look alike, or wider ones mixed by chance, so that each has many names in it."""
+    if by_looks:
+        looks = judge.styles[members]
+        length = looks[:, 0] + chance.random(len(members)) * 0.3
+        order = np.lexsort((length, looks[:, 2] > 0, judge.platform[members]))
+    else:
+        order = chance.permutation(len(members))
+    pieces = max(1, round(len(members) / (_BLOCK if by_looks else _WIDE_BLOCK)))
+    return [piece for piece in np.array_split(members[order], pieces) if len(piece)]
+
+
+def _make_fours(block: Codes, judge: Judge, found: list[list[int]]) -> Codes:
+    """Put texts of a block together in fours; returns those left over.
+
+    The commonest names are placed first, or they would be left with nobody to stand beside; among texts that all
+    differ, the one that comes first in the block begins, and those that look most like it join.
+    """
+    cost = judge.costs(block, block)
+    cost = np.maximum(cost, cost.T)
+    code = judge.code[block]
+    left = Counter(code.tolist())
+    free = np.ones(len(block), bool)
+    stuck: set[int] = set()
+    while True:
+        open_ = [k for k in np.flatnonzero(free).tolist() if k not in stuck]
+        if not open_:
+            break
+        seed = max(open_, key=lambda k: (left[code[k]], -k))
+        four = _join(seed, cost, np.array([left[c] for c in code]), free)
+        if four is None:
+            stuck.add(seed)
+            continue
+        for member in four:
+            free[member] = False
+            left[code[member]] -= 1
+            found[block[member]] = [int(block[other]) for other in four if other != member]
+    return block[free]
+
+
+def _join(
+    seed: int, cost: NDArray[np.float64], left: NDArray[np.int64], free: NDArray[np.bool_]
+) -> list[int] | None:
+    """Three that may stand with the seed and with each other; None where there are not three."""
+    four = [seed]
+    fits = free & (cost[seed] < _FAR)
+    while len(four) <= WRONG:
+        candidates = np.flatnonzero(fits)
+        if not len(candidates):
+            return None
+        order = np.lexsort((cost[seed][candidates], -left[candidates]))
+        four.append(int(candidates[order[0]]))
+        fits &= cost[four[-1]] < _FAR
+    return four
+
+
+def _make_room(
+    rest: Codes,
+    members: Codes,
+    judge: Judge,
+    found: list[list[int]],
+    chance: np.random.Generator,
+    few: int,
+) -> Codes:
+    """Break up some fours so that texts left over find company, until `few` are left; returns those that are.
+
+    In fours nothing can give the right one away; only texts left over can.
+    """
+    for _ in range(_BROKEN_UP):
+        fours = [member for member in members if found[member] and member < min(found[member])]
+        if len(rest) <= few or not fours:
+            break
+        waiting = chance.permutation(rest)
+        firsts = chance.choice(fours, min(len(fours), _WIDE_BLOCK // (WRONG + 1) // 2), replace=False)
+        placed = np.array([one for first in firsts for one in (first, *found[first])], np.int64)
+        kept = {int(one): found[one] for one in placed}
+        for one in placed:
+            found[one] = []
+        tried = waiting[: _WIDE_BLOCK - len(placed)]
+        block = np.concatenate([tried, placed])
+        left = _make_fours(block, judge, found)
+        if len(left) > len(tried):
+            for one in block:
+                found[one] = kept.get(int(one), [])
+            left = tried
+        rest = np.concatenate([left, waiting[len(tried) :]])
+    return rest
+
+
+def _settle_rest(
+    rest: Codes, members: Codes, judge: Judge, found: list[list[int]], chance: np.random.Generator
+) -> None:
+    """Texts left over get wrong options of the whole group, those used least first."""
+    taken = [text for member in members for text in found[member]]
+    used = np.bincount(np.array(taken, np.int64), minlength=len(found))
+    for item in rest.tolist():
+        jitter = chance.random(len(members))
+        texts = members[np.lexsort((jitter, used[members]))[:_SPREAD]]
+        cost = judge.costs(np.array([item]), texts)[0]
+        fits = cost < _FAR
+        for k in np.lexsort((cost, used[texts])):
+            if len(found[item]) == WRONG:
+                break
+            if fits[k]:
+                found[item].append(int(texts[k]))
+                fits &= ~judge.alike(texts[k : k + 1], texts)[0]
+        used[found[item]] += 1

@@ -1,0 +1,34 @@
+"""How much there is, and whether it fits."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from vivant.core.errors import DataError
+
+_SPARE = 100_000_000
+"""Bytes that are left free."""
+
+
+def check_room(place: Path, needed: int) -> None:
+    """Refuse to begin what the disk cannot hold."""
+    folder = place.absolute()
+    while not folder.exists():
+        folder = folder.parent
+    free = shutil.disk_usage(folder).free
+    if free < needed + _SPARE:
+        raise DataError(
+            f"{place}: {size_text(needed)} are needed, unpacking included, and {size_text(free)} are free; "
+            "make room, or set VIVANT_DATA or VIVANT_CACHE to another disk"
+        )
+
+
+def size_text(size: int) -> str:
+    """Bytes for people."""
+    value = float(size)
+    for unit in ("B", "kB", "MB", "GB"):
+        if value < 1000 or unit == "GB":
+            return f"{value:.0f} {unit}" if unit == "B" or value >= 100 else f"{value:.1f} {unit}"
+        value /= 1000
+    raise AssertionError(size)

@@ -1,0 +1,42 @@
+"""Errors that a user can act on: one line each, shown without a traceback."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class VivantError(Exception):
+    """Something the user can mend; the message names the file, the item and the remedy."""
+
+
+class DataError(VivantError):
+    """A benchmark's files are missing, unreadable or contradict themselves."""
+
+
+class MediaError(VivantError):
+    """One picture, video or sound cannot be used. Costs a sample, never a run."""
+
+
+class UsageError(VivantError):
+    """An unknown name or an impossible combination of options."""
+
+
+def unknown(what: str, name: str, known: Iterable[str], hint: str = "") -> UsageError:
+    """An error for a name that is not among `known`, with the nearest one suggested."""
+    names = sorted(known)
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    if near:
+        remedy = f"did you mean '{near[0]}'?"
+    elif not names:
+        remedy = "there are none"
+    else:
+        shown = ", ".join(names[:12]) + (" …" if len(names) > 12 else "")
+        remedy = f"known: {shown}"
+    return UsageError(f"Unknown {what} '{name}'; {remedy}{' ' + hint if hint else ''}")
+
+
+def is_connection_fault(error: Exception) -> bool:
+    """Whether the HTTP library says that the connection broke. Which library it is depends on the hub client's
+    version, and its errors share no public base, so they are known by where they come from."""
+    return type(error).__module__.split(".")[0] in ("httpx", "httpx2", "httpcore", "httpcore2")

@@ -1,0 +1,196 @@
+"""A table as data, and its five forms: text, CSV, Markdown, LaTeX, JSON."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct, field
+
+from vivant.core.errors import unknown
+
+Cell = str | int | float | None
+
+
+class Row(Struct, frozen=True, kw_only=True):
+    """One figure with everything needed to judge it. A JSON table is a list of these."""
+
+    run: str
+    benchmark: str
+    task: str
+    group: Mapping[str, str]
+    """The facets that the row is restricted to; empty for the whole task."""
+    metric: str
+    value: float | None
+    """On the table's scale (percent for accuracies); None where nothing could be scored."""
+    n: int
+    """Replies that count: scored, and unparsed where the protocol counts them."""
+    errors: int
+    """Samples with no reply to score: errors, refusals, no record."""
+    unparsed: int
+    interval: tuple[float, float] | None
+    """95 %, same scale as `value`."""
+    interval_method: str = ""
+    guessed: int = 0
+    """Answers that the protocol supplied."""
+    chance: float | None = None
+    """Expected value of a guess on the same samples, same scale; None where it is not known for all."""
+    corrected: float | None = None
+    """The value with chance as 0 and the top of the scale as it is; None where chance is not known."""
+    corrected_interval: tuple[float, float] | None = None
+    p: float | None = None
+    """For a difference: the p value of its own test."""
+    p_adjusted: float | None = None
+    """The same after Holm's correction over all comparisons of the table."""
+    test: str = ""
+    model: str = ""
+    style: str = ""
+    protocol: str = ""
+    source: str = "measured"
+    """`measured`, or where a published figure comes from."""
+
+
+class Table(Struct, frozen=True, kw_only=True):
+    """Columns of text and figures, with notes that belong under it."""
+
+    title: str
+    columns: tuple[str, ...]
+    body: tuple[tuple[Cell, ...], ...]
+    notes: tuple[str, ...] = ()
+    rows: tuple[Row, ...] = ()
+    """The figures behind the cells, for the JSON form."""
+    decimals: int = 1
+    rules: tuple[int, ...] = field(default_factory=tuple)
+    """Body rows before which a rule is drawn."""
+
+
+def format_cell(cell: Cell, decimals: int = 1) -> str:
+    """A cell as text: figures with fixed decimals, nothing as a dash."""
+    if cell is None:
+        return "–"
+    if isinstance(cell, float):
+        return f"{cell:.{decimals}f}"
+    return str(cell)
+
+
+def to_text(table: Table, width: int | None = None) -> str:
+    """The table drawn with Rich, without colour."""
+    from rich.console import Console
+
+    buffer = io.StringIO()
+    console = Console(file=buffer, width=width or 160, color_system=None, highlight=False)
+    console.print(renderable(table))
+    return "\n".join(line.rstrip() for line in buffer.getvalue().splitlines()) + "\n"
+
+
+_MANY = 10
+
+
+def holds_figures(table: Table, index: int) -> bool:
+    """Whether a column is one of figures; one that is all dashes is too, for others of its kind hold some."""
+    cells = [row[index] for row in table.body]
+    return any(isinstance(c, int | float) for c in cells) or not any(isinstance(c, str) for c in cells)
+
+
+def renderable(table: Table) -> Any:
+    """The table as something Rich can print."""
+    from rich import box
+    from rich.console import Group
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    drawn = RichTable(title=Text(table.title, style="bold"), title_justify="left", box=box.SIMPLE_HEAD)
+    for index, column in enumerate(table.columns):
+        numeric = holds_figures(table, index)
+        # Where figures are many, their headings stand on several lines, so that names keep their room.
+        heading = column.replace(" ", "\n") if numeric and len(table.columns) > _MANY else column
+        drawn.add_column(Text(heading), justify="right" if numeric else "left", overflow="fold")
+    for number, row in enumerate(table.body):
+        drawn.add_row(
+            *(Text(format_cell(cell, table.decimals)) for cell in row),
+            end_section=number + 1 in table.rules,
+        )
+    return Group(drawn, *(Text(f"  {note}", style="dim") for note in table.notes))
+
+
+def to_csv(table: Table) -> str:
+    """Comma-separated values; notes are left out."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(table.columns)
+    for row in table.body:
+        writer.writerow(["" if cell is None else format_cell(cell, table.decimals) for cell in row])
+    return buffer.getvalue()
+
+
+def to_markdown(table: Table) -> str:
+    """A Markdown table with its title above and its notes below."""
+
+    def line(cells: Sequence[str]) -> str:
+        return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+    numeric = [holds_figures(table, i) for i in range(len(table.columns))]
+    lines = [f"**{table.title}**", "", line(table.columns), line(["---:" if n else "---" for n in numeric])]
+    lines += [line([format_cell(cell, table.decimals) for cell in row]) for row in table.body]
+    lines += [f"\n{note}" for note in table.notes]
+    return "\n".join(lines) + "\n"
+
+
+_LATEX = str.maketrans(
+    {
+        "&": r"\&",
+        "%": r"\%",
+        "$": r"\$",
+        "#": r"\#",
+        "_": r"\_",
+        "{": r"\{",
+        "}": r"\}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "\\": r"\textbackslash{}",
+        "–": "--",
+    }
+)
+
+
+def to_latex(table: Table) -> str:
+    """A `booktabs` table that compiles as it is."""
+    numeric = [holds_figures(table, i) for i in range(len(table.columns))]
+    spec = "".join("r" if n else "l" for n in numeric)
+    lines = [r"\begin{table}", r"\centering", rf"\begin{{tabular}}{{{spec}}}", r"\toprule"]
+    lines.append(" & ".join(c.translate(_LATEX) for c in table.columns) + r" \\")
+    lines.append(r"\midrule")
+    for number, row in enumerate(table.body):
+        if number and number in table.rules:
+            lines.append(r"\midrule")
+        lines.append(" & ".join(format_cell(c, table.decimals).translate(_LATEX) for c in row) + r" \\")
+    lines += [r"\bottomrule", r"\end{tabular}"]
+    caption = " ".join([table.title + ".", *table.notes]).translate(_LATEX)
+    lines += [rf"\caption{{{caption}}}", r"\end{table}"]
+    return "\n".join(lines) + "\n"
+
+
+def to_json(tables: Sequence[Table]) -> str:
+    """The rows behind one or several tables, as one JSON list."""
+    rows = [msgspec.to_builtins(row) for table in tables for row in table.rows]
+    return msgspec.json.format(msgspec.json.encode(rows), indent=1).decode() + "\n"
+
+
+_WRITERS: Mapping[str, Callable[[Table], str]] = {
+    "text": to_text,
+    "csv": to_csv,
+    "markdown": to_markdown,
+    "latex": to_latex,
+    "json": lambda table: to_json([table]),
+}
+FORMATS = tuple(_WRITERS)
+
+
+def render(table: Table, form: str) -> str:
+    """The table in one of `FORMATS`."""
+    if form not in _WRITERS:
+        raise unknown("format", form, FORMATS)
+    return _WRITERS[form](table)

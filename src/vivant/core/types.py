@@ -1,0 +1,326 @@
+"""The nouns of Vivant: what flows from a benchmark's files to a table.
+
+All are frozen. Everything that reaches a disk or a wire is one of these, encoded with msgspec;
+pixels and sound never do: they travel as `Picture`, `Clip` and `Sound`, in memory only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+from msgspec import Struct, field
+
+# ── Content ──────────────────────────────────────────────────────────────────────────────────────
+
+
+class Text(Struct, frozen=True, tag="text", tag_field="kind", gc=False):
+    """A run of text inside a question or an answer."""
+
+    text: str
+
+
+class Image(Struct, frozen=True, tag="image", tag_field="kind", omit_defaults=True, gc=False):
+    """A picture file; `path` is relative to the data root that the run names."""
+
+    path: str
+    tiles: tuple[str, ...] = ()
+    """Where there are any: no file, but a grid of these pictures, made when needed; `path` describes it."""
+    first: int = 1
+    """The number that the first tile bears."""
+
+
+class Video(Struct, frozen=True, tag="video", tag_field="kind", omit_defaults=True):
+    """A video file, or the part of it between two times in seconds."""
+
+    path: str
+    start: float | None = None
+    end: float | None = None
+
+
+class Audio(Struct, frozen=True, tag="audio", tag_field="kind"):
+    """A sound file, or the sound track of a video file."""
+
+    path: str
+
+
+Part = Text | Image | Video | Audio
+Role = Literal["system", "user", "assistant"]
+
+
+class Message(Struct, frozen=True, gc=False):
+    """One turn: interleaved parts in the order in which the model should meet them."""
+
+    role: Role
+    parts: tuple[Part, ...]
+
+
+# ── Questions ────────────────────────────────────────────────────────────────────────────────────
+
+
+class Option(Struct, frozen=True):
+    """One choice: the name that stands before it ("A", "K", "AB") and its text."""
+
+    name: str
+    text: str
+
+
+class Sample(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One question of one task, as the data state it: options unshuffled, nothing phrased yet."""
+
+    id: str
+    task: str
+    """`benchmark/task`, e.g. `mime/mcq`."""
+    question: tuple[Part, ...] = ()
+    options: tuple[Option, ...] = ()
+    key: int | None = None
+    """Index of the right option in `options`."""
+    answers: tuple[str, ...] = ()
+    """Accepted texts, where the answer is free."""
+    reference: tuple[Part, ...] = ()
+    """An interleaved reference answer, for judges."""
+    facets: dict[str, str] = field(default_factory=dict)
+    """What a table may filter and group by."""
+    cluster: str = ""
+    """Samples with the same cluster are not independent (one action, one video)."""
+    extra: dict[str, Any] = field(default_factory=dict)
+    """What only this benchmark's own code reads."""
+
+
+# ── Requests ─────────────────────────────────────────────────────────────────────────────────────
+
+Control = Literal["none", "blind", "one-frame", "shuffled", "reversed"]
+
+
+class FramePolicy(Struct, frozen=True, omit_defaults=True):
+    """Which frames of a video are shown, and how pictures are encoded. Recorded with every request."""
+
+    select: Literal["count", "fps", "every", "all"] = "count"
+    count: int = 8
+    """For `count`: how many, spread evenly from the first frame to the last."""
+    fps: float = 1.0
+    """For `fps`: frames per second of video."""
+    every: int = 30
+    """For `every`: each k-th frame, from the first."""
+    cap: int | None = None
+    """For `fps`, `every`, `all`: above this number, that many are spread evenly over the same frames."""
+    start: float | None = None
+    end: float | None = None
+    longest_side: int | None = None
+    """Pictures and frames whose longer side exceeds this are scaled down to it."""
+    format: Literal["jpeg", "png"] = "jpeg"
+    quality: int = 90
+
+
+class Decoding(Struct, frozen=True, omit_defaults=True):
+    """How the model is to write. None leaves a setting to the server."""
+
+    max_tokens: int | None = None
+    temperature: float | None = 0.0
+    top_p: float | None = None
+    seed: int | None = None
+    stop: tuple[str, ...] = ()
+
+
+class Job(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One request still to be made: everything a worker on any machine needs, and no pixels."""
+
+    key: str
+    """Unique in a run: `task/sample`, with `~n` for other orders of the options and `#n` for repeats."""
+    task: str
+    id: str
+    repeat: int = 0
+    permutation: int = 0
+    """Which arrangement of the options is shown; 0 is the usual one."""
+    messages: tuple[Message, ...]
+    options: tuple[Option, ...] = ()
+    """The options as shown, in the order shown."""
+    order: tuple[int, ...] = ()
+    """order[i] is the index in `Sample.options` of the option shown at place i."""
+    answer_form: str = "{}"
+    """How a well-behaved reply names an option, for baselines: `{}` or `[[{}]]`."""
+    candidates: tuple[str, ...] = ()
+    """Texts that a guesser may answer with, where there are no options."""
+    root: str = ""
+    """The folder that media paths are relative to."""
+    run: str = ""
+    """The run's own folder: paths that begin with `run:` (pictures that a model wrote) are relative to it."""
+    frames: FramePolicy = FramePolicy()
+    decoding: Decoding = Decoding()
+    control: Control = "none"
+    seed: int = 0
+    """Derived from (run seed, task, sample id): for shuffled frames and for guessers."""
+    lost_images: int = 0
+    """Pictures that had to be left out to fit the model's window."""
+    notes: tuple[str, ...] = ()
+    """What was done to the sample to phrase it."""
+
+
+# ── Media in memory: never logged, never cached with pickle ──────────────────────────────────────
+
+
+class Picture(Struct, frozen=True, eq=False, tag="picture", tag_field="kind"):
+    """An encoded picture, ready to be sent."""
+
+    data: bytes
+    media_type: str
+    width: int
+    height: int
+    time: float | None = None
+    """Seconds into the video, for a frame."""
+
+    def __repr__(self) -> str:
+        # Megabytes of bytes have no place in a traceback or a debug log.
+        return f"Picture({self.media_type}, {self.width}×{self.height}, {len(self.data)} bytes)"
+
+
+class Clip(Struct, frozen=True, eq=False, tag="clip", tag_field="kind"):
+    """A video as its chosen frames; `path` serves models that take the file itself."""
+
+    frames: tuple[Picture, ...]
+    path: str
+    media_type: str = "video/mp4"
+
+
+class Sound(Struct, frozen=True, eq=False, tag="sound", tag_field="kind"):
+    """Encoded sound."""
+
+    data: bytes
+    media_type: str
+
+
+Content = Text | Picture | Clip | Sound
+
+
+class Turn(Struct, frozen=True, eq=False):
+    """A message whose media have been read."""
+
+    role: Role
+    parts: tuple[Content, ...]
+
+
+Tokenizer = Callable[[str], Sequence[str]]
+"""A model's: a text's tokens as texts; joined, they are the text again."""
+
+
+class Request(Struct, frozen=True, eq=False, kw_only=True):
+    """What a model receives."""
+
+    turns: tuple[Turn, ...]
+    decoding: Decoding = Decoding()
+    options: tuple[Option, ...] = ()
+    answer_form: str = "{}"
+    candidates: tuple[str, ...] = ()
+    seed: int = 0
+    key: str = ""
+    """The job's key, for models that look answers up (replay, human)."""
+
+    @property
+    def text(self) -> str:
+        """All text of all turns, for models that see nothing else."""
+        return "\n".join(part.text for turn in self.turns for part in turn.parts if isinstance(part, Text))
+
+
+# ── Replies and the log ──────────────────────────────────────────────────────────────────────────
+
+ReplyStatus = Literal["ok", "refused", "truncated", "too_long", "error"]
+
+
+class Reply(Struct, frozen=True, omit_defaults=True):
+    """What came back. A failure is a status, never an answer."""
+
+    status: ReplyStatus = "ok"
+    text: str = ""
+    parts: tuple[Part, ...] = ()
+    """The whole interleaved answer, where it holds more than text."""
+    thinking: str = ""
+    """Reasoning that the server reports apart from the answer."""
+    error: str = ""
+    """One line, where status is not `ok`."""
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    model: str = ""
+    """The name that the server gives itself."""
+    likelihoods: tuple[float | None, ...] = ()
+    """Natural logarithm of each shown option's likelihood, where options are weighed (`--options loglik`);
+    None where the server does not report it because it is too small."""
+
+
+class MediaUse(Struct, frozen=True, omit_defaults=True):
+    """One media file as a request used it."""
+
+    kind: Literal["image", "video", "audio"]
+    path: str
+    sha256: str = ""
+    times: tuple[float, ...] = ()
+    """Times of the frames shown, in the order shown."""
+    note: str = ""
+    """What was done to it, or could not be: "rotated", "resized", "3 of 32 frames undecodable"."""
+
+
+class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One line of the log: what was asked, and what came back."""
+
+    key: str
+    task: str
+    id: str
+    repeat: int = 0
+    permutation: int = 0
+    """Which arrangement of the options was shown; `order` says how."""
+    fingerprint: str = ""
+    """Of the request: model, decoding, messages, media hashes, frame policy, control."""
+    messages: tuple[Message, ...] = ()
+    media: tuple[MediaUse, ...] = ()
+    options: tuple[Option, ...] = ()
+    order: tuple[int, ...] = ()
+    reply: Reply
+    source: str = ""
+    """Who answered, where one run holds several (a person's hashed id)."""
+    attempts: int = 1
+    cached: bool = False
+    started: float = 0.0
+    """Unix time of the first attempt."""
+    seconds: float = 0.0
+    """Time of the last attempt alone."""
+    lost_images: int = 0
+    """Pictures of the question that the model was not shown, because its window is too small."""
+    notes: tuple[str, ...] = ()
+    """What was done to the question to ask it."""
+    extra: dict[str, Any] = field(default_factory=dict)
+
+
+SHRUNK = "shrunk to the model's limits"
+"""Begins the note on a record whose request was over a model's limits: see `models/fitting.py`."""
+
+
+# ── Scores ───────────────────────────────────────────────────────────────────────────────────────
+
+ScoreStatus = Literal["scored", "unparsed", "missing", "excluded"]
+
+
+class Score(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a record is worth under one protocol.
+
+    `scored` has a value; `unparsed` means that the model answered but no answer could be read;
+    `missing` means that there is nothing to read (an error, a refusal, no record); `excluded` means that
+    the protocol leaves the sample out, and `rule` says why.
+    """
+
+    key: str
+    task: str
+    id: str
+    status: ScoreStatus = "scored"
+    value: float | None = None
+    answer: str = ""
+    """What was read in the reply: an option's name, a text."""
+    rule: str = ""
+    """Which step of the extraction decided."""
+    guessed: bool = False
+    """The protocol supplied the answer, not the model."""
+    detail: dict[str, Any] = field(default_factory=dict)
+
+
+def job_key(task: str, sample: str, repeat: int = 0, permutation: int = 0) -> str:
+    """The name of a record in a run."""
+    order = f"~{permutation}" if permutation else ""
+    return f"{task}/{sample}{order}#{repeat}" if repeat else f"{task}/{sample}{order}"

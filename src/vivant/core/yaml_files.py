@@ -1,0 +1,76 @@
+"""Small YAML files that people edit: read into structs, refused in one line, written with a word on top."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+import yaml
+
+from vivant.core.errors import DataError, unknown
+
+T = TypeVar("T")
+_UNKNOWN = re.compile(r"Object contains unknown field `(?P<name>[^`]*)`(?: - at `\$(?P<path>.*)`)?")
+
+
+def read_yaml(file: Path, kind: type[T]) -> T:
+    """The one document of a file as `kind`; a misspelt field comes with the nearest right one."""
+    try:
+        plain: Any = yaml.safe_load(file.read_bytes())
+    except OSError as error:
+        raise DataError(f"{file} cannot be read: {error.strerror or error}") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise DataError(f"{file} is not YAML: {' '.join(str(error).split())}") from None
+    try:
+        return msgspec.convert(plain, kind)
+    except msgspec.ValidationError as error:
+        match = _UNKNOWN.fullmatch(str(error))
+        if match is None:
+            raise DataError(f"{file}: {error}") from None
+        place = f" at {match['path'].lstrip('.')}" if match["path"] else ""
+        raise DataError(f"{file}{place}: {unknown('field', match['name'], _fields(kind))}") from None
+
+
+def _fields(kind: Any) -> list[str]:
+    """The names of all fields in a struct and in the structs within it."""
+    names: list[str] = []
+    seen: set[Any] = set()
+
+    def visit(inspected: Any) -> None:
+        if isinstance(inspected, msgspec.inspect.StructType):
+            if inspected.cls in seen:
+                return
+            seen.add(inspected.cls)
+            for field in inspected.fields:
+                names.append(field.name)
+                visit(field.type)
+        for part in ("item_type", "value_type"):
+            if hasattr(inspected, part):
+                visit(getattr(inspected, part))
+        for part in getattr(inspected, "types", ()):
+            visit(part)
+
+    visit(msgspec.inspect.type_info(kind))
+    return names
+
+
+def write_yaml(file: Path, content: Any, head: str) -> None:
+    """Write plain data or structs; `head` stands above as a comment and says what the file is for."""
+    comment = "".join(f"# {line}\n" for line in head.strip().splitlines())
+    text = yaml.safe_dump(
+        msgspec.to_builtins(content), sort_keys=False, allow_unicode=True, width=100, default_flow_style=None
+    )
+    write_text(file, comment + text)
+
+
+def write_text(file: Path, text: str) -> None:
+    """Write a file whole or not at all; folders above it are made."""
+    part = file.with_name(f".{file.name}.part")
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        part.write_text(text, encoding="utf-8")
+        part.replace(file)
+    except OSError as error:
+        raise DataError(f"{file} cannot be written: {error.strerror or error}") from None

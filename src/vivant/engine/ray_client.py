@@ -1,0 +1,121 @@
+"""This process's end of a line to a station: calls go out in bundles, answers come back in bundles."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+
+from vivant.engine.ray_worker import Answer, Call
+
+_GATHER = 0.004
+"""Seconds between two bundles of calls."""
+_GOODBYE = 10.0
+
+
+class LostStationError(Exception):
+    """The station, or its node, is gone."""
+
+
+class Post:
+    """One station, as seen from here."""
+
+    def __init__(self, actor: Any, place: str, node: str, on_loss: Callable[[Post], None]) -> None:
+        self.place = place
+        self.node = node
+        self.lost = False
+        self.answered = False
+        self._actor = actor
+        self._on_loss = on_loss
+        self._waiting: dict[tuple[int, str], asyncio.Future[Answer]] = {}
+        self._outbox: list[Call] = []
+        self._sending = False
+        self._encoder = msgspec.msgpack.Encoder()
+        self._decoder = msgspec.msgpack.Decoder(list[Answer])
+        self._listening: asyncio.Task[None] | None = None
+
+    @property
+    def busy(self) -> int:
+        """Calls under way."""
+        return len(self._waiting)
+
+    def open(self) -> None:
+        """Begin to listen."""
+        self._listening = asyncio.create_task(self._listen())
+
+    async def call(self, call: Call) -> Answer:
+        """Have something done. Raises LostStationError where the station is gone before it answers."""
+        if self.lost:
+            raise LostStationError(f"the worker on {self.node} was lost")
+        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        name = (call.number, call.what)
+        self._waiting[name] = future
+        self.send(call)
+        try:
+            return await future
+        finally:
+            self._waiting.pop(name, None)
+
+    def send(self, call: Call) -> None:
+        """Have something done that has no answer."""
+        if self.lost:
+            return
+        self._outbox.append(call)
+        if not self._sending:
+            self._sending = True
+            asyncio.get_running_loop().call_soon(self._flush)
+
+    def _flush(self) -> None:
+        if not self._outbox or self.lost:
+            self._sending = False
+            return
+        calls, self._outbox = self._outbox, []
+        # Its outcome is not waited for: a station that is gone shows in `_listen`.
+        self._actor.take.remote(self._encoder.encode(calls))
+        asyncio.get_running_loop().call_later(_GATHER, self._flush)
+
+    async def _listen(self) -> None:
+        from ray.exceptions import RayError
+
+        while True:
+            try:
+                message = await self._actor.give.remote()
+            except RayError:
+                self._lose()
+                return
+            self.answered = True
+            for answer in self._decoder.decode(message):
+                future = self._waiting.get((answer.number, answer.what))
+                if future is not None and not future.done():
+                    future.set_result(answer)
+
+    def _lose(self) -> None:
+        import ray
+
+        self.lost = True
+        # It may only be out of reach: it must not go on asking what others ask now.
+        ray.kill(self._actor)
+        self._on_loss(self)
+        for future in self._waiting.values():
+            if not future.done():
+                future.set_exception(LostStationError(f"the worker on {self.node} was lost"))
+
+    async def close(self) -> None:
+        """Let the station clean up, and end it."""
+        import ray
+        from ray.exceptions import RayError
+
+        if self._listening is not None:
+            self._listening.cancel()
+        if self.lost:
+            return
+        self.lost = True
+        with suppress(RayError, TimeoutError):  # what cannot clean up in time is ended all the same
+            await asyncio.wait_for(self._goodbye(), _GOODBYE)
+        ray.kill(self._actor)
+
+    async def _goodbye(self) -> None:
+        await self._actor.stop.remote()

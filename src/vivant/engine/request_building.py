@@ -1,0 +1,76 @@
+"""From a job's media to a request that its model takes, for whoever sends it: the runner, or a batch."""
+
+from __future__ import annotations
+
+import asyncio
+
+from vivant.core.types import Job, MediaUse, Record, Reply, Request, Turn
+from vivant.engine.fingerprint import Fingerprints
+from vivant.media import Prepared
+from vivant.models.base import Model
+from vivant.models.request_limits import OnTooLarge, fit, problems
+
+
+def fingerprints(model: Model, *, audio: bool, on_too_large: OnTooLarge) -> Fingerprints:
+    """What all requests of a run have in common, hashed."""
+    limits = None if model.budget is None else {"budget": model.budget, "on_too_large": on_too_large}
+    return Fingerprints(
+        model.identity, server=model.server, native_video=model.takes.video, audio=audio, limits=limits
+    )
+
+
+async def fitted(
+    prepared: Prepared, model: Model, on_too_large: OnTooLarge
+) -> tuple[Prepared, tuple[str, ...], Reply | None]:
+    """A request within the model's limits and the notes on it, or the reply that stands for one refused."""
+    if model.budget is None or not any(problems(prepared.turns, model.budget)):
+        return prepared, (), None
+    fit_one = await asyncio.to_thread(fit, prepared.turns, prepared.media, model.budget, on_too_large)
+    refused = Reply(status="too_long", error=fit_one.refused) if fit_one.refused else None
+    return Prepared(fit_one.turns, fit_one.media), fit_one.notes, refused
+
+
+def request_for(job: Job, turns: tuple[Turn, ...]) -> Request:
+    """What a model receives."""
+    return Request(
+        turns=turns,
+        decoding=job.decoding,
+        options=job.options,
+        answer_form=job.answer_form,
+        candidates=job.candidates,
+        seed=job.seed,
+        key=job.key,
+    )
+
+
+def record_for(
+    job: Job,
+    fingerprint: str,
+    media: tuple[MediaUse, ...],
+    reply: Reply,
+    *,
+    started: float,
+    seconds: float = 0.0,
+    attempts: int = 1,
+    cached: bool = False,
+) -> Record:
+    """One line of the log."""
+    return Record(
+        key=job.key,
+        task=job.task,
+        id=job.id,
+        repeat=job.repeat,
+        permutation=job.permutation,
+        fingerprint=fingerprint,
+        messages=job.messages,
+        media=media,
+        options=job.options,
+        order=job.order,
+        reply=reply,
+        attempts=attempts,
+        cached=cached,
+        started=round(started, 3),
+        seconds=round(seconds, 4),
+        lost_images=job.lost_images,
+        notes=job.notes,
+    )

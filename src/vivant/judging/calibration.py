@@ -1,0 +1,373 @@
+"""How good is a judge? Its figures beside people's: agreement with intervals, and the biases one should ask about."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from vivant.benchmarks import registry
+from vivant.benchmarks.base import Protocol
+from vivant.core.errors import UsageError
+from vivant.judging.human_scores import HumanScores
+from vivant.judging.pairs import all_pairs
+from vivant.metrics.agreement import pearson, quadratic_kappa, spearman
+from vivant.metrics.intervals import Interval, wilson
+from vivant.runs.judge_scores import figures
+from vivant.runs.judgements import Judgements, all_judgements
+from vivant.runs.run import Run
+
+METRICS = ("pearson", "spearman", "cosine", "mse", "mae", "kappa")
+CONSTANT_FROM = 0.8
+"""From this share of one and the same figure on, a judge does not tell answers apart."""
+_RESAMPLES = 1000
+_CHUNK = 4_000_000
+Column = NDArray[np.float64]
+
+
+class Item(Struct, frozen=True, kw_only=True):
+    """One answer that a judge and people scored."""
+
+    sample: str
+    model: str
+    judge: float
+    people: float
+    words: int
+    facets: Mapping[str, str]
+
+
+class Figure(Struct, frozen=True):
+    """A value with its 95 % interval; None where the data cannot give it."""
+
+    value: float | None
+    interval: Interval | None = None
+
+
+class Agreement(Struct, frozen=True, kw_only=True):
+    """A judge and people on one group of answers."""
+
+    judge: str
+    fingerprint: str
+    group: str
+    n: int
+    figures: Mapping[str, Figure]
+
+
+class Bias(Struct, frozen=True, kw_only=True):
+    """One bias of one judge, in words and as a figure."""
+
+    judge: str
+    fingerprint: str
+    name: str
+    figure: Figure
+    n: int
+    says: str
+
+
+class Judged(Struct, frozen=True, kw_only=True):
+    """A judge with all answers that people scored too."""
+
+    judge: str
+    fingerprint: str
+    items: tuple[Item, ...]
+    unmatched: int = 0
+    """Answers that it judged and people did not."""
+
+
+# ── joining ──────────────────────────────────────────────────────────────────────────────────────
+
+
+def gather(human: HumanScores, runs: Sequence[Run], protocol: Protocol) -> list[Judged]:
+    """Every judge that was asked about any of the runs, with its answers joined to people's by id."""
+    models = dict.fromkeys(run.model for run in runs)
+    if len(models) > 1 and not human.names_models:
+        raise UsageError(
+            f"{human.file} does not say whose answers people scored, and the runs hold answers by "
+            f"{', '.join(models)}; add a column 'model', or check one model at a time"
+        )
+    found: dict[str, tuple[str, list[Item], int]] = {}
+    for run in runs:
+        stored = all_judgements(run.dir.path, protocol)
+        if not stored:
+            raise UsageError(
+                f"{run.dir.path} has not been judged under the protocol {protocol}: "
+                f"vivant score {run.dir.path} --protocol {protocol} --judge openai/NAME"
+            )
+        samples = {(sample.task, sample.id): sample for sample in run.samples()}
+        records = run.records()
+        for judgements in stored:
+            name, items, unmatched = found.get(
+                judgements.manifest.fingerprint, (judgements.manifest.name, [], 0)
+            )
+            for key, said in _figures(judgements, run, protocol).items():
+                record = records.get(key)
+                people = human.find(record.id, run.model) if record is not None else None
+                if record is None or people is None:
+                    unmatched += 1
+                    continue
+                items.append(
+                    Item(
+                        sample=f"{record.task}/{record.id}",
+                        model=run.model,
+                        judge=said,
+                        people=people,
+                        words=len(record.reply.text.split()),
+                        facets=samples[record.task, record.id].facets,
+                    )
+                )
+            found[judgements.manifest.fingerprint] = (name, items, unmatched)
+    judged = [
+        Judged(judge=name, fingerprint=fingerprint, items=tuple(items), unmatched=unmatched)
+        for fingerprint, (name, items, unmatched) in found.items()
+    ]
+    if not any(one.items for one in judged):
+        raise UsageError(
+            f"{human.file}: none of its {len(human.scores)} ids was judged in these runs "
+            f"(it has ids like '{human.example}')"
+        )
+    return judged
+
+
+def _figures(judgements: Judgements, run: Run, protocol: Protocol) -> dict[str, float]:
+    by_rubric = {
+        rubric.name: benchmark
+        for benchmark in map(registry.of_task, run.manifest.tasks)
+        for rubric in benchmark.rubrics(protocol)
+    }
+    return figures(judgements, lambda text, rubric: by_rubric[rubric.name].read_judge(text, rubric, protocol))
+
+
+# ── agreement ────────────────────────────────────────────────────────────────────────────────────
+
+
+def agreements(judged: Sequence[Judged], by: str = "") -> list[Agreement]:
+    """All answers of each judge, then group by group of a facet."""
+    found: list[Agreement] = []
+    for one in judged:
+        groups: dict[str, list[Item]] = {"all": list(one.items)}
+        if by:
+            for value in sorted({item.facets.get(by, "") for item in one.items}):
+                groups[value or "unstated"] = [item for item in one.items if item.facets.get(by, "") == value]
+        found += [
+            Agreement(
+                judge=one.judge,
+                fingerprint=one.fingerprint,
+                group=group,
+                n=len(items),
+                figures=compare(
+                    [item.judge for item in items],
+                    [item.people for item in items],
+                    [item.sample for item in items],
+                ),
+            )
+            for group, items in groups.items()
+        ]
+    return found
+
+
+def among_judges(judged: Sequence[Judged]) -> list[tuple[str, str, int, Mapping[str, Figure]]]:
+    """Each pair of judges on the answers that both judged."""
+    found: list[tuple[str, str, int, Mapping[str, Figure]]] = []
+    for place, one in enumerate(judged):
+        mine = {(item.sample, item.model): item.judge for item in one.items}
+        for other in judged[place + 1 :]:
+            both = [
+                (mine[i.sample, i.model], i.judge, i.sample)
+                for i in other.items
+                if (i.sample, i.model) in mine
+            ]
+            if both:
+                a, b, clusters = (list(column) for column in zip(*both, strict=True))
+                found.append((_label(one), _label(other), len(both), compare(a, b, clusters)))
+    return found
+
+
+def _label(one: Judged) -> str:
+    return f"{one.judge} ({one.fingerprint[:8]})"
+
+
+def compare(first: Sequence[float], second: Sequence[float], clusters: Sequence[str]) -> dict[str, Figure]:
+    """The six measures of two columns of figures, with bootstrap intervals over clusters."""
+    a, b = np.asarray(first, np.float64), np.asarray(second, np.float64)
+    if not a.size:
+        return {name: Figure(None) for name in METRICS}
+    gap = a - b
+    length = float(np.sqrt((a @ a) * (b @ b)))
+    values = {
+        "pearson": pearson(a, b),
+        "spearman": spearman(a, b),
+        "cosine": float(a @ b) / length if length else float("nan"),
+        "mse": float(np.square(gap).mean()),
+        "mae": float(np.abs(gap).mean()),
+        "kappa": quadratic_kappa(a, b),
+    }
+    drawn = _bootstrap(a, b, clusters)
+    return {name: _figure(value, drawn.get(name)) for name, value in values.items()}
+
+
+def _figure(value: float, drawn: Column | None) -> Figure:
+    if not np.isfinite(value):
+        return Figure(None)
+    kept = drawn[np.isfinite(drawn)] if drawn is not None else np.empty(0)
+    if kept.size < _RESAMPLES // 2:
+        return Figure(value)
+    low, high = np.quantile(kept, (0.025, 0.975))
+    return Figure(value, Interval(float(low), float(high), "cluster bootstrap"))
+
+
+def _weights(clusters: Sequence[str], start: int, count: int) -> tuple[NDArray[np.float64], int]:
+    """How often each item counts in resamples of whole clusters."""
+    _, labels = np.unique(np.asarray(clusters), return_inverse=True)
+    groups = int(labels.max()) + 1
+    generator = np.random.default_rng((start, groups))
+    drawn = generator.multinomial(groups, np.full(groups, 1 / groups), size=count).astype(np.float64)
+    return drawn[:, labels], groups
+
+
+def _bootstrap(a: Column, b: Column, clusters: Sequence[str]) -> dict[str, Column]:
+    """All measures in every resample, from weighted sums: no resample is ever laid out."""
+    step = max(1, min(_RESAMPLES, _CHUNK // max(1, a.size)))
+    pieces: list[dict[str, Column]] = []
+    for start in range(0, _RESAMPLES, step):
+        weights, groups = _weights(clusters, start, min(step, _RESAMPLES - start))
+        if groups < 2:
+            return {}
+        pieces.append(_measured(a, b, weights))
+    return {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
+
+
+def _measured(a: Column, b: Column, weights: Column) -> dict[str, Column]:
+    total = weights.sum(axis=1)
+    gap = a - b
+    columns = np.stack([a, b, a * a, b * b, a * b, np.abs(gap), gap * gap], axis=1)
+    sums = weights @ columns / total[:, None]
+    mean_a, mean_b, aa, bb, ab, absolute, square = sums.T
+    var_a, var_b = aa - mean_a**2, bb - mean_b**2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        expected = var_a + var_b + (mean_a - mean_b) ** 2
+        return {
+            "pearson": _ratio(ab - mean_a * mean_b, var_a, var_b),
+            "spearman": _rank_correlation(a, b, weights),
+            "cosine": ab / np.sqrt(aa * bb),
+            "mse": square,
+            "mae": absolute,
+            "kappa": np.where(expected > 1e-12, 1 - square / expected, np.nan),
+        }
+
+
+def _ratio(covariance: Column, var_a: Column, var_b: Column) -> Column:
+    flat = (var_a <= 1e-12) | (var_b <= 1e-12)
+    return np.where(flat, np.nan, covariance / np.sqrt(np.where(flat, 1.0, var_a * var_b)))
+
+
+def _rank_correlation(a: Column, b: Column, weights: Column) -> Column:
+    """Spearman's correlation in every resample: ranks follow from how often each value counts."""
+    ranks = [_mid_ranks(column, weights) for column in (a, b)]
+    total = weights.sum(axis=1, keepdims=True)
+    centred = [rank - (weights * rank).sum(axis=1, keepdims=True) / total for rank in ranks]
+    cross = (weights * centred[0] * centred[1]).sum(axis=1)
+    return _ratio(
+        cross / total[:, 0], *((weights * rank * rank).sum(axis=1) / total[:, 0] for rank in centred)
+    )
+
+
+def _mid_ranks(column: Column, weights: Column) -> Column:
+    values, inverse = np.unique(column, return_inverse=True)
+    counts = np.zeros((len(weights), len(values)))
+    np.add.at(counts.T, inverse, weights.T)
+    middle: Column = np.cumsum(counts, axis=1) - (counts - 1) / 2
+    return middle[:, inverse]
+
+
+# ── biases ───────────────────────────────────────────────────────────────────────────────────────
+
+
+def biases(judged: Sequence[Judged], runs: Sequence[Run], protocol: Protocol) -> list[Bias]:
+    """Length, own family and constant figures of every judge; place, where pairs were compared."""
+    found: list[Bias] = []
+    for one in judged:
+        if one.items:
+            found += [_length(one), _constant(one), *_family(one)]
+    for run in runs:
+        for name, fingerprint, pairs in all_pairs(run, protocol):
+            found += _place(name, fingerprint, [place for pair in pairs for place in pair.places])
+    return found
+
+
+def _length(one: Judged) -> Bias:
+    gap = [item.judge - item.people for item in one.items]
+    figure = compare(gap, [float(item.words) for item in one.items], [item.sample for item in one.items])[
+        "spearman"
+    ]
+    says = "rank correlation of (judge − people) with the number of words; above 0: it likes length more than people do"
+    return _bias(one, "length", figure, len(gap), says)
+
+
+def _constant(one: Judged) -> Bias:
+    counts = Counter(item.judge for item in one.items)
+    value, most = counts.most_common(1)[0]
+    share = most / len(one.items)
+    warning = " It does not tell answers apart." if share >= CONSTANT_FROM else ""
+    says = f"share of the commonest figure, {value:g}, among {len(counts)} different ones.{warning}"
+    return _bias(one, "constant figures", Figure(share, wilson(most, len(one.items))), len(one.items), says)
+
+
+def _family(one: Judged) -> list[Bias]:
+    """Preference for answers by models of the judge's own family, beyond people's."""
+    mine = family(one.judge)
+    own = np.array([family(item.model) == mine for item in one.items])
+    if own.all() or not own.any():
+        return []
+    gap = np.array([item.judge - item.people for item in one.items])
+    value = float(gap[own].mean() - gap[~own].mean())
+    weights, groups = _weights([item.sample for item in one.items], 0, _RESAMPLES)
+    drawn = None
+    if groups > 1:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            drawn = weights @ (gap * own) / (weights @ own) - weights @ (gap * ~own) / (weights @ ~own)
+    says = (
+        f"(judge − people) on answers by {mine} models minus the same on others; above 0: it prefers its own"
+    )
+    return [_bias(one, "own family", _figure(value, drawn), int(own.sum()), says)]
+
+
+def _bias(one: Judged, name: str, figure: Figure, n: int, says: str) -> Bias:
+    return Bias(judge=one.judge, fingerprint=one.fingerprint, name=name, figure=figure, n=n, says=says)
+
+
+def _place(judge: str, fingerprint: str, places: Sequence[str]) -> list[Bias]:
+    decided = [place for place in places if place in ("first", "second")]
+    if not decided:
+        return []
+    first = decided.count("first")
+    says = "share of verdicts for the answer in first place, every pair shown in both orders; 0.5 is fair"
+    figure = Figure(first / len(decided), wilson(first, len(decided)))
+    return [
+        Bias(judge=judge, fingerprint=fingerprint, name="position", figure=figure, n=len(decided), says=says)
+    ]
+
+
+_FAMILIES: Mapping[str, str] = {
+    r"gpt|^o[134]\b|davinci|dall": "gpt",
+    r"claude": "claude",
+    r"gemini|gemma": "gemini",
+    r"qwen|qvq": "qwen",
+    r"internvl|mmie": "internvl",
+    r"llava": "llava",
+    r"llama": "llama",
+    r"mistral|mixtral|pixtral": "mistral",
+    r"deepseek|janus": "deepseek",
+    r"anole|chameleon": "chameleon",
+}
+
+
+def family(name: str) -> str:
+    """The family of a model by its name: `openai/gpt-4o + placeholder cards` is of the family gpt."""
+    short = name.split(" + ")[0].rsplit("/", 1)[-1].casefold()
+    known: Any = next((kind for pattern, kind in _FAMILIES.items() if re.search(pattern, short)), None)
+    return known or (re.match(r"[a-z]+", short) or [short])[0]

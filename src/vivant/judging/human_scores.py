@@ -1,0 +1,113 @@
+"""People's scores of answers, from CSV, JSON or JSON lines: id, score and, where known, model and annotator."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from vivant.core.errors import DataError
+
+_NAMES = {
+    "id": ("id", "sample", "sample_id", "key"),
+    "score": ("score", "human_score", "human", "rating", "value"),
+    "model": ("model",),
+    "annotator": ("annotator", "rater", "judge", "annotator_id"),
+}
+
+
+class HumanScores(Struct, frozen=True, kw_only=True):
+    """All scores by id and model; the model is empty where the file names none."""
+
+    file: str
+    scores: dict[tuple[str, str], list[float]]
+    annotators: dict[tuple[str, str], list[str]]
+    """Who gave each of them, in the same order; empty names where the file does not say."""
+
+    def find(self, item: str, model: str) -> float | None:
+        """The mean of people's scores of one answer."""
+        given = self.scores.get((item, model)) or self.scores.get((item, ""))
+        return fmean(given) if given else None
+
+    @property
+    def names_models(self) -> bool:
+        """Whether every score says whose answer it is for."""
+        return all(model for _, model in self.scores)
+
+    @property
+    def example(self) -> str:
+        """One of the ids."""
+        return next(iter(self.scores))[0]
+
+
+def read_human_scores(path: Path, low: float | None = None, high: float | None = None) -> HumanScores:
+    """Read a file; a score that is no number, or off the scale, is refused by its line."""
+    scores: dict[tuple[str, str], list[float]] = {}
+    annotators: dict[tuple[str, str], list[str]] = {}
+    for place, entry in _entries(path):
+        item, given = _field(entry, "id"), _field(entry, "score")
+        if item in (None, ""):
+            raise DataError(f"{path}, {place}: there is no id (columns: {', '.join(map(str, entry))})")
+        value = _number(given)
+        if value is None:
+            raise DataError(f"{path}, {place}: the score of '{item}' is {given!r}, not a number")
+        if (low is not None and value < low) or (high is not None and value > high):
+            raise DataError(
+                f"{path}, {place}: the score of '{item}' is {value:g}, off the scale {low:g} to {high:g}"
+            )
+        key = (str(item), str(_field(entry, "model") or ""))
+        who = str(_field(entry, "annotator") or "")
+        if who and who in annotators.get(key, ()):
+            raise DataError(f"{path}, {place}: the annotator '{who}' scored '{item}' twice")
+        scores.setdefault(key, []).append(value)
+        annotators.setdefault(key, []).append(who)
+    if not scores:
+        raise DataError(f"{path} holds no scores")
+    return HumanScores(file=str(path), scores=scores, annotators=annotators)
+
+
+def _field(entry: dict[str, Any], name: str) -> Any:
+    return next((entry[alias] for alias in _NAMES[name] if alias in entry), None)
+
+
+def _number(given: Any) -> float | None:
+    if isinstance(given, bool) or given is None:
+        return None
+    try:
+        value = float(given)
+    except (TypeError, ValueError):
+        return None
+    return value if math.isfinite(value) else None
+
+
+def _entries(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise DataError(f"Cannot read {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path} is no UTF-8 text: {error}") from error
+    if path.suffix == ".csv":
+        rows = csv.DictReader(io.StringIO(text))
+        for row in rows:
+            yield f"line {rows.line_num}", {str(k).strip(): v for k, v in row.items() if k is not None}
+        return
+    try:
+        if path.suffix == ".json":
+            values = [(f"entry {n}", value) for n, value in enumerate(msgspec.json.decode(text), 1)]
+        else:
+            lines = [(n, line) for n, line in enumerate(text.splitlines(), 1) if line.strip()]
+            values = [(f"line {n}", msgspec.json.decode(line)) for n, line in lines]
+    except (msgspec.DecodeError, TypeError) as error:
+        raise DataError(f"{path} holds no list of scores: {error}") from error
+    for place, value in values:
+        if not isinstance(value, dict):
+            raise DataError(f"{path}, {place}: should be an object with an id and a score")
+        yield place, value

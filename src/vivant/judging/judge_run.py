@@ -1,0 +1,362 @@
+"""Asking a judge, with the engine's own runner, log and cache: it resumes and costs as generating does.
+
+1. Every answer becomes a job per verdict. The first verdict is greedy and may come from the response cache.
+2. What cannot be read is asked again, with another seed and a reminder of the form, up to `attempts` times.
+3. A verdict whose question has changed since (another answer, a picture found) is dropped and asked anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct, field
+
+from vivant.benchmarks import registry
+from vivant.benchmarks.base import Protocol
+from vivant.benchmarks.rubric import JudgeContext, Question, Rubric
+from vivant.benchmarks.verdict import Verdict
+from vivant.core.errors import UsageError
+from vivant.core.paths import cache_root
+from vivant.core.randomness import derive
+from vivant.core.types import Decoding, Job, Record, Reply, Request
+from vivant.engine.evaluation import CacheUse, progress_for, stop_on_interrupt
+from vivant.engine.executor import LocalHands
+from vivant.engine.reply_cache import ReplyCache
+from vivant.engine.runner import Outcome, Runner
+from vivant.models.base import Model, ModelError, ModelOptions
+from vivant.models.registry import create
+from vivant.runs.judgements import (
+    JudgeManifest,
+    Judgements,
+    JudgeSettings,
+    Read,
+    judgements_folder,
+    rubric_note,
+    said_in,
+    split_key,
+    verdict_key,
+    write_panel,
+)
+from vivant.runs.log import LogWriter
+from vivant.runs.run import Run, answers
+from vivant.runs.settings import digest
+
+
+class JudgeOptions(Struct, frozen=True, kw_only=True):
+    """Everything that `--judge…` can say. The first block decides what is asked, the second how."""
+
+    model: str
+    model_options: ModelOptions = ModelOptions()
+    samples: int = 1
+    attempts: int = 3
+    temperature: float = 0.7
+    max_images: int | None = None
+    wording: Mapping[str, str] = field(default_factory=dict)
+
+    concurrency: int = 16
+    cache: CacheUse = "auto"
+    keep_errors: bool = False
+
+    def settings(self, model: Model, protocol: Protocol, rubrics: Sequence[Rubric]) -> JudgeSettings:
+        """What the fingerprint is made of."""
+        if self.samples < 1 or self.attempts < 1:
+            raise UsageError("A judge must be asked at least once: --judge-samples and --judge-attempts")
+        return JudgeSettings(
+            model=model.identity,
+            protocol=protocol,
+            rubrics=tuple(rubric.reworded(self.wording) for rubric in rubrics),
+            samples=self.samples,
+            attempts=self.attempts,
+            temperature=self.temperature,
+            max_images=self.max_images,
+        )
+
+
+class Ask(Struct, frozen=True, kw_only=True, gc=False):
+    """One answer that is to be judged."""
+
+    key: str
+    task: str
+    id: str
+    question: Question
+    root: str
+    run: str = ""
+
+
+_State = dict[tuple[str, int], int]
+"""By answer and number of the verdict: how many attempts could not be read, or `_SETTLED`."""
+_SETTLED = -1
+
+
+class _KeptOpen(Model):
+    """A model that stays open from one pass of the runner to the next: local weights are loaded once."""
+
+    def __init__(self, inner: Model) -> None:
+        self._inner = inner
+        self.name = inner.name
+        self.takes = inner.takes
+        self.cacheable = inner.cacheable
+        self.generate = inner.generate  # type: ignore[method-assign]  # one layer less for every request
+        self._open = False
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        return self._inner.identity
+
+    @property
+    def server(self) -> str:
+        return self._inner.server
+
+    async def open(self) -> None:
+        if not self._open:
+            await self._inner.open()
+            self._open = True
+
+    async def generate(self, request: Request) -> Reply:
+        return await self._inner.generate(request)
+
+    async def close_at_last(self) -> None:
+        """What `close` is to others."""
+        if self._open:
+            self._open = False
+            await self._inner.close()
+
+
+class _Watch:
+    """Tells of every record as it is logged: to the state of the judging, and to the user."""
+
+    def __init__(self, note: Callable[[Record], None], progress: Any) -> None:
+        self._note = note
+        self._progress = progress
+
+    def update(self, record: Record) -> None:
+        self._note(record)
+        if self._progress is not None:
+            self._progress.update(record)
+
+
+class Judging:
+    """One judge at work in one folder."""
+
+    def __init__(
+        self,
+        model: Model,
+        settings: JudgeSettings,
+        folder: Path,
+        read: Read,
+        options: JudgeOptions,
+        say: Callable[[str], None],
+    ) -> None:
+        self._model = model
+        self._settings = settings
+        self._store = Judgements(folder)
+        self._read = read
+        self._options = options
+        self._say = say
+        self._rubrics = {rubric.name: rubric for rubric in settings.rubrics}
+        self._state: _State = {}
+
+    def judge(self, asks: Sequence[Ask]) -> Outcome:
+        """Ask whatever is not answered yet."""
+        self._store.create(
+            JudgeManifest(
+                name=self._model.name,
+                fingerprint=self._settings.fingerprint(),
+                settings=self._settings,
+                server=self._model.server,
+                caveat=self._model.caveat,
+            )
+        )
+        with LogWriter(self._store.log_file) as log:
+            done = self._resume(log, asks)
+            for *_, record in self._store.records():
+                self._note(record)
+            total = len(asks) * self._settings.samples
+            if done:
+                self._say(f"Resuming {self._store.path}: {done} of {total} verdicts are there already.")
+            try:
+                return asyncio.run(self._passes(log, asks, total, done))
+            except ModelError as error:
+                told = str(error).replace("--base-url", "--judge-base-url")
+                raise ModelError(f"The judge {self._model.name} cannot judge: {told}") from error
+
+    def _resume(self, log: LogWriter, asks: Sequence[Ask]) -> int:
+        """Drop failures and what answers another question; count the verdicts that stay."""
+        kept = log.drop(lambda record: record.reply.status == "error" and not self._options.keep_errors)
+        if not kept:
+            return 0
+        wanted = {
+            ask.key: tuple(digest(ask.question.messages(again=a)) for a in (False, True)) for ask in asks
+        }
+
+        def stale(key: str, messages: Any) -> bool:
+            answer, sample, attempt = split_key(key)
+            return (
+                answer not in wanted
+                or sample >= self._settings.samples
+                or digest(messages) != wanted[answer][attempt > 0]
+            )
+
+        kept = log.drop(lambda record: stale(record.key, record.messages))
+        return len({split_key(key)[:2] for key in kept})
+
+    async def _passes(self, log: LogWriter, asks: Sequence[Ask], total: int, done: int) -> Outcome:
+        from vivant.media import Preparer
+
+        model = _KeptOpen(self._model)
+        cache = self._open_cache()
+        summed = Outcome()
+        try:
+            with (
+                progress_for(total, done) as progress,
+                Preparer(cache_root(), workers=1) as preparer,
+            ):
+                for attempt in range(self._settings.attempts):
+                    watch = _Watch(self._note, progress if attempt == 0 else None)
+                    for greedy in (True, False):
+                        jobs = self._jobs(asks, attempt, greedy)
+                        first = next(jobs, None)
+                        if first is None:
+                            continue
+                        runner = Runner(
+                            hands=LocalHands(model, preparer),
+                            log=log,
+                            cache=cache if greedy or self._options.cache == "always" else None,
+                            concurrency=self._options.concurrency,
+                            progress=watch,
+                        )
+                        with stop_on_interrupt(runner, self._say):
+                            _add(summed, await runner.run(chain([first], jobs)))
+                        if summed.stopped:
+                            return summed
+        finally:
+            await model.close_at_last()
+            if cache is not None:
+                cache.close()
+        return summed
+
+    def _open_cache(self) -> ReplyCache | None:
+        wanted = self._model.cacheable if self._options.cache == "auto" else self._options.cache == "always"
+        return ReplyCache(cache_root() / "replies.sqlite") if wanted else None
+
+    def _jobs(self, asks: Sequence[Ask], attempt: int, greedy: bool) -> Iterator[Job]:
+        """The jobs of one pass: verdicts whose earlier attempts could all not be read."""
+        for ask in asks:
+            for sample in range(self._settings.samples):
+                begun = self._state.get((ask.key, sample), 0)
+                if (attempt == 0 and sample == 0) == greedy and begun == attempt:
+                    yield self._job(ask, sample, attempt)
+
+    def _note(self, record: Record) -> None:
+        """Keep count of what is settled, as the log has it and as records arrive: the log is read once."""
+        key, sample, attempt = split_key(record.key)
+        said = said_in(record, attempt, self._rubrics, self._read)
+        if said.verdict.read or said.error:
+            self._state[key, sample] = _SETTLED
+        elif (before := self._state.get((key, sample), 0)) != _SETTLED:
+            self._state[key, sample] = max(before, attempt + 1)
+
+    def _job(self, ask: Ask, sample: int, attempt: int) -> Job:
+        question = ask.question
+        drawn = bool(sample or attempt)
+        seed = derive(sample, "judge", ask.key, str(attempt))
+        return Job(
+            key=verdict_key(ask.key, sample, attempt),
+            task=ask.task,
+            id=ask.id,
+            repeat=sample * self._settings.attempts + attempt,
+            messages=question.messages(again=attempt > 0),
+            candidates=question.rubric.contract.candidates,
+            root=ask.root,
+            run=ask.run,
+            decoding=Decoding(
+                max_tokens=question.max_tokens,
+                temperature=self._settings.temperature if drawn else 0.0,
+                seed=seed & 0x7FFFFFFF if drawn else None,
+            ),
+            seed=seed,
+            lost_images=question.lost_images,
+            notes=(rubric_note(question.rubric), *question.notes),
+        )
+
+
+def _add(total: Outcome, one: Outcome) -> None:
+    total.done += one.done
+    total.errors += one.errors
+    total.cached += one.cached
+    total.highest_in_flight = max(total.highest_in_flight, one.highest_in_flight)
+    total.stopped = total.stopped or one.stopped
+
+
+def judge_run(
+    run: Run,
+    judges: Sequence[JudgeOptions],
+    protocol: Protocol = "paper",
+    say: Callable[[str], None] | None = None,
+) -> Outcome:
+    """Have all answers of a run judged, and let these judges count for its scores from now on."""
+    say = say or (lambda _: None)
+    tasks = [task for task in run.manifest.tasks if registry.of_task(task).task(task).judged]
+    if not tasks:
+        raise UsageError(f"{run.name}: nothing in {', '.join(run.manifest.tasks)} is scored by a judge")
+    owners = {r.name: (r, b) for b in map(registry.of_task, tasks) for r in b.rubrics(protocol)}
+
+    def read(text: str, rubric: Rubric) -> Verdict:
+        return owners[rubric.name][1].read_judge(text, rubric, protocol)
+
+    summed = Outcome()
+    fingerprints: list[str] = []
+    for options in judges:
+        model = create(options.model, options.model_options)
+        settings = options.settings(model, protocol, tuple(rubric for rubric, _ in owners.values()))
+        fingerprint = settings.fingerprint()
+        if fingerprint in fingerprints:
+            raise UsageError(
+                f"The judge {options.model} is named twice; for more verdicts: --judge-samples N"
+            )
+        folder = judgements_folder(run.dir.path, fingerprint)
+        asks = asks_of(run, tasks, protocol, options)
+        say(f"Judge {model.name}: {len(asks)} answers → {folder}")
+        partial = [(ask.key, ask.question.notes[0]) for ask in asks if ask.question.notes]
+        if partial:
+            key, note = partial[0]
+            say(f"Note: {len(partial)} answers are not shown to the judge in full; the first: {key}: {note}")
+        if model.caveat:
+            say(f"Note: {model.name} is {model.caveat}.")
+        _add(summed, Judging(model, settings, folder, read, options, say).judge(asks))
+        if summed.stopped:
+            return summed
+        fingerprints.append(fingerprint)
+    write_panel(run.dir.path, protocol, fingerprints)
+    return summed
+
+
+def asks_of(run: Run, tasks: Sequence[str], protocol: Protocol, options: JudgeOptions) -> list[Ask]:
+    """The answers of a run that are to be judged: those that can be read at all."""
+    samples, records = run.samples(), run.records()
+    home = str(run.dir.path.resolve())
+    asks: list[Ask] = []
+    for task in tasks:
+        benchmark = registry.of_task(task)
+        root = run.manifest.roots.get(task, "")
+        context = JudgeContext(
+            protocol=protocol,
+            root=Path(root),
+            run=run.dir.path,
+            max_images=options.max_images,
+        )
+        for sample, record in answers(task, samples, records, protocol):
+            question = benchmark.ask_judge(sample, record, context)
+            if isinstance(question, Question):
+                if options.wording:
+                    own = question.rubric.reworded(options.wording)
+                    question = msgspec.structs.replace(question, rubric=own)
+                asks.append(
+                    Ask(key=record.key, task=task, id=record.id, question=question, root=root, run=home)
+                )
+    return asks

@@ -1,0 +1,135 @@
+"""A judge model in the place of people: the same two questions about every comment of a pack.
+
+It works as every judge does (`vivant.scoring.judge`): fenced material, a contract, attempts, a log that
+resumes. What it says is written as judgements of the kind `model`, which no figure mixes with people's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from vivant.benchmarks.mimic import names
+from vivant.benchmarks.mimic.judgements import Judgement, Judges, read_head, write_judgements
+from vivant.benchmarks.mimic.packs import Pack
+from vivant.benchmarks.rubric import Criterion, Question, Rubric
+from vivant.benchmarks.verdict import Contract, Field, Verdict
+from vivant.core.errors import UsageError
+from vivant.core.fenced_text import Material
+from vivant.core.types import Text, Video
+from vivant.judging.judge_run import Ask, JudgeOptions, Judging
+from vivant.models.registry import create
+from vivant.runs.judgements import Judgements, JudgeSettings
+
+RUBRIC = Rubric(
+    name="mimic",
+    role=(
+        "You judge one comment that stands under a video. Some comments here were left by viewers, others "
+        "were written by programs that were asked to write like viewers. You see the video, its title and "
+        "the comment."
+    ),
+    criteria=(
+        Criterion("Voice", "it sounds like somebody who has just watched this and reacts to it."),
+        Criterion("Stance", "it says something of its own rather than telling what can be seen."),
+        Criterion("Habits", "length, spelling, slang, emoji and punctuation are those of real comments."),
+        Criterion("Fit", "it fits this video, its language and its audience."),
+    ),
+    scale=(
+        "Decide first whether a person or a program wrote it. Then say how real it reads, from 0 (nobody would "
+        "write this) to 5 (a real viewer's comment beyond doubt), whoever you think wrote it."
+    ),
+    contract=Contract(
+        fields=(Field(name="verdict", choices=("ai", "human")), Field(name="realism", low=0, high=5)),
+        form="json",
+        reasons="reasons",
+    ),
+)
+
+
+class JudgedPack(Struct, frozen=True, kw_only=True):
+    """What judging a pack came to."""
+
+    judges: Judges
+    written: int
+    stopped: bool
+
+
+def asks(pack: Pack, rubric: Rubric = RUBRIC) -> Iterator[Ask]:
+    """One question per comment; where it comes from is not known here, and cannot be told."""
+    videos = {video.video: video for video in pack.videos()}
+    task = names.task_name(names.MIMICKING)
+    for item in pack.items():
+        video = videos[item.video]
+        yield Ask(
+            key=item.item,
+            task=task,
+            id=item.item,
+            question=Question(
+                rubric=rubric,
+                materials=(
+                    Material("video", (Video(video.file),)),
+                    Material("title", (Text(video.title),)),
+                    Material("answer", (Text(item.text),)),
+                ),
+                max_tokens=512,
+            ),
+            root=pack.header.root,
+        )
+
+
+def judge_pack(
+    pack: Pack, options: JudgeOptions, out: Path, say: Callable[[str], None] = lambda _: None
+) -> JudgedPack:
+    """Ask a judge model about every comment; the same call again goes on where it stopped."""
+    model = create(options.model, options.model_options)
+    settings = options.settings(model, "paper", (RUBRIC,))
+    rubric = settings.rubrics[0]
+    if out.exists() and read_head(out).settings != _recorded(settings):
+        raise UsageError(f"{out} holds judgements by others or with other settings; choose another --out")
+    folder = out.with_name(f"{out.name}.judge") / settings.fingerprint()[:8]
+    if model.caveat:
+        say(f"Note: {model.name} is {model.caveat}.")
+    say(f"Judge {model.name}: {pack.header.items} comments → {folder}")
+    outcome = Judging(model, settings, folder, _read, options, say).judge(list(asks(pack, rubric)))
+    said = Judgements(folder).said(_read)
+    judgements: list[Judgement] = []
+    unparsed = failed = 0
+    for item, verdicts in said.items():
+        for number, verdict in sorted(verdicts.items()):
+            if not verdict.verdict.read:
+                failed += bool(verdict.error)
+                unparsed += not verdict.error
+                continue
+            values = verdict.verdict.values
+            judgements.append(
+                Judgement(
+                    annotator=f"{model.name}#{number + 1}" if settings.samples > 1 else model.name,
+                    item=item,
+                    verdict="human" if values["verdict"] == "human" else "ai",
+                    realism=float(values["realism"]),
+                )
+            )
+    judges = Judges(
+        pack=pack.header.pack,
+        kind="model",
+        name=model.name,
+        settings=_recorded(settings),
+        unparsed=unparsed,
+        failed=failed,
+        caveat=model.caveat,
+    )
+    write_judgements(out, judges, judgements)
+    return JudgedPack(judges=judges, written=len(judgements), stopped=outcome.stopped)
+
+
+def _recorded(settings: JudgeSettings) -> dict[str, object]:
+    """The settings as a file holds them."""
+    decoded: dict[str, object] = msgspec.json.decode(msgspec.json.encode(settings))
+    return decoded
+
+
+def _read(text: str, rubric: Rubric) -> Verdict:
+    return rubric.contract.read(text)

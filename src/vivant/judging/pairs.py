@@ -1,0 +1,197 @@
+"""Two answers to the same question, compared by a judge in both orders: one unit, so that order cannot decide.
+
+An answer wins where the judge prefers it in both orders, or in one with a tie in the other; where it prefers
+whatever stands first (or second), the pair is inconsistent and nobody wins.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from vivant.benchmarks import registry
+from vivant.benchmarks.base import Protocol
+from vivant.benchmarks.rubric import JudgeContext, Question, Rubric
+from vivant.benchmarks.verdict import Contract, Field, Verdict
+from vivant.core.errors import MediaError, UsageError
+from vivant.core.fenced_text import Material
+from vivant.core.generated_images import PREFIX
+from vivant.core.types import Image
+from vivant.judging.judge_run import Ask, JudgeOptions, Judging
+from vivant.media.paths import resolve
+from vivant.models.registry import create
+from vivant.runs.judgements import FOLDER, Judgements, Said
+from vivant.runs.run import Run, answers
+from vivant.runs.settings import digest
+
+Winner = Literal["first", "second", "tie", "inconsistent", "unparsed"]
+CHOICES = ("first", "tie", "second")
+_CONTRACT = Contract(fields=(Field(name="Better", choices=CHOICES),))
+_ORDERS = (">ab", ">ba")
+
+
+class Pair(Struct, frozen=True):
+    """What came of one comparison: who won, and which place the judge named in each order."""
+
+    key: str
+    winner: Winner
+    places: tuple[str, ...] = ()
+    """`first`, `second` or `tie`, for the order as given and for the order swapped."""
+
+
+def pair_rubric(rubric: Rubric) -> Rubric:
+    """The same criteria, for saying which of two answers meets them better."""
+    return Rubric(
+        name=f"{rubric.name}-pair",
+        role=f"{rubric.role} Here there are two answers to the same question, by two models; compare them.",
+        criteria=rubric.criteria,
+        scale=(
+            "Say which answer meets the criteria better on the whole, or that neither does. Their order and their "
+            "length say nothing about them."
+        ),
+        contract=_CONTRACT,
+    )
+
+
+def settle(forward: str | None, backward: str | None) -> Winner:
+    """The winner of a pair from the place named in each order; None where a verdict could not be read."""
+    if forward is None or backward is None:
+        return "unparsed"
+    swapped = {"first": "second", "second": "first", "tie": "tie"}[backward]
+    if forward == swapped:
+        return forward  # type: ignore[return-value]
+    if "tie" in (forward, swapped):
+        return swapped if forward == "tie" else forward  # type: ignore[return-value]
+    return "inconsistent"
+
+
+def judge_pairs(
+    first: Run,
+    second: Run,
+    options: JudgeOptions,
+    protocol: Protocol = "paper",
+    say: Callable[[str], None] | None = None,
+) -> list[Pair]:
+    """Compare two runs' answers to the samples that both answered; resumes like any judging."""
+    asks = list(_asks(first, second, protocol, options))
+    if not asks:
+        raise UsageError(f"{first.name} and {second.name} have no judged sample in common")
+    rubrics = tuple({ask.question.rubric.name: ask.question.rubric for ask in asks}.values())
+    model = create(options.model, options.model_options)
+    settings = options.settings(model, protocol, rubrics)
+    name = f"{settings.fingerprint()[:8]}-{digest(second.manifest.fingerprint + second.name)[:8]}"
+    folder = first.dir.path / FOLDER / "pairs" / name
+    tell = say or (lambda _: None)
+    tell(f"Judge {model.name}: {len(asks) // 2} pairs in both orders → {folder}")
+    outcome = Judging(model, settings, folder, _read, options, tell).judge(asks)
+    return [] if outcome.stopped else read_pairs(Judgements(folder))
+
+
+def _read(text: str, rubric: Rubric) -> Verdict:
+    return rubric.contract.read(text)
+
+
+def read_pairs(judgements: Judgements) -> list[Pair]:
+    """The comparisons in a folder; one with a failed request is not among them."""
+    said = judgements.said(_read)
+    keys = dict.fromkeys(key.removesuffix(order) for key in said for order in _ORDERS if key.endswith(order))
+    pairs: list[Pair] = []
+    for key in keys:
+        both = [said.get(key + order, {}).get(0) for order in _ORDERS]
+        if any(one is None or one.error for one in both):
+            continue
+        places = [_place(one) for one in both if one is not None]
+        pairs.append(Pair(key, settle(*places), tuple(place or "unparsed" for place in places)))
+    return pairs
+
+
+def _place(said: Said) -> str | None:
+    return str(said.verdict.values["Better"]) if said.verdict.read else None
+
+
+def all_pairs(run: Run, protocol: str) -> list[tuple[str, str, list[Pair]]]:
+    """Name and fingerprint of the judge and its comparisons, for every comparison kept in a run."""
+    folders = sorted((run.dir.path / FOLDER / "pairs").glob("*/judge.json"))
+    found = [Judgements(file.parent) for file in folders]
+    return [
+        (one.manifest.name, one.manifest.fingerprint, read_pairs(one))
+        for one in found
+        if one.manifest.settings.protocol == protocol
+    ]
+
+
+def _asks(first: Run, second: Run, protocol: Protocol, options: JudgeOptions) -> Iterator[Ask]:
+    """Both orders of every pair. All pictures are named from the folder that holds both runs and their data."""
+    tasks = [
+        t for t in first.manifest.tasks if t in second.manifest.tasks and registry.of_task(t).task(t).judged
+    ]
+    for task in tasks:
+        base = _common([first, second], task)
+        found = [dict(_questions(run, task, protocol, options, base)) for run in (first, second)]
+        for key in found[0].keys() & found[1].keys():
+            one, other = found[0][key], found[1][key]
+            for order, (left, right) in zip(_ORDERS, ((one, other), (other, one)), strict=True):
+                question = _question(left, right)
+                yield Ask(
+                    key=key + order, task=task, id=key, question=question, root=str(base), run=str(base)
+                )
+
+
+def _question(left: Question, right: Question) -> Question:
+    by_name = {material.name: material for material in left.materials}
+    second = next(material for material in right.materials if material.name == "answer")
+    materials = [
+        by_name["question"],
+        Material("first answer", by_name["answer"].parts),
+        Material("second answer", second.parts),
+    ]
+    if "reference" in by_name:
+        materials.append(by_name["reference"])
+    return Question(
+        rubric=pair_rubric(left.rubric),
+        materials=tuple(materials),
+        max_tokens=left.max_tokens,
+        notes=tuple(dict.fromkeys((*left.notes, *right.notes))),
+    )
+
+
+def _questions(
+    run: Run, task: str, protocol: Protocol, options: JudgeOptions, base: Path
+) -> Iterator[tuple[str, Question]]:
+    benchmark = registry.of_task(task)
+    root = Path(run.manifest.roots.get(task, ""))
+    context = JudgeContext(protocol=protocol, root=root, run=run.dir.path, max_images=options.max_images)
+    for sample, record in answers(task, run.samples(), run.records(), protocol):
+        question = benchmark.ask_judge(sample, record, context)
+        if isinstance(question, Question) and record.repeat == 0:
+            own = question.rubric.reworded(options.wording)
+            moved = tuple(_moved(material, context, base) for material in question.materials)
+            yield record.key, msgspec.structs.replace(question, rubric=own, materials=moved)
+
+
+def _moved(material: Material, context: JudgeContext, base: Path) -> Material:
+    parts = (
+        Image(_from_base(part.path, context, base)) if isinstance(part, Image) else part
+        for part in material.parts
+    )
+    return Material(material.name, tuple(parts))
+
+
+def _from_base(path: str, context: JudgeContext, base: Path) -> str:
+    inside = path.startswith(PREFIX)
+    try:
+        real = resolve(context.run if inside else context.root, path.removeprefix(PREFIX))
+    except MediaError:
+        return path
+    return os.path.relpath(real, base)
+
+
+def _common(runs: Sequence[Run], task: str) -> Path:
+    places = [os.path.realpath(run.dir.path) for run in runs]
+    places += [os.path.realpath(run.manifest.roots.get(task, run.dir.path)) for run in runs]
+    return Path(os.path.commonpath(places))

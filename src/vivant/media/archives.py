@@ -1,0 +1,276 @@
+"""Archives unpacked safely: a tar in pieces, a tar.gz, with no member leaving the folder.
+
+The pieces are read once, one after the other, as one stream: no joined copy is written, and the checksum
+of each piece is taken as it passes. Every file appears under its name only when it is whole, so an
+interrupted unpacking goes on where it stopped; a note beside the files lets a finished one be skipped.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import lzma
+import os
+import re
+import tarfile
+import time
+import zlib
+from collections.abc import Callable, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from vivant.core.errors import DataError
+from vivant.core.file_parts import Joined, Piece, head
+from vivant.core.file_types import impostor
+from vivant.core.progress import ProgressCallback
+
+_CHUNK = 1 << 20
+_JUNK = ("__MACOSX", ".DS_Store")
+
+Place = Callable[[PurePosixPath], PurePosixPath | None]
+"""Where a member goes, relative to the output folder; None leaves it out."""
+
+
+class Unpacked(Struct, frozen=True, kw_only=True):
+    """What an unpacking did, and what it could not do."""
+
+    pieces: tuple[Piece, ...]
+    written: int
+    """Files extracted now."""
+    present: int
+    """Files that an earlier unpacking had left whole."""
+    problems: tuple[str, ...]
+    """One line each: refused members, gaps between pieces, where the archive breaks off."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether every member of the archive is in the folder."""
+        return not self.problems
+
+
+class _Note(Struct, frozen=True):
+    """Left beside the files of a finished unpacking, so that it need not be done again."""
+
+    pieces: tuple[tuple[str, int, int, str], ...]
+    """Name, size, time of change, sha256."""
+    files: dict[str, int]
+    problems: tuple[str, ...]
+
+
+# ── Members ──────────────────────────────────────────────────────────────────────────────────────
+
+
+class _Entry(tarfile.TarInfo):
+    """A member that tells its archive when the mark of the end was met.
+
+    `tarfile` stops without a word at a damaged header; only the mark shows that nothing was lost.
+    """
+
+    @classmethod
+    def fromtarfile(cls, archive: Any) -> Any:
+        try:
+            return super().fromtarfile(archive)
+        except tarfile.EOFHeaderError:  # type: ignore[attr-defined]  # absent from the stubs alone
+            archive.ended = True
+            raise
+
+
+class _Tar(tarfile.TarFile):
+    ended = False
+    tarinfo = _Entry
+
+
+def unsafe(name: str) -> str:
+    """Why a member of this name must not be extracted; '' where it may."""
+    if name.startswith(("/", "\\")) or re.match(r"[A-Za-z]:[\\/]", name):
+        return "an absolute path"
+    if ".." in re.split(r"[\\/]", name):
+        return "a path that leaves the folder"
+    if "\0" in name:
+        return "a name with a NUL"
+    return ""
+
+
+def unpack(
+    sources: Sequence[Path],
+    out: Path,
+    *,
+    place: Place | None = None,
+    progress: ProgressCallback | None = None,
+) -> Unpacked:
+    """Extract a tar (plain or compressed, in one file or in pieces already in order) into `out`.
+
+    Damaged archives give what comes before the damage and a line that says so; links, devices and paths
+    that leave `out` are refused one by one. Raises DataError where nothing can be read or written.
+    """
+    missing = [path for path in sources if not path.is_file()]
+    if missing or not sources:
+        raise DataError(f"{missing[0] if missing else out}: no archive to unpack")
+    out.mkdir(parents=True, exist_ok=True)
+    note_file = out / f".unpacked-{sources[0].name}.json"
+    if done := _already(note_file, sources, out):
+        return done
+    total, read, current = sum(path.stat().st_size for path in sources), 0, ""
+
+    def tell(count: int) -> None:
+        nonlocal read
+        read += count
+        if progress:
+            progress(read, total, current)
+
+    extraction = _Extraction(out, place)
+    raw = Joined(sources, tell)
+    try:
+        with io.BufferedReader(raw, _CHUNK) as stream:
+            try:
+                with _Tar.open(fileobj=stream, mode="r|*", bufsize=_CHUNK) as archive:
+                    for member in archive:
+                        current = member.name
+                        extraction.take(archive, member)
+                    ended = archive.ended
+                broken = "" if ended else "the archive ends without its end mark or has a damaged header"
+            except (tarfile.TarError, EOFError, zlib.error, lzma.LZMAError) as error:
+                broken = str(error) or type(error).__name__
+            while stream.read(_CHUNK):  # what follows the end mark belongs to the checksums too
+                pass
+    except OSError as error:
+        remedy = "make room and run it again" if error.errno == errno.ENOSPC else "run it again to go on"
+        raise DataError(
+            f"{sources[0]}: unpacking stopped after {extraction.whole} files ({error}); {remedy}"
+        ) from error
+    finally:
+        extraction.clean()
+    if broken:
+        extraction.problems.append(_broken_line(sources, current, broken, extraction.whole))
+    result = Unpacked(
+        pieces=tuple(raw.pieces),
+        written=extraction.written,
+        present=extraction.present,
+        problems=tuple(extraction.problems),
+    )
+    if not broken:
+        _write_note(note_file, sources, result, extraction.files)
+    return result
+
+
+def _broken_line(sources: Sequence[Path], member: str, why: str, whole: int) -> str:
+    last = sources[-1]
+    if not whole and not member:
+        what = impostor(head(sources[0])) or f"no tar archive ({why}); fetch it again"
+        return f"{sources[0]}: {what}"
+    where = f" in '{member}'" if member else ""
+    what = f"{last}: truncated or damaged" if len(sources) == 1 else f"{last}: the pieces break off here"
+    return f"{what}{where} ({why}); {whole} file(s) recovered; fetch the rest and run it again"
+
+
+class _Extraction:
+    """Takes members one by one; keeps count of what became of them."""
+
+    def __init__(self, out: Path, place: Place | None) -> None:
+        self.out = out
+        self.place = place
+        self.written = 0
+        self.present = 0
+        self.files: dict[str, int] = {}
+        self.problems: list[str] = []
+        self._origin: dict[str, str] = {}
+        for stale in out.glob(".vivant-part-*"):  # left by an unpacking that was killed
+            if time.time() - stale.stat().st_mtime > 3600:
+                stale.unlink(missing_ok=True)
+        self._part = out / f".vivant-part-{os.getpid()}"
+
+    @property
+    def whole(self) -> int:
+        return self.written + self.present
+
+    def clean(self) -> None:
+        self._part.unlink(missing_ok=True)
+
+    def take(self, archive: tarfile.TarFile, member: tarfile.TarInfo) -> None:
+        name = member.name
+        if member.isdir():
+            return
+        reason = unsafe(name)
+        if not reason and not member.isreg():
+            kind = "a link" if member.issym() or member.islnk() else "a device or special file"
+            reason = kind + (f" to {member.linkname}" if member.linkname else "")
+        if reason:
+            self.problems.append(f"member '{name}' refused: {reason}")
+            return
+        inner = PurePosixPath(name)
+        if any(part in _JUNK or part.startswith("._") for part in inner.parts):
+            return
+        goal = self.place(inner) if self.place else inner
+        if goal is None:
+            return
+        self._store(archive, member, goal)
+
+    def _store(self, archive: tarfile.TarFile, member: tarfile.TarInfo, goal: PurePosixPath) -> None:
+        relative = goal.as_posix()
+        if relative in self._origin:
+            self.problems.append(
+                f"member '{member.name}' left out: '{self._origin[relative]}' has the same place {relative}"
+            )
+            return
+        self._origin[relative] = member.name
+        path = self.out / goal
+        try:
+            if path.is_file() and not path.is_symlink() and path.stat().st_size == member.size:
+                self.present += 1
+                self.files[relative] = member.size
+                return
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if not path.parent.resolve().is_relative_to(self.out.resolve()):
+                self.problems.append(f"member '{member.name}' refused: its folder is a link that leads away")
+                return
+        except OSError as error:
+            if error.errno != errno.ENAMETOOLONG:
+                raise
+            self.problems.append(f"member '{member.name}' left out: the name is too long for this disk")
+            return
+        source = archive.extractfile(member)
+        if source is None:
+            raise tarfile.ReadError(f"no data for {member.name}")
+        with self._part.open("wb") as target:
+            while chunk := source.read(_CHUNK):
+                target.write(chunk)
+        self._part.replace(path)
+        self.written += 1
+        self.files[relative] = member.size
+
+
+# ── The note of a finished unpacking ─────────────────────────────────────────────────────────────
+
+
+def _state(path: Path) -> tuple[str, int, int]:
+    status = path.stat()
+    return path.name, status.st_size, status.st_mtime_ns
+
+
+def _write_note(file: Path, sources: Sequence[Path], result: Unpacked, files: dict[str, int]) -> None:
+    read = zip(sources, result.pieces, strict=True)
+    note = _Note(tuple((*_state(path), piece.sha256) for path, piece in read), files, result.problems)
+    part = file.with_name(file.name + ".part")
+    part.write_bytes(msgspec.json.encode(note))
+    part.replace(file)
+
+
+def _already(file: Path, sources: Sequence[Path], out: Path) -> Unpacked | None:
+    """The result of an earlier unpacking of the same pieces, if all its files are still there, whole."""
+    if not file.is_file():
+        return None
+    try:
+        note = msgspec.json.decode(file.read_bytes(), type=_Note)
+    except msgspec.DecodeError:
+        return None  # a torn note costs a second unpacking, nothing else
+    if [entry[:3] for entry in note.pieces] != [_state(path) for path in sources]:
+        return None
+    for name, size in note.files.items():
+        path = out / name
+        if not path.is_file() or path.stat().st_size != size:
+            return None
+    pieces = tuple(Piece(name, size, digest) for name, size, _, digest in note.pieces)
+    return Unpacked(pieces=pieces, written=0, present=len(note.files), problems=note.problems)

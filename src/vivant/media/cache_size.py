@@ -1,0 +1,40 @@
+"""How large the media cache is, and how to make it smaller."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from vivant.media.file_hashes import Identities
+from vivant.media.frame_cache import CacheUse, Store
+from vivant.media.image_grid import GRIDS
+
+
+def usage(cache: Path) -> CacheUse:
+    """What a cache folder holds of media."""
+    held = Store(cache).usage()
+    sizes = [path.stat().st_size for path in _grids(cache)]
+    return CacheUse(held.media + len(sizes), held.files + len(sizes), held.bytes + sum(sizes))
+
+
+def trim(cache: Path, older_than: float) -> CacheUse:
+    """Remove what was made from media not used for so many seconds; returns what was removed.
+
+    Safe beside running processes: what they miss they make again.
+    """
+    before = time.time() - older_than
+    removed = Store(cache).trim(older_than)
+    sizes = []
+    for path in _grids(cache):
+        status = path.stat()
+        if status.st_mtime < before:
+            path.unlink(missing_ok=True)
+            sizes.append(status.st_size)
+    identities = Identities(cache)
+    identities.forget(before)
+    identities.close()
+    return CacheUse(removed.media + len(sizes), removed.files + len(sizes), removed.bytes + sum(sizes))
+
+
+def _grids(cache: Path) -> list[Path]:
+    return sorted(path for path in (cache / GRIDS).glob("*/*") if path.is_file())

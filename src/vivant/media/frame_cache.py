@@ -1,0 +1,265 @@
+"""The cache of frames, kept by content: `frames/<sha[:2]>/<sha>/` holds all that was made from one file.
+
+    table                  when each frame is shown, and what the file is
+    packets                where its packets lie, for seeking
+    jpeg-90-512/17.jpg     frame 17, encoded so
+    jpeg-90-512/18.flaw    why frame 18 could not be decoded, or only in part
+    sound-0.000-end.wav    its sound; or `silent`
+    image-90-512.jpg       a picture, turned, shrunk or converted
+
+Files appear whole (written aside, then renamed), so any number of processes may share a cache; whatever is
+found empty, cut short or unreadable all the same is dropped and made again.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import time
+import zlib
+from array import array
+from fractions import Fraction
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from vivant.core.errors import UsageError
+from vivant.core.types import FramePolicy
+from vivant.media.frame_selection import Timeline
+
+_VERSION = 1
+"""Of tables: a change makes old ones unknown. If frames are made otherwise, change `encoding_key`."""
+
+_Entry = TypeVar("_Entry", bound=Struct)
+
+
+class VideoInfo(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a video file is."""
+
+    frames: int
+    duration: float
+    fps: float
+    """Frames over seconds, for a variable rate too."""
+    width: int
+    height: int
+    """As shown: turned where the file says so."""
+    has_audio: bool
+    constant_rate: bool
+    codec: str
+    container: str
+    note: str = ""
+    """What is wrong with it, where it can be used all the same."""
+
+
+class Table(Struct, frozen=True, kw_only=True):
+    """When each frame of a video is shown."""
+
+    base: tuple[int, int]
+    origin: int
+    end: int
+    pts: bytes
+    """64-bit timestamps of the frames, ascending."""
+    sequential: bool
+    """Timestamps do not identify frames (missing, doubled, misleading): only counting from the start does."""
+    info: VideoInfo
+
+    def timeline(self) -> Timeline:
+        """The part of it that policies select from."""
+        return Timeline(array("q", self.pts), Fraction(*self.base), self.origin, self.end)
+
+
+class Packets(Struct, frozen=True, kw_only=True):
+    """A video's packets in the order of decoding, as arrays of 64-bit numbers."""
+
+    pts: bytes
+    dts: bytes
+    places: bytes
+    """Byte offsets in the file: with the timestamp, a packet's identity."""
+    flags: bytes
+    """One byte each: KEY, HIDDEN."""
+
+
+KEY, HIDDEN = 1, 2
+
+
+class CacheUse(Struct, frozen=True):
+    """How much a cache holds, or how much was removed from it."""
+
+    media: int
+    files: int
+    bytes: int
+
+
+def encoding_key(policy: FramePolicy) -> str:
+    """The part of a policy that decides a frame's bytes: policies that agree on it share frames."""
+    quality = f"-{policy.quality}" if policy.format == "jpeg" else ""
+    return f"{policy.format}{quality}-{policy.longest_side or 'full'}"
+
+
+def frame_name(policy: FramePolicy, index: int) -> str:
+    """Where a frame lies among a file's entries."""
+    return f"{encoding_key(policy)}/{index}.{'jpg' if policy.format == 'jpeg' else 'png'}"
+
+
+def flaw_name(policy: FramePolicy, index: int) -> str:
+    """Where the reason lies, for a frame that is missing or damaged."""
+    return f"{encoding_key(policy)}/{index}.flaw"
+
+
+def sound_name(start: float | None, end: float | None) -> str:
+    """Where the sound between two times lies."""
+    return f"sound-{start or 0:.3f}-{'end' if end is None else f'{end:.3f}'}.wav"
+
+
+SILENT = "silent"
+"""The entry of a file that has no sound."""
+
+
+class Store:
+    """Entries of one cache folder."""
+
+    def __init__(self, cache: Path) -> None:
+        self._root = cache / "frames"
+        self._frames = str(self._root)
+
+    def path(self, sha256: str, name: str) -> str:
+        """Where an entry lies, whether it exists or not."""
+        return f"{self._frames}/{sha256[:2]}/{sha256}/{name}"
+
+    def read(self, sha256: str, name: str) -> bytes | None:
+        """An entry, if it is there and whole; one that is not whole is removed."""
+        path = self.path(sha256, name)
+        try:
+            with open(path, "rb", buffering=0) as file:
+                data = file.read()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise _unusable(path, error) from None
+        if _whole(name, data):
+            return data
+        Path(path).unlink(missing_ok=True)
+        return None
+
+    def write(self, sha256: str, name: str, data: bytes) -> None:
+        """Add or replace an entry; nobody ever sees half of it."""
+        aside = self.aside(sha256, name)
+        try:
+            try:
+                Path(aside).write_bytes(data)
+            except FileNotFoundError:
+                # Trimmed away by another process since the folder was made.
+                aside = self.aside(sha256, name)
+                Path(aside).write_bytes(data)
+        except OSError as error:
+            Path(aside).unlink(missing_ok=True)
+            raise _unusable(aside, error) from None
+        self.adopt(sha256, name, aside)
+
+    def aside(self, sha256: str, name: str) -> str:
+        """A fresh path beside an entry's own, to write to before `adopt`."""
+        path = self.path(sha256, name)
+        folder, file = os.path.split(path)
+        try:
+            Path(folder).mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise _unusable(path, error) from None
+        return f"{folder}/.{file}.{os.getpid()}.{secrets.token_hex(4)}"
+
+    def adopt(self, sha256: str, name: str, aside: str) -> None:
+        """Give a file written aside its own name."""
+        try:
+            Path(aside).replace(self.path(sha256, name))
+        except OSError as error:
+            raise _unusable(aside, error) from None
+
+    def table(self, sha256: str) -> Table | None:
+        """A video's table; None where it is not there, from another version, or damaged."""
+        return _unpack(self.read(sha256, "table"), Table)
+
+    def packets(self, sha256: str) -> Packets | None:
+        """A video's packets; None as for `table`."""
+        return _unpack(self.read(sha256, "packets"), Packets)
+
+    def write_table(self, sha256: str, table: Table, packets: Packets | None) -> None:
+        """Packets first: whoever sees the table may rely on them."""
+        if packets is not None:
+            self.write(sha256, "packets", _pack(packets))
+        self.write(sha256, "table", _pack(table))
+
+    def touch(self, sha256: str) -> None:
+        """Mark a file's entries as used just now, for `trim`."""
+        try:
+            os.utime(f"{self._frames}/{sha256[:2]}/{sha256}")
+        except OSError:
+            # Trimmed meanwhile, or a cache that may only be read: neither changes what was read from it.
+            return
+
+    def usage(self) -> CacheUse:
+        """What the cache holds."""
+        return _total(self._folders())
+
+    def trim(self, older_than: float) -> CacheUse:
+        """Remove all that was made from files not used for that many seconds; returns what was removed."""
+        before = time.time() - older_than
+        doomed = []
+        for folder in self._folders():
+            try:
+                if folder.stat().st_mtime > before:
+                    continue
+                # Renamed first, so that a reader finds all of it or nothing.
+                doomed.append(folder.rename(folder.with_name(f".{folder.name}.{secrets.token_hex(4)}")))
+            except FileNotFoundError:
+                continue
+        removed = _total(doomed)
+        for folder in doomed:
+            shutil.rmtree(folder, ignore_errors=True)
+        return removed
+
+    def _folders(self) -> list[Path]:
+        return sorted(path for path in self._root.glob("*/*") if path.is_dir())
+
+
+def _whole(name: str, data: bytes) -> bool:
+    if name.endswith(".jpg"):
+        return data.startswith(b"\xff\xd8") and data.endswith(b"\xff\xd9")
+    if name.endswith(".png"):
+        return data.startswith(b"\x89PNG") and data.endswith(b"IEND\xaeB`\x82")
+    if name.endswith((".wav", ".webp")):
+        return data.startswith(b"RIFF") and len(data) == 8 + int.from_bytes(data[4:8], "little")
+    return bool(data)
+
+
+def _pack(value: Struct) -> bytes:
+    # zlib brings a checksum along, so damage shows.
+    return zlib.compress(msgspec.msgpack.encode((_VERSION, value)), 1)
+
+
+def _unpack(data: bytes | None, kind: type[_Entry]) -> _Entry | None:
+    if data is None:
+        return None
+    try:
+        version, value = msgspec.msgpack.decode(zlib.decompress(data), type=tuple[int, msgspec.Raw])
+        return msgspec.msgpack.decode(value, type=kind) if version == _VERSION else None
+    except (zlib.error, msgspec.MsgspecError):
+        return None
+
+
+def _total(folders: list[Path]) -> CacheUse:
+    sizes = [
+        (Path(folder) / file).stat().st_size
+        for top in folders
+        for folder, _, files in os.walk(top)
+        for file in files
+        if (Path(folder) / file).exists()
+    ]
+    return CacheUse(len(folders), len(sizes), sum(sizes))
+
+
+def _unusable(path: str, error: OSError) -> UsageError:
+    return UsageError(
+        f"The media cache cannot be used at {path}: {error.strerror}; free space or choose another folder"
+    )

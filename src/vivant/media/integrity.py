@@ -1,0 +1,34 @@
+"""Whether a video or sound file can be used: its two ends are decoded. Runs in a worker."""
+
+from __future__ import annotations
+
+import av
+
+from vivant.media.decoding import decode
+from vivant.media.scan import opened, packets_of, scan
+
+
+def problem(path: str, name: str) -> str | None:
+    """What is wrong with a file that opens, in one line; None where nothing is. Raises where it does not."""
+    with opened(path, name) as container:
+        pictures = any(
+            not stream.disposition & av.stream.Disposition.attached_pic for stream in container.streams.video
+        )
+        if not pictures and container.streams.audio:
+            return _sound(container.streams.audio[0], container)
+    found = scan(path, name)
+    last = found.table.info.frames - 1
+    lost = [index for index, frame in decode(path, name, found, (0, last)) if frame is None]
+    if found.table.info.note:
+        return found.table.info.note
+    if lost:
+        which = " and ".join("first" if index == 0 else "last" for index in sorted(lost))
+        return f"the {which} frame cannot be decoded"
+    return None
+
+
+def _sound(stream: av.AudioStream, container: av.container.InputContainer) -> str | None:
+    for packet in packets_of(container, stream):
+        if stream.codec_context.decode(packet):
+            return None
+    return "its sound cannot be decoded"

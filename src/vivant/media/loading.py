@@ -1,0 +1,344 @@
+"""From a job, which names files, to turns that hold their pixels and sound."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import TracebackType
+from typing import Literal, ParamSpec, TypeVar
+from weakref import WeakValueDictionary
+
+from msgspec import Struct
+
+from vivant.core.errors import MediaError
+from vivant.core.file_types import impostor, video_type
+from vivant.core.types import (
+    Audio,
+    Clip,
+    Content,
+    FramePolicy,
+    Image,
+    Job,
+    MediaUse,
+    Picture,
+    Text,
+    Turn,
+    Video,
+)
+from vivant.media.cached_media import Frames, Track, cached_frames, cached_sound
+from vivant.media.controls import controlled
+from vivant.media.file_hashes import SMALL, Identities
+from vivant.media.frame_cache import Store
+from vivant.media.frame_selection import Want, arrange, check_policy
+from vivant.media.image_grid import grid_digest, grid_file
+from vivant.media.images import Shown, as_is, changed
+from vivant.media.paths import plain_file, resolve
+from vivant.media.worker_pool import LostWorkerError, Pool
+from vivant.media.worker_protocol import FramesTask, SoundTask
+
+_Given = ParamSpec("_Given")
+_Result = TypeVar("_Result")
+
+# One more than there are cores, as libav chooses too: some wait for others. Many would only take memory.
+_THREADS = min(9, (os.cpu_count() or 1) + 1)
+_RUN = "run:"
+
+
+class Prepared(Struct, frozen=True, eq=False):
+    """A job's messages with their media read, and a record of what was used and how."""
+
+    turns: tuple[Turn, ...]
+    media: tuple[MediaUse, ...]
+
+    def __repr__(self) -> str:
+        # asyncio writes out the result of `asyncio.run`; megabytes of bytes as text would take half a second.
+        return f"Prepared({len(self.turns)} turns, {len(self.media)} media)"
+
+
+class Preparer:
+    """Reads, decodes and caches the media of jobs. Start one per run; `close` it, or use it as a context.
+
+    Videos and sound are decoded in `workers` processes with `threads` each, every file within `time_limit`
+    seconds. Pictures are read on the spot where they are small, in threads otherwise. MediaError means that
+    one job cannot be prepared; UsageError, that the cache cannot be used.
+    """
+
+    def __init__(
+        self, cache: Path, *, workers: int = 2, time_limit: float = 120.0, threads: int = _THREADS
+    ) -> None:
+        self._cache = Path(cache)
+        self._threads = threads
+        self._store = Store(self._cache)
+        self._identities = Identities(self._cache)
+        self._pool = Pool(workers, time_limit)
+        self._decoding = ThreadPoolExecutor(workers, "vivant-decode")
+        self._reading = ThreadPoolExecutor(2, "vivant-read")
+        # Two questions about one video decode it once: the second waits.
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._checked: FramePolicy | None = None
+        self._hopeless: dict[str, str] = {}
+        """Files that hung or crashed a worker, by hash: they are not tried again for the next question."""
+
+    def __enter__(self) -> Preparer:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End workers and threads; what is still being prepared ends with an error."""
+        self._pool.close()
+        self._decoding.shutdown(wait=False, cancel_futures=True)
+        self._reading.shutdown(wait=False, cancel_futures=True)
+        self._identities.close()
+
+    # ── which files ──
+
+    def describe(self, job: Job) -> tuple[MediaUse, ...]:
+        """The files that a job uses and their hashes, in the order shown; nothing is decoded.
+
+        A large file that was never met before is read once for its hash: see `identify` for event loops.
+        """
+        return tuple(
+            self._use(job, part)
+            for message in controlled(job.messages, job.control, job.seed)
+            for part in message.parts
+            if not isinstance(part, Text)
+        )
+
+    async def identify(self, job: Job) -> tuple[MediaUse, ...]:
+        """`describe`, with large files hashed in a thread."""
+        for message in controlled(job.messages, job.control, job.seed):
+            for part in message.parts:
+                if isinstance(part, Video | Audio):
+                    await self._sha256(_real(job, part.path), part.path)
+        return self.describe(job)
+
+    def _use(self, job: Job, part: Image | Video | Audio) -> MediaUse:
+        if isinstance(part, Image):
+            if part.tiles:
+                hashes = [self._identities.sha256(_real(job, tile), tile) for tile in part.tiles]
+                return MediaUse("image", part.path, grid_digest(map(bytes.fromhex, hashes), part.first))
+            return MediaUse("image", part.path, self._identities.sha256(_real(job, part.path), part.path))
+        kind: Literal["video", "audio"] = "video" if isinstance(part, Video) else "audio"
+        return MediaUse(kind, part.path, self._identities.sha256(_real(job, part.path), part.path))
+
+    # ── what is in them ──
+
+    async def prepare(self, job: Job, *, native_video: bool = False, audio: bool = False) -> Prepared:
+        """Read all media of a job, one after another.
+
+        With `native_video`, a video is handed over as its file, unless only frames can honour the job (a
+        control, a start or an end). With `audio`, the sound of each video that has any follows it.
+        """
+        if job.frames is not self._checked:
+            check_policy(job.frames)
+            self._checked = job.frames
+        turns: list[Turn] = []
+        uses: list[MediaUse] = []
+        for message in controlled(job.messages, job.control, job.seed):
+            parts: list[Content] = []
+            for part in message.parts:
+                if isinstance(part, Text):
+                    parts.append(part)
+                elif isinstance(part, Image):
+                    shown, sha256 = await self._picture(job, part)
+                    parts.append(shown.picture)
+                    uses.append(MediaUse("image", part.path, sha256, note=shown.note))
+                elif isinstance(part, Video):
+                    await self._video(job, part, native_video, audio, parts, uses)
+                else:
+                    real = _real(job, part.path)
+                    sha256 = await self._sha256(real, part.path)
+                    track = await self._sound(sha256, real, part.path, None, None, with_pictures=False)
+                    if track.sound is None:
+                        raise MediaError(f"{part.path} has no sound in it")
+                    parts.append(track.sound)
+                    uses.append(MediaUse("audio", part.path, sha256, note=track.note))
+            turns.append(Turn(message.role, tuple(parts)))
+        return Prepared(tuple(turns), tuple(uses))
+
+    async def _picture(self, job: Job, part: Image) -> tuple[Shown, str]:
+        if part.tiles:
+            return await self._read(self._grid, job, part)
+        real = _real(job, part.path)
+        if plain_file(real, part.path).st_size >= SMALL:
+            return await self._read(self._large_picture, real, part.path, job.frames)
+        data, sha256 = self._identities.read(real, part.path)
+        shown = as_is(data, job.frames, part.path)
+        if shown is None:
+            shown = await self._read(changed, self._store, sha256, data, job.frames, part.path)
+        return shown, sha256
+
+    def _large_picture(self, real: str, name: str, policy: FramePolicy) -> tuple[Shown, str]:
+        data, sha256 = self._identities.read(real, name)
+        return as_is(data, policy, name) or changed(self._store, sha256, data, policy, name), sha256
+
+    def _grid(self, job: Job, part: Image) -> tuple[Shown, str]:
+        file = grid_file([Path(_real(job, tile)) for tile in part.tiles], part.first, self._cache)
+        data = file.read_bytes()
+        os.utime(file)
+        shown = as_is(data, job.frames, part.path)
+        return shown or changed(self._store, file.stem, data, job.frames, part.path), file.stem
+
+    async def _video(
+        self,
+        job: Job,
+        part: Video,
+        native: bool,
+        audio: bool,
+        parts: list[Content],
+        uses: list[MediaUse],
+    ) -> None:
+        real = _real(job, part.path)
+        sha256 = await self._sha256(real, part.path)
+        want = Want(job.frames, part.start, part.end, job.control == "one-frame")
+        start, end = want.limits
+        if native and job.control == "none" and start is None and end is None:
+            parts.append(Clip((), real, _video_type(real, part.path)))
+            uses.append(MediaUse("video", part.path, sha256))
+        else:
+            frames = await self._frames(sha256, real, part.path, want)
+            order = arrange(len(frames.pictures), job.control, job.seed, part.path)
+            pictures = tuple(frames.pictures[place] for place in order)
+            note = "; ".join(filter(None, (frames.note, "shown as frames, not as a file" if native else "")))
+            parts.append(Clip(pictures, real, _video_type(real, part.path)))
+            uses.append(MediaUse("video", part.path, sha256, _times(pictures), note))
+        if audio:
+            track = await self._sound(sha256, real, part.path, start, end, with_pictures=True)
+            if track.sound is not None:
+                parts.append(track.sound)
+                uses.append(MediaUse("audio", part.path, sha256, note=track.note))
+
+    async def _frames(self, sha256: str, real: str, name: str, want: Want) -> Frames:
+        frames = await self._read(cached_frames, self._store, sha256, want, name)
+        if frames is None:
+            async with self._lock(sha256):
+                # Decoded meanwhile, if there was a wait.
+                frames = await self._read(cached_frames, self._store, sha256, want, name)
+                if frames is None:
+                    await self._work(self._extract_task(sha256, real, name, (want,)))
+                    frames = await self._read(cached_frames, self._store, sha256, want, name)
+        if frames is None:
+            raise MediaError(f"{name}: its frames vanished from the cache at {self._cache}; try again")
+        return frames
+
+    async def _sound(
+        self,
+        sha256: str,
+        real: str,
+        name: str,
+        start: float | None,
+        end: float | None,
+        *,
+        with_pictures: bool,
+    ) -> Track:
+        track = await self._read(cached_sound, self._store, sha256, start, end)
+        if track is None:
+            task = SoundTask(
+                cache=str(self._cache),
+                sha256=sha256,
+                path=real,
+                name=name,
+                start=start,
+                end=end,
+                with_pictures=with_pictures,
+            )
+            async with self._lock(sha256):
+                await self._work(task)
+                track = await self._read(cached_sound, self._store, sha256, start, end)
+        if track is None:
+            raise MediaError(f"{name}: its sound vanished from the cache at {self._cache}; try again")
+        return track
+
+    def _extract_task(self, sha256: str, real: str, name: str, wants: tuple[Want, ...]) -> FramesTask:
+        return FramesTask(
+            cache=str(self._cache), sha256=sha256, path=real, name=name, wants=wants, threads=self._threads
+        )
+
+    async def _work(self, task: FramesTask | SoundTask) -> None:
+        if task.sha256 in self._hopeless:
+            raise MediaError(self._hopeless[task.sha256])
+        try:
+            await self._in(self._decoding, self._pool.run, task)
+        except LostWorkerError as error:
+            self._hopeless[task.sha256] = str(error)
+            raise
+
+    # ── ahead of a run ──
+
+    def warm(
+        self, root: str | os.PathLike[str], paths: Iterable[str | Video], policies: Sequence[FramePolicy]
+    ) -> dict[str, str]:
+        """Bring the frames of many videos into the cache, each decoded once for all policies.
+
+        Returns a line for each video that cannot be used, by its path.
+        """
+        for policy in policies:
+            check_policy(policy)
+
+        def one(video: Video) -> tuple[str, str]:
+            try:
+                real = resolve(root, video.path)
+                sha256 = self._identities.sha256(real, video.path)
+                wants = tuple(Want(policy, video.start, video.end) for policy in policies)
+                if any(cached_frames(self._store, sha256, want, video.path) is None for want in wants):
+                    self._pool.run(self._extract_task(sha256, real, video.path, wants))
+            except MediaError as error:
+                return video.path, str(error)
+            return video.path, ""
+
+        videos = [Video(path) if isinstance(path, str) else path for path in paths]
+        return {path: line for path, line in self._decoding.map(one, videos) if line}
+
+    # ── helpers ──
+
+    async def _sha256(self, real: str, name: str) -> str:
+        status = plain_file(real, name)
+        if status.st_size < SMALL or self._identities.known(real, status):
+            return self._identities.sha256(real, name)
+        return await self._read(self._identities.sha256, real, name)
+
+    def _lock(self, sha256: str) -> asyncio.Lock:
+        lock = self._locks.get(sha256)
+        if lock is None:
+            lock = self._locks[sha256] = asyncio.Lock()
+        return lock
+
+    async def _read(
+        self, function: Callable[_Given, _Result], *given: _Given.args, **named: _Given.kwargs
+    ) -> _Result:
+        return await self._in(self._reading, function, *given, **named)
+
+    async def _in(
+        self,
+        executor: ThreadPoolExecutor,
+        function: Callable[_Given, _Result],
+        *given: _Given.args,
+        **named: _Given.kwargs,
+    ) -> _Result:
+        return await asyncio.wrap_future(executor.submit(function, *given, **named))
+
+
+def _real(job: Job, path: str) -> str:
+    if path.startswith(_RUN) and job.run:
+        return resolve(job.run, path.removeprefix(_RUN))
+    return resolve(job.root, path)
+
+
+def _times(pictures: Sequence[Picture]) -> tuple[float, ...]:
+    return tuple(picture.time for picture in pictures if picture.time is not None)
+
+
+def _video_type(real: str, name: str) -> str:
+    with open(real, "rb") as file:
+        head = file.read(512)
+    text = impostor(head)
+    if text is not None:
+        raise MediaError(f"{name} {text}")
+    return video_type(head)

@@ -1,0 +1,91 @@
+"""Options weighed by their likelihood instead of read in a text (`--options loglik`).
+
+The answer is the option whose name, in the form that the prompt asks for, is the likeliest continuation; the
+first of equals. Questions without options are asked as always.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from vivant.core.errors import UsageError
+from vivant.core.types import Reply, Request, Tokenizer
+from vivant.models.base import Model
+
+_AROUND = " \t\r\n[](){}<>.:,*\"'`_▁Ġ"
+"""What may stand about an option's name inside a token."""
+
+
+class ByLikelihood(Model):
+    """Another model, asked how likely each option is."""
+
+    def __init__(self, inner: Model) -> None:
+        if not inner.weighs:
+            raise UsageError(f"{inner.name} does not report likelihoods; leave out --options loglik")
+        self.name = inner.name
+        self.takes = inner.takes
+        self.cacheable = inner.cacheable
+        self.caveat = inner.caveat
+        self.budget = inner.budget
+        self.computes_here = inner.computes_here
+        self._inner = inner
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        return {**self._inner.identity, "options": "loglik"}
+
+    @property
+    def server(self) -> str:
+        return self._inner.server
+
+    def tokenizer(self) -> Tokenizer | None:
+        return self._inner.tokenizer()
+
+    async def open(self) -> None:
+        await self._inner.open()
+
+    async def close(self) -> None:
+        await self._inner.close()
+
+    async def generate(self, request: Request) -> Reply:
+        if not request.options:
+            return await self._inner.generate(request)
+        forms = tuple(request.answer_form.format(option.name) for option in request.options)
+        reply = await self._inner.weigh(request, forms)
+        known = [(weight, place) for place, weight in enumerate(reply.likelihoods) if weight is not None]
+        if reply.status != "ok" or not known:
+            return reply
+        best = max(known, key=lambda pair: (pair[0], -pair[1]))[1]
+        return msgspec.structs.replace(reply, text=forms[best])
+
+
+def weights_among(tokens: Sequence[Any], names: Sequence[str]) -> tuple[float | None, ...]:
+    """Likelihoods of option names from the alternatives that a server reports for each token it wrote.
+
+    Decided where the model names an option, or else at the first token with a name among its alternatives. A
+    name written in several ways (with a space, in brackets) counts with their sum. Nothing is returned where
+    no alternative names an option.
+    """
+    places = [token for token in tokens if _bare(token.get("token")) in names]
+    for token in [*places, *tokens]:
+        found: dict[str, list[float]] = {}
+        for other in token.get("top_logprobs") or []:
+            name = _bare(other.get("token"))
+            if name in names:
+                found.setdefault(name, []).append(float(other["logprob"]))
+        if found:
+            return tuple(_sum(found[name]) if name in found else None for name in names)
+    return ()
+
+
+def _bare(token: Any) -> str:
+    return str(token or "").strip(_AROUND)
+
+
+def _sum(logs: list[float]) -> float:
+    most = max(logs)
+    return most + math.log(sum(math.exp(value - most) for value in logs))

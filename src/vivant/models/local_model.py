@@ -1,0 +1,324 @@
+"""Models on this machine: one worker process per accelerator, fed with batches of requests of similar length.
+
+A process of its own keeps torch out of this one, frees an accelerator's memory for certain, and costs its
+batch, not the run, when it dies. Messages are msgpack after their length, as for media workers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import signal
+import sys
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from vivant.core.errors import UsageError
+from vivant.core.types import Clip, Picture, Reply, Request, Text
+from vivant.models.base import Model, ModelError
+from vivant.models.capabilities import positive
+
+_GATHER = 0.02
+"""Seconds that a worker with nothing to do waits for requests to join the first."""
+_PIXELS_PER_TOKEN = 784
+_DEATHS = 3
+"""So many deaths of workers without an answer between them end the run."""
+
+
+class Begin(Struct, frozen=True, kw_only=True):
+    """The first message to a worker: what to load."""
+
+    engine: str
+    """`module:Class`, made with the settings and the number of the accelerator."""
+    settings: Mapping[str, Any]
+    accelerator: int = 0
+
+
+class Begun(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A worker's first message."""
+
+    error: str = ""
+    accelerators: int = 0
+    """How many there are on this machine."""
+
+
+class Ask(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A batch."""
+
+    requests: tuple[Request, ...]
+    answers: tuple[tuple[str, ...], ...] = ()
+    """Where there are any: weigh these, for each request, instead of writing."""
+
+
+class Said(Struct, frozen=True):
+    """Replies to a batch, in its order."""
+
+    replies: tuple[Reply, ...]
+
+
+class _Waiting(Struct, eq=False):
+    request: Request
+    answers: tuple[str, ...]
+    length: int
+    kind: Any
+    """What requests of one batch must share."""
+    reply: asyncio.Future[Reply]
+
+
+class LocalModel(Model):
+    """A model whose engine runs in workers. A subclass says which engine and with which settings."""
+
+    computes_here = True
+
+    def __init__(
+        self, name: str, engine: str, settings: Mapping[str, Any], *, batch_size: Any, workers: Any
+    ) -> None:
+        self.name = name
+        self._engine = engine
+        self._settings = settings
+        self._size = positive("batch_size", batch_size)
+        self._wanted = None if workers == "auto" else positive("workers", workers)
+        self._waiting: list[_Waiting] = []
+        self._workers: list[_Worker] = []
+        self._tasks: list[asyncio.Task[None]] = []
+        self._broken: ModelError | None = None
+        self._deaths = 0
+
+    async def open(self) -> None:
+        self._arrived = asyncio.Event()
+        self._broken = None
+        try:
+            first = await self._start(0)
+            count = self._wanted or max(1, first.accelerators)
+            others = (self._start(number) for number in range(1, count))
+            for outcome in await asyncio.gather(*others, return_exceptions=True):
+                if isinstance(outcome, BaseException):
+                    raise outcome
+        except BaseException:
+            await self.close()
+            raise
+        self._tasks = [asyncio.create_task(self._serve(worker)) for worker in self._workers]
+
+    async def _start(self, number: int) -> _Worker:
+        worker = _Worker(Begin(engine=self._engine, settings=self._settings, accelerator=number))
+        self._workers.append(worker)
+        await worker.start(self.name)
+        return worker
+
+    async def close(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._tasks = []
+        for worker in self._workers:
+            await worker.stop()
+        self._workers = []
+
+    async def generate(self, request: Request) -> Reply:
+        return await self._ask(request, ())
+
+    async def weigh(self, request: Request, answers: tuple[str, ...]) -> Reply:
+        return await self._ask(request, answers)
+
+    async def _ask(self, request: Request, answers: tuple[str, ...]) -> Reply:
+        if self._broken is not None:
+            raise self._broken
+        reply: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        length, pictures = size_of(request)
+        kind = (pictures, bool(answers), request.decoding)
+        self._waiting.append(_Waiting(request, answers, length, kind, reply))
+        self._arrived.set()
+        return await reply
+
+    async def _serve(self, worker: _Worker) -> None:
+        while True:
+            while not self._waiting:
+                self._arrived.clear()
+                await self._arrived.wait()
+                await asyncio.sleep(_GATHER)
+            batch = choose(self._waiting, self._size)
+            self._waiting = [waiting for waiting in self._waiting if waiting not in batch]
+            if not batch:
+                continue
+            answers = tuple(waiting.answers for waiting in batch) if batch[0].answers else ()
+            said = await worker.ask(Ask(requests=tuple(w.request for w in batch), answers=answers))
+            if said is None:
+                await self._mourn(worker, batch)
+                continue
+            self._deaths = 0
+            for waiting, reply in zip(batch, said.replies, strict=True):
+                if not waiting.reply.done():
+                    waiting.reply.set_result(reply)
+
+    async def _mourn(self, worker: _Worker, batch: list[_Waiting]) -> None:
+        """A worker died over a batch: its samples failed; start another, unless that goes on and on."""
+        error = f"the worker died: {await worker.epitaph()}"
+        for waiting in batch:
+            if not waiting.reply.done():
+                waiting.reply.set_result(Reply(status="error", error=error))
+        self._deaths += 1
+        try:
+            if self._deaths >= _DEATHS:
+                raise ModelError(f"{self.name}: {self._deaths} times in a row, {error}")
+            await worker.start(self.name)
+        except ModelError as broken:
+            self._broken = broken
+            for waiting in self._waiting:
+                if not waiting.reply.done():
+                    waiting.reply.set_exception(broken)
+            self._waiting = []
+
+
+def size_of(request: Request) -> tuple[int, bool]:
+    """About how many tokens a request has, and whether there are pictures in it."""
+    characters = pixels = 0
+    for turn in request.turns:
+        for part in turn.parts:
+            if isinstance(part, Text):
+                characters += len(part.text)
+            elif isinstance(part, Picture):
+                pixels += part.width * part.height
+            elif isinstance(part, Clip):
+                pixels += sum(frame.width * frame.height for frame in part.frames)
+    return characters // 4 + pixels // _PIXELS_PER_TOKEN, pixels > 0
+
+
+def choose(waiting: list[_Waiting], most: int) -> list[_Waiting]:
+    """The next batch: the request that has waited longest, and those nearest to it in length.
+
+    Padding costs as much as content, so a batch of equals wastes nothing.
+    """
+    if not waiting:
+        return []
+    first = waiting[0]
+    fitting = [other for other in waiting if other.kind == first.kind]
+    fitting.sort(key=lambda other: (other is not first, abs(other.length - first.length)))
+    return fitting[:most]
+
+
+class _Worker:
+    """One process. `start` may be called again after it died."""
+
+    def __init__(self, begin: Begin) -> None:
+        self._begin = begin
+        self._process: asyncio.subprocess.Process | None = None
+        self._errors: IO[bytes] | None = None
+        self.accelerators = 0
+
+    async def start(self, name: str) -> None:
+        """Start the process and wait until its model is loaded."""
+        self._forget()
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (outlives this function)
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        self._process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-P",
+            "-m",
+            "vivant.models.local_worker",
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=self._errors,
+            env=environment,
+            start_new_session=True,  # Ctrl-C is for the run, which then ends its workers
+        )
+        heard = await self._exchange(self._begin)
+        if heard is None:
+            raise ModelError(f"{name}: the worker died while loading: {await self.epitaph()}")
+        begun = msgspec.msgpack.decode(heard, type=Begun)
+        if begun.error:
+            await self.stop()
+            raise ModelError(f"{name}: {begun.error}")
+        self.accelerators = begun.accelerators
+
+    async def ask(self, ask: Ask) -> Said | None:
+        """Replies to a batch; None where the process died over it."""
+        heard = await self._exchange(ask)
+        return None if heard is None else msgspec.msgpack.decode(heard, type=Said)
+
+    async def _exchange(self, message: Struct) -> bytes | None:
+        process = self._process
+        assert process is not None and process.stdin is not None and process.stdout is not None
+        data = msgspec.msgpack.encode(message)
+        try:
+            process.stdin.write(len(data).to_bytes(4, "big") + data)
+            await process.stdin.drain()
+            size = int.from_bytes(await process.stdout.readexactly(4), "big")
+            return await process.stdout.readexactly(size)
+        except (ConnectionError, asyncio.IncompleteReadError):
+            return None
+
+    async def epitaph(self) -> str:
+        """Why a dead process died, in one line."""
+        assert self._process is not None and self._errors is not None
+        code = await self._process.wait()
+        self._errors.seek(0)
+        lines = [line.strip() for line in self._errors.read().decode("utf-8", "replace").splitlines()]
+        last = next((line for line in reversed(lines) if line), "")[:200]
+        if code >= 0:
+            return last or f"exit code {code}"
+        cause = signal.Signals(-code).name
+        return f"{cause}, perhaps out of memory" if -code == signal.SIGKILL else f"{cause} {last}".strip()
+
+    async def stop(self) -> None:
+        """End the process at once: nothing in it is worth keeping."""
+        if self._process is not None:
+            if self._process.returncode is None:
+                with suppress(ProcessLookupError):  # it ended by itself meanwhile
+                    self._process.kill()
+            await self._process.wait()
+        self._forget()
+
+    def _forget(self) -> None:
+        if self._errors is not None:
+            self._errors.close()
+        self._errors = None
+        self._process = None
+
+
+# ── checkpoints ──
+
+
+def checkpoint_name(backend: str, place: str) -> str:
+    """As tables show it: a hub's name in full, a folder by its last part."""
+    return f"{backend}/{Path(place).name if Path(place).expanduser().is_dir() else place}"
+
+
+def checkpoint_digest(place: str) -> str:
+    """What tells a folder's content from another's: all of small files, both ends of large ones.
+
+    Replies are reused by it, so a checkpoint trained further under the same name must differ.
+    """
+    folder = Path(place).expanduser()
+    if not folder.is_dir():
+        return ""
+    hashed = hashlib.sha256()
+    for file in sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix in _HASHED):
+        size = file.stat().st_size
+        hashed.update(f"{file.relative_to(folder)}\0{size}\0".encode())
+        with file.open("rb") as content:
+            hashed.update(content.read(_ENDS))
+            content.seek(max(0, size - _ENDS))
+            hashed.update(content.read(_ENDS))
+    return hashed.hexdigest()[:16]
+
+
+_ENDS = 1 << 20
+_HASHED = frozenset(
+    (".json", ".safetensors", ".onnx", ".bin", ".pt", ".gguf", ".txt", ".model", ".jinja", ".py")
+)
+
+
+def existing(place: str, option: Literal["model", "adapter"]) -> str:
+    """A path that is written as one must be there; anything else is a name on the hub."""
+    if place.startswith((".", "/", "~")):
+        if not Path(place).expanduser().is_dir():
+            raise UsageError(f"The {option} {place} does not exist, or is no folder")
+        return str(Path(place).expanduser().resolve())
+    return place

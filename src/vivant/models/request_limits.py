@@ -1,0 +1,299 @@
+"""Requests over a model's limits: shrunk by one stated rule, and recorded, or refused.
+
+The rule, in this order:
+1. Pictures in a format that the server does not take become PNG.
+2. Too many pictures, or more tokens than the window holds by estimate: frames of videos are thinned, evenly,
+   each video keeping its share and at least one frame. Pictures of a question are never left out.
+3. A picture over a limit on side, pixels or bytes is scaled down until it fits.
+4. A request over its limit in bytes: all pictures are scaled down together, in steps of a tenth.
+What still does not fit is refused, as everything is under `refuse`: no request is made.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from vivant.core.types import SHRUNK, Clip, Content, MediaUse, Picture, Sound, Text, Turn
+from vivant.media.frame_selection import spread
+from vivant.media.images import scaled
+from vivant.models.capabilities import Budget
+
+OnTooLarge = Literal["shrink", "refuse"]
+_LEAST_SIDE = 64
+_STEP = 0.9
+_PART_BYTES = 120
+"""What a part costs in a request besides its content: names, quotes, brackets."""
+
+
+class Fitted(Struct, frozen=True):
+    """A request that the model takes, and what was done to make it so; or why it cannot be made."""
+
+    turns: tuple[Turn, ...]
+    media: tuple[MediaUse, ...]
+    done: tuple[str, ...] = ()
+    refused: str = ""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """For the record."""
+        return (f"{SHRUNK}: {'; '.join(self.done)}",) if self.done else ()
+
+
+class _Refused(Exception):  # noqa: N818
+    """The request cannot be made to fit."""
+
+
+def fit(
+    turns: tuple[Turn, ...], media: tuple[MediaUse, ...], budget: Budget, rule: OnTooLarge = "shrink"
+) -> Fitted:
+    """The request within the budget. `media` are the uses of all parts that are not text, in order."""
+    if not (reasons := list(problems(turns, budget))):
+        return Fitted(turns, media)
+    if rule == "refuse":
+        return Fitted(turns, media, refused=f"over the model's limits: {'; '.join(reasons)}")
+    work = _Work(turns, media, budget)
+    try:
+        work.convert()
+        work.thin()
+        work.scale_each()
+        work.scale_all()
+    except _Refused as refused:
+        return Fitted(turns, media, refused=f"over the model's limits: {refused}")
+    return Fitted(*work.result(), tuple(work.done))
+
+
+def problems(turns: tuple[Turn, ...], budget: Budget) -> Iterator[str]:
+    """What is over the limits, a phrase each. Reads sizes only, so that it costs next to nothing."""
+    shown = list(pictures(turns))
+    if budget.formats:
+        wrong = {picture.media_type for picture in shown} - set(budget.formats)
+        if wrong:
+            yield f"pictures in {', '.join(sorted(wrong))}"
+    if budget.images is not None and len(shown) > budget.images:
+        yield f"{len(shown)} pictures of at most {budget.images}"
+    if budget.tokens is not None and (tokens := estimate(turns, budget)) > budget.tokens:
+        yield f"about {tokens} tokens of at most {budget.tokens}"
+    for picture in shown:
+        if _side(picture, budget, len(shown)) < max(picture.width, picture.height):
+            yield f"a picture of {picture.width}×{picture.height} pixels"
+            break
+    if budget.image_bytes is not None:
+        largest = max((encoded(picture) for picture in shown), default=0)
+        if largest > budget.image_bytes:
+            yield f"a picture of {_mb(largest)} of at most {_mb(budget.image_bytes)}"
+    if budget.request_bytes is not None and (total := request_bytes(turns)) > budget.request_bytes:
+        yield f"{_mb(total)} of at most {_mb(budget.request_bytes)}"
+
+
+def pictures(turns: tuple[Turn, ...]) -> Iterator[Picture]:
+    """All pictures of a request, frames included, in order."""
+    for turn in turns:
+        for part in turn.parts:
+            if isinstance(part, Picture):
+                yield part
+            elif isinstance(part, Clip):
+                yield from part.frames
+
+
+def estimate(turns: tuple[Turn, ...], budget: Budget) -> int:
+    """Tokens, by the budget's own rules."""
+    characters = sum(len(part.text) for turn in turns for part in turn.parts if isinstance(part, Text))
+    rule = budget.picture
+    seen = sum(rule.of(picture.width, picture.height) for picture in pictures(turns)) if rule else 0
+    return seen + math.ceil(characters / 4)
+
+
+def encoded(media: Picture | Sound) -> int:
+    """Bytes in base64."""
+    return (len(media.data) + 2) // 3 * 4
+
+
+def request_bytes(turns: tuple[Turn, ...]) -> int:
+    """Bytes of a request as sent. Videos sent as files are not counted: the server decides on those."""
+    total = 0
+    for turn in turns:
+        for part in turn.parts:
+            if isinstance(part, Text):
+                total += _PART_BYTES + len(part.text.encode())
+            elif isinstance(part, Clip):
+                total += sum(_PART_BYTES + encoded(frame) for frame in part.frames)
+            else:
+                total += _PART_BYTES + encoded(part)
+    return total
+
+
+def _side(picture: Picture, budget: Budget, count: int) -> int:
+    """The longest that the picture's longer side may be."""
+    longer = max(picture.width, picture.height)
+    many = budget.many is not None and budget.many_side is not None and count > budget.many
+    limit = budget.many_side if many else budget.side
+    side = longer if limit is None else min(longer, limit)
+    if budget.pixels is not None and picture.width * picture.height > budget.pixels:
+        side = min(side, int(longer * math.sqrt(budget.pixels / (picture.width * picture.height))))
+    return max(1, side)
+
+
+def _mb(size: int) -> str:
+    return f"{size / 1_000_000:.1f} MB"
+
+
+class _Work:
+    """A request in the making: one list of contents for all turns, beside the uses of its media."""
+
+    def __init__(self, turns: tuple[Turn, ...], media: tuple[MediaUse, ...], budget: Budget) -> None:
+        self._turns = turns
+        self._budget = budget
+        self._parts: list[Content] = [part for turn in turns for part in turn.parts]
+        self._media = list(media)
+        self._uses = [i for i, part in enumerate(self._parts) if not isinstance(part, Text)]
+        self.done: list[str] = []
+
+    def result(self) -> tuple[tuple[Turn, ...], tuple[MediaUse, ...]]:
+        rest = iter(self._parts)
+        turns = tuple(Turn(turn.role, tuple(next(rest) for _ in turn.parts)) for turn in self._turns)
+        return turns, tuple(self._media)
+
+    def _now(self) -> tuple[Turn, ...]:
+        return (Turn("user", tuple(self._parts)),)
+
+    def convert(self) -> None:
+        formats = self._budget.formats
+        if not formats:
+            return
+        changed = 0
+        for place, picture in self._each():
+            if picture.media_type not in formats:
+                longer = max(picture.width, picture.height)
+                self._put(place, scaled(picture, longer, self._name(place), png=True), "converted to PNG")
+                changed += 1
+        if changed:
+            self.done.append(f"{changed} pictures converted to PNG")
+
+    def thin(self) -> None:
+        clips = [i for i, part in enumerate(self._parts) if isinstance(part, Clip) and part.frames]
+        before = {i: self._frames(i) for i in clips}
+        shown = sum(map(len, before.values()))
+        fixed = sum(isinstance(part, Picture) for part in self._parts)
+        if self._fits():
+            return
+        if not clips:
+            raise _Refused("; ".join(self._counts()))
+        low, high = 0, shown  # so many frames: none is too few, all are too many
+        while high - low > 1:
+            middle = (low + high) // 2
+            self._keep(before, middle)
+            low, high = (middle, high) if self._fits() else (low, middle)
+        self._keep(before, low)
+        if not self._fits():
+            raise _Refused(f"{'; '.join(self._counts())}, {fixed} of them pictures of the question")
+        left = sum(len(self._frames(i)) for i in clips)
+        for i in clips:
+            kept = self._frames(i)
+            if len(kept) < len(before[i]):
+                times = tuple(frame.time for frame in kept if frame.time is not None)
+                self._note(i, f"{len(kept)} of {len(before[i])} frames shown", times)
+        self.done.append(f"{left} of {shown} frames shown")
+
+    def _frames(self, index: int) -> tuple[Picture, ...]:
+        part = self._parts[index]
+        return part.frames if isinstance(part, Clip) else ()
+
+    def _keep(self, before: dict[int, tuple[Picture, ...]], count: int) -> None:
+        """Spread `count` frames over the videos by their shares: largest remainders, at least one each."""
+        total = sum(map(len, before.values()))
+        quotas = {i: len(frames) * count / total for i, frames in before.items()}
+        shares = {i: max(1, int(quota)) for i, quota in quotas.items()}
+        spare = count - sum(shares.values())
+        for i in sorted(quotas, key=lambda i: int(quotas[i]) - quotas[i])[: max(0, spare)]:
+            shares[i] += 1
+        for i, frames in before.items():
+            clip = self._parts[i]
+            assert isinstance(clip, Clip)
+            kept = tuple(frames[k] for k in spread(len(frames), shares[i]))
+            self._parts[i] = msgspec.structs.replace(clip, frames=kept)
+
+    def _counts(self) -> list[str]:
+        limits = Budget(images=self._budget.images, tokens=self._budget.tokens, picture=self._budget.picture)
+        return list(problems(self._now(), limits))
+
+    def _fits(self) -> bool:
+        return not self._counts()
+
+    def scale_each(self) -> None:
+        budget = self._budget
+        count = sum(1 for _ in self._each())
+        changed = 0
+        for place, picture in self._each():
+            made = picture
+            side = _side(picture, budget, count)
+            if side < max(picture.width, picture.height):
+                made = scaled(picture, side, self._name(place))
+            while budget.image_bytes is not None and encoded(made) > budget.image_bytes:
+                made = self._smaller(made, math.sqrt(budget.image_bytes / encoded(made)), place)
+            if made is not picture:
+                self._put(place, made, f"resized to {made.width}×{made.height}")
+                changed += 1
+        if changed:
+            self.done.append(f"{changed} pictures resized")
+
+    def scale_all(self) -> None:
+        limit = self._budget.request_bytes
+        changed = False
+        while limit is not None and request_bytes(self._now()) > limit:
+            places = list(self._each())
+            if not places:
+                raise _Refused(f"{_mb(request_bytes(self._now()))} of at most {_mb(limit)} without pictures")
+            factor = math.sqrt(limit / request_bytes(self._now()))
+            for place, picture in places:
+                made = self._smaller(picture, factor, place)
+                self._put(place, made, f"resized to {made.width}×{made.height}")
+            changed = True
+        if changed:
+            self.done.append(f"all pictures resized to fit {_mb(limit or 0)}")
+
+    def _smaller(self, picture: Picture, factor: float, place: tuple[int, int]) -> Picture:
+        side = int(max(picture.width, picture.height) * min(_STEP, factor))
+        if side < _LEAST_SIDE:
+            raise _Refused(f"pictures would have to be smaller than {_LEAST_SIDE} pixels")
+        return scaled(picture, side, self._name(place))
+
+    def _each(self) -> Iterator[tuple[tuple[int, int], Picture]]:
+        """Every picture with its place: the part's, and the frame's inside it (-1 for a picture)."""
+        for i, part in enumerate(list(self._parts)):
+            if isinstance(part, Picture):
+                yield (i, -1), part
+            elif isinstance(part, Clip):
+                yield from (((i, k), frame) for k, frame in enumerate(part.frames))
+
+    def _put(self, place: tuple[int, int], picture: Picture, note: str) -> None:
+        i, k = place
+        part = self._parts[i]
+        if isinstance(part, Clip):
+            frames = (*part.frames[:k], picture, *part.frames[k + 1 :])
+            self._parts[i] = msgspec.structs.replace(part, frames=frames)
+        else:
+            self._parts[i] = picture
+        if k <= 0:
+            self._note(i, note if k < 0 else f"frames {note}")
+
+    def _note(self, index: int, note: str, times: tuple[float, ...] | None = None) -> None:
+        place = self._uses.index(index)
+        use = self._media[place]
+        old = [word for word in use.note.split("; ") if word and not _replaced(word, note)]
+        changed = msgspec.structs.replace(use, note="; ".join([*old, note]))
+        if times is not None:
+            changed = msgspec.structs.replace(changed, times=times)
+        self._media[place] = changed
+
+    def _name(self, place: tuple[int, int]) -> str:
+        return self._media[self._uses.index(place[0])].path
+
+
+def _replaced(old: str, new: str) -> bool:
+    """Whether a note says again what an earlier one said: a picture may be resized in several steps."""
+    return "resized to" in new and "resized to" in old

@@ -1,0 +1,44 @@
+"""A checkpoint's own tokenizer, to count and cut text as the model will. Needs no torch, and fetches nothing."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+from vivant.core.errors import UsageError
+from vivant.core.types import Tokenizer
+
+_FILE = "tokenizer.json"
+
+
+def checkpoint_tokenizer(place: str, revision: str | None = None) -> Tokenizer | None:
+    """The tokenizer in a folder, or of a name on the hub that was fetched before; None where there is none."""
+    file = Path(place) / _FILE if Path(place).is_dir() else _fetched(place, revision)
+    if file is None or not file.is_file():
+        return None
+    from tokenizers import Tokenizer as Words
+
+    try:
+        words = Words.from_file(str(file))
+    except Exception as error:  # the library raises nothing narrower
+        raise UsageError(f"{file} cannot be read as a tokenizer: {error}") from error
+
+    def pieces(text: str) -> list[str]:
+        """By where tokens begin, so that the pieces joined are the text again, spaces and all."""
+        begins = [start for start, _ in words.encode(text, add_special_tokens=False).offsets]
+        return (
+            [text[a:b] for a, b in pairwise([0, *begins[1:], len(text)])] if begins else [text] * bool(text)
+        )
+
+    return pieces
+
+
+def _fetched(name: str, revision: str | None) -> Path | None:
+    from huggingface_hub import try_to_load_from_cache
+    from huggingface_hub.errors import HFValidationError
+
+    try:
+        found = try_to_load_from_cache(name, _FILE, revision=revision)
+    except HFValidationError:
+        return None
+    return Path(found) if isinstance(found, str) else None

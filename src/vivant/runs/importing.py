@@ -1,0 +1,259 @@
+"""Other people's predictions, and people's own answers, turned into runs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from vivant.benchmarks import registry
+from vivant.benchmarks.base import Benchmark, Imported, PromptContext, Protocol
+from vivant.benchmarks.registry import Selection
+from vivant.core.errors import DataError, UsageError, VivantError, unknown
+from vivant.core.types import Option, Record, Reply, Sample, job_key
+from vivant.runs.directory import RunDir, RunError, command_line, new_manifest
+from vivant.runs.log import LogWriter
+from vivant.runs.run import Run
+from vivant.runs.settings import RunSettings, digest
+
+
+class Prediction(Struct):
+    """One line of a plain prediction file. Other fields are passed over."""
+
+    id: str | int
+    response: str
+    options: list[str] = []
+    """The options as the model saw them; default: in the order in which `vivant run` shows them."""
+
+
+def import_predictions(
+    task: str,
+    file: Path,
+    out: Path,
+    *,
+    data: Sequence[str] = (),
+    model: str | None = None,
+    style: str | None = None,
+    options: Mapping[str, object] | None = None,
+) -> Run:
+    """A prediction file as a run: in a native format of the benchmark, or as plain lines."""
+    selection = _one_task(task, data, options)
+    name = selection.tasks[0]
+    benchmark = selection.benchmark
+    if not file.exists():
+        raise DataError(f"No such file: {file}")
+    samples = benchmark.load(selection.root, name)
+    imported = benchmark.read_predictions(file, samples, name)
+    if imported is None:
+        imported = read_plain(file, samples, selection, style or benchmark.styles[0])
+    settled = style or imported.style or benchmark.styles[0]
+    if settled not in benchmark.styles:
+        raise unknown(f"style of {benchmark.name}", settled, benchmark.styles)
+    return write_run([imported], selection, out, model or imported.model or file.stem, settled)
+
+
+def _one_task(task: str, data: Sequence[str], options: Mapping[str, object] | None) -> Selection:
+    selections = registry.select([task], data, options)
+    tasks = selections[0].tasks
+    if len(tasks) != 1:
+        raise UsageError(f"Name one task to import: {', '.join(tasks)}")
+    return selections[0]
+
+
+def import_human(selections: Sequence[Selection], out: Path, style: str) -> Run:
+    """People's answers from the benchmarks' own data, as a run of the model `human`."""
+    if len(selections) != 1:
+        raise UsageError("--model human takes one benchmark at a time")
+    selection = selections[0]
+    found = []
+    for task in selection.tasks:
+        imported = selection.benchmark.human(selection.root, task)
+        if imported is None:
+            raise DataError(f"{selection.root} holds no human answers for {task}")
+        found.append(imported)
+    return write_run(found, selection, out, "human", style)
+
+
+def import_answers(
+    selectors: Sequence[str],
+    folder: Path,
+    out: str | None = None,
+    data: Sequence[str] = (),
+    options: Mapping[str, object] | None = None,
+) -> list[Run]:
+    """Prepared answers as runs, one per model. Runs that are there already with the same answers are reused.
+
+    `data` names the benchmark's own files, for facets that the answers do not bring.
+    """
+    if len(selectors) != 1:
+        raise UsageError("--answers takes one benchmark at a time")
+    benchmark = registry.get(selectors[0].partition("/")[0], **(options or {}))
+    if not folder.exists():
+        raise DataError(f"No such folder: {folder}")
+    wanted = {f"{benchmark.name}/{task}" for task in benchmark.expand(selectors[0].partition("/")[2])}
+    facets = _facets(selectors, data, options) if data else {}
+    runs: list[Run] = []
+    by_model = benchmark.read_answers(folder)
+    for model, parts in by_model.items():
+        chosen = [part for part in parts if part.task in wanted or "/" not in selectors[0]]
+        if not chosen:
+            raise DataError(f"{folder} holds no answers to {selectors[0]}")
+        imported = [_with_facets(part, facets) for part in chosen]
+        selection = Selection(benchmark, tuple(part.task for part in imported), folder)
+        variant = {"answers": digest([part.records for part in imported])[:16]}
+        settings = _settings(imported, model, "prepared", variant)
+        place = Path(out or f"runs/{_slug(benchmark.name, model)}-answers-{settings.fingerprint()[:8]}")
+        if out and len(by_model) > 1:
+            place = place / _slug(model)
+        directory = RunDir(place)
+        if directory.exists() and directory.manifest().fingerprint == settings.fingerprint():
+            runs.append(Run(place))
+        else:
+            runs.append(write_run(imported, selection, place, model, "prepared", variant))
+    return runs
+
+
+def _facets(
+    selectors: Sequence[str], data: Sequence[str], options: Mapping[str, object] | None
+) -> dict[str, dict[str, str]]:
+    selection = registry.select(selectors, data, options)[0]
+    samples = (s for task in selection.tasks for s in selection.benchmark.load(selection.root, task))
+    return {sample.id: sample.facets for sample in samples}
+
+
+def _with_facets(part: Imported, facets: Mapping[str, dict[str, str]]) -> Imported:
+    samples = [
+        msgspec.structs.replace(sample, facets={**sample.facets, **facets.get(sample.id, {})})
+        for sample in part.samples
+    ]
+    return msgspec.structs.replace(part, samples=tuple(samples))
+
+
+def _slug(*names: str) -> str:
+    return re.sub(r"[^A-Za-z0-9.+_-]+", "-", "-".join(names)).strip("-.")[:80] or "unnamed"
+
+
+def export_result(run: Run, protocol: Protocol) -> list[Path]:
+    """The original's own result file beside the log, where a benchmark has one."""
+    benchmark = registry.of_task(run.manifest.tasks[0])
+    kinds = [kind for kind in benchmark.exports if kind.endswith("result")]
+    parts = run.scores(protocol)
+    return [path for kind in kinds for path in benchmark.export_run(parts, kind, run.dir.path)]
+
+
+def _settings(
+    imported: Sequence[Imported], model: str, style: str, variant: Mapping[str, object] | None
+) -> RunSettings:
+    return RunSettings(
+        tasks=tuple(part.task for part in imported),
+        model={"model": model},
+        style=style,
+        data={part.task: digest(part.samples)[:16] for part in imported},
+        variant=variant or {},
+    )
+
+
+def write_run(
+    imported: Sequence[Imported],
+    selection: Selection,
+    out: Path,
+    model: str,
+    style: str,
+    variant: Mapping[str, object] | None = None,
+) -> Run:
+    """Records as a run directory that looks like any other."""
+    directory = RunDir(out)
+    if directory.exists() or (out.is_dir() and any(out.iterdir())):
+        raise RunError(f"{out} exists already; choose another --out")
+    settings = _settings(imported, model, style, variant)
+    manifest = new_manifest(
+        out.resolve(),
+        model,
+        settings,
+        planned={part.task: len(part.samples) for part in imported},
+        roots={part.task: str(selection.benchmark.media_root(selection.root).resolve()) for part in imported},
+        origin="import",
+        notes=tuple(note for part in imported for note in part.notes),
+        command=command_line(),
+    )
+    directory.create(manifest, [sample for part in imported for sample in part.samples])
+    with LogWriter(directory.log_file) as log:
+        for part in imported:
+            for record in part.records:
+                log.append(record)
+    return Run(out)
+
+
+def read_plain(file: Path, samples: Sequence[Sample], selection: Selection, style: str) -> Imported:
+    """JSONL of `{"id", "response"}`, joined by id. Every id must be a sample's, and stand once."""
+    task = selection.tasks[0]
+    known = {sample.id: sample for sample in samples}
+    responses: dict[str, Prediction] = {}
+    strangers: list[str] = []
+    try:
+        lines = file.read_bytes().splitlines()
+    except OSError as error:
+        raise DataError(f"Cannot read {file}: {error.strerror}") from error
+    decoder = msgspec.json.Decoder(Prediction)
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            prediction = decoder.decode(line)
+        except msgspec.MsgspecError as error:
+            raise DataError(
+                f'{file}, line {number}: {error}; a prediction is {{"id": …, "response": "…"}}, one a line'
+            ) from error
+        name = str(prediction.id)
+        if name in responses:
+            raise DataError(f"{file}, line {number}: the id '{name}' stands twice")
+        responses[name] = prediction
+        if name not in known:
+            strangers.append(name)
+    if strangers:
+        raise DataError(
+            f"{file}: {len(strangers)} of {len(responses)} ids are no samples of {task}, "
+            f"the first is '{strangers[0]}' (samples are called like '{next(iter(known))}')"
+        )
+    context = PromptContext(style=style, pool=tuple(samples), root=selection.root)
+    records = []
+    for name, prediction in responses.items():
+        try:
+            shown = _shown(known[name], prediction, selection.benchmark, context)
+        except VivantError as error:
+            raise DataError(f"{file}, id '{name}': {error}") from error
+        records.append(_record(known[name], prediction.response, *shown))
+    absent = len(known) - len(responses)
+    notes = (f"{absent} of {len(known)} samples have no prediction and count as missing",) if absent else ()
+    return Imported(task=task, records=tuple(records), samples=tuple(samples), notes=notes)
+
+
+def _shown(
+    sample: Sample, prediction: Prediction, benchmark: Benchmark, context: PromptContext
+) -> tuple[tuple[Option, ...], tuple[int, ...]]:
+    """The options as the model saw them, and the order that this is."""
+    if not sample.options:
+        return (), ()
+    prompt = benchmark.prompt(sample, context)
+    if not prediction.options:
+        return prompt.options, prompt.order
+    texts = [option.text for option in sample.options]
+    if sorted(prediction.options) != sorted(texts):
+        raise DataError("its `options` are not those of the sample")
+    order = tuple(texts.index(text) for text in prediction.options)
+    names = [option.name for option in prompt.options]
+    return tuple(map(Option, names, prediction.options)), order
+
+
+def _record(sample: Sample, text: str, options: tuple[Option, ...], order: tuple[int, ...]) -> Record:
+    return Record(
+        key=job_key(sample.task, sample.id),
+        task=sample.task,
+        id=sample.id,
+        options=options,
+        order=order,
+        reply=Reply(text=text),
+    )

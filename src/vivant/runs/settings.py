@@ -1,0 +1,76 @@
+"""Everything that decides what a run will send, as data: its fingerprint and how two of them differ."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct, field
+
+from vivant.core.types import Control, Decoding, FramePolicy
+
+
+class RunSettings(Struct, frozen=True, kw_only=True):
+    """Two runs with equal settings ask the same questions of the same model in the same way."""
+
+    tasks: tuple[str, ...]
+    model: Mapping[str, Any]
+    """The model's identity, without secrets."""
+    style: str
+    data: Mapping[str, str]
+    """Fingerprint of the samples of each task, as read."""
+    frames: FramePolicy = FramePolicy()
+    decoding: Decoding = Decoding()
+    control: Control = "none"
+    seed: int = 0
+    limit: int | None = None
+    where: tuple[str, ...] = ()
+    repeat: int = 1
+    permute: int | Literal["all"] = 1
+    """Under how many orders of its options each question is asked."""
+    wording: Mapping[str, str] = field(default_factory=dict)
+    """A user's own prompt texts."""
+    limits: Mapping[str, int] = field(default_factory=dict)
+    """The model's window, for benchmarks that cut to it: `max_context_len`, `n_tokens_per_image`."""
+    variant: Mapping[str, Any] = field(default_factory=dict)
+    """Options of the benchmarks themselves, e.g. adversarial files."""
+
+    def fingerprint(self) -> str:
+        """Sixteen hex digits."""
+        values = msgspec.to_builtins(self)
+        if self.permute == 1:  # runs made before there was a choice have the same fingerprint
+            del values["permute"]
+        return digest(values)[:16]
+
+
+def digest(value: Any) -> str:
+    """SHA-256 of a value's canonical JSON."""
+    return hashlib.sha256(msgspec.json.encode(value, order="sorted")).hexdigest()
+
+
+def differences(old: Any, new: Any, path: str = "") -> list[str]:
+    """Where two settings differ, one readable entry per leaf: `frames.count: 8 → 16`."""
+    old, new = msgspec.to_builtins(old), msgspec.to_builtins(new)
+    if isinstance(old, dict) and isinstance(new, dict):
+        found: list[str] = []
+        for name in sorted(old.keys() | new.keys()):
+            inner = f"{path}.{name}" if path else str(name)
+            found += differences(old.get(name), new.get(name), inner)
+        return found
+    if old == new:
+        return []
+    return [f"{path}: {_short(old)} → {_short(new)}"]
+
+
+def _short(value: Any) -> str:
+    if value is None:
+        return "default"
+    if isinstance(value, str):
+        text = value
+    elif isinstance(value, list):
+        text = ", ".join(map(str, value)) or "none"
+    else:
+        text = str(value)
+    return text if len(text) <= 60 else text[:57] + "…"

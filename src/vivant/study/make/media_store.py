@@ -1,0 +1,95 @@
+"""Media of a new study: linked or copied into its folder under names that say nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from vivant.core.errors import MediaError, UsageError
+from vivant.core.generated_images import PREFIX
+from vivant.core.types import Audio, Image, Part, Text, Video
+from vivant.media.paths import resolve
+from vivant.study.design import MEDIA_DIR, StudyMedia, StudyText
+
+_PLAYABLE = (".mp4", ".m4v", ".webm", ".mov", ".ogv")
+"""What browsers can play, as far as names tell."""
+
+
+class Shelf:
+    """Puts files into a study's media folder, each once.
+
+    A file gets a second name there (a hard link), so that it takes no room and cannot lead out of the folder;
+    on another disk that is impossible, and it is copied.
+    """
+
+    def __init__(self, folder: Path, seed: int, *, copy: bool) -> None:
+        self.folder = folder / MEDIA_DIR
+        self.copied = self.linked = 0
+        self.unplayable: dict[str, str] = {}
+        """Videos that browsers will hardly play, and the first sample that has each."""
+        self._seed = seed
+        self._copy = copy
+        self._names: dict[str, str] = {}
+
+    def content(
+        self, parts: Iterable[Part], root: Path, run: Path | None = None
+    ) -> tuple[StudyText | StudyMedia, ...]:
+        """Parts of a question or an answer as a study shows them. Raises MediaError where a file is missing."""
+        return tuple(self._pieces(parts, root, run))
+
+    def _pieces(
+        self, parts: Iterable[Part], root: Path, run: Path | None
+    ) -> Iterator[StudyText | StudyMedia]:
+        for part in parts:
+            if isinstance(part, Text):
+                if part.text.strip():
+                    yield StudyText(part.text.strip())
+            elif isinstance(part, Video):
+                if part.start is not None or part.end is not None:
+                    raise MediaError(f"{part.path} is shown in part only; cut the video for a study")
+                media = StudyMedia(self._put(part.path, root, run), "video")
+                if Path(part.path).suffix.lower() not in _PLAYABLE:
+                    self.unplayable.setdefault(part.path, media.file)
+                yield media
+            elif isinstance(part, Audio):
+                yield StudyMedia(self._put(part.path, root, run), "audio")
+            else:
+                for path in part.tiles or (part.path,):
+                    yield StudyMedia(self._put(path, root, run), "image")
+
+    def _put(self, path: str, root: Path, run: Path | None) -> str:
+        own = path.startswith(PREFIX)
+        if own and run is None:
+            raise MediaError(f"{path} belongs to a run, and there is none")
+        real = resolve(run if own and run is not None else root, path.removeprefix(PREFIX))
+        if real not in self._names:
+            digest = hashlib.sha256(f"{self._seed}\x1f{real}".encode()).hexdigest()
+            name = digest[:20] + Path(real).suffix.lower()
+            try:
+                self.folder.mkdir(parents=True, exist_ok=True)
+                self._bring(real, self.folder / name)
+            except OSError as error:
+                raise UsageError(f"Cannot write {self.folder / name}: {error.strerror}") from error
+            self._names[real] = name
+        return self._names[real]
+
+    def _bring(self, real: str, target: Path) -> None:
+        if not self._copy:
+            try:
+                os.link(real, target)
+            except OSError:
+                # Another disk, or one without links: the file itself is as good, and `copied` tells of it.
+                pass
+            else:
+                self.linked += 1
+                return
+        shutil.copyfile(real, target)
+        self.copied += 1
+
+
+def has_media(parts: Iterable[Part]) -> bool:
+    """Whether there is more than text."""
+    return any(isinstance(part, Image | Video | Audio) for part in parts)

@@ -1,0 +1,138 @@
+"""MIMIC-Chat checkpoints, as `vivant train mimic-chat` writes them.
+
+Frames and pictures of a request, in order, are the video; all text is the task. The engine runs in a worker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from vivant.core.errors import UsageError
+from vivant.core.types import Reply, Request
+from vivant.models.base import Model, ModelError, ModelOptions, Takes, require
+from vivant.models.local_model import LocalModel, checkpoint_digest, checkpoint_name, existing
+from vivant.models.transformers_engine import placed, writing
+from vivant.train.model.requests import reply_of, seen_and_said
+
+
+class MimicChatModel(LocalModel):
+    """`mimic-chat/FOLDER`."""
+
+    weighs = True
+
+    def __init__(self, place: str, options: ModelOptions) -> None:
+        given = options.take(batch_size=16, workers=1, dtype="auto", device="auto", threads=0)
+        if options.video == "native":
+            raise UsageError("mimic-chat takes videos as frames; leave out --native-video")
+        place = existing(place if place.startswith((".", "/", "~")) else f"./{place}", "model")
+        super().__init__(
+            _name(place),
+            "vivant.train.backend:Engine",
+            {"model": place, **{name: given[name] for name in ("dtype", "device", "threads")}},
+            batch_size=given["batch_size"],
+            workers=given["workers"],
+        )
+        self.takes = Takes(images=True)
+        self._identity = {"model": self.name, "checkpoint": checkpoint_digest(place)}
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        return self._identity
+
+
+def _name(place: str) -> str:
+    """A training's `best` and `last` go by the training's name."""
+    folder = Path(place)
+    if folder.name in ("best", "last") and folder.parent.name:
+        return f"mimic-chat/{folder.parent.name}/{folder.name}"
+    return checkpoint_name("mimic-chat", place)
+
+
+def create(rest: str, options: ModelOptions) -> Model:
+    """`--model mimic-chat/FOLDER`."""
+    if not rest:
+        raise UsageError("Name the checkpoint: mimic-chat/FOLDER, as `vivant train mimic-chat` wrote it")
+    for module in ("torch", "transformers", "peft"):
+        require(module, "train", f"--model mimic-chat/{rest}")
+    return MimicChatModel(rest, options)
+
+
+class Engine:
+    """A loaded checkpoint."""
+
+    def __init__(self, settings: Mapping[str, Any], accelerator: int) -> None:
+        import torch
+
+        from vivant.train.checkpoints import load_model
+
+        self._torch = torch
+        if settings["threads"]:
+            torch.set_num_threads(int(settings["threads"]))
+        self.accelerators = torch.cuda.device_count()
+        device, dtype = placed(settings, accelerator)
+        self._model, self._processor = load_model(settings["model"])
+        try:
+            self._model.to(device, dtype if isinstance(dtype, torch.dtype) else None)
+        except (RuntimeError, AssertionError) as error:
+            raise ModelError(
+                f"--model-option device={device}: {' '.join(str(error).split())[:200]}"
+            ) from error
+        self._words = self._processor.words
+        self._end = self._words.eos_token_id
+
+    def generate(self, requests: Sequence[Request]) -> list[Reply]:
+        """Greedy, or sampled where a temperature is given. All requests share their decoding."""
+        decoding = requests[0].decoding
+        wanted = writing(decoding)
+        if wanted["do_sample"]:
+            self._torch.manual_seed(requests[0].seed % 2**63)
+        batch = self._batch(requests)
+        made = self._model.generate(
+            **batch, **wanted, eos_token_id=self._end, pad_token_id=self._words.pad_token_id
+        ).tolist()
+        counts = batch["attention_mask"].sum(dim=1).tolist()
+        return [
+            reply_of(row, self._end, self._read, count, decoding, wanted["max_new_tokens"])
+            for row, count in zip(made, counts, strict=True)
+        ]
+
+    def _read(self, ids: Sequence[int]) -> str:
+        text: str = self._words.decode(ids, skip_special_tokens=True)
+        return text
+
+    def weigh(self, requests: Sequence[Request], answers: Sequence[tuple[str, ...]]) -> list[Reply]:
+        """The sum of the likelihoods of an answer's tokens, after the prompt; one pass for each request."""
+        return [self._weigh(request, texts) for request, texts in zip(requests, answers, strict=True)]
+
+    def _weigh(self, request: Request, texts: tuple[str, ...]) -> Reply:
+        import msgspec
+
+        asked = self._question(request)
+        answers = [tuple(self._words.encode(text, add_special_tokens=False)) for text in texts]
+        rows = [msgspec.structs.replace(asked, answer=answer) for answer in answers]
+        batch = self._moved(self._processor.batch(rows))
+        places = (batch["attention_mask"].cumsum(1) - 1).clamp(min=0)
+        with self._torch.inference_mode():
+            logits = self._model(**batch, position_ids=places).logits.float().log_softmax(-1)
+        weights = []
+        for row, answer in enumerate(answers):
+            tail = logits[row, -len(answer) - 1 : -1]
+            weights.append(sum(float(tail[place, token]) for place, token in enumerate(answer)))
+        return Reply(tokens_in=len(asked.ids), likelihoods=tuple(weights))
+
+    def _batch(self, requests: Sequence[Request]) -> dict[str, Any]:
+        return self._moved(self._processor.batch([self._question(request) for request in requests]))
+
+    def _moved(self, batch: dict[str, Any]) -> dict[str, Any]:
+        device = self._model.device
+        return {n: v.to(device) if isinstance(v, self._torch.Tensor) else v for n, v in batch.items()}
+
+    def _question(self, request: Request) -> Any:
+        from vivant.train.model.processing import Question
+
+        pictures, text = seen_and_said(request)
+        ids = self._processor.prompt(text, video=bool(pictures))
+        frames = self._processor.frames(pictures) if pictures else None
+        return Question(ids, (), frames, request.key)

@@ -1,0 +1,174 @@
+"""Parameters, memory and arithmetic of a model, counted from its settings; nothing is downloaded or allocated."""
+
+from __future__ import annotations
+
+import msgspec
+import torch
+from msgspec import Struct
+from torch import nn
+
+from vivant.core.table import Cell, Table
+from vivant.train.model.config import MimicChatConfig, Parts
+from vivant.train.model.modeling import MimicChat
+from vivant.train.settings import SIZES, size
+
+TEXT_TOKENS, FRAMES = 128, 32
+_VOCABULARY = 2048
+"""Of a tokenizer that is trained along, where the settings leave it open."""
+_ADAM = 8
+"""Bytes that the optimizer keeps for a weight that learns, beside the weight (4) and its gradient (4)."""
+
+
+class Figures(Struct, frozen=True, kw_only=True):
+    """One model."""
+
+    vision: int
+    temporal: int
+    joining: int
+    """Projectors, gates, marks, cross-attention."""
+    language: int
+    lora: int
+    learning: int
+    visual_tokens: int
+    weights: float
+    """Gigabytes: two bytes a frozen weight, four one that learns."""
+    training: float
+    """Gigabytes with gradients and optimizer; activations come on top, and depend on length."""
+    answer: float
+    """Teraflops to read one video of 32 frames and a task of 128 tokens."""
+    step: float
+    """Teraflops of one training step on it."""
+
+    @property
+    def total(self) -> int:
+        """All parameters."""
+        return self.vision + self.temporal + self.joining + self.language + self.lora
+
+
+def figures(parts: Parts) -> Figures:
+    """Count a model on the meta device."""
+    named = {"vocab_size": _VOCABULARY, **parts.language.config}
+    vision = msgspec.structs.replace(parts.vision, name=parts.vision.name and "", trust_remote_code=False)
+    language = msgspec.structs.replace(
+        parts.language, config=named, name="", trust_remote_code=False, frozen=parts.language.frozen
+    )
+    shape = msgspec.structs.replace(parts, vision=vision, language=language)
+    with torch.device("meta"):
+        model = MimicChat(MimicChatConfig(parts=msgspec.to_builtins(shape)))
+    lora = sum(w.numel() for n, w in model.language_model.named_parameters() if "lora_" in n)
+    language_size = _size(model.language_model) - lora
+    temporal = _size(model.temporal) if parts.temporal.on else 0
+    eyes = _size(model.eyes)
+    learning = sum(w.numel() for w in model.parameters() if w.requires_grad)
+    total = _size(model)
+    kept = (total - learning) * 2 + learning * 4
+    seeing, reading = _seeing(model, parts), _reading(model, parts)
+    # Backwards costs twice the way forwards for what learns; through what is frozen, once.
+    back_seen = 2.0 if not parts.vision.frozen else (1.0 if parts.temporal.on else 0.0)
+    back_read = 1.0 if parts.language.frozen else 2.0
+    return Figures(
+        vision=eyes,
+        temporal=temporal,
+        joining=total - eyes - temporal - language_size - lora,
+        language=language_size,
+        lora=lora,
+        learning=learning,
+        visual_tokens=parts.visual_tokens,
+        weights=kept / 1e9,
+        training=(kept + learning * (4 + _ADAM)) / 1e9,
+        answer=(seeing + reading) / 1e12,
+        step=(seeing * (1 + back_seen) + reading * (1 + back_read)) / 1e12,
+    )
+
+
+def _size(module: nn.Module) -> int:
+    return sum(weight.numel() for weight in module.parameters())
+
+
+def _seeing(model: MimicChat, parts: Parts) -> float:
+    """Two operations a weight and patch, attention among patches, for the frames of both branches."""
+    patches: int = model.eyes.side**2
+    width: int = model.eyes.width
+    depth = 0 if model.eyes.own else len(model.eyes.layers)
+    frame = _patchwise(model.eyes, patches) + 4.0 * depth * patches**2 * width
+    total = 0.0
+    if parts.spatial.on:
+        total += parts.spatial.frames * frame
+    if parts.temporal.on and parts.temporal.init == "backbone":
+        window = min(FRAMES, parts.temporal.window)
+        timed = 2.0 * _size(model.temporal.windows) * patches + 4.0 * depth * patches * window * width
+        total += FRAMES * (frame + timed)
+    elif parts.temporal.on:
+        windows = model.temporal.windows
+        total += FRAMES / parts.temporal.tubelet * _patchwise(windows, len(windows.places))
+    return total
+
+
+def _patchwise(module: nn.Module, patches: int) -> float:
+    """Operations of linear layers on each patch, and of convolutions where they stand."""
+    total = 0.0
+    side = patches**0.5
+    convolutions = [layer for layer in module.modules() if isinstance(layer, nn.Conv2d)]
+    for place, layer in enumerate(convolutions):
+        scale = 2 ** (len(convolutions) - 1 - place)
+        total += 2.0 * layer.weight.numel() * (side * scale) ** 2
+    linear = sum(layer.weight.numel() for layer in module.modules() if isinstance(layer, nn.Linear))
+    return float(total + 2.0 * linear * patches)
+
+
+def _reading(model: MimicChat, parts: Parts) -> float:
+    text = model.language_model.config.get_text_config()
+    tokens = parts.visual_tokens + TEXT_TOKENS
+    table = model.language_model.get_input_embeddings().weight.numel()
+    body = _size(model.language_model) - table
+    attention = 4.0 * text.num_hidden_layers * tokens**2 / 2 * text.hidden_size
+    return float(2.0 * body * tokens + attention)
+
+
+def sizes_table() -> Table:
+    """The bundled sizes side by side."""
+    body: list[tuple[Cell, ...]] = []
+    for name in SIZES:
+        found = figures(msgspec.convert(size(name), Parts))
+        millions = [
+            count / 1e6 for count in (found.vision, found.temporal, found.joining, found.language, found.lora)
+        ]
+        body.append(
+            (
+                name,
+                found.total / 1e6,
+                *millions,
+                found.learning / 1e6,
+                found.visual_tokens,
+                found.weights,
+                found.training,
+                found.answer,
+                found.step,
+            )
+        )
+    return Table(
+        title="MIMIC-Chat by size: parameters in millions, memory in GB, arithmetic in TFLOP",
+        columns=(
+            "Size",
+            "Parameters",
+            "Vision",
+            "Temporal",
+            "Joining",
+            "Language",
+            "LoRA",
+            "Learning",
+            "Visual tokens",
+            "Weights",
+            "Training",
+            "Answer",
+            "Step",
+        ),
+        body=tuple(body),
+        rows=(),
+        decimals=3,
+        notes=(
+            "Counted from the settings; nothing was downloaded. Vision is shared by both branches.",
+            "Weights: 2 bytes where frozen, 4 where learning. Training adds gradients and AdamW, but no activations.",
+            f"Answer and step: one video of {FRAMES} frames and a task of {TEXT_TOKENS} tokens.",
+        ),
+    )

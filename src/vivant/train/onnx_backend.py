@@ -1,0 +1,119 @@
+"""MIMIC-Chat without torch: `onnx/FOLDER`, as `vivant train export` writes it, and the bundled `vivant/tiny`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from vivant import mini
+from vivant.core.errors import UsageError
+from vivant.models.base import Model, ModelError, ModelOptions, Takes
+from vivant.models.local_model import LocalModel, checkpoint_digest, checkpoint_name, existing
+from vivant.models.registry import ONNX_SETTINGS
+
+SETTINGS, TOKENIZER = ONNX_SETTINGS, "tokenizer.json"
+WATCH, LOOK, READ = "watch.onnx", "look.onnx", "read.onnx"
+BUNDLED = ("tiny",)
+
+
+class Exported(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the graphs do not say of themselves."""
+
+    version: int = 1
+    vocabulary: int
+    """Ids from here on are marks."""
+    hidden: int
+    visual_tokens: int
+    image_size: int
+    spatial_frames: int
+    """0: the branch is off."""
+    temporal_tokens: int
+    """0: the branch is off."""
+    temporal_width: int
+    window: int
+    group: int
+    """Frames that one vector of a window stands for; the last frame is repeated to fill a group."""
+    hint: bool
+    lines: bool
+    breaks: tuple[int, ...]
+    end: int
+    before: tuple[int, ...] = ()
+    after: tuple[int, ...] | None = None
+    """What a chat template writes around a task; None: there is none."""
+    states: tuple[tuple[int, ...], ...]
+    """Shapes of what the layers remember before the first token."""
+    weights: str = "fp32"
+    parameters: int = 0
+    note: str = ""
+
+
+class EmbeddedModel(LocalModel):
+    """An exported model; its engine runs in a worker."""
+
+    weighs = True
+
+    def __init__(self, name: str, folder: Path, options: ModelOptions) -> None:
+        given = options.take(batch_size=16, workers=1, threads=0)
+        if options.video == "native":
+            raise UsageError(f"{name} takes videos as frames; leave out --native-video")
+        super().__init__(
+            name,
+            "vivant.train.onnx_engine:Engine",
+            {"folder": str(folder), "threads": given["threads"]},
+            batch_size=given["batch_size"],
+            workers=given["workers"],
+        )
+        self.takes = Takes(images=True)
+        read_settings(folder)
+        self._identity = {"model": name, "checkpoint": checkpoint_digest(str(folder))}
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        return self._identity
+
+
+def read_settings(folder: Path) -> Exported:
+    """The settings of an exported model; a folder that is none says so in one line."""
+    file = folder / SETTINGS
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=Exported)
+    except OSError as error:
+        raise ModelError(
+            f"{folder} holds no exported model ({SETTINGS} is not in it); make one: "
+            f"vivant train export CHECKPOINT --to onnx {folder}"
+        ) from error
+    except msgspec.MsgspecError as error:
+        raise ModelError(f"{file} is damaged, or of another version: {error}") from error
+
+
+def bundled(name: str) -> Path | None:
+    """The folder of a model that comes with the package, or None where this installation has none."""
+    folder = mini.root(name)
+    return folder if folder is not None and (folder / SETTINGS).is_file() else None
+
+
+def create(rest: str, options: ModelOptions) -> Model:
+    """`--model onnx/FOLDER`."""
+    if not rest:
+        raise UsageError("Name the exported model: onnx/FOLDER, as `vivant train export` wrote it")
+    place = existing(rest if rest.startswith((".", "/", "~")) else f"./{rest}", "model")
+    return EmbeddedModel(checkpoint_name("onnx", place), Path(place), options)
+
+
+def create_bundled(rest: str, options: ModelOptions) -> Model:
+    """`--model vivant/tiny`."""
+    from vivant.core.errors import unknown
+
+    if rest not in BUNDLED:
+        raise unknown("bundled model", rest, BUNDLED)
+    folder = bundled(rest)
+    if folder is None:
+        raise ModelError(
+            f"This installation comes without the weights of vivant/{rest}; train and export one "
+            "(docs/train.md) and name it onnx/FOLDER"
+        )
+    return EmbeddedModel(f"vivant/{rest}", folder, options)

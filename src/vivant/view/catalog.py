@@ -1,0 +1,123 @@
+"""The runs in a folder, found again whenever a page is asked for: new ones appear, broken ones say why."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from msgspec import Struct
+
+from vivant.runs.directory import Manifest, RunDir, RunError
+
+_DEPTH = 5
+_FRESH = 2.0
+"""Seconds for which the list of runs is not looked up again."""
+_RECENT = 90.0
+"""An unfinished run whose log grew this many seconds ago is under way."""
+
+
+class Shelved(Struct, frozen=True, kw_only=True):
+    """One run as the list shows it."""
+
+    rid: str
+    """Its name in addresses: the path below the folder of runs, with `~` for `/`."""
+    path: Path
+    manifest: Manifest | None
+    problem: str = ""
+    """Why it cannot be read, where it cannot."""
+
+    @property
+    def name(self) -> str:
+        """The path below the folder of runs."""
+        return self.rid.replace("~", "/")
+
+    @property
+    def planned(self) -> int:
+        """Requests in all."""
+        if self.manifest is None:
+            return 0
+        return sum(self.manifest.planned.values()) * max(1, self.manifest.settings.repeat)
+
+
+class Progress(Struct, frozen=True, kw_only=True):
+    """How far a run is."""
+
+    done: int
+    planned: int
+    under_way: bool
+
+    @property
+    def share(self) -> int:
+        """In percent."""
+        return min(100, self.done * 100 // self.planned) if self.planned else 100
+
+
+class Shelf:
+    """All runs below a folder; a folder that is a run itself holds that one."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._found: dict[str, Shelved] = {}
+        self._looked = float("-inf")
+        self._counts: dict[Path, tuple[int, int, int]] = {}
+
+    def runs(self) -> list[Shelved]:
+        """Newest first."""
+        if time.monotonic() - self._looked > _FRESH:
+            self._found = {run.rid: run for run in self._look()}
+            self._looked = time.monotonic()
+        return sorted(
+            self._found.values(), key=lambda run: run.manifest.created if run.manifest else "", reverse=True
+        )
+
+    def get(self, rid: str) -> Shelved | None:
+        """A run by its name in addresses: only what was found can be asked for."""
+        self.runs()
+        return self._found.get(rid)
+
+    def progress(self, run: Shelved) -> Progress:
+        """Counted from the log, of which only the part not seen before is read."""
+        log = run.path / "log.jsonl"
+        try:
+            status = log.stat()
+        except OSError:
+            return Progress(done=0, planned=run.planned, under_way=False)
+        done = self._lines(log, status)
+        fresh = time.time() - status.st_mtime < _RECENT
+        return Progress(done=done, planned=run.planned, under_way=fresh and done < run.planned)
+
+    def _lines(self, log: Path, status: os.stat_result) -> int:
+        inode, size, lines = self._counts.get(log, (status.st_ino, 0, 0))
+        if inode != status.st_ino or size > status.st_size:
+            size = lines = 0
+        with log.open("rb") as file:
+            file.seek(size)
+            while block := file.read(1 << 20):
+                lines += block.count(b"\n")
+                size += len(block)
+        self._counts[log] = (status.st_ino, size, lines)
+        return lines
+
+    def _look(self) -> Iterator[Shelved]:
+        for path in _run_folders(self.root):
+            below = path.relative_to(self.root).as_posix()
+            rid = self.root.resolve().name if below == "." else below.replace("/", "~")
+            try:
+                yield Shelved(rid=rid, path=path, manifest=RunDir(path).manifest())
+            except RunError as error:
+                yield Shelved(rid=rid, path=path, manifest=None, problem=str(error))
+
+
+def _run_folders(root: Path) -> Iterator[Path]:
+    """Folders with a manifest, or with a log that lost it; nothing is looked for inside a run."""
+    base = len(root.parts)
+    for folder, below, files in os.walk(root):
+        if "manifest.json" in files or "log.jsonl" in files:
+            yield Path(folder)
+            below.clear()
+        elif len(Path(folder).parts) - base >= _DEPTH:
+            below.clear()
+        else:
+            below[:] = sorted(name for name in below if not name.startswith("."))

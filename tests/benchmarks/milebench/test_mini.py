@@ -1,0 +1,90 @@
+"""The bundled mini-edition: whole, small, rebuildable, and a real test."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image as Pillow
+
+from minis.milebench import build_mini_milebench
+from tests.support.milebench_kit import scored
+from vivant import mini
+from vivant.benchmarks.base import PromptContext
+from vivant.benchmarks.milebench import MileBench
+from vivant.benchmarks.milebench.datasets import GROUPS
+from vivant.core.errors import UsageError
+from vivant.core.types import Image, Sample
+
+
+@pytest.fixture(scope="module")
+def root() -> Path:
+    found = mini.root("milebench")
+    assert found is not None
+    return found
+
+
+@pytest.fixture(scope="module")
+def samples(root: Path) -> list[Sample]:
+    benchmark = MileBench()
+    tasks = benchmark.available(root, benchmark.expand(""))
+    return [sample for task in tasks for sample in benchmark.load(root, f"milebench/{task}")]
+
+
+def test_every_group_has_a_dataset_and_every_level_a_sample(samples: list[Sample]) -> None:
+    assert {sample.facets["group"] for sample in samples} == {group.name for group in GROUPS}
+    assert {sample.facets["level"] for sample in samples} == {"Few", "Medium", "Many"}
+    by_dataset = {sample.facets["dataset"] for sample in samples}
+    for dataset in by_dataset:
+        assert 6 <= sum(sample.facets["dataset"] == dataset for sample in samples) <= 12
+
+
+def test_it_is_whole_and_small(root: Path) -> None:
+    assert MileBench().check(root).problems == ()
+    assert sum(path.stat().st_size for path in root.rglob("*") if path.is_file()) < 2_500_000
+
+
+def test_it_can_be_built_again(root: Path, tmp_path: Path) -> None:
+    built = build_mini_milebench(tmp_path / "mini")
+    ours = {str(path.relative_to(root)) for path in root.rglob("*.*") if path.suffix != ".py"}
+    assert {str(path.relative_to(built)) for path in built.rglob("*.*")} == ours
+    for name in sorted(ours):
+        if name.endswith(".json"):
+            assert json.loads((built / name).read_text()) == json.loads((root / name).read_text())
+        else:
+            # Another version of the drawing library may differ by a shade.
+            with Pillow.open(built / name) as new, Pillow.open(root / name) as old:
+                difference = np.abs(np.asarray(new.convert("RGB"), int) - np.asarray(old.convert("RGB"), int))
+            assert difference.mean() < 2
+    with pytest.raises(UsageError, match="not empty"):
+        build_mini_milebench(built)
+
+
+def test_no_option_is_twice_there_and_answers_do_not_favour_a_place(samples: list[Sample]) -> None:
+    choice = [sample for sample in samples if sample.options]
+    for sample in choice:
+        assert len({option.text for option in sample.options}) == len(sample.options)
+    first = sum(sample.key == 0 for sample in choice)
+    assert first < 0.5 * len(choice)
+
+
+def test_the_needle_is_not_in_the_text_of_image_needles(samples: list[Sample], root: Path) -> None:
+    benchmark = MileBench()
+    for sample in samples:
+        prompt = benchmark.prompt(sample, PromptContext(style="zero-shot", root=root))
+        images = [part for part in prompt.messages[0].parts if isinstance(part, Image)]
+        assert len(images) == int(sample.facets["n_images"])
+        if sample.facets["dataset"] == "ImageNeedleInAHaystack":
+            assert not any(
+                sample.answers[0] in getattr(part, "text", "") for part in prompt.messages[0].parts
+            )
+
+
+def test_right_answers_score_full_marks_in_both_protocols(samples: list[Sample]) -> None:
+    for protocol in ("paper", "strict"):
+        for sample in samples:
+            text = sample.answers[0] if sample.key is None else sample.options[sample.key].name
+            (row,) = scored([sample], [text], protocol).rows
+            assert row[2].value == pytest.approx(1.0), (sample.task, sample.id)

@@ -1,0 +1,361 @@
+"""MIME's tables and exports, on runs small enough to check by hand."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import random
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from scipy import stats
+
+from tests.support.mime_kit import MIME, edition, raw_free, read, samples, scored, write_json, write_lines
+from vivant.benchmarks.base import Protocol, Published, ScoredRun
+from vivant.benchmarks.mime import failures, ttest
+from vivant.benchmarks.mime.cells import gather
+from vivant.benchmarks.mime.names import VARIANTS
+from vivant.benchmarks.summary import summarise
+from vivant.core.errors import UsageError
+from vivant.core.table import Table, format_cell, to_csv, to_json, to_latex, to_markdown, to_text
+from vivant.core.types import Record, Reply, Sample, Score
+
+TASKS = ("mime/mcq", "mime/ff")
+
+
+def run_of(
+    values: Mapping[str, Sequence[float | None]],
+    task: str = "mime/mcq",
+    model: str = "m",
+    style: str = "zero-shot",
+    name: str = "run",
+    protocol: Protocol = "paper",
+    **settings: Any,
+) -> ScoredRun:
+    """A run with these values by variant; None is an unparsed reply, NaN a missing one."""
+    rows = []
+    for variant, group in values.items():
+        for number, value in enumerate(group):
+            facets = {
+                "variant": variant,
+                "actor": "nj"[number % 2],
+                "dataset": "REAL" if variant == "none" else "MIME",
+            }
+            sample = Sample(id=f"{variant}-{number}", task=task, facets=facets, cluster=str(number))
+            key = f"{task}/{sample.id}"
+            record = Record(key=key, task=task, id=sample.id, reply=Reply(text="x"))
+            score = Score(key=key, task=task, id=sample.id, value=value)
+            if value is None:
+                score = Score(key=key, task=task, id=sample.id, status="unparsed")
+            elif math.isnan(value):
+                score = Score(key=key, task=task, id=sample.id, status="missing")
+            rows.append((sample, record, score))
+    return ScoredRun(
+        run=name, model=model, style=style, task=task, protocol=protocol, rows=tuple(rows), settings=settings
+    )
+
+
+def share(right: int, of: int) -> Sequence[float | None]:
+    return [1.0] * right + [0.0] * (of - right)
+
+
+def cells(table: Table, label: str) -> list[str]:
+    (found,) = [row for row in table.body if row[0] == label]
+    return [format_cell(cell) for cell in found[1:]]
+
+
+def test_multiple_choice_and_free_form_stand_side_by_side() -> None:
+    runs = [
+        run_of({"base+blank@0": share(1, 4)}),
+        run_of({"base+blank@0": share(2, 4)}, "mime/ff", name="other"),
+        run_of({"none": share(3, 4)}, name="real"),
+    ]
+    table = MIME.layout("1", runs, "paper")
+    assert table.columns == ("model", "MIME MC", "MIME FF", "REAL MC", "REAL FF")
+    assert cells(table, "m") == ["25.0", "50.0", "75.0", "–"]
+    assert [(row.run, row.group, row.n) for row in table.rows] == [
+        ("run", {"variant": "base+blank@0"}, 4),
+        ("other", {"variant": "base+blank@0"}, 4),
+        ("real", {"variant": "none"}, 4),
+    ]
+
+
+def test_runs_of_one_model_on_the_same_samples_are_rivals() -> None:
+    first = [run_of({"none": share(1, 4)}, task, name="a") for task in TASKS]
+    second = [run_of({"none": share(2, 4)}, task, name="b") for task in TASKS]
+    lines = gather([first[0], second[0], second[1], first[1]])
+    assert [line.label for line in lines] == ["m (a)", "m (b)"]
+    assert [[part.run for part in line.parts] for line in lines] == [["a", "a"], ["b", "b"]]
+
+
+def test_lines_are_sorted_by_model_and_style_with_people_last() -> None:
+    order = [("human", "zero-shot"), ("x", "few-shot"), ("y", "cot"), ("x", "zero-shot"), ("x", "mine")]
+    lines = gather([run_of({"none": [1.0]}, model=model, style=style) for model, style in order])
+    assert [(line.model, line.style) for line in lines] == [
+        ("x", "zero-shot"),
+        ("x", "few-shot"),
+        ("x", "mine"),
+        ("y", "cot"),
+        ("human", ""),
+    ]
+
+
+def test_the_papers_rounding_and_plain_rounding() -> None:
+    for right, of, paper, plain in (
+        (47, 86, "54.6", "54.7"),
+        (12, 86, "13.9", "14.0"),
+        (31, 86, "36.0", "36.0"),
+    ):
+        run = run_of({"base+blank@0": share(right, of)})
+        assert cells(MIME.layout("2", [run], "paper"), "m")[0] == paper
+        assert cells(MIME.layout("2", [run], "strict"), "m")[0] == plain
+        asked = run_of({"base+blank@0": share(right, of)}, rounding="plain")
+        assert cells(MIME.layout("2", [asked], "paper"), "m")[0] == plain
+        asked = run_of({"base+blank@0": share(right, of)}, rounding="paper")
+        assert cells(MIME.layout("2", [asked], "strict"), "m")[0] == paper
+    with pytest.raises(UsageError, match="rounding is sideways"):
+        MIME.layout("2", [run_of({"none": [1.0]}, rounding="sideways")], "paper")
+
+
+def test_errors_and_unparsed_are_counted_and_told() -> None:
+    run = run_of({"base+blank@0": [1.0, 0.0, None, math.nan, math.nan]})
+    table = MIME.layout("2", [run], "paper")
+    (row,) = table.rows
+    assert (row.n, row.errors, row.unparsed) == (3, 2, 1)
+    assert row.value == 33.33
+    assert "m, zero-shot, mime/mcq: 2 errors (not counted), 1 unparsed (counted as wrong)." in table.notes
+
+
+def test_angles_have_a_mean_and_a_population_deviation() -> None:
+    rights = dict(
+        zip(
+            ("base+blank@0", "base+blank@90", "base+blank@180", "base+blank@270"),
+            (34, 34, 43, 37),
+            strict=True,
+        )
+    )
+    run = run_of({variant: share(right, 86) for variant, right in rights.items()})
+    table = MIME.layout("4", [run], "paper")
+    assert cells(table, "m") == ["MC", "39.5", "39.5", "50.0", "43.0", "43.0", "4.3"]
+    values = [right / 86 * 100 for right in rights.values()]
+    found = {row.metric: row.value for row in table.rows}
+    assert found["standard deviation over angles"] == pytest.approx(stats.tstd(values, ddof=0), abs=0.01)
+    part = run_of({"base+blank@0": share(1, 2), "base+blank@90": share(1, 2)})
+    assert cells(MIME.layout("4", [part], "paper"), "m") == ["MC", "50.0", "50.0", "–", "–", "–", "–"]
+
+
+def test_zero_shot_tables_leave_other_styles_out_and_say_so() -> None:
+    runs = [run_of({"none": share(1, 2)}, style=style) for style in ("zero-shot", "cot")]
+    table = MIME.layout("1", runs, "paper")
+    assert len(table.body) == 1
+    assert "1 lines in other styles are left out; table 5 shows them." in table.notes
+    with pytest.raises(UsageError, match="Table 1 shows zero-shot runs, and none is given"):
+        MIME.layout("1", runs[1:], "paper")
+
+
+def test_a_table_without_its_samples_is_refused() -> None:
+    with pytest.raises(UsageError, match="None of these runs holds samples that table 3 shows"):
+        MIME.layout("3", [run_of({"none": [1.0]})], "paper")
+    with pytest.raises(UsageError, match="needs a run of the model 'human'"):
+        MIME.layout("annotators", [run_of({"none": [1.0]})], "paper")
+    with pytest.raises(UsageError, match="table of mime '7'"):
+        MIME.layout("7", [run_of({"none": [1.0]})], "paper")
+
+
+def test_actors_are_compared_with_the_published_and_with_welchs_test() -> None:
+    values = [float(x) for x in random.Random(3).choices((0, 1), k=61)]
+    n, j = values[::2], values[1::2]
+    for protocol in ("paper", "strict"):
+        table = MIME.layout("6", [run_of({"base+blank@0": values}, protocol=protocol)], protocol)
+        t, p = ([row.value for row in table.rows if row.metric == metric] for metric in "tp")
+        if protocol == "strict":
+            expected = stats.ttest_ind(n, j, equal_var=False)
+        else:
+            spread = [float(stats.tstd(group, ddof=0)) for group in (n, j)]
+            means = [sum(group) / len(group) for group in (n, j)]
+            expected = stats.ttest_ind_from_stats(means[0], spread[0], len(n), means[1], spread[1], len(j))
+        assert t == [pytest.approx(expected.statistic, abs=1e-9)]
+        assert p == [pytest.approx(expected.pvalue, abs=1e-9)]
+        assert [row[3] for row in table.body] == [len(n), len(j), None]
+        assert [row[4] for row in table.body] == [sum(n), sum(j), None]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_welch_agrees_with_scipy(seed: int) -> None:
+    chance = random.Random(seed)
+    first = [chance.gauss(0, 1 + seed) for _ in range(chance.randint(2, 40))]
+    second = [chance.gauss(0.5, 1) for _ in range(chance.randint(2, 400))]
+    expected = stats.ttest_ind(first, second, equal_var=False)
+    found = ttest.welch(first, second)
+    assert found.t == pytest.approx(expected.statistic, rel=1e-10)
+    assert found.freedom == pytest.approx(expected.df, rel=1e-10)
+    assert found.p == pytest.approx(expected.pvalue, rel=1e-8)
+
+
+def test_groups_without_spread_have_no_t() -> None:
+    for test in (ttest.welch, ttest.pooled):
+        assert test([1.0, 1.0], [1.0, 1.0]).t is None
+        assert test([1.0], [1.0]).p is None
+    table = MIME.layout("6", [run_of({"base+blank@0": [1.0] * 6})], "paper")
+    assert "no spread" in to_text(table)
+
+
+def test_annotators_are_scored_one_by_one(tmp_path: Path) -> None:
+    data = samples(tmp_path, "mime/mcq")
+    lines = []
+    for person, rights in (("ann", (True, True)), ("bob", (False, True))):
+        for place, (sample, right) in enumerate(zip(data, rights, strict=False)):
+            question = {
+                "label": ["a"],
+                "options": ["a", "b"],
+                "label_idx": 0,
+                "s3_url": sample.extra["file_name"],
+            }
+            lines.append(
+                {
+                    "question_i": place,
+                    "sample_id": "x",
+                    "user_answer": "a",
+                    "user_mcq_selection": 1 if right else 2,
+                    "question": question,
+                    "url_data": {"annotator": person},
+                }
+            )
+    write_lines(tmp_path / "human_eval.jsonl", lines)
+    imported = MIME.human(tmp_path, "mime/mcq")
+    assert imported is not None
+    table = MIME.layout("annotators", [scored(imported)], "paper")
+    assert [(row[1], row[2]) for row in table.body] == [(2, 100.0), (2, 50.0), (2, 50.0), (4, 75.0)]
+    assert [row[0] for row in table.body][2:] == ["first videos, MIME", "all, MIME"]
+    by_variant = summarise(scored(imported), MIME, ("variant",))
+    assert sum(row.n for row in by_variant) == 4
+
+
+def test_failure_modes_are_counted_beside_the_published_ones(tmp_path: Path) -> None:
+    data = samples(tmp_path, "mime/ff")
+    modes = ["none", "Confused by context", "none", "a mode of my own"]
+    items = [raw_free(s, "x", fail_mode=mode) for s, mode in zip(data, modes, strict=False)]
+    run = scored(read(write_json(tmp_path / "raw_ff_x_y.json", items), data, "mime/ff"))
+    table = MIME.layout("failures", [run], "paper")
+    assert table.columns[1:5] == VARIANTS[:4]
+    found = {row[0]: row[1:] for row in table.body}
+    assert found["none"] == (1, 0, 1, 0, 12, 11, 11)
+    assert found["confused by context"] == (0, 1, 0, 0, 0, 1, 21)
+    assert found["a mode of my own"] == (0, 0, 0, 1, 0, 0, 0)
+    assert found["all"] == (1, 1, 1, 1, 86, 86, 86)
+    assert {row.source for row in table.rows} == {"measured", failures.PUBLISHED_SOURCE}
+    with pytest.raises(UsageError, match="None of these runs holds failure labels"):
+        MIME.layout("failures", [run_of({"none": [1.0]}, "mime/ff")], "paper")
+
+
+def test_every_layout_has_every_form() -> None:
+    values = {variant: share(2, 8) for variant in (*VARIANTS, "none")}
+    runs = [run_of(values, task, style=style, name=style) for task in TASKS for style in MIME.styles]
+    for name in ("1", "2", "3", "4", "5", "6"):
+        table = MIME.layout(name, runs, "paper")
+        assert all(len(row) == len(table.columns) for row in table.body)
+        for form in (to_text, to_csv, to_markdown, to_latex):
+            assert "25.0" in form(table)
+        rows = json.loads(to_json([table]))
+        assert all(
+            {"run", "task", "group", "metric", "value", "n", "errors", "unparsed"} <= set(row) for row in rows
+        )
+        assert all(row["interval"] for row in rows if row["metric"] == "accuracy")
+
+
+# ── published ──
+
+
+def test_published_cells_are_shares_of_the_samples() -> None:
+    """Every published figure is some k of n in the paper's rounding: a slip of the pen would not be."""
+    sizes = {"none": 46}
+    people = {"base+blank@270": 222, "adversarial+aligned@0": 253, "none": 184}
+
+    def possible(figure: Published) -> set[float]:
+        variant = figure.group["variant"]
+        n = people.get(variant, 258) if figure.model == "human" else sizes.get(variant, 86)
+        return {float(f"{round(k / n * 100, 2):.1f}") for k in range(n + 1)}
+
+    figures = MIME.published()
+    for figure in figures:
+        assert figure.value in possible(figure), figure
+        assert figure.source
+    assert len(figures) == 2 * (15 * 6 + 15 + 7 * 3 + 7)
+    assert len({(f.model, f.style, f.task, f.group["variant"]) for f in figures}) == len(figures)
+
+
+# ── export ──
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_an_exported_run_comes_back_the_same(tmp_path: Path, task: str) -> None:
+    from vivant.benchmarks.base import PromptContext, ScoreSettings
+
+    data = samples(tmp_path, task)
+    context = PromptContext(style="zero-shot", pool=tuple(data))
+    items = []
+    for number, sample in enumerate(data):
+        prompt = MIME.prompt(sample, context)
+        text = "ABCD"[number % 4] if task == "mime/mcq" else ["archery", "fishing", "Answer: tv"][number % 3]
+        items.append(
+            (
+                sample,
+                Record(
+                    key=f"{task}/{sample.id}",
+                    task=task,
+                    id=sample.id,
+                    options=prompt.options,
+                    order=prompt.order,
+                    reply=Reply(text=text),
+                ),
+            )
+        )
+    scores = MIME.score(items, ScoreSettings(style="zero-shot"))
+    rows = tuple((sample, record, score) for (sample, record), score in zip(items, scores, strict=True))
+    run = ScoredRun(
+        run="r", model="Qwen/Qwen2.5-VL", style="zero-shot", task=task, protocol="paper", rows=rows
+    )
+    raw = MIME.export(run, "mime-raw", tmp_path / "out")
+    short = task.rpartition("/")[2]
+    assert [str(path.relative_to(tmp_path / "out")) for path in raw] == [
+        f"mime-cropped/zero-shot/all/raw_{short}_qwen25vl_Qwen_Qwen2.5-VL.json",
+        f"mime-real-resized/zero-shot/none/raw_{short}_qwen25vl_Qwen_Qwen2.5-VL.json",
+    ]
+    score_files = MIME.export(run, "mime-score", tmp_path / "out")
+    expected = {score.id: score for score in scores}
+    for path in (*raw, *score_files):
+        imported = read(path, data, task)
+        assert (imported.model, imported.style) == ("Qwen/Qwen2.5-VL", "zero-shot")
+        for sample, record, score in scored(imported).rows:
+            assert score.value == expected[sample.id].value
+            assert score.detail.get("similarity") == pytest.approx(
+                expected[sample.id].detail.get("similarity"), abs=1e-6
+            )
+            if path in raw:
+                assert [o.text for o in record.options] == [  # type: ignore[union-attr]
+                    o.text for o in next(r for s, r in items if s.id == sample.id).options
+                ]
+
+
+def test_samples_without_a_reply_keep_their_row(tmp_path: Path) -> None:
+    data = samples(tmp_path, "mime/ff", edition(real=False))
+    rows = tuple(
+        (s, None, Score(key=f"mime/ff/{s.id}", task="mime/ff", id=s.id, status="missing")) for s in data
+    )
+    run = ScoredRun(run="r", model="m", style="cot", task="mime/ff", protocol="paper", rows=rows)
+    (path,) = MIME.export(run, "mime-score", tmp_path / "out")
+    with path.open() as file:
+        written = list(csv.DictReader(file))
+    assert [(row["instance_id"], row["correct"]) for row in written] == [
+        (str(i), "False") for i in range(len(data))
+    ]
+
+
+def test_what_cannot_be_exported_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="mime-raw or mime-score, not 'xml'"):
+        MIME.export(run_of({"none": [1.0]}), "xml", tmp_path)
+    with pytest.raises(UsageError, match="has no options to write"):
+        MIME.export(run_of({"none": [1.0]}), "mime-raw", tmp_path)

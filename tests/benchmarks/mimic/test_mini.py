@@ -1,0 +1,167 @@
+"""The bundled mini-edition: made by the pipeline, whole, balanced, and closed to those who do not look."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import av
+import numpy as np
+import pytest
+
+import vivant
+from vivant import mini
+from vivant.benchmarks.mimic import Mimic, names
+from vivant.benchmarks.mimic.format import VideoLine, iter_items, iter_videos
+from vivant.build.mimic.mini import FPS, SECONDS, SETTINGS, build_mini
+from vivant.build.mimic.world.drawings.clips import draw, load_clips
+from vivant.build.mimic.world.phrases import Topic, load_topics
+from vivant.core.types import Sample
+from vivant.metrics.intervals import wilson
+from vivant.metrics.similarity import load_encoder
+
+ROOT = mini.root("mimic") or Path("missing")
+VIDEOS = SETTINGS.select.target
+
+
+def decode(path: Path) -> list[np.ndarray[tuple[int, ...], np.dtype[np.uint8]]]:
+    with av.open(str(path)) as container:
+        return [np.asarray(f.to_ndarray(format="rgb24"), dtype=np.uint8) for f in container.decode(video=0)]
+
+
+def test_it_is_whole_and_small() -> None:
+    report = Mimic().check(ROOT)
+    assert report.problems == ()
+    videos = [video for _, video in iter_videos(ROOT)]
+    assert len(videos) == VIDEOS and len({v.category for v in videos}) == 12
+    assert {v.platform for v in videos} == {"tiktok", "youtube"}
+    assert {v.language for v in videos} == set(SETTINGS.clean.languages)
+    for task in names.THINKING:
+        assert len(Mimic().load(ROOT, task)) >= 0.9 * VIDEOS
+    assert len(Mimic().load(ROOT, names.MIMICKING)) == VIDEOS
+    assert sum(path.stat().st_size for path in ROOT.rglob("*") if path.is_file()) < 1_500_000
+
+
+def test_popularity_puts_ranks_near_1_10_50_and_100_side_by_side() -> None:
+    slack = SETTINGS.audit.rank_slack
+    for _, item in iter_items(ROOT):
+        if item.task == names.OWN:
+            ranks = sorted(option.rank or 0 for option in item.options)
+            assert item.options[item.key or 0].rank == ranks[0] == 1
+            for rank, asked in zip(ranks, names.RANKS, strict=True):
+                assert abs(rank - asked) <= slack * asked
+
+
+@pytest.mark.parametrize("task", [task for task in names.THINKING if task != names.OWN])
+def test_texts_are_wrong_about_three_times_as_often_as_right(task: str) -> None:
+    samples = Mimic().load(ROOT, task)
+    right = Counter(s.options[s.key or 0].text for s in samples)
+    every = Counter(o.text for s in samples for o in s.options)
+    assert sum(abs(every[text] - 4 * right[text]) for text in every) <= 0.2 * every.total()
+
+
+def test_wrong_options_come_from_other_categories_and_speak_the_same_language() -> None:
+    videos = {video.ref: video for _, video in iter_videos(ROOT)}
+    for _, item in iter_items(ROOT):
+        if item.task == names.OWN:
+            continue
+        own = videos[item.video]
+        sources = [videos[o.video] for n, o in enumerate(item.options) if n != item.key]
+        assert all(source.category != own.category for source in sources)
+        if item.task in ("title", "description", "tag", "comment-match"):
+            assert all(source.language == own.language for source in sources)
+
+
+# ── what it shows ──
+
+
+@pytest.mark.parametrize("task", names.THINKING)
+def test_texts_alone_give_nothing_away(task: str) -> None:
+    samples = Mimic().load(ROOT, task)
+    encoded = load_encoder().encode([option.text for sample in samples for option in sample.options])
+    right: Counter[str] = Counter()
+    for number, sample in enumerate(samples):
+        texts = [option.text for option in sample.options]
+        vectors = encoded[4 * number : 4 * number + 4]
+        likeness = (vectors @ vectors.T).sum(axis=1)
+        guesses = {
+            "longest": max(range(4), key=lambda n: len(texts[n])),
+            "shortest": min(range(4), key=lambda n: len(texts[n])),
+            "most alike": int(likeness.argmax()),
+            "least alike": int(likeness.argmin()),
+            "first": 0,
+        }
+        right.update({name: int(guess == sample.key) for name, guess in guesses.items()})
+    for name, count in right.items():
+        interval = wilson(count, len(samples))
+        assert interval.low <= 0.25 <= interval.high, (name, count, len(samples))
+
+
+@pytest.mark.parametrize("model", ["blind", "longest"])
+def test_a_model_without_eyes_is_at_chance(model: str, tmp_path: Path) -> None:
+    run = vivant.evaluate("mimic/thinking", model, data=("mini",), out=str(tmp_path / "run"))
+    right = [score.value for scored in run.scores() for _, _, score in scored.rows]
+    interval = wilson(sum(value or 0.0 for value in right), len(right))
+    assert interval.low <= 0.25 <= interval.high
+
+
+def topic_of(video: VideoLine, topics: list[Topic]) -> Topic:
+    return next(topic for topic in topics if topic.topics == video.topics)
+
+
+def pick(sample: Sample, video: VideoLine, topic: Topic) -> int:
+    """Takes the option that names the topic, or something that belongs to it."""
+
+    def form(text: str) -> str:
+        return "".join(c for c in text.casefold() if c.isalnum())
+
+    spoken = topic.words.get(video.language, topic.words["en"])
+    known = {form(phrase) for phrases in spoken.values() for phrase in phrases}
+    known |= {form(topic.category), *map(form, topic.topics)}
+    return max(range(4), key=lambda n: sum(phrase in form(sample.options[n].text) for phrase in known))
+
+
+def test_one_who_knows_the_videos_topic_is_far_above_chance() -> None:
+    topics = list(load_topics())
+    videos = {video.ref: video for _, video in iter_videos(ROOT)}
+    for task, least in (
+        ("title", 0.5),
+        ("tag", 0.8),
+        ("topic", 0.9),
+        ("category", 0.9),
+        ("comment-match", 0.5),
+    ):
+        samples = Mimic().load(ROOT, task)
+        right = sum(
+            pick(sample, videos[sample.cluster], topic_of(videos[sample.cluster], topics)) == sample.key
+            for sample in samples
+        )
+        assert wilson(right, len(samples)).low > 0.3 and right >= least * len(samples), (task, right)
+
+
+# ── its clips ──
+
+
+@pytest.mark.timeout(300)
+def test_a_new_build_says_the_same_and_looks_the_same(tmp_path: Path) -> None:
+    build_mini(tmp_path)
+    for name in ("videos.jsonl", "items.jsonl"):
+        assert (tmp_path / name).read_bytes() == (ROOT / name).read_bytes()
+    for _, video in list(iter_videos(ROOT))[::12]:
+        ours, theirs = decode(tmp_path / video.path), decode(ROOT / video.path)
+        assert len(ours) == len(theirs) == SECONDS * FPS
+        apart = np.abs(np.stack(ours).astype(int) - np.stack(theirs)).mean()
+        assert apart < 1.0, "encoders differ a little between versions, pictures do not"
+
+
+def test_clips_move_and_differ() -> None:
+    seen = []
+    for name, clip in load_clips().items():
+        first, middle = (draw(clip, t).astype(int) for t in (0.1, 0.55))
+        assert np.abs(middle - first).mean() > 0.5, name
+        seen.append(middle)
+    stack = np.stack(seen)
+    for number, picture in enumerate(stack):
+        apart = np.abs(stack - picture).mean(axis=(1, 2, 3))
+        apart[number] = 99
+        assert apart.min() > 8

@@ -1,0 +1,203 @@
+"""The paper's two tables, and what can be said of comments without asking anyone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.support.mimic_kit import folder, item
+from vivant.benchmarks.base import ScoredRun, ScoreSettings
+from vivant.benchmarks.mimic import Mimic, names, published
+from vivant.benchmarks.mimic.judged import Agreement, Judged, Outcome, Panel
+from vivant.benchmarks.mimic.textmetrics import (
+    Commented,
+    Vectors,
+    asks,
+    figures,
+    has_emoji,
+    human_comments,
+    one_a_video,
+    words,
+)
+from vivant.core.errors import DataError, UsageError
+from vivant.core.table import to_text
+from vivant.core.types import Record, Reply, Sample, Score
+
+BENCHMARK = Mimic()
+
+
+def answered(samples: list[Sample], right: int, run: str = "r") -> ScoredRun:
+    """A run in which the first `right` samples are right and the others wrong."""
+    rows = []
+    for number, sample in enumerate(samples):
+        letter = sample.options[sample.key or 0].name if number < right else "A"
+        record = Record(
+            key=sample.id, task=sample.task, id=sample.id, options=sample.options, reply=Reply(text=letter)
+        )
+        rows.append((sample, record, BENCHMARK.score([(sample, record)], ScoreSettings())[0]))
+    return ScoredRun(
+        run=run, model="m", style="zero-shot", task=samples[0].task, protocol="paper", rows=tuple(rows)
+    )
+
+
+def test_overall_counts_items_and_the_mean_counts_tasks(tmp_path: Path) -> None:
+    items = [item(n, task) for task in names.THINKING for n in range(4 if task == "title" else 2)]
+    root = folder(tmp_path, items=items)
+    runs = [answered(BENCHMARK.load(root, task), 4 if task == "title" else 0) for task in names.THINKING]
+    table = BENCHMARK.layout("tasks", runs, "paper")
+    row = dict(zip(table.columns, table.body[0], strict=True))
+    assert row["Title"] == 100.0 and row["Tag"] == 0.0 and row["n"] == 4 + 6 * 2
+    assert row["Overall"] == pytest.approx(100 * 4 / 16)
+    assert row["Mean of tasks"] == pytest.approx(100 / 7)
+    axes = BENCHMARK.layout("axes", runs, "paper")
+    assert [(line[1], line[2], line[4]) for line in axes.body] == [
+        ("mimic/ciu", pytest.approx(100 * 4 / 6), 6),
+        ("mimic/cam", 0.0, 6),
+        ("mimic/uiu", 0.0, 4),
+        ("mimic/thinking", 25.0, 16),
+    ]
+    whole = next(r for r in table.rows if r.task == "mimic/thinking" and r.run == "r")
+    assert whole.interval is not None and "clustered" in whole.interval_method
+
+
+def test_the_published_rows_stand_below_with_both_means() -> None:
+    for model, values in published.TASKS.items():
+        assert len(values) == 8, model
+        apart = fmean(values[:-1]) - values[-1]
+        assert 1.8 < apart < 3.3, "the published overall is not the mean of the tasks"
+    rows = list(published.rows())
+    assert len(rows) == 8 * 8 + 4 + 3
+    found = {(r.model, r.task, r.metric): r.value for r in rows}
+    assert found["o3", "mimic/comment-popularity", "accuracy"] == 45.5
+    assert found["MIMIC-Chat", "mimic/comment", "realism"] == 2.88
+
+
+def test_a_part_of_the_tasks_has_no_mean(tmp_path: Path) -> None:
+    table = BENCHMARK.layout("tasks", [answered(BENCHMARK.load(folder(tmp_path), "title"), 2)], "paper")
+    row = dict(zip(table.columns, table.body[0], strict=True))
+    assert row["Overall"] == 50.0 and row["Mean of tasks"] is None and row["Pop"] is None
+    assert "Gemini2.5-pro †" in to_text(table)
+    with pytest.raises(UsageError, match="mimic/comment"):
+        BENCHMARK.layout("mimicking", [answered(BENCHMARK.load(tmp_path, "title"), 2)], "paper")
+
+
+def commented(root: Path, texts: list[str], **settings: Any) -> ScoredRun:
+    samples = BENCHMARK.load(root, "comment")
+    rows = tuple(
+        (s, None, Score(key=s.id, task=s.task, id=s.id, value=1.0, answer=text) if text else
+         Score(key=s.id, task=s.task, id=s.id, status="missing"))
+        for s, text in zip(samples, texts, strict=True)
+    )  # fmt: skip
+    return ScoredRun(
+        run="r",
+        model="m",
+        style="zero-shot",
+        task="mimic/comment",
+        protocol="paper",
+        rows=rows,
+        settings=settings,
+    )
+
+
+def test_the_mimicking_table_has_people_beside_the_model(tmp_path: Path) -> None:
+    run = commented(folder(tmp_path), ["same words", "same words", "other?", ""])
+    table = BENCHMARK.layout("mimicking", [run], "paper")
+    model, people = (dict(zip(table.columns, row, strict=True)) for row in table.body[:2])
+    assert people["Source"] == "human comments" and people["Same %"] == 0.0
+    assert model["Same %"] == pytest.approx(200 / 3) and model["Asks %"] == pytest.approx(100 / 3)
+    assert model["errors"] == 1 and model["Human %"] is None
+    assert people["≈ human"] > model["≈ human"]
+    assert table.body[2][:3] == ("Video-LLaVA †", 6.3, 0.58)
+    assert "Not judged yet" in table.notes[0]
+
+
+def test_judgements_that_a_score_names_fill_the_first_columns(tmp_path: Path) -> None:
+    nothing = Agreement(percent=None, alpha=None, kappa=None, kappa_items=0, realism_alpha=None, items=0)
+    sources = (
+        Judged(source="m", kind="model", comments=4, unjudged=0, judgements=4, human=25.0, realism=2.0),
+        Judged(source="human comments", kind="human", comments=4, unjudged=0, judgements=4, human=90.0),
+    )
+    panel = Panel(
+        name="people", kind="people", annotators=1, judgements=8, sources=sources, agreement=nothing
+    )
+    file = tmp_path / "judged.json"
+    file.write_bytes(msgspec.json.encode(Outcome(pack="p", panels=(panel,))))
+    run = commented(folder(tmp_path / "d"), ["a b", "c d", "e f", "g h"], judged=str(file))
+    table = BENCHMARK.layout("mimicking", [run], "paper")
+    assert table.body[0][:3] == ("m", 25.0, 2.0) and table.body[1][:3] == ("human comments", 90.0, None)
+    file.write_bytes(msgspec.json.encode(Outcome(pack="p", panels=(panel, panel))))
+    with pytest.raises(UsageError, match="2 panels of judges"):
+        BENCHMARK.layout("mimicking", [run], "paper")
+    file.write_bytes(b"[]")
+    with pytest.raises(DataError, match="was not written by"):
+        BENCHMARK.layout("mimicking", [run], "paper")
+    file.unlink()
+    with pytest.raises(DataError, match="Cannot read the judgements"):
+        BENCHMARK.layout("mimicking", [run], "paper")
+
+
+# ── text figures ──
+
+
+def of(*texts: str) -> list[Commented]:
+    return [Commented(text=text) for text in texts]
+
+
+@pytest.mark.parametrize(
+    ("text", "emoji", "question", "count"),
+    [
+        ("plain words", False, False, 2),
+        ("so good 😂😂", True, False, 2),
+        ("❤️", True, False, 0),
+        ("why though?", False, True, 2),
+        ("何回も見てる", False, False, 6),
+        ("لماذا؟", False, True, 1),
+        ("don't @me_now #tag1", False, False, 4),
+        ("100 % © ™ 3.5", False, False, 3),
+        ("🇫🇷 👩‍👩‍👧", True, False, 0),
+    ],
+)
+def test_words_emoji_and_questions_in_any_script(text: str, emoji: bool, question: bool, count: int) -> None:
+    assert (has_emoji(text), asks(text), len(words(text))) == (emoji, question, count)
+
+
+def test_figures_of_variety_and_repetition() -> None:
+    found = figures(of("so good", "So good!", "so bad today", "never seen that"))
+    assert found is not None
+    assert found.repeated == 0.5, "equal but for case and stops"
+    assert found.opening == 0.5
+    assert found.distinct_1 == pytest.approx(7 / 10)
+    assert found.distinct_2 == pytest.approx(5 / 6)
+    assert found.words == 2.5 and found.characters == 10.0
+    assert found.to_human is None
+    assert figures([]) is None
+
+
+def test_a_model_is_compared_with_as_many_comments_as_a_person_is() -> None:
+    texts = ["I love this cat", "what a lovely kitten", "the stock market fell"]
+    people = human_comments("A cat plays", texts)
+    assert [len(c.others) for c in people] == [2, 2, 2]
+    model = [Commented(text="this cat is lovely", description="A cat plays", others=tuple(texts), spare=True)]
+    vectors = Vectors([people, model])
+    near = vectors.cosines(model[0].text, texts)
+    assert near == sorted(near, reverse=True)
+    found = figures(model, vectors)
+    assert found is not None and found.to_description is not None
+    assert found.to_human == pytest.approx((2 * near[0] + near[1]) / 3)
+    restated = figures(
+        [Commented(text="A cat plays", description="A cat plays")],
+        Vectors([of("A cat plays"), [Commented(text="A cat plays", description="A cat plays")]]),
+    )
+    assert restated is not None and restated.to_description == pytest.approx(1.0, abs=1e-5)
+
+
+def test_one_human_comment_a_video_is_drawn_by_seed() -> None:
+    groups = [human_comments("", [f"{v}-{n}" for n in range(5)]) for v in range(20)]
+    assert one_a_video(groups) == one_a_video(groups)
+    assert [c.text.split("-")[0] for c in one_a_video(groups)] == [str(v) for v in range(20)]
+    assert one_a_video(groups, seed=1) != one_a_video(groups)
+    assert len(one_a_video([[], *groups[:1]])) == 1, "a video without comments gives none"

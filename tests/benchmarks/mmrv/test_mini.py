@@ -1,0 +1,107 @@
+"""The bundled mini-edition: whole, balanced, made by this project, and more than one frame deep."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+
+import av
+import msgspec
+import numpy as np
+import pytest
+
+from minis.mmrv import arts, nights, questions, shows, tales
+from minis.mmrv.encode import encode, frames, tune
+from vivant import mini
+from vivant.benchmarks.mmrv import MMRV, names
+from vivant.benchmarks.mmrv.parse import skipped_letters
+from vivant.build.mimic.world.drawings.canvas import Story
+
+ROOT = mini.root("mmrv") or Path("missing")
+STORIES: dict[str, Story] = {
+    story.name: story for module in (tales, nights, shows, arts) for story in module.STORIES
+}
+
+
+def decode(path: Path) -> list[np.ndarray[tuple[int, ...], np.dtype[np.uint8]]]:
+    with av.open(str(path)) as container:
+        return [np.asarray(f.to_ndarray(format="rgb24"), dtype=np.uint8) for f in container.decode(video=0)]
+
+
+def test_it_covers_all_abilities_and_types_with_seven_to_twelve_options() -> None:
+    samples = MMRV().load(ROOT, "mcq")
+    assert len(samples) >= 36
+    assert {s.facets["ability"] for s in samples} == set(names.ABILITIES)
+    assert {s.facets["type"] for s in samples} == set(names.VIDEO_TYPES)
+    assert {len(s.options) for s in samples} == set(range(7, 13))
+    assert all(s.key is not None for s in samples)
+    assert len([s for s in samples if skipped_letters(s.options)]) == 1
+    assert len({s.cluster for s in samples}) == len(STORIES) >= 12
+    assert sum(path.stat().st_size for path in ROOT.rglob("*") if path.is_file()) < 2_500_000
+
+
+def test_neither_place_nor_length_gives_the_answers_away() -> None:
+    samples = MMRV().load(ROOT, "mcq")
+    chance = sum(1 / len(s.options) for s in samples)
+    longest = sum(max(s.options, key=lambda o: len(o.text)) is s.options[s.key or 0] for s in samples)
+    shortest = sum(min(s.options, key=lambda o: len(o.text)) is s.options[s.key or 0] for s in samples)
+    assert max(longest, shortest) <= 2 * chance
+    assert max(Counter(s.key for s in samples).values()) <= len(samples) / 4
+
+
+def test_the_bundled_files_are_what_the_builder_makes(tmp_path: Path) -> None:
+    assert msgspec.json.decode((ROOT / "MMR-V.json").read_bytes()) == questions()
+    assert {path.name for path in (ROOT / "videos").iterdir()} == set(STORIES)
+    for name in ("Three Cups.mp4", "Two Shapes.mp4", "Night Watch.mp4"):
+        drawn = [np.asarray(picture) for picture in frames(STORIES[name])]
+        shown = decode(ROOT / "videos" / name)
+        assert len(shown) == len(drawn)
+        for place in (0, len(drawn) // 2, len(drawn) - 1):
+            assert np.abs(drawn[place].astype(int) - shown[place]).mean() < 4
+    encode(STORIES["Three Cups.mp4"], tmp_path / "a.mp4")
+    encode(STORIES["Three Cups.mp4"], tmp_path / "b.mp4")
+    assert (tmp_path / "a.mp4").read_bytes() == (tmp_path / "b.mp4").read_bytes()
+
+
+@pytest.mark.parametrize("name", sorted(STORIES))
+def test_every_story_has_several_scenes_that_differ(name: str) -> None:
+    story = STORIES[name]
+    assert len(story.scenes) >= 3
+    with av.open(str(ROOT / "videos" / name)) as container:
+        video = container.streams.video[0]
+        assert (video.codec_context.name, video.width, video.height) == ("h264", 320, 240)
+        assert bool(container.streams.audio) == bool(story.notes)
+    shown = decode(ROOT / "videos" / name)
+    ends = np.cumsum([round(scene.seconds * 12) for scene in story.scenes])
+    middles = [
+        shown[int(end - round(scene.seconds * 6))] for end, scene in zip(ends, story.scenes, strict=True)
+    ]
+    assert max(np.abs(a.astype(int) - b).mean() for a, b in pairwise(middles)) > 1
+
+
+def test_the_second_half_of_two_shapes_really_runs_backwards() -> None:
+    story = STORIES["Two Shapes.mp4"]
+    half = round(story.scenes[0].seconds * 12)
+    drawn = [np.asarray(picture) for picture in frames(story)][: 2 * half]
+    assert all((a == b).all() for a, b in zip(drawn[:half], reversed(drawn[half:]), strict=True))
+
+
+def test_tunes_rise_where_the_questions_say_so() -> None:
+    notes = STORIES["Grey Canvas.mp4"].notes
+    assert max(notes[:6]) < min(notes[6:])
+    assert list(notes[6:]) == sorted(notes[6:])
+    sound = tune((220.0, 440.0), 1.0)
+    spectrum = [np.abs(np.fft.rfft(part)).argmax() * 2 for part in np.split(sound, 2)]
+    assert spectrum == [220, 440]
+
+
+def test_the_ball_ends_where_the_key_says() -> None:
+    place = 0
+    for first, second in ((0, 1), (1, 2), (0, 1)):
+        place = {first: second, second: first}.get(place, place)
+    asked = next(q for q in questions() if q["question"].startswith("If nobody cheats"))
+    right = next(o for o in asked["options"] if o.startswith(asked["correctAnswer"]))
+    assert right.endswith(
+        ("Under the left-hand cup", "Under the middle cup", "Under the right-hand cup")[place]
+    )

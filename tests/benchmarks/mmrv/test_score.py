@@ -1,0 +1,164 @@
+"""MMR-V: the published extraction chain to the letter, its sound part, and what a letter is worth."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.mmrv_kit import record, sample
+from vivant.benchmarks.mmrv.score import (
+    BOXED,
+    BRACKETS,
+    EMPTY,
+    LAST,
+    NO_KEY,
+    NONE,
+    STORED,
+    extract,
+    score_one,
+)
+
+OPTIONS = "ABCDEFGHIJ"
+
+
+def test_every_published_reply_gives_the_published_letter(parity: Path) -> None:
+    files = sorted((parity / "mmrv").glob("mmrv_*.json"))
+    assert files
+    for file in files:
+        for entry in json.loads(file.read_text()):
+            found = extract(entry["response"]).letter
+            assert found == entry["answer"], (file.name, entry["idx"])
+
+
+@pytest.mark.parametrize(
+    ("text", "letter", "rule"),
+    [
+        ("[[B]]", "B", BRACKETS),
+        ("[[A]] or [[B]], so [[D]]", "A", BRACKETS),
+        ("\\boxed{D} but [[B]]", "B", BRACKETS),
+        ("so \\boxed{C}, not \\boxed{D}", "C", BOXED),
+        ("\\boxed{C} A", "C", BOXED),
+        ("[[ B ]] is it", "B", LAST),
+        ("[[(G)]]", "G", LAST),
+        ("[[b]]", "B", LAST),
+        ("\\boxed{ C }", "C", LAST),
+        ("\\boxed{\\text{C}}", "C", LAST),
+        ("[[AB]]", None, NONE),
+        ("[[M]]", None, NONE),
+        ("[[L]]", "L", BRACKETS),
+        ("It is a cat", "A", LAST),
+        ("I think it is K, not M", "K", LAST),
+        ("Option D. I", "I", LAST),
+        ("don't know: c", "C", LAST),
+        ("B_2 or x", None, NONE),
+        ("the letter é and B选", None, NONE),
+        ("[[Magic]]", None, NONE),
+        ("", None, EMPTY),
+        (" \n", None, EMPTY),
+    ],
+)
+def test_the_chain(text: str, letter: str | None, rule: str) -> None:
+    found = extract(text)
+    assert (found.letter, found.rule) == (letter, rule)
+
+
+def retold(text: str) -> str | None:
+    """The rule of the paper without regular expressions."""
+    for before, after in (("[[", "]]"), ("\\boxed{", "}")):
+        for start in range(len(text)):
+            rest = text[start:]
+            if rest.startswith(before):
+                inner = rest[len(before) :]
+                if inner[:1] and inner[:1] in "ABCDEFGHIJKL" and inner[1:].startswith(after):
+                    return inner[0]
+    upper = text.upper()
+
+    def word(at: int) -> bool:
+        return 0 <= at < len(upper) and (upper[at].isalnum() or upper[at] == "_")
+
+    for at in reversed(range(len(upper))):
+        if upper[at] in "ABCDEFGHIJKL" and not word(at - 1) and not word(at + 1):
+            return upper[at]
+    return None
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            ["[[", "]]", "[", "]", "\\boxed{", "}", "A", "b", "K", "L", "M", " ", "\n", "x", "(", "é", "_"]
+        )
+    ).map("".join)
+)
+def test_the_chain_agrees_with_a_plain_retelling(text: str) -> None:
+    assert extract(text).letter == retold(text)
+
+
+@given(st.text())
+def test_any_text_gives_a_letter_or_none(text: str) -> None:
+    found = extract(text)
+    assert (found.letter is None) == (found.rule in (NONE, EMPTY))
+
+
+def test_right_wrong_and_a_letter_that_is_no_option() -> None:
+    one = sample()
+    right = score_one(one, record(one, "[[C]]"), "paper")
+    assert (right.value, right.answer, right.rule, right.detail) == (1.0, "C", BRACKETS, {})
+    wrong = score_one(one, record(one, "[[D]]"), "paper")
+    assert (wrong.status, wrong.value) == ("scored", 0.0)
+    outside = score_one(one, record(one, "[[L]]"), "paper")
+    assert (outside.status, outside.value, outside.detail) == ("scored", 0.0, {"not_an_option": True})
+    none = score_one(one, record(one, "no idea"), "paper")
+    assert (none.status, none.value) == ("unparsed", None)
+
+
+def test_strict_takes_options_alone_and_no_bare_letter() -> None:
+    one = sample()
+    assert score_one(one, record(one, "[[L]] or rather [[C]]"), "strict").answer == "C"
+    assert score_one(one, record(one, "It is C."), "strict").status == "unparsed"
+    assert score_one(one, record(one, "[[L]]"), "strict").status == "unparsed"
+    assert score_one(one, record(one, "[[L]] \\boxed{C}"), "strict").rule == BOXED
+    assert score_one(one, record(one, "<think>[[A]]?</think>[[C]]"), "strict").value == 1.0
+    assert score_one(one, record(one, "<think>[[C]]"), "strict").status == "unparsed"
+    thirteen = sample(options=[f"({x}) {x}" for x in "ABCDEFGHIJKLM"], correctAnswer="(M)")
+    assert score_one(thirteen, record(thirteen, "[[M]]"), "strict").value == 1.0
+    assert score_one(thirteen, record(thirteen, "[[M]]"), "paper").status == "unparsed"
+
+
+def test_a_skipped_letter_is_no_place() -> None:
+    one = sample(options=[f"({x}) {x}" for x in "ABCDEFHIJ"], correctAnswer="(H)")
+    assert one.key == 6
+    assert score_one(one, record(one, "[[H]]"), "paper").value == 1.0
+    assert score_one(one, record(one, "[[G]]"), "paper").value == 0.0
+
+
+def test_a_key_that_is_no_option() -> None:
+    one = sample(correctAnswer="(K)")
+    assert one.key is None
+    assert score_one(one, record(one, "[[C]]"), "paper").value == 0.0
+    assert score_one(one, record(one, "[[K]]"), "paper").value == 1.0
+    strict = score_one(one, record(one, "[[C]]"), "strict")
+    assert (strict.status, strict.rule) == ("excluded", NO_KEY)
+
+
+def test_options_shown_in_another_order_are_followed() -> None:
+    one = sample()
+    order = (2, 0, 1, *range(3, 10))
+    shown = tuple(type(one.options[0])(OPTIONS[i], one.options[k].text) for i, k in enumerate(order))
+    assert score_one(one, record(one, "[[A]]", options=shown, order=order), "paper").value == 1.0
+    assert score_one(one, record(one, "[[C]]", options=shown, order=order), "paper").value == 0.0
+
+
+def test_a_stored_answer_stands_in_paper_alone() -> None:
+    one = sample()
+    stored = record(one, "[[A]] … [[C]]", extra={"final_answer": "C"})
+    assert score_one(one, stored, "paper").rule == STORED
+    assert score_one(one, stored, "paper").value == 1.0
+    assert score_one(one, stored, "strict").answer == "A"
+    agreeing = record(one, "[[C]]", extra={"final_answer": "C"})
+    assert score_one(one, agreeing, "paper").rule == BRACKETS
+    empty = record(one, "[[C]]", extra={"final_answer": ""})
+    assert score_one(one, empty, "paper").answer == "C"

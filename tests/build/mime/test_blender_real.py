@@ -1,0 +1,127 @@
+"""With a real Blender: set VIVANT_BLENDER to one (4.2 to 4.5), or to a Python that has bpy; skipped without."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+
+from vivant.benchmarks.mime import Mime
+from vivant.build.mime import ACTIONS, Camera, make_avatar, perform
+from vivant.build.mime.blender.motions import read_fbx
+from vivant.build.mime.blender.process import VARIABLE
+from vivant.build.mime.check import check_folder
+from vivant.build.mime.clean import cut
+from vivant.build.mime.jobs import build
+from vivant.build.mime.plan_file import Specification
+from vivant.build.mime.renderers import Performance, find_renderer
+from vivant.build.mime.skeleton import INDEX, Skeleton
+from vivant.build.mime.video import framing
+from vivant.core.errors import VivantError
+
+REAL = os.environ.get(VARIABLE) or shutil.which("blender")
+SMALL = Camera(width=64, height=48)
+MOTION = cut(perform(ACTIONS["Archery001"], 4.0), 5, 6)
+pytestmark = [
+    pytest.mark.skipif(REAL is None, reason="no Blender here; set VIVANT_BLENDER"),
+    pytest.mark.timeout(600),
+]
+
+
+@pytest.fixture(scope="module")
+def characters(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A rigged body and a recording, made by Blender itself."""
+    folder = tmp_path_factory.mktemp("characters")
+    script = str(Path(__file__).parents[2] / "support" / "blender_character.py")
+    program = str(REAL)
+    start = (
+        [program, script]
+        if "python" in Path(program).name
+        else [program, "--background", "--python", script, "--"]
+    )
+    subprocess.run([*start, str(folder)], check=True, capture_output=True, timeout=100)
+    return folder
+
+
+def test_one_action_in_ten_variants_is_rendered_checked_and_read(tmp_path: Path) -> None:
+    spec = msgspec.convert(
+        {
+            "actions": [
+                {
+                    "name": "Archery001",
+                    "misaligned": "living_room",
+                    "distractors": ["bowling", "playing piano", "rowing a boat"],
+                }
+            ],
+            "renderer": "workbench",
+            "width": 160,
+            "height": 90,
+            "crop": [96, 72],
+            "fps": 4,
+            "seconds": 1,
+            "effort": "ultrafast",
+        },
+        Specification,
+    )
+    metadata = build(spec, tmp_path / "out", root=tmp_path)
+    report = check_folder(tmp_path / "out")
+    assert (report.videos, report.frames, report.lines) == (10, 40, ())
+    samples = Mime().load(tmp_path / "out", "mime/mcq")
+    assert len(samples) == 10 and {s.facets["variant"] for s in samples} == {v.name for v in spec.shown}
+    assert metadata.is_file()
+
+
+def test_engines_draw_the_same_figure_as_the_built_in_one() -> None:
+    body = make_avatar("man")
+    camera = replace(framing(body.pose(MOTION), (96, 72)), angle=30.0)
+    drawn = {
+        name: next(iter(find_renderer(name, samples=16).layers(Performance(MOTION, body), camera))).alone(
+            96, 72
+        )
+        for name in ("built-in", "workbench", "cycles")
+    }
+    for name, picture in drawn.items():
+        both = (picture[..., 3] > 200) & (drawn["built-in"][..., 3] > 200)
+        either = (picture[..., 3] > 200) | (drawn["built-in"][..., 3] > 200)
+        assert both.sum() / either.sum() > 0.85, name
+    dark = drawn["cycles"][50:, :, 3]
+    assert ((dark > 30) & (dark < 200)).sum() > 20, "the floor catches a shadow"
+
+
+@pytest.mark.parametrize("suffix", ["fbx", "glb"])
+def test_characters_move_as_our_bodies_do(characters: Path, suffix: str) -> None:
+    body = make_avatar("man")
+    camera = framing(body.pose(MOTION), (96, 72))
+    renderer = find_renderer("workbench")
+    ours = next(iter(renderer.layers(Performance(MOTION, body), camera))).alone(96, 72)[..., 3] > 200
+    theirs = next(iter(renderer.layers(Performance(MOTION, characters / f"body.{suffix}"), camera)))
+    shape = theirs.alone(96, 72)[..., 3] > 200
+    assert (ours & shape).sum() / (ours | shape).sum() > 0.55, "boxes for limbs, in the same pose"
+    for axis in (0, 1):
+        seen = [np.flatnonzero(mask.any(axis=axis)) for mask in (ours, shape)]
+        assert abs(seen[0][0] - seen[1][0]) <= 4 and abs(seen[0][-1] - seen[1][-1]) <= 4
+
+
+def test_faults_of_character_files_are_one_line(characters: Path) -> None:
+    (characters / "text.fbx").write_text("this is no FBX")
+    faults = (("headless.fbx", "taken for Head"), ("bare.fbx", "no skeleton"), ("text.fbx", "cannot import"))
+    for name, message in faults:
+        with pytest.raises(VivantError, match=message) as caught:
+            list(find_renderer("workbench").layers(Performance(MOTION, characters / name), SMALL))
+        assert name in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_recordings_leave_fbx_as_motions(characters: Path) -> None:
+    motion = read_fbx(characters / "wave.fbx")
+    assert (len(motion), motion.fps) == (30, 30.0)
+    place, _ = motion.joints(Skeleton())
+    moved = np.ptp(place, axis=0).max(axis=-1)
+    assert moved[INDEX["RightHand"]] > 0.2 and moved[INDEX["LeftHand"]] < 0.02
+    with pytest.raises(VivantError, match="no animation"):
+        read_fbx(characters / "body.fbx")

@@ -1,0 +1,284 @@
+"""Rendering as jobs: resumed, killed, on a full disk, by several workers, on a cluster."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Generator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.support.helpers import vivant
+from vivant.build.mime.check import check_folder
+from vivant.build.mime.edition import Edition, stage
+from vivant.build.mime.jobs import LOCK, Failed, Job, build, do_job, plan_jobs, run_jobs, span
+from vivant.build.mime.plan_file import Specification
+from vivant.build.mime.render_index import INDEX, Index, Made
+from vivant.build.mime.workers import LocalExecutor, Pool
+from vivant.core.errors import DataError, VivantError
+from vivant.core.files import lock_file
+
+SMALL: dict[str, Any] = {
+    "drop": 0,
+    "width": 64,
+    "height": 48,
+    "fps": 4.0,
+    "effort": "ultrafast",
+    "actions": ("Waving01", "Drinking01", "Hammering01", "TennisServe001"),
+    "variants": "mime",
+}
+SPEC = msgspec.convert(SMALL, Specification)
+
+
+@pytest.fixture(scope="module")
+def edition() -> Edition:
+    return Edition(SPEC, tuple(stage(SPEC)))
+
+
+@pytest.fixture
+def few(edition: Edition) -> Edition:
+    """Four videos."""
+    blank = msgspec.structs.replace(SPEC, variants=SPEC.shown[:1])
+    return Edition(blank, edition.stagings)
+
+
+class Counting:
+    """Works here and counts; stops after some jobs, as if it had been ended."""
+
+    def __init__(self, stop_after: int = 10_000, error: Exception | None = None) -> None:
+        self.done: list[str] = []
+        self._stop_after = stop_after
+        self._error = error
+
+    def run(self, jobs: Sequence[Job], out: Path) -> Generator[Made | Failed, None, None]:
+        for result in LocalExecutor(1).run(jobs, out):
+            if len(self.done) == self._stop_after:
+                raise self._error or KeyboardInterrupt
+            self.done.append(result.file)
+            yield result
+
+
+def videos(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir() if path.suffix == ".mp4")
+
+
+def test_a_stopped_run_goes_on_where_it_was(few: Edition, tmp_path: Path) -> None:
+    first = Counting(stop_after=2)
+    with pytest.raises(KeyboardInterrupt):
+        run_jobs(few, tmp_path, tmp_path / "out", first)
+    assert not (tmp_path / "out" / "metadata.jsonl").exists(), "metadata say that all is there"
+    second = Counting()
+    outcome = run_jobs(few, tmp_path, tmp_path / "out", second)
+    # The third was made when the run was stopped, and not yet noted: it is made again.
+    assert (outcome.total, outcome.kept, outcome.made, outcome.failed) == (4, 2, 2, ())
+    assert set(first.done).isdisjoint(second.done) and outcome.metadata is not None
+    third = Counting()
+    assert run_jobs(few, tmp_path, tmp_path / "out", third).kept == 4 and third.done == []
+
+
+def test_a_second_run_in_a_folder_waits_its_turn(few: Edition, tmp_path: Path) -> None:
+    busy = DataError("busy")
+    with (
+        lock_file(tmp_path / LOCK, busy),
+        pytest.raises(DataError, match=r"Another run is making videos in .*; wait for it"),
+    ):
+        run_jobs(few, tmp_path, tmp_path, LocalExecutor(1))
+    assert not list(tmp_path.glob("*.mp4")), "it has touched nothing"
+    assert run_jobs(few, tmp_path, tmp_path, LocalExecutor(1)).metadata is not None, "nothing stays locked"
+
+
+def test_what_is_done_is_known_by_its_content(few: Edition, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run_jobs(few, tmp_path, out, Counting())
+    names = videos(out)
+    # Copied (another time), cut short, replaced by as many other bytes, gone.
+    os.utime(out / names[0], ns=(1, 1))
+    (out / names[1]).write_bytes((out / names[1]).read_bytes()[:-50])
+    whole = (out / names[2]).read_bytes()
+    (out / names[2]).write_bytes(b"x" * len(whole))
+    (out / names[3]).unlink()
+    again = Counting()
+    run_jobs(few, tmp_path, out, again)
+    assert sorted(again.done) == names[1:]
+    assert (out / names[2]).read_bytes() == whole, "the same frames give the same bytes"
+
+
+def test_a_torn_index_costs_its_last_line_alone(few: Edition, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run_jobs(few, tmp_path, out, Counting())
+    index = out / INDEX
+    index.write_bytes(index.read_bytes()[:-30])
+    again = Counting()
+    assert run_jobs(few, tmp_path, out, again).kept == 3 and len(again.done) == 1
+    assert len(index.read_bytes().splitlines()) == 5
+
+
+def test_only_what_a_changed_plan_changes_is_made_anew(few: Edition, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run_jobs(few, tmp_path, out, Counting())
+    stagings = tuple(msgspec.structs.replace(s, labels=("another name",)) for s in few.stagings)
+    renamed = Counting()
+    run_jobs(Edition(few.specification, stagings), tmp_path, out, renamed)
+    assert renamed.done == [] and "another name" in (out / "metadata.jsonl").read_text()
+    better = msgspec.structs.replace(few.specification, quality=12)
+    with pytest.raises(KeyboardInterrupt):
+        run_jobs(Edition(better, few.stagings), tmp_path, out, Counting(stop_after=1))
+    assert not (out / "metadata.jsonl").exists(), "not all is there as planned"
+    sharper = Counting()
+    run_jobs(Edition(better, few.stagings), tmp_path, out, sharper)
+    assert len(sharper.done) == 3
+
+
+def test_a_full_disk_is_one_line_and_leaves_nothing_half(few: Edition, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    second = few.shots[1].file
+    # Whatever is written under the second video's hidden name finds no room.
+    part = out / f".{second}.{os.getpid()}.part"
+
+    class Filling(LocalExecutor):
+        def run(self, jobs: Sequence[Job], folder: Path) -> Generator[Made | Failed, None, None]:
+            part.symlink_to("/dev/full")
+            return super().run(jobs, folder)
+
+    with pytest.raises(DataError, match="is full: 1 of 4 videos are there and whole, none is half") as caught:
+        run_jobs(few, tmp_path, out, Filling())
+    assert "\n" not in str(caught.value)
+    assert videos(out) == [few.shots[0].file] and not list(out.glob(".*.part"))
+    assert run_jobs(few, tmp_path, out, Counting()).kept == 1
+
+    full = OSError(errno.ENOSPC, "No space left on device")
+    with pytest.raises(DataError, match="is full: 1 of 4"):
+        run_jobs(few, tmp_path, tmp_path / "other", Counting(stop_after=1, error=full))
+
+
+def test_single_failures_do_not_stop_the_others(few: Edition, tmp_path: Path) -> None:
+    jobs = plan_jobs(few, tmp_path, "x")
+    broken = msgspec.structs.replace(jobs[0], shot=msgspec.structs.replace(jobs[0].shot, scene="nowhere"))
+    failed = do_job(broken, tmp_path)
+    assert isinstance(failed, Failed) and "nowhere" in failed.error
+
+    class Half(LocalExecutor):
+        def run(self, jobs: Sequence[Job], out: Path) -> Generator[Made | Failed, None, None]:
+            for number, result in enumerate(super().run(jobs, out)):
+                yield Failed(file=result.file, error="lightning") if number == 1 else result
+
+    outcome = run_jobs(few, tmp_path, tmp_path / "out", Half())
+    assert [f.error for f in outcome.failed] == ["lightning"] and outcome.made == 3
+    assert outcome.metadata is None and not (tmp_path / "out" / "metadata.jsonl").exists()
+
+
+def test_the_time_left_is_told(few: Edition, tmp_path: Path) -> None:
+    told: list[tuple[int, int, str]] = []
+    run_jobs(few, tmp_path, tmp_path / "out", Counting(), lambda *now: told.append(now))
+    assert [now[:2] for now in told] == [(n, 4) for n in (1, 2, 3, 4)]
+    assert told[-1][2].endswith("0:00 left")
+    assert (span(59.6), span(3725)) == ("1:00", "1:02:05")
+
+
+def test_workers_make_the_same_videos(few: Edition, tmp_path: Path) -> None:
+    run_jobs(few, tmp_path, tmp_path / "one", LocalExecutor(1))
+    run_jobs(few, tmp_path, tmp_path / "two", LocalExecutor(2))
+    assert videos(tmp_path / "one") == videos(tmp_path / "two") != []
+    for name in [*videos(tmp_path / "one"), "metadata.jsonl", "plan.json"]:
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+
+
+def _deadly(task: tuple[int, str]) -> int:
+    """Kills its worker over one task always, over another the first time."""
+    number, folder = task
+    met = Path(folder) / str(number)
+    if number == 3 or (number == 5 and not met.exists()):
+        met.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number * number
+
+
+def test_a_task_that_kills_its_workers_is_given_up_and_the_others_are_done(tmp_path: Path) -> None:
+    tasks = [(number, str(tmp_path)) for number in range(8)]
+    results = {task[0]: result for task, result in Pool[tuple[int, str], int](2, _deadly).run(tasks)}
+    assert results == {number: None if number == 3 else number * number for number in range(8)}
+
+
+def test_a_killed_render_leaves_no_half_video_and_resumes(tmp_path: Path) -> None:
+    plan = tmp_path / "plan.yaml"
+    plan.write_bytes(msgspec.json.encode(SMALL))
+    out = tmp_path / "out"
+    start = [sys.executable, "-c", "from vivant.cli.main import main; main()", "build", "mime", "render"]
+    process = subprocess.Popen(
+        [*start, str(plan), "--out", str(out), "--workers", "2"], stderr=subprocess.DEVNULL
+    )
+    end = time.monotonic() + 60
+    while len(list(out.glob("*.mp4"))) < 3 and time.monotonic() < end:
+        time.sleep(0.02)
+    process.kill()
+    process.wait()
+    found = list(out.glob("*.mp4"))
+    assert 3 <= len(found) < 40
+    faults = [line for line in check_folder(out).lines if not line.endswith(": it is missing")]
+    assert faults == ["metadata.jsonl: it is missing; rendering has not ended"]
+    # Workers do not outlive the one that gave them work; what they had begun is swept away on resuming.
+    time.sleep(1.5)
+    noted = sum(b'"video"' in line for line in (out / INDEX).read_bytes().splitlines())
+    before = {path.name: path.stat().st_mtime_ns for path in out.glob("*.mp4")}
+    again = vivant("build", "mime", "render", plan, "--out", out, "--workers", "2", cwd=tmp_path)
+    assert again.returncode == 0, again.stderr
+    assert f"{40 - noted} videos made, {noted} were there" in again.stderr
+    assert 0 < noted <= len(before)
+    assert sum((out / name).stat().st_mtime_ns == at for name, at in before.items()) == noted
+    assert check_folder(out).lines == () and not list(out.glob(".*.part"))
+
+
+def test_an_index_knows_where_the_plans_files_are(few: Edition, tmp_path: Path) -> None:
+    run_jobs(few, tmp_path, tmp_path / "out", Counting())
+    index = Index(tmp_path / "out")
+    made = index.find(few.shots[0].file)
+    assert index.root == tmp_path and made is not None
+    assert made.frames == 9 and made.least > 0.02
+
+
+def test_a_bad_picture_is_refused_before_anything_is_rendered(tmp_path: Path) -> None:
+    (tmp_path / "here.png").write_text("no picture")
+    spec = msgspec.convert({**SMALL, "backgrounds": {"here": {"file": "here.png"}}}, Specification)
+    with pytest.raises(VivantError, match=r"here\.png: not a picture"):
+        build(spec, tmp_path / "out", root=tmp_path)
+    assert videos(tmp_path / "out") == []
+
+
+@pytest.mark.filterwarnings("default")
+@pytest.mark.xdist_group("ray")
+def test_a_cluster_makes_the_same_videos(few: Edition, tmp_path: Path) -> None:
+    pytest.importorskip("ray")
+    from vivant.build.mime.ray_jobs import RayExecutor
+
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    (tmp_path / "wall.png").write_bytes(_wall())
+    spec = msgspec.convert({**SMALL, "backgrounds": {"wall": {"file": "wall.png"}}}, Specification)
+    spec = msgspec.structs.replace(
+        spec, variants=(msgspec.structs.replace(SPEC.shown[0], background="wall", name=""),)
+    )
+    there = Edition(spec, few.stagings)
+    said: list[str] = []
+    outcome = run_jobs(there, tmp_path, tmp_path / "ray", RayExecutor(None, said.append))
+    assert outcome.made == 4 and "cores" in said[0]
+    run_jobs(there, tmp_path, tmp_path / "here", LocalExecutor(1))
+    for name in videos(tmp_path / "here"):
+        assert (tmp_path / "ray" / name).read_bytes() == (tmp_path / "here" / name).read_bytes()
+    assert run_jobs(there, tmp_path, tmp_path / "ray", Counting()).kept == 4
+
+
+def _wall() -> bytes:
+    from io import BytesIO
+
+    from PIL import Image
+
+    buffer = BytesIO()
+    Image.new("RGB", (64, 48), (90, 120, 60)).save(buffer, "PNG")
+    return buffer.getvalue()

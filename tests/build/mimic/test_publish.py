@@ -1,0 +1,179 @@
+"""The steps pool, train and publish: folders that loader and trainer read, files that check out."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import tarfile
+from collections import Counter
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from tests.support.mimic_build_kit import Words, build_all, settings, video
+from vivant.benchmarks.mimic import Mimic
+from vivant.benchmarks.mimic.format import Comment, VideoLine, iter_items, iter_videos
+from vivant.benchmarks.mimic.names import MIMICKING, THINKING
+from vivant.build.mimic.grouping import Gathered
+from vivant.build.mimic.pool import choose_comments
+from vivant.build.mimic.publish import publish
+from vivant.build.mimic.steps import read_record
+from vivant.build.mimic.task_settings import Pool, Publish, Train
+from vivant.build.mimic.train import QA, Pair, train
+from vivant.train.data.shards import unpacked
+
+CHOSEN = settings(
+    target=48,
+    publish=Publish(name="Kit edition", licence="cc-by-4.0", contact="kit@example.org"),
+    train=Train(shard_bytes=60_000),
+)
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A work folder with everything in it, for 200 videos that all have files."""
+    work = build_all(tmp_path_factory.mktemp("publish"), [video(n) for n in range(200)], CHOSEN)
+    train(work, CHOSEN)
+    return work
+
+
+# ── the full edition ──
+
+
+def test_the_loader_reads_it_and_the_checker_finds_nothing(work: Path) -> None:
+    full = work / "publish" / "full"
+    report = Mimic().check(full)
+    assert report.problems == ()
+    for task in THINKING:
+        assert len(Mimic().load(full, task)) == 48
+    assert len(Mimic().load(full, MIMICKING)) == 48
+
+
+def test_checksums_hold_for_every_file(work: Path) -> None:
+    for edition in ("full", "ids"):
+        folder = work / "publish" / edition
+        sums = dict(line.split("  ")[::-1] for line in (folder / "SHA256SUMS").read_text().splitlines())
+        there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+        assert set(sums) == there - {"SHA256SUMS"}
+        for name, digest in sums.items():
+            assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
+
+
+def test_card_and_data_sheet_say_what_is_in_it(work: Path) -> None:
+    full = work / "publish" / "full"
+    card, sheet = (full / "README.md").read_text(), (full / "DATASHEET.md").read_text()
+    head = card.split("---")[1]
+    assert "license: cc-by-4.0" in head and "language: [en]" in head and "n<1K" in head
+    assert "48 videos" in card and "kit@example.org" in card
+    for words in ("not among the top of its platform", "views 1", "Uploaders are hashes", "Known limits"):
+        assert words in sheet
+    assert (full / "proof.json").is_file() and (full / "audit.md").is_file()
+
+
+def test_missing_video_files_are_said(work: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "work"
+    shutil.copytree(work, copy)
+    (copy / "ingest" / "media.txt").write_text(f"{tmp_path}\n")
+    publish(copy, CHOSEN, force=True)
+    assert any("48 of 48 video files are not at hand" in note for note in read_record(copy, "publish").notes)
+
+
+def test_a_second_run_writes_the_same_bytes(work: Path) -> None:
+    sums = [work / "publish" / edition / "SHA256SUMS" for edition in ("full", "ids")]
+    shards = sorted((work / "train" / "shards").iterdir())
+    before = [path.read_bytes() for path in (*sums, *shards)]
+    train(work, CHOSEN, force=True)
+    publish(work, CHOSEN, force=True)
+    assert [path.read_bytes() for path in (*sums, *shards)] == before
+
+
+# ── the pool ──
+
+
+def test_the_pool_has_the_five_most_liked_of_each(work: Path) -> None:
+    by_ref = {line.ref: line for _, line in iter_videos(work / "tasks")}
+    for _, line in iter_videos(work / "pool"):
+        assert len(line.comments) == 5
+        most = sorted((c.likes or 0 for c in by_ref[line.ref].comments), reverse=True)[:5]
+        assert [c.likes for c in line.comments] == most
+
+
+def test_what_cannot_be_shown_is_left_out_of_the_pool() -> None:
+    said = [
+        ("gut", "de", 9),
+        ("🔥🔥", "en", 8),
+        ("x" * 400, "en", 7),
+        ("fine words", "en", None),
+        ("good one", "en", 1),
+    ]
+    comments = tuple(Comment(id=str(n), text=text, likes=likes) for n, (text, _, likes) in enumerate(said))
+    line = VideoLine(platform="p", id="v", language="en", comments=comments)
+    left: Counter[str] = Counter()
+    kept = choose_comments(Gathered(line, None, "", tuple(s[1] for s in said)), Pool(), left)
+    assert [c.text for c in kept] == ["good one"]
+    assert set(left) == {
+        "in another language than its video",
+        "without a word",
+        "longer than 300 characters",
+        "likes not known",
+    }
+
+
+# ── the training set ──
+
+
+def test_the_training_set_is_a_folder_of_the_same_format(work: Path) -> None:
+    folder = work / "train"
+    assert Mimic().check(folder).problems == ()
+    bench = {line.ref for _, line in iter_videos(work / "tasks")}
+    trained = {line.ref for _, line in iter_videos(folder)}
+    assert trained and not trained & bench
+    items = Counter(item.task for _, item in iter_items(folder))
+    assert set(items) == {*THINKING, MIMICKING} and items[MIMICKING] == len(trained)
+    for sample in Mimic().load(folder, MIMICKING):
+        assert len(sample.extra["human"]) == 5
+
+
+def test_pairs_name_the_right_letter(work: Path) -> None:
+    items = {item.id: item for _, item in iter_items(work / "train")}
+    pairs = [msgspec.json.decode(line, type=Pair) for line in (work / "train" / QA).read_bytes().splitlines()]
+    assert len(pairs) == len(items)
+    letters: Counter[str] = Counter()
+    for pair in pairs:
+        if pair.task == MIMICKING:
+            assert pair.answer == pair.references[0] and "Leave a comment" in pair.prompt
+            continue
+        item = items[pair.id]
+        right = " ".join(item.options[item.key or 0].text.split())
+        assert f"\n{pair.answer}. {right}\n" in pair.prompt
+        letters[pair.answer] += 1
+    assert set(letters) == set("ABCD") and min(letters.values()) > 0.15 * letters.total()
+
+
+def test_shards_are_bounded_and_the_trainer_reads_them(
+    work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shards = sorted((work / "train" / "shards").glob("*.tar"))
+    assert len(shards) > 2
+    for shard in shards:
+        with tarfile.open(shard) as archive:
+            names = archive.getnames()
+            assert {Path(n).suffix for n in names} == {".json", ".mp4"} and len(names) % 2 == 0
+            assert all(member.mtime == 0 and member.uid == 0 for member in archive)
+            sizes = sum(member.size for member in archive)
+        assert sizes <= 60_000 or len(names) == 2
+    monkeypatch.setenv("VIVANT_CACHE", str(tmp_path))
+    folder = unpacked("train-*.tar", work / "train" / "shards")
+    assert {line.ref for _, line in iter_videos(folder)} == {
+        line.ref for _, line in iter_videos(work / "train")
+    }
+    assert len(list(iter_items(folder))) == len(list(iter_items(work / "train")))
+
+
+def test_the_training_set_can_be_a_sample(work: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "work"
+    shutil.copytree(work, copy)
+    small = msgspec.structs.replace(CHOSEN, train=Train(videos=32, meaning=True))
+    train(copy, small, encoder=Words())
+    assert len(list(iter_videos(copy / "train"))) == 32

@@ -1,0 +1,171 @@
+"""The command line as a user meets it: names suggested, one line per mistake, light to start."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.helpers import questions, vivant
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["rnu"], "Unknown command 'rnu'; did you mean 'run'?"),
+        (["run", "mimee", "--model", "random"], "Unknown benchmark 'mimee'; did you mean 'mime'?"),
+        (["run", "mime/mqc", "--model", "random", "--data", "mini"], "did you mean 'mcq'?"),
+        (
+            ["run", "mime", "--model", "randm", "--data", "mini"],
+            "Unknown model 'randm'; did you mean 'random'?",
+        ),
+        (["run", "mime", "--model", "random", "--data", "mini", "--style", "cott"], "did you mean 'cot'?"),
+        (
+            ["run", "mime", "--model", "random", "--data", "mini", "--where", "varient=base+blank@0"],
+            "did you mean 'variant'?",
+        ),
+        (
+            ["run", "mime", "--model", "random", "--data", "mini", "--where", "variant=base+blnk@0"],
+            "did you mean 'base+blank@0'?",
+        ),
+        (["run", "mime", "--model", "random", "--data", "nowhere"], "nowhere does not exist"),
+        (["run", "mime", "--model", "random"], "No data for mime"),
+        (["run", "./none.jsonl", "--model", "random"], "No such file"),
+        (["run", "mime", "--model", "openai/x", "--data", "mini"], "set OPENAI_API_KEY"),
+        (
+            ["run", "mime", "--model", "random", "--data", "mini", "--control", "blnd"],
+            "did you mean 'blind'?",
+        ),
+        (
+            ["run", "mime", "--model", "random", "--data", "mini", "--frames", "4", "--fps", "1"],
+            "Choose one of --frames",
+        ),
+        (
+            ["run", "mime", "--data", "mini", "--model", "openai/x", "--model-option", "detial=low"],
+            "did you mean 'detail'?",
+        ),
+        (["table", "nothing-here"], "No run at nothing-here"),
+        (["score", "nothing-here"], "No run at nothing-here"),
+        (["benchmarks", "milebnch"], "did you mean 'milebench'?"),
+        (
+            ["run", "mime", "--model", "random", "--data", "mini", "--prompts", "no.yaml"],
+            "Cannot read the prompts",
+        ),
+    ],
+)
+def test_a_mistake_is_one_clear_line(tmp_path: Path, arguments: list[str], message: str) -> None:
+    result = vivant(*arguments, cwd=tmp_path)
+    assert result.returncode == 1, result.stderr
+    assert message in result.stderr.splitlines()[-1]
+    assert "Traceback" not in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_help_imports_nothing_heavy(tmp_path: Path) -> None:
+    code = (
+        "import sys; sys.argv = ['vivant', '--help']\n"
+        "from vivant.cli.main import main\n"
+        "try: main()\nexcept SystemExit: pass\n"
+        "heavy = {'av', 'numpy', 'polars', 'aiohttp', 'onnxruntime', 'PIL', 'msgspec'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
+    assert result.returncode == 0, result.stderr
+    assert "vivant demo" in result.stdout
+
+
+def test_import_of_the_package_is_light() -> None:
+    code = "import vivant, sys; assert not {'av', 'numpy', 'polars', 'aiohttp', 'msgspec'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("tables")
+    path = questions(folder, 40, pictures=False)
+    for model in ("random", "first"):
+        assert vivant("run", path, "--model", model, "--out", model, cwd=folder).returncode == 0
+    return folder
+
+
+def test_a_json_row_has_every_promised_field(run: Path) -> None:
+    result = vivant("table", "random", "first", "--by", "half", "--format", "json", cwd=run)
+    rows = json.loads(result.stdout)
+    assert len(rows) == 4
+    for row in rows:
+        assert {
+            "run",
+            "benchmark",
+            "task",
+            "group",
+            "metric",
+            "value",
+            "n",
+            "errors",
+            "unparsed",
+            "interval",
+        } <= set(row)
+        assert row["n"] == 20
+        assert row["interval"][0] <= row["value"] <= row["interval"][1]
+    assert {row["group"]["half"] for row in rows} == {"first", "second"}
+    assert {row["run"] for row in rows} == {"random", "first"}
+
+
+def test_the_other_formats_hold_the_same_figures(run: Path) -> None:
+    rows = json.loads(vivant("table", "first", "--format", "json", cwd=run).stdout)
+    figure = f"{rows[0]['value']:.1f}"
+    read = list(csv.DictReader(io.StringIO(vivant("table", "first", "--format", "csv", cwd=run).stdout)))
+    assert read[0]["score"] == figure
+    for form in ("text", "markdown", "latex"):
+        assert figure in vivant("table", "first", "--format", form, cwd=run).stdout
+    assert r"\toprule" in vivant("table", "first", "--format", "latex", cwd=run).stdout
+    assert r"95 \% interval" in vivant("table", "first", "--format", "latex", cwd=run).stdout
+
+
+def test_where_narrows_a_table(run: Path) -> None:
+    rows = json.loads(vivant("table", "first", "--where", "half=first", "--format", "json", cwd=run).stdout)
+    assert rows[0]["n"] == 20
+
+
+def test_a_plan_sends_and_writes_nothing(tmp_path: Path) -> None:
+    path = questions(tmp_path, 7)
+    before = sorted(tmp_path.iterdir())
+    result = vivant("plan", path, "--model", "openai/x", "--base-url", "http://127.0.0.1:9/v1", cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert "jsonl/mine" in result.stdout
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_plan_can_be_written_for_other_tools(tmp_path: Path) -> None:
+    path = questions(tmp_path, 3)
+    vivant("plan", path, "--model", "random", "--write", "requests.jsonl", cwd=tmp_path)
+    lines = [json.loads(line) for line in (tmp_path / "requests.jsonl").read_text().splitlines()]
+    assert [line["id"] for line in lines] == ["q000", "q001", "q002"]
+    assert lines[0]["options"][0]["name"] == "A"
+    assert lines[0]["messages"][0]["parts"][0] == {"kind": "image", "path": "0.png"}
+
+
+def test_a_directory_that_is_not_a_run_is_left_alone(tmp_path: Path) -> None:
+    path = questions(tmp_path, 3, pictures=False)
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "chapter.txt").write_text("precious")
+    result = vivant("run", path, "--model", "random", "--out", "thesis", cwd=tmp_path)
+    assert result.returncode == 1
+    assert "is not empty and not a run" in result.stderr
+    assert [p.name for p in (tmp_path / "thesis").iterdir()] == ["chapter.txt"]
+
+
+def test_the_library_s_front_door_stays_a_function(tmp_path: Path) -> None:
+    import vivant as library
+
+    path = questions(tmp_path, 2, pictures=False)
+    for name in ("one", "two"):
+        run = library.evaluate(str(path), "first", out=str(tmp_path / name))
+        assert len(library.load_run(run.dir.path).records()) == 2

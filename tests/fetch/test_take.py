@@ -1,0 +1,158 @@
+"""Data that are there already, taken from folders and object stores; caches shown and trimmed."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.fault_server import Act, serving
+from tests.support.helpers import questions, vivant
+from tests.support.hub_server import packed
+from vivant import mini
+from vivant.core.errors import DataError, UsageError
+from vivant.core.types import Reply
+from vivant.engine import reply_cache as replies
+from vivant.engine.reply_cache import ReplyCache
+from vivant.fetch.take import take
+
+
+def tree(folder: Path) -> dict[str, bytes]:
+    return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+
+
+def test_a_folder_is_copied_once_and_links_in_it_are_followed(tmp_path: Path) -> None:
+    origin = tmp_path / "snapshot"
+    (origin / "inner").mkdir(parents=True)
+    (tmp_path / "blob").write_bytes(b"the file itself")
+    (origin / "video.mp4").symlink_to(tmp_path / "blob")
+    (origin / "inner" / "a.json").write_bytes(b"{}")
+    place = tmp_path / "data" / "mime"
+    said: list[str] = []
+    take(str(origin), place, said.append)
+    assert tree(place) == {"video.mp4": b"the file itself", "inner/a.json": b"{}"}
+    assert not (place / "video.mp4").is_symlink()
+    (place / "inner" / "a.json").write_bytes(b"cut o")
+    take(str(origin), place, said.append)
+    assert tree(place)["inner/a.json"] == b"{}"
+    assert "2 of 2 files" in said[0] and "1 of 2 files" in said[1]
+
+
+def test_a_folder_is_linked_and_nothing_is_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "theirs").mkdir()
+    place = tmp_path / "data" / "mime"
+    take(str(tmp_path / "theirs"), place, print, link=True)
+    assert place.resolve() == tmp_path / "theirs"
+    (tmp_path / "data" / "mmrv").mkdir()
+    with pytest.raises(DataError, match="exists already; move it away"):
+        take(str(tmp_path / "theirs"), tmp_path / "data" / "mmrv", print, link=True)
+    with pytest.raises(DataError, match="no such folder"):
+        take(str(tmp_path / "nowhere"), place, print)
+
+
+def test_an_object_store_is_read_through_fsspec(tmp_path: Path) -> None:
+    import fsspec
+
+    memory: Any = fsspec.filesystem("memory")
+    memory.pipe({"/bucket/mime/metadata.csv": b"a,b", "/bucket/mime/videos/1.mp4": b"video"})
+    said: list[str] = []
+    take("memory://bucket/mime", tmp_path / "mime", said.append)
+    assert tree(tmp_path / "mime") == {"metadata.csv": b"a,b", "videos/1.mp4": b"video"}
+    take("memory://bucket/mime", tmp_path / "mime", said.append)
+    assert "0 of 2 files" in said[1]
+    with pytest.raises(DataError, match=r"nothing is there|cannot be read"):
+        take("memory://bucket/none", tmp_path / "none", print)
+    with pytest.raises(UsageError, match="nosuch"):
+        take("nosuch://bucket", tmp_path / "none", print)
+
+
+def test_a_run_on_an_object_store_says_how_to_fetch_it(tmp_path: Path) -> None:
+    folder = mini.root("mmrv")
+    assert folder is not None
+    command = ("run", "mmrv", "--model", "random", "--out", "run")
+    for place, line in (
+        ("s3://bucket/mmrv", "fetch it once, on every node: vivant data get mmrv --from s3://bucket/mmrv"),
+        ("mmrv=memory://mmrv", "vivant data get mmrv --from memory://mmrv"),
+    ):
+        refused = vivant(*command, "--data", place, cwd=tmp_path)
+        assert refused.returncode == 1
+        assert line in refused.stderr.splitlines()[-1]
+    rootless = vivant(*command, cwd=tmp_path, env={"VIVANT_DATA": "gs://bucket"})
+    assert "point VIVANT_DATA at a folder" in rootless.stderr.splitlines()[-1]
+    asked = vivant("run", "s3://bucket/mine.jsonl", "--model", "random", cwd=tmp_path)
+    assert "copy the questions and their media to it" in asked.stderr.splitlines()[-1]
+    assert not (tmp_path / "run").exists()
+    # A URL of this machine's own files is a folder like any other.
+    done = vivant(*command, "--data", folder.as_uri(), "--limit", "3", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+def test_what_is_taken_is_unpacked_and_a_dry_run_takes_nothing(tmp_path: Path) -> None:
+    origin = tmp_path / "mirror"
+    origin.mkdir()
+    (origin / "MileBench_part0.tar.gz").write_bytes(packed("MileBench/TQA/TQA.json", b"{}"))
+    command = ("data", "get", "milebench", "--from", "file://" + str(origin))
+    planned = vivant(*command, "--dry-run", cwd=tmp_path)
+    assert planned.returncode == 0 and "1 of 1 files" in planned.stderr
+    assert not (tmp_path / "data").exists()
+    done = vivant(*command, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "data" / "milebench" / "MileBench" / "TQA" / "TQA.json").read_bytes() == b"{}"
+    for wrong, line in (
+        (("data", "get", "milebench", "--link"), "--link goes with --from"),
+        ((*command, "--revision", "x"), "--revision is the hub's"),
+        ((*command, "--link"), "is not a folder on this machine"),
+        (("data", "get", "nothing", "--from", str(origin)), "Unknown benchmark 'nothing'"),
+    ):
+        result = vivant(*wrong, cwd=tmp_path)
+        assert result.returncode == 1
+        assert line in result.stderr.splitlines()[-1]
+
+
+def test_what_does_not_fit_is_not_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "mirror").mkdir()
+    (tmp_path / "mirror" / "a").write_bytes(b"x" * 1000)
+    usage = shutil.disk_usage(tmp_path)._replace(free=50)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _path: usage)
+    with pytest.raises(DataError, match=r"1\.0 kB are needed, unpacking included, and 50 B are free"):
+        take(str(tmp_path / "mirror"), tmp_path / "data" / "mime", print)
+    assert not (tmp_path / "data").exists()
+
+
+# ── caches ──
+
+
+def test_caches_are_shown_and_trimmed(tmp_path: Path) -> None:
+    path = questions(tmp_path, 8)
+    env = {"VIVANT_CACHE": str(tmp_path / "cache")}
+    with serving(lambda _n, _b: Act()) as server:
+        command = ("run", path, "--model", "openai/x", "--base-url", server.url, "--longest-side", "32")
+        assert vivant(*command, "--out", "one", cwd=tmp_path, env=env).returncode == 0
+        shown = vivant("cache", cwd=tmp_path, env=env)
+        assert shown.returncode == 0, shown.stderr
+        cells = {line.split()[0]: line.split() for line in shown.stdout.splitlines() if line.strip()}
+        assert cells["replies"][-3] == "8"
+        assert (
+            vivant("cache", "trim", "--older-than", "1h", cwd=tmp_path, env=env).stderr.count("0 removed")
+            >= 1
+        )
+        trimmed = vivant("cache", "trim", "--older-than", "0", "--only", "replies", cwd=tmp_path, env=env)
+        assert "replies: 8 removed" in trimmed.stderr
+        assert vivant(*command, "--out", "two", cwd=tmp_path, env=env).returncode == 0
+        assert len(server.requests) == 16
+    assert "must be above 0" in vivant("cache", "trim", "--older-than", "0s", cwd=tmp_path, env=env).stderr
+
+
+def test_replies_are_forgotten_by_age(tmp_path: Path) -> None:
+    file = tmp_path / "replies.sqlite"
+    assert replies.usage(file) == (0, 0) and replies.trim(file, 0) == 0
+    cache = ReplyCache(file)
+    for number in range(5):
+        cache.put(str(number), Reply(text="x"))
+    cache.flush()
+    cache._db.execute("UPDATE replies SET saved = unixepoch() - 1000 WHERE fingerprint IN ('1', '2')")
+    cache.close()
+    assert replies.trim(file, 500) == 2
+    assert replies.usage(file)[0] == 3

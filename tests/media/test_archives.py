@@ -1,0 +1,242 @@
+"""Archives: joined from pieces, resumed, and never outside their folder."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import tarfile
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+from vivant.core.errors import DataError
+from vivant.core.file_parts import find_pieces, sound_pieces
+from vivant.media.archives import unpack, unsafe
+
+STEM = "videos.tar.part."
+
+
+def content(number: int, size: int = 3000) -> bytes:
+    return bytes((number * 7 + i) % 251 for i in range(size))
+
+
+def member(name: str, data: bytes = b"", kind: bytes = tarfile.REGTYPE, link: str = "") -> tarfile.TarInfo:
+    info = tarfile.TarInfo(name)
+    info.type, info.size, info.linkname = kind, len(data), link
+    return info
+
+
+def make_tar(files: dict[str, bytes], extra: list[tarfile.TarInfo] | None = None) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        for info in extra or []:
+            archive.addfile(info, io.BytesIO(b"x" * info.size))
+        for name, data in files.items():
+            archive.addfile(member(name, data), io.BytesIO(data))
+    return buffer.getvalue()
+
+
+def split(data: bytes, folder: Path, size: int) -> list[Path]:
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = []
+    for number, start in enumerate(range(0, len(data), size)):
+        path = folder / (STEM + chr(97 + number // 26) + chr(97 + number % 26))
+        path.write_bytes(data[start : start + size])
+        paths.append(path)
+    return paths
+
+
+FILES = {f"videos/नाम {n} - clip.mp4": content(n) for n in range(9)}
+
+
+def test_pieces_join_and_report_their_checksums(tmp_path: Path) -> None:
+    paths = split(make_tar(FILES), tmp_path, 7001)
+    assert len(paths) > 4
+    assert find_pieces(tmp_path, STEM) == paths
+    assert sound_pieces(paths, STEM) == (paths, [])
+    seen: list[tuple[int, int]] = []
+    result = unpack(paths, tmp_path / "out", progress=lambda done, total, _: seen.append((done, total)))
+    assert result.complete
+    assert (result.written, result.present) == (9, 0)
+    assert {p.name: p.sha256 for p in result.pieces} == {
+        p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in paths
+    }
+    for name, data in FILES.items():
+        assert (tmp_path / "out" / name).read_bytes() == data
+    assert seen[-1][0] == seen[-1][1] == sum(p.stat().st_size for p in paths)
+    assert not list((tmp_path / "out").glob(".vivant-part*"))
+
+
+def test_a_finished_unpacking_is_not_done_again_and_a_lost_file_is_restored(tmp_path: Path) -> None:
+    paths = split(make_tar(FILES), tmp_path, 7001)
+    first = unpack(paths, tmp_path / "out")
+    reads: list[int] = []
+    again = unpack(paths, tmp_path / "out", progress=lambda done, _total, _name: reads.append(done))
+    assert reads == []
+    assert (again.written, again.present, again.pieces) == (0, 9, first.pieces)
+    lost = tmp_path / "out" / "videos/नाम 3 - clip.mp4"
+    lost.write_bytes(b"short")
+    mended = unpack(paths, tmp_path / "out")
+    assert (mended.written, mended.present) == (1, 8)
+    assert lost.read_bytes() == content(3)
+
+
+def test_a_torn_note_costs_a_second_reading_only(tmp_path: Path) -> None:
+    paths = split(make_tar(FILES), tmp_path, 7001)
+    unpack(paths, tmp_path / "out")
+    (note,) = (tmp_path / "out").glob(".unpacked-*")
+    note.write_bytes(note.read_bytes()[:20])
+    assert (unpack(paths, tmp_path / "out").present) == 9
+
+
+def test_a_truncated_last_piece_gives_what_comes_before_it(tmp_path: Path) -> None:
+    paths = split(make_tar(FILES), tmp_path, 7001)[:3]
+    paths[-1].write_bytes(paths[-1].read_bytes()[:-1500])
+    result = unpack(paths, tmp_path / "out")
+    assert not result.complete
+    whole = sorted(p.name for p in (tmp_path / "out" / "videos").iterdir())
+    assert result.written == len(whole)
+    assert 0 < len(whole) < 9
+    (line,) = result.problems
+    assert paths[-1].name in line
+    assert f"{len(whole)} file(s) recovered" in line
+    assert all((tmp_path / "out" / n).read_bytes() == FILES[n] for n in (f"videos/{w}" for w in whole))
+
+
+def test_unpacking_goes_on_when_the_rest_arrives(tmp_path: Path) -> None:
+    paths = split(make_tar(FILES), tmp_path, 7001)
+    part = unpack(paths[:3], tmp_path / "out")
+    result = unpack(paths, tmp_path / "out")
+    assert result.complete
+    assert result.present == part.written > 0
+    assert result.written + result.present == 9
+
+
+@pytest.mark.parametrize("keep", [0, 1])
+def test_a_cut_between_two_members_is_still_noticed(tmp_path: Path, keep: int) -> None:
+    data = make_tar({"a.mp4": content(1, 512), "b.mp4": content(2, 512)})
+    (tmp_path / "x.tar").write_bytes(data[: 1024 + 512 * keep])
+    result = unpack([tmp_path / "x.tar"], tmp_path / "out")
+    assert result.written == 1
+    assert len(result.problems) == 1
+
+
+def test_a_damaged_header_in_the_middle_is_noticed(tmp_path: Path) -> None:
+    data = bytearray(make_tar({"a.mp4": content(1, 512), "b.mp4": content(2, 512), "c.mp4": content(3, 512)}))
+    data[1024:1100] = b"\xff" * 76
+    (tmp_path / "x.tar").write_bytes(data)
+    result = unpack([tmp_path / "x.tar"], tmp_path / "out")
+    assert result.written == 1
+    assert "1 file(s) recovered" in result.problems[0]
+
+
+def test_gaps_and_cut_pieces_are_named(tmp_path: Path) -> None:
+    paths = split(make_tar(FILES), tmp_path, 5000)
+    paths[2].unlink()
+    sound, problems = sound_pieces(find_pieces(tmp_path, STEM), STEM)
+    assert sound == paths[:2]
+    assert problems == [
+        f"{tmp_path}: 1 piece(s) missing before {STEM}ad: {STEM}ac; fetch them",
+    ]
+    paths[2].write_bytes(b"z" * 100)
+    sound, problems = sound_pieces(find_pieces(tmp_path, STEM), STEM)
+    assert sound == paths[:3]
+    assert "truncated, 100 of 5,000 bytes" in problems[0]
+    paths[0].unlink()
+    sound, problems = sound_pieces(find_pieces(tmp_path, STEM), STEM)
+    assert sound == []
+    assert f"{STEM}aa" in problems[0]
+
+
+def test_a_page_in_place_of_a_piece_is_called_so(tmp_path: Path) -> None:
+    paths = split(make_tar(FILES), tmp_path, 5000)
+    paths[1].write_bytes(b"<!DOCTYPE html><title>404</title>")
+    sound, problems = sound_pieces(paths, STEM)
+    assert sound == paths[:1]
+    assert "an HTML page" in problems[0]
+    (tmp_path / "p.tar").write_bytes(b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n")
+    result = unpack([tmp_path / "p.tar"], tmp_path / "out")
+    assert "a Git LFS pointer" in result.problems[0]
+
+
+def test_nothing_leaves_the_folder(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    extra = [
+        member("/etc/evil.mp4", b"x"),
+        member("../outside/evil.mp4", b"x"),
+        member("videos/../../outside/evil.mp4", b"x"),
+        member("C:\\evil.mp4", b"x"),
+        member("videos/link.mp4", kind=tarfile.SYMTYPE, link="../../outside/evil.mp4"),
+        member("videos/hard.mp4", kind=tarfile.LNKTYPE, link="/etc/passwd"),
+        member("videos/fifo", kind=tarfile.FIFOTYPE),
+        member("videos/null", kind=tarfile.CHRTYPE),
+    ]
+    (tmp_path / "x.tar").write_bytes(make_tar({"ok.mp4": b"fine"}, extra))
+    out = tmp_path / "out"
+    out.mkdir()
+    result = unpack([tmp_path / "x.tar"], out)
+    assert result.written == 1
+    assert len(result.problems) == len(extra)
+    assert all("refused" in line for line in result.problems)
+    assert list(outside.iterdir()) == []
+    assert sorted(p.name for p in out.rglob("*") if not p.name.startswith(".")) == ["ok.mp4"]
+    assert unpack([tmp_path / "x.tar"], out).problems == result.problems
+
+
+def test_a_link_that_was_there_before_is_not_followed(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "videos").symlink_to(outside)
+    (tmp_path / "x.tar").write_bytes(make_tar({"videos/a.mp4": b"aaaa"}))
+    result = unpack([tmp_path / "x.tar"], out)
+    assert result.written == 0
+    assert "leads away" in result.problems[0]
+    assert list(outside.iterdir()) == []
+
+
+def test_a_tar_gz_and_its_truncation(tmp_path: Path) -> None:
+    import random
+
+    noise = random.Random(5)
+    files = {f"images/{n}.png": noise.randbytes(4000) for n in range(6)}
+    data = gzip.compress(make_tar(files))
+    (tmp_path / "i.tar.gz").write_bytes(data)
+    assert unpack([tmp_path / "i.tar.gz"], tmp_path / "whole").written == 6
+    (tmp_path / "t.tar.gz").write_bytes(data[: len(data) // 2])
+    result = unpack([tmp_path / "t.tar.gz"], tmp_path / "half")
+    assert 0 < result.written < 6
+    assert f"{result.written} file(s) recovered" in result.problems[0]
+
+
+def test_members_go_where_they_are_told_and_never_on_top_of_each_other(tmp_path: Path) -> None:
+    files = {"deep/one/a.mp4": b"1", "deep/two/a.mp4": b"22", "deep/one/b.txt": b"3", "._a.mp4": b"4"}
+    (tmp_path / "x.tar").write_bytes(make_tar(files))
+
+    def place(path: PurePosixPath) -> PurePosixPath | None:
+        return PurePosixPath(path.name) if path.suffix == ".mp4" else None
+
+    result = unpack([tmp_path / "x.tar"], tmp_path / "out", place=place)
+    assert (tmp_path / "out" / "a.mp4").read_bytes() == b"1"
+    assert result.written == 1
+    assert "same place" in result.problems[0]
+    assert not (tmp_path / "out" / "b.txt").exists()
+
+
+def test_no_archive_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no archive to unpack"):
+        unpack([tmp_path / "none.tar"], tmp_path)
+    with pytest.raises(DataError, match="no archive to unpack"):
+        unpack([], tmp_path)
+    (tmp_path / "bad.tar").write_bytes(b"nonsense" * 400)
+    assert "no tar archive" in unpack([tmp_path / "bad.tar"], tmp_path / "o").problems[0]
+
+
+def test_unsafe_names() -> None:
+    assert unsafe("videos/a..b.mp4") == ""
+    assert unsafe("a\\..\\b")
+    assert unsafe("\\\\server\\x")
+    assert unsafe("d:/x")

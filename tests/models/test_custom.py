@@ -1,0 +1,129 @@
+"""A user's own model, in both shapes, and what its mistakes become."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.helpers import questions, vivant
+from vivant.core.errors import UsageError
+from vivant.engine.evaluation import evaluate
+from vivant.models.base import ModelOptions
+from vivant.models.registry import create
+
+
+def write(tmp_path: Path, code: str) -> str:
+    (tmp_path / "m.py").write_text(code)
+    return f"{tmp_path / 'm.py'}:M"
+
+
+def test_a_batch_model_gets_prompts_and_pictures_in_batches(tmp_path: Path) -> None:
+    spec = write(
+        tmp_path,
+        """
+class M:
+    batch_size = 4
+    sizes = []
+    def generate(self, prompts, media):
+        M.sizes.append(len(prompts))
+        assert all(len(pictures) == 1 and pictures[0][:4] == b"\\x89PNG" for pictures in media)
+        return [next(line[0] for line in p.splitlines() if line.endswith(". right")) for p in prompts]
+""",
+    )
+    path = questions(tmp_path, 30)
+    run = evaluate(str(path), spec, out=str(tmp_path / "run"), concurrency=12)
+    assert {score.value for _, _, score in run.scores()[0].rows} == {1.0}
+    sizes = sys.modules["vivant_user_m"].M.sizes
+    assert sum(sizes) == 30
+    assert max(sizes) == 4
+
+
+def test_an_async_model_gets_the_whole_request(tmp_path: Path) -> None:
+    spec = write(
+        tmp_path,
+        """
+from vivant.core.types import Picture, Reply
+class M:
+    async def generate(self, request):
+        pictures = [part for turn in request.turns for part in turn.parts if isinstance(part, Picture)]
+        assert pictures[0].media_type == "image/png" and (pictures[0].width, pictures[0].height) == (64, 48)
+        right = next(option.name for option in request.options if option.text == "right")
+        return Reply(text=right, tokens_out=1)
+""",
+    )
+    run = evaluate(str(questions(tmp_path, 5)), spec, out=str(tmp_path / "run"))
+    assert {score.value for _, _, score in run.scores()[0].rows} == {1.0}
+
+
+def test_what_it_raises_costs_the_sample_and_is_logged(tmp_path: Path) -> None:
+    spec = write(
+        tmp_path,
+        """
+class M:
+    batch_size = 1
+    def generate(self, prompts, media):
+        if "number 2" in prompts[0]:
+            raise RuntimeError("out of memory on sample two")
+        return ["A"]
+""",
+    )
+    run = evaluate(str(questions(tmp_path, 5, pictures=False)), spec, out=str(tmp_path / "run"))
+    failed = [record for record in run.records().values() if record.reply.status == "error"]
+    assert [record.id for record in failed] == ["q002"]
+    assert failed[0].reply.error == "RuntimeError: out of memory on sample two"
+
+
+def test_a_wrong_number_of_texts_is_an_error_of_the_batch(tmp_path: Path) -> None:
+    spec = write(tmp_path, "class M:\n    def generate(self, prompts, media):\n        return ['A']\n")
+    run = evaluate(
+        str(questions(tmp_path, 8, pictures=False)), spec, out=str(tmp_path / "run"), concurrency=8
+    )
+    errors = [record.reply.error for record in run.records().values() if record.reply.status == "error"]
+    assert errors
+    assert "returned 1 texts for" in errors[0]
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("def broken(:\n", "line 1"),
+        ("import nothing_like_this\n", "No module named"),
+        ("class Other:\n    def generate(self, p, m): ...\n", "did you mean"),
+        ("x = 1\n", "there are none"),
+        ("class M:\n    def __init__(self, must): ...\n    def generate(self, p, m): ...\n", "must"),
+    ],
+)
+def test_a_file_that_does_not_work_is_one_line(tmp_path: Path, code: str, reason: str) -> None:
+    spec = write(tmp_path, code).replace(":M", ":Othr" if "Other" in code else ":M")
+    with pytest.raises(UsageError) as caught:
+        create(spec, ModelOptions())
+    assert reason in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_written_example_runs_as_it_is(tmp_path: Path) -> None:
+    assert vivant("models", "new", "my_model.py", cwd=tmp_path).returncode == 0
+    path = questions(tmp_path, 6)
+    result = vivant("run", path, "--model", "./my_model.py:MyModel", "--out", "run", cwd=tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert "my_model:MyModel" in result.stdout
+    again = vivant("models", "new", "my_model.py", cwd=tmp_path)
+    assert again.returncode == 1
+    assert "exists already" in again.stderr
+
+
+def test_options_reach_the_class(tmp_path: Path) -> None:
+    spec = write(
+        tmp_path,
+        "class M:\n    def __init__(self, say='A'): self.say = say\n"
+        "    def generate(self, prompts, media): return [self.say] * len(prompts)\n",
+    )
+    run = evaluate(
+        str(questions(tmp_path, 3, pictures=False)),
+        spec,
+        out=str(tmp_path / "run"),
+        model_options=ModelOptions(values={"say": "B"}),
+    )
+    assert {record.reply.text for record in run.records().values()} == {"B"}

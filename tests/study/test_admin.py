@@ -1,0 +1,90 @@
+"""The researcher's page: who gets in, and what it does."""
+
+from __future__ import annotations
+
+import hmac
+from typing import Any
+
+import pytest
+
+from tests.support.study_web import TOKEN, Clock, Walker, an_app, invited, served
+from vivant.study.loading import LoadedStudy
+from vivant.study.server import tokens as marks
+from vivant.study.store import Store
+
+pytest_plugins = ("tests.support.study_fixtures",)
+
+
+def test_the_admin_page_wants_its_token(app: Any, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[tuple[bytes, bytes]] = []
+    true = hmac.compare_digest
+
+    def watched(first: bytes, second: bytes) -> bool:
+        compared.append((first, second))
+        return true(first, second)
+
+    monkeypatch.setattr(hmac, "compare_digest", watched)
+    walker = Walker(app)
+    assert "Admin token" in walker.get("/admin").text
+    assert walker.client.post("/admin/login", data={"token": "wrong"}).status_code == 403
+    assert (b"wrong", TOKEN.encode()) in compared, "compared in constant time"
+    annotator = "x"
+    paths = ("/admin/progress", "/admin/item/0", f"/admin/person/{annotator}", "/admin/download/people.jsonl")
+    for path in paths:
+        assert walker.client.get(path).status_code == 401
+    for action in ("pause", "places", "exclude", "reinstate"):
+        assert walker.client.post(f"/admin/{action}", data={"form": "x"}).status_code == 401
+    walker.client.cookies.set(marks.ADMIN_COOKIE, f"9999999999.{'0' * 40}")
+    assert walker.client.get("/admin/progress").status_code == 401
+    assert store.progress().paused is False
+
+
+def test_the_admins_session(study: LoadedStudy) -> None:
+    clock = Clock()
+    with served(study, clock=clock) as store:
+        app = an_app(study, store)
+        walker = Walker(app)
+        answer = walker.client.post("/admin/login", data={"token": TOKEN}, follow_redirects=False)
+        cookie = answer.headers["set-cookie"]
+        assert "HttpOnly" in cookie and "SameSite=strict" in cookie and "Path=/admin" in cookie
+        assert TOKEN not in cookie + answer.headers["location"]
+        walker.get("/admin")
+        assert walker.client.post("/admin/pause", data={"form": "0" * 32}).status_code == 403
+        assert store.progress().paused is False
+        walker.send("/admin/pause", {})
+        assert store.progress().paused is True
+        clock.now += 13 * 3600
+        assert walker.client.get("/admin/progress").status_code == 401
+
+
+def test_the_admin_steers(app: Any, study: LoadedStudy, store: Store) -> None:
+    invited(app, store).walk()
+    walker = Walker(app)
+    walker.client.post("/admin/login", data={"token": TOKEN})
+    walker.get("/admin")
+    (person,) = store.people()
+    assert walker.client.get("/admin/progress").json()["finished"] == 3
+    assert walker.send("/admin/places", {"target": "2"}).status_code == 422, "never fewer"
+    assert walker.send("/admin/places", {"target": "8"}).status_code == 200
+    assert store.progress().target == 8
+    assert walker.send("/admin/exclude", {"annotator": person.annotator, "reason": " "}).status_code == 422
+    assert walker.send("/admin/exclude", {"annotator": "nobody", "reason": "x"}).status_code == 422
+    walker.send("/admin/exclude", {"annotator": person.annotator, "reason": "answers at <random>"})
+    assert walker.client.get("/admin/progress").json() | {"people": 0} == {
+        "finished": 0, "held": 0, "open": 48, "places": 48, "target": 8, "people": 0, "excluded": 1, "paused": False,
+    }  # fmt: skip
+    page = walker.get(f"/admin/person/{person.annotator}")
+    assert "answers at &lt;random&gt;" in page.text
+    assert len(walker.client.get("/admin/download/judgements.jsonl").text.splitlines()) == 3
+    table = walker.client.get("/admin/download/judgements.csv")
+    assert len(table.text.splitlines()) == 4
+    assert table.headers["content-disposition"] == 'attachment; filename="judgements.csv"'
+    assert walker.client.get("/admin/download/people.parquet").content.startswith(b"PAR1")
+    for name in ("key.jsonl", "people.exe", "people", "..%2fkey.jsonl"):
+        assert walker.client.get(f"/admin/download/{name}").status_code == 404
+    walker.send("/admin/reinstate", {"annotator": person.annotator})
+    assert store.progress().finished == 3
+    number = next(n for n, item in enumerate(study.items) if item.id == next(store.judgements()).item)
+    assert person.annotator in walker.get(f"/admin/item/{number}").text
+    walker.send("/admin/logout", {})
+    assert walker.client.get("/admin/progress").status_code == 401

@@ -1,0 +1,113 @@
+"""Videos that must be watched, files that come by range, and time that runs out: the server's clock counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.study_kit import tiny_study
+from tests.support.study_web import Clock, an_app, invited, served
+from vivant.study.design import Kind
+from vivant.study.loading import LoadedStudy
+from vivant.study.store import Store
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Iterator[Callable[..., tuple[LoadedStudy, Store, Any]]]:
+    """Studies with their store and application."""
+    stores: list[Store] = []
+
+    def make(kind: Kind = "mcq", **given: Any) -> tuple[LoadedStudy, Store, Any]:
+        own = {name: given.pop(name) for name in ("clock",) if name in given}
+        loaded = tiny_study(tmp_path / f"study{len(stores)}", kind, **{"watch_whole": False, **given})
+        stores.append(served(loaded, **own))
+        return loaded, stores[-1], an_app(loaded, stores[-1])
+
+    yield make
+    for store in stores:
+        store.close()
+
+
+def test_watching(made: Any) -> None:
+    clock = Clock()
+    _, store, app = made(watch_whole=True, clock=clock)
+    walker = invited(app, store)
+    name = walker.media[0].rpartition("/")[2]
+    assert walker.next().status_code == 422
+    assert "watch the video to its end" in walker.text
+    assert walker.script("/study/watch", media=name, what="ended").status_code == 409, "never started"
+    assert walker.script("/study/watch", media="0" * 32, what="started").status_code == 409
+    assert walker.script("/study/watch", media=name, what="teleported").status_code == 400
+    assert walker.script("/study/watch", media=name, what="started").status_code == 200
+    clock.now += 2
+    assert walker.script("/study/watch", media=name, what="ended").status_code == 200
+    before = walker.page
+    walker.next()
+    assert walker.page != before
+
+
+def test_an_end_that_comes_too_soon(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from vivant.study.server import media
+
+    monkeypatch.setattr(media, "seconds", lambda _: 30.0)
+    clock = Clock()
+    _, store, app = made(watch_whole=True, clock=clock)
+    walker = invited(app, store)
+    name = walker.media[0].rpartition("/")[2]
+    walker.script("/study/watch", media=name, what="started")
+    clock.now += 20
+    assert walker.script("/study/watch", media=name, what="ended").status_code == 409
+    clock.now += 10
+    assert walker.script("/study/watch", media=name, what="ended").status_code == 200
+
+
+def test_without_scripts_the_time_since_fetching_counts(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from vivant.study.server import media
+
+    monkeypatch.setattr(media, "seconds", lambda _: 30.0)
+    clock = Clock()
+    _, store, app = made(watch_whole=True, clock=clock)
+    walker = invited(app, store)
+    clock.now += 100
+    assert walker.next().status_code == 422, "the file was never fetched"
+    assert walker.client.get(walker.media[0]).status_code == 200
+    assert walker.next().status_code == 422
+    clock.now += 30
+    before = walker.page
+    walker.next()
+    assert walker.page and walker.page != before
+
+
+def test_media_by_range(made: Any) -> None:
+    loaded, store, app = made()
+    walker = invited(app, store)
+    whole = walker.client.get(walker.media[0])
+    assert whole.status_code == 200
+    assert whole.headers["content-type"] == "video/mp4"
+    assert whole.content in {file.read_bytes() for file in loaded.media_root.iterdir()}
+    part = walker.client.get(walker.media[0], headers={"range": "bytes=100-199"})
+    assert part.status_code == 206
+    assert part.content == whole.content[100:200]
+    assert part.headers["content-range"] == f"bytes 100-199/{len(whole.content)}"
+    assert walker.client.get(walker.media[0], headers={"range": "bytes=99999999-"}).status_code == 416
+
+
+def test_time_is_up(made: Any) -> None:
+    clock = Clock()
+    _, store, app = made("free-then-mcq", time_limit=60, clock=clock)
+    walker = invited(app, store)
+    assert 'data-left="60"' in walker.answer.text
+    first = walker.page
+    walker.script("/study/save", fields={"text": "half a th"})
+    clock.now += 70
+    assert walker.script("/study/save", fields={"text": "too late"}).status_code == 409
+    walker.send("/study/answer", {"page": first, "text": "too late"})
+    assert "time for the last task was up" in walker.text
+    assert walker.page != first
+    found = [(j.page, j.answer, j.complete) for j in store.judgements()]
+    assert found == [("free", "half a th", True), ("choose", None, True)]
+    clock.now += 62
+    assert walker.script("/study/save", fields={"text": "on its way"}).status_code == 200, "a moment of grace"

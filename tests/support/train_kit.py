@@ -1,0 +1,155 @@
+"""A small world to learn from: a coloured ball that moves over some ground, with texts about both and where it goes.
+
+Title, tag and category tell the scene (colour and ground), the topic tells the motion, which no single frame and
+no set of frames without order shows: balls leave on one side and come back on the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from vivant.benchmarks.mimic.format import ITEMS, VIDEOS
+from vivant.core.randomness import generator
+
+SIDE, TIMES, FPS = 64, 16, 8
+COLOURS = {
+    "red": (220, 40, 40),
+    "green": (40, 200, 60),
+    "blue": (50, 80, 230),
+    "yellow": (230, 210, 40),
+    "purple": (160, 60, 200),
+    "white": (240, 240, 240),
+}
+GROUNDS = {"sea": (12, 28, 70), "sand": (72, 58, 26), "grass": (14, 56, 20), "night": (14, 13, 16)}
+"""Dark, so that every ball is brighter: which edge of it leads can then be told from one difference of frames."""
+MOTIONS = {"left": (-1, 0), "right": (1, 0), "up": (0, -1), "down": (0, 1)}
+SCENE, MOTION = ("title", "tag", "category"), ("topic",)
+
+
+def frames(colour: str, ground: str, motion: str, chance: Any, side: int = SIDE, times: int = TIMES) -> Any:
+    """The frames of one clip, [times, side, side, 3]."""
+    below = [tone + chance.randint(-12, 12) for tone in GROUNDS[ground]]
+    made = np.tile(np.array(below, np.uint8), (times, side, side, 1))
+    size, speed = side * chance.uniform(0.13, 0.19), side * chance.uniform(0.03, 0.05)
+    x, y = chance.uniform(0, side), chance.uniform(0, side)
+    across, along = MOTIONS[motion]
+    rows, columns = np.mgrid[0:side, 0:side]
+    for time in range(times):
+        dx = (columns - x - across * speed * time + side / 2) % side - side / 2
+        dy = (rows - y - along * speed * time + side / 2) % side - side / 2
+        made[time][dx**2 + dy**2 <= size**2] = COLOURS[colour]
+    return made
+
+
+def _options(task: str, colour: str, ground: str, motion: str, chance: Any) -> Sequence[str]:
+    """Four texts, the right one first."""
+    if task == "category":
+        return [ground, *(other for other in GROUNDS if other != ground)]
+    if task == "topic":
+        return [f"going {motion}", *(f"going {other}" for other in MOTIONS if other != motion)]
+    if task == "tag":
+        return [f"#{colour}", *(f"#{c}" for c in chance.sample([c for c in COLOURS if c != colour], 3))]
+    others = [f"my {c} ball on {g}" for c in COLOURS for g in GROUNDS if (c, g) != (colour, ground)]
+    return [f"my {colour} ball on {ground}", *chance.sample(others, 3)]
+
+
+def write_world(
+    folder: Path,
+    count: int,
+    *,
+    seed: int = 0,
+    side: int = SIDE,
+    times: int = TIMES,
+    tasks: Sequence[str] = (*SCENE, *MOTION),
+) -> Path:
+    """A folder in the format of docs/mimic.md; `platform` is train for four fifths, test for the rest."""
+    from vivant.build.mime.video import encode
+
+    (folder / "videos").mkdir(parents=True)
+    videos, items = [], []
+    for number in range(count):
+        chance = generator(seed, "balls", str(number))
+        colour, ground = chance.choice(list(COLOURS)), chance.choice(list(GROUNDS))
+        motion = chance.choice(list(MOTIONS))
+        platform = "test" if number % 5 == 4 else "train"
+        name = f"v{number:04d}"
+        encode(_each(frames(colour, ground, motion, chance, side, times)), folder / f"videos/{name}.mp4", FPS)
+        videos.append(
+            {
+                "platform": platform,
+                "id": name,
+                "title": f"my {colour} ball on {ground}",
+                "tags": [f"#{colour}"],
+                "topics": [f"going {motion}"],
+                "category": ground,
+                "language": "en",
+                "comments": [
+                    {"id": "c1", "text": f"what a {colour} ball", "likes": 9},
+                    {"id": "c2", "text": f"it goes {motion} all day", "likes": 5},
+                ],
+            }
+        )
+        for task in tasks:
+            texts = _options(task, colour, ground, motion, chance)
+            items.append(
+                {
+                    "id": f"{name}-{task}",
+                    "task": task,
+                    "video": f"{platform}/{name}",
+                    "options": [{"text": text, "video": f"{platform}/{name}"} for text in texts],
+                    "key": 0,
+                }
+            )
+    for file, lines in ((VIDEOS, videos), (ITEMS, items)):
+        (folder / file).write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
+    return folder
+
+
+def _each(made: Any) -> Iterator[Any]:
+    yield from made
+
+
+def recipe(folder: Path, **changes: Any) -> dict[str, Any]:
+    """A recipe for a training of seconds; `changes` are laid over its parts."""
+    made: dict[str, Any] = {
+        "model": {
+            "size": "tiny",
+            "vision": {"config": {"model_type": "conv", "widths": [16, 16, 16]}, "image_size": 32},
+            "spatial": {"grid": 1, "frames": 4},
+            "temporal": {"tokens": 2, "widths": [8, 8, 16], "depth": 1, "heads": 2},
+            "language": {
+                "config": {
+                    "hidden_size": 32,
+                    "intermediate_size": 64,
+                    "num_hidden_layers": 2,
+                    "num_attention_heads": 2,
+                    "num_key_value_heads": 2,
+                }
+            },
+        },
+        "data": {
+            "sources": [{"benchmark": "mimic/thinking", "data": str(folder), "where": ["platform=train"]}],
+            "frames": {"count": 8},
+            "vocabulary": 420,
+            "workers": 1,
+        },
+        "train": {
+            "steps": 6,
+            "warm_up": 2,
+            "batch_tokens": 600,
+            "row_tokens": 300,
+            "threads": 1,
+            "device": "cpu",
+        },
+        "checkpoint_every": 2,
+        "out": str(folder.parent / "out"),
+    }
+    for name, value in changes.items():
+        before = made.get(name)
+        made[name] = {**before, **value} if isinstance(before, dict) and isinstance(value, dict) else value
+    return made

@@ -1,0 +1,230 @@
+"""Exported models: the same logits and answers as torch's, without torch; what is bundled; what is refused."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import onnx
+import pytest
+from typer.testing import CliRunner
+
+from tests.support.train_kit import frames, recipe
+from vivant import mini
+from vivant.cli.demo import contestants
+from vivant.cli.train import app
+from vivant.core.errors import UsageError
+from vivant.core.randomness import generator
+from vivant.core.types import Clip, Decoding, Option, Picture, Request, Text, Turn
+from vivant.models.base import ModelError
+from vivant.models.registry import create
+from vivant.train.onnx_backend import SETTINGS
+from vivant.train.onnx_engine import Engine
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("transformers")
+pytest.importorskip("onnxscript")
+
+from vivant.train.backend import Engine as TorchEngine  # noqa: E402
+from vivant.train.checkpoints import save_model  # noqa: E402
+from vivant.train.model.config import MimicChatConfig  # noqa: E402
+from vivant.train.model.modeling import MimicChat  # noqa: E402
+from vivant.train.model.processing import train_tokenizer  # noqa: E402
+from vivant.train.onnx_export import export_onnx, halve  # noqa: E402
+from vivant.train.settings import make_recipe  # noqa: E402
+from vivant.train.setup import sized  # noqa: E402
+
+torch.set_num_threads(1)
+
+LFM2 = {
+    "model_type": "lfm2",
+    "layer_types": ["conv", "full_attention", "conv"],
+    "num_hidden_layers": 3,
+    "num_key_value_heads": 1,
+    "conv_L_cache": 3,
+    "block_multiple_of": 8,
+}
+TASK = "What moves here?\nA. a red ball\nB. a blue ball\nC. nothing\nAnswer with a letter."
+
+
+def checkpoint(folder: Path, **language: Any) -> Path:
+    """A model from chance, whose weights are large enough that its answers depend on what it is shown."""
+    said = recipe(folder / "world")
+    said["model"]["language"]["config"] |= language
+    parts = make_recipe(said).model
+    words = train_tokenizer([TASK, "a ball that goes up and down\n", "yes it goes left"] * 20, 400)
+    torch.manual_seed(1)
+    model = MimicChat(MimicChatConfig.of(sized(parts, words)))
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.mul_(1.5)
+    return save_model(folder / "model", model, words)
+
+
+def clip(count: int, motion: str = "left") -> Clip:
+    """A video of so many frames."""
+    from PIL import Image
+
+    made = []
+    for pixels in frames("red", "sea", motion, generator(3, motion), times=count):
+        file = io.BytesIO()
+        Image.fromarray(pixels).save(file, "PNG")
+        made.append(Picture(file.getvalue(), "image/png", 64, 64))
+    return Clip(tuple(made), "clip.mp4")
+
+
+def ask(*parts: Any, most: int = 6, **named: Any) -> Request:
+    """A request with some parts."""
+    return Request(turns=(Turn("user", (*parts, Text(TASK))),), decoding=Decoding(max_tokens=most), **named)
+
+
+@pytest.fixture(scope="module", params=["llama", "lfm2"])
+def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    folder = tmp_path_factory.mktemp(request.param)
+    made = checkpoint(folder, **(LFM2 if request.param == "lfm2" else {}))
+    export_onnx(made, folder / "onnx")
+    return made, folder / "onnx"
+
+
+def engines(pair: tuple[Path, Path]) -> tuple[Any, Any]:
+    made, exported = pair
+    settings = {"model": str(made), "dtype": "auto", "device": "cpu", "threads": 1}
+    return TorchEngine(settings, 0), Engine({"folder": str(exported), "threads": 1})
+
+
+@pytest.mark.parametrize("count", [1, 5, 8, 40])
+def test_logits_are_torchs(pair: tuple[Path, Path], count: int) -> None:
+    """Whatever the number of frames: few, odd, and more than a window."""
+    ours, theirs = engines(pair)[::-1]
+    asked = ask(clip(count), key=f"k{count}")
+    ids, shown = ours._question(asked)
+    batch = theirs._batch([asked])
+    assert batch["input_ids"][0].tolist() == ids
+    with torch.inference_mode():
+        expected = theirs._model(**batch).logits[0].numpy()
+    found, states = ours.begin(ids, shown, range(len(ids)))
+    assert np.abs(found - expected).max() < 1e-4
+    assert np.abs(expected).max() > 0.1
+    other, _ = ours.begin(ids, ours._question(ask(clip(count, "down")))[1], range(len(ids)))
+    assert np.abs(other - found).max() > 1e-3, "the answer should depend on what is seen"
+    assert len(states) == len(ours.settings.states)
+
+
+def test_answers_and_likelihoods_are_torchs(pair: tuple[Path, Path]) -> None:
+    theirs, ours = engines(pair)
+    asked = [ask(clip(8), key="a"), ask(clip(6, "up"), key="b"), ask(key="c"), ask(most=1, key="d")]
+    for request in asked:
+        expected, found = theirs.generate([request])[0], ours.generate([request])[0]
+        assert found == expected
+    assert expected.status == "truncated"
+    weighed = ask(clip(8), key="w", options=(Option("A", "a red ball"), Option("B", "a blue ball")))
+    answers = ("A", "a red ball", "nothing")
+    expected, found = theirs.weigh([weighed], [answers])[0], ours.weigh([weighed], [answers])[0]
+    assert np.allclose(found.likelihoods, expected.likelihoods, atol=1e-3)
+
+
+def test_sampling_repeats_itself_and_differs_by_seed(pair: tuple[Path, Path]) -> None:
+    _, ours = engines(pair)
+    hot = msgspec.structs.replace(ask(clip(4), most=12), decoding=Decoding(max_tokens=12, temperature=2.0))
+    texts = [ours.generate([msgspec.structs.replace(hot, seed=seed)])[0].text for seed in (1, 1, 2)]
+    assert texts[0] == texts[1] != texts[2]
+
+
+def test_half_precision_halves_the_files_and_hardly_changes_answers(
+    pair: tuple[Path, Path], tmp_path: Path
+) -> None:
+    _, whole = pair
+    shutil.copytree(whole, tmp_path / "half")
+    for file in (tmp_path / "half").glob("*.onnx"):
+        graph = onnx.load(file)
+        halve(graph)
+        onnx.save(graph, file)
+    sizes = [sum(file.stat().st_size for file in f.glob("*.onnx")) for f in (whole, tmp_path / "half")]
+    assert sizes[1] < 0.75 * sizes[0]
+    request = ask(clip(8), key="h")
+    logits = []
+    for folder in (whole, tmp_path / "half"):
+        engine = Engine({"folder": str(folder), "threads": 1})
+        logits.append(engine.begin(*engine._question(request))[0])
+    assert 0 < np.abs(logits[0] - logits[1]).max() < 0.05
+
+
+def test_the_backend_runs_a_benchmark_without_torch(
+    pair: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a process in which torch and transformers cannot even be imported."""
+    (tmp_path / "stubs").mkdir()
+    for name in ("torch", "transformers"):
+        (tmp_path / "stubs" / f"{name}.py").write_text(f"raise ImportError('{name} was imported')\n")
+    (tmp_path / "two.jsonl").write_text(
+        '{"question": "Which one?", "choices": ["a red ball", "nothing"], "answer": 0}\n' * 2
+    )
+    script = (
+        "import sys\nfrom vivant.engine.evaluation import evaluate\n"
+        f"run = evaluate('./two.jsonl', 'onnx/{pair[1]}', out='run', cache='off')\n"
+        "assert [r.reply.status in ('ok', 'truncated') for r in run.records().values()] == [True, True]\n"
+        "assert not any(name in sys.modules for name in ('torch', 'transformers'))\n"
+        "print('ran')\n"
+    )
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "stubs"))
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=100, cwd=tmp_path, check=False
+    )
+    assert done.stdout.strip() == "ran", done.stderr
+
+
+def test_what_is_no_exported_model_says_so(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=r"holds no exported model.*vivant train export"):
+        create(f"onnx/{tmp_path}")
+    with pytest.raises(UsageError, match="does not exist"):
+        create(f"onnx/{tmp_path}/nowhere")
+    (tmp_path / SETTINGS).write_text('{"vocabulary": "many"}')
+    with pytest.raises(ModelError, match="damaged, or of another version"):
+        create(f"onnx/{tmp_path}")
+
+
+def test_a_damaged_graph_says_so(pair: tuple[Path, Path], tmp_path: Path) -> None:
+    shutil.copytree(pair[1], tmp_path / "damaged")
+    (tmp_path / "damaged" / "read.onnx").write_bytes(b"no graph")
+    with pytest.raises(ModelError, match=r"read\.onnx cannot be loaded"):
+        Engine({"folder": str(tmp_path / "damaged")})
+
+
+def test_the_bundled_model_is_found_or_missed_in_one_line(
+    pair: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mini, "_HERE", tmp_path)
+    with pytest.raises(ModelError, match=r"without the weights of vivant/tiny.*onnx/FOLDER"):
+        create("vivant/tiny")
+    with pytest.raises(UsageError, match="did you mean 'tiny'"):
+        create("vivant/tinny")
+    shutil.copytree(pair[1], tmp_path / "tiny")
+    model = create("vivant/tiny")
+    assert model.name == "vivant/tiny" and model.weighs
+    before = model.identity
+    (tmp_path / "tiny" / "read.onnx").write_bytes(b"other weights")
+    assert create("vivant/tiny").identity != before, "replies of other weights must not be reused"
+
+
+def test_the_demonstration_looks_where_it_can() -> None:
+    names = ["milebench", "mime", "mimic", "mmie", "mmrv"]
+    assert not any(model == "vivant/tiny" for model, _ in contestants(names, seeing=False))
+    looking = [name for model, name in contestants(names, seeing=True) if model == "vivant/tiny"]
+    assert looking == ["mime", "mimic"]
+    assert len(contestants(names, seeing=True)) == 2 + 4 * 5
+
+
+def test_what_cannot_be_exported_is_refused(pair: tuple[Path, Path], tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("dear")
+    with pytest.raises(UsageError, match="holds something else"):
+        export_onnx(pair[0], tmp_path / "mine")
+    assert (tmp_path / "mine" / "thesis.txt").exists()
+    done = CliRunner().invoke(app, ["export", str(pair[0]), str(tmp_path / "out"), "--to", "tflite"])
+    assert isinstance(done.exception, UsageError) and "Unknown format 'tflite'" in str(done.exception)

@@ -1,0 +1,158 @@
+"""What goes wrong in a training: each is one line that names the place and the remedy."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.support.train_kit import recipe, write_world
+from vivant.core.errors import DataError, UsageError, VivantError
+from vivant.models.base import ModelOptions
+from vivant.models.registry import create
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("accelerate")
+pytest.importorskip("tensorboard")
+
+from vivant.train.checkpoints import CheckpointError, checkpoints, load_state  # noqa: E402
+from vivant.train.loop import TrainingError, train  # noqa: E402
+from vivant.train.model.modeling import MimicChat  # noqa: E402
+from vivant.train.settings import load_recipe, make_recipe  # noqa: E402
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Path:
+    return write_world(tmp_path / "world", 5, side=32, times=4)
+
+
+def test_without_torch_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    from typer.testing import CliRunner
+
+    from vivant.cli.train import app
+
+    real = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name, *a: None if name == "torch" else real(name, *a)
+    )
+    for arguments in (["sizes"], ["mimic-chat", "--config", "any.yaml"]):
+        ran = CliRunner().invoke(app, arguments)
+        assert isinstance(ran.exception, UsageError)
+        assert "'torch'" in str(ran.exception) and "pip install 'vivant[train]'" in str(ran.exception)
+    with pytest.raises(UsageError, match=r"pip install 'vivant\[train\]'"):
+        create("mimic-chat/somewhere", ModelOptions())
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"train": {"device": "mps"}}, "there is no mps on this machine; write cpu"),
+        ({"train": {"device": "gpu"}}, "train.device is 'gpu'; write auto, cpu, cuda or mps"),
+        ({"train": {"device": "cpu", "precision": "fp16"}}, "fp16 needs a CUDA device"),
+        ({"train": {"device": "cpu", "fsdp": {"shards": 2}}}, "train.fsdp"),
+    ],
+)
+def test_devices_that_are_not_there(world: Path, changes: dict[str, Any], told: str) -> None:
+    with pytest.raises(UsageError, match=told):
+        train(make_recipe(recipe(world, **changes)))
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"model": "medium"}, "Unknown size 'medium'"),
+        (
+            {"model": {"size": "tiny", "fusion": {"place": "output"}}},
+            r"Invalid enum value 'output'.*model\.fusion",
+        ),
+        ({"train": {"learning_rat": 1}}, "learning_rat"),
+        ({"train": {"steps": 0}}, r"train\.steps is 0; it must be at least 1"),
+        ({"model": {"size": "tiny", "vision": {"frozen": True}}}, "begins from chance, so it must learn"),
+        ({"model": {"size": "tiny", "temporal": {"init": "backbone"}}}, "has no layers to begin from"),
+        ({"train": {"row_tokens": 3}}, "a video alone takes 3 tokens"),
+    ],
+)
+def test_recipes_that_cannot_be(world: Path, changes: dict[str, Any], told: str) -> None:
+    with pytest.raises(UsageError, match=told):
+        make_recipe(recipe(world, **changes))
+
+
+def test_files_that_are_no_recipe(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="Cannot read the recipe"):
+        load_recipe(tmp_path / "none.yaml")
+    (tmp_path / "broken.yaml").write_text("a: [", encoding="utf-8")
+    with pytest.raises(UsageError, match="is no YAML"):
+        load_recipe(tmp_path / "broken.yaml")
+    (tmp_path / "list.yaml").write_text(yaml.safe_dump([1]), encoding="utf-8")
+    with pytest.raises(UsageError, match="should be a mapping"):
+        load_recipe(tmp_path / "list.yaml")
+
+
+def test_a_broken_video_is_left_out_and_counted_until_there_are_too_many(world: Path) -> None:
+    (world / "videos" / "v0001.mp4").write_bytes(b"not a video at all")
+    said: list[str] = []
+    content = recipe(world, data={"max_failed": 0.3}, train={"steps": 1}, out=str(world / "out"))
+    train(make_recipe(content), say=said.append)
+    assert any("v0001.mp4" in line for line in said)
+    assert "1 videos cannot be used; 4 examples are left out." in said
+    content = recipe(world, data={"max_failed": 0.2}, out=str(world / "other"))
+    with pytest.raises(DataError, match=r"1 of 4 videos cannot be used, more than the share of 0\.2.*v0001"):
+        train(make_recipe(content))
+
+
+def test_options_that_do_not_fit_a_row(world: Path) -> None:
+    told = {
+        12: "None of the 16 examples fits into a row of 12 tokens",
+        45: "are longer than train.row_tokens",
+    }
+    for tokens, line in told.items():
+        content = recipe(world, train={"row_tokens": tokens, "steps": 3}, out=str(world / f"out{tokens}"))
+        with pytest.raises(VivantError, match=line):
+            train(make_recipe(content))
+
+
+def test_a_loss_that_is_no_number_stops_and_keeps_the_last_good_checkpoint(
+    world: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual = MimicChat.forward
+    passes = 0
+
+    def spoilt(self: Any, *given: Any, **named: Any) -> Any:
+        nonlocal passes
+        passes += 1
+        out = usual(self, *given, **named)
+        return out if passes < 4 else type(out)(loss=out.loss * float("nan"))
+
+    monkeypatch.setattr(MimicChat, "forward", spoilt)
+    out = world.parent / "out"
+    with pytest.raises(TrainingError) as caught:
+        train(make_recipe(recipe(world)))
+    told = str(caught.value)
+    assert "The loss of step 3 (epoch " in told and "step-00000002" in told and "mimic/" in told
+    assert [path.name for path in checkpoints(out)] == ["step-00000002"]
+    _, weights, _ = load_state(checkpoints(out)[-1])
+    assert all(bool(value.isfinite().all()) for value in weights.values())
+    monkeypatch.undo()
+    assert train(make_recipe(recipe(world)), resume=True).finished
+
+
+def test_a_folder_that_holds_something_else(world: Path) -> None:
+    out = world.parent / "out"
+    with pytest.raises(UsageError, match=r"no training in .* to resume"):
+        train(make_recipe(recipe(world)), resume=True)
+    train(make_recipe(recipe(world, train={"steps": 2})))
+    with pytest.raises(UsageError, match="holds a training already; --resume goes on"):
+        train(make_recipe(recipe(world, train={"steps": 2})))
+    with pytest.raises(CheckpointError, match=r"another recipe \(train\.steps: 2 then, 3 now\)"):
+        train(make_recipe(recipe(world, train={"steps": 3})), resume=True)
+    (checkpoints(out)[-1] / "weights.safetensors").write_bytes(b"torn")
+    with pytest.raises(CheckpointError, match=r"cannot be read.*delete it to go on from an earlier one"):
+        train(make_recipe(recipe(world, train={"steps": 2})), resume=True)
+    other = world.parent / "full"
+    other.mkdir()
+    (other / "mine.txt").write_text("mine", encoding="utf-8")
+    with pytest.raises(UsageError, match="is not empty and holds no training"):
+        train(make_recipe(recipe(world, out=str(other))))

@@ -1,0 +1,296 @@
+"""The model: families of backbones and language models, what learns and what does not, packing, saving, loading."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from tests.support.train_kit import frames as clip
+from vivant.core.errors import UsageError
+from vivant.core.randomness import generator
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("transformers")
+pytest.importorskip("peft")
+
+from vivant.train.checkpoints import CheckpointError, load_model, save_model  # noqa: E402
+from vivant.train.data.packing import collate, pack  # noqa: E402
+from vivant.train.model.config import MimicChatConfig, Parts, check  # noqa: E402
+from vivant.train.model.modeling import MimicChat  # noqa: E402
+from vivant.train.model.processing import Processor, Question, train_tokenizer  # noqa: E402
+
+torch.set_num_threads(1)
+
+_SMALL = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2}
+_SEEING = {**_SMALL, "image_size": 32, "patch_size": 16}
+BACKBONES: dict[str, dict[str, Any]] = {
+    "siglip": {"model_type": "siglip_vision_model", **_SEEING, "vision_use_head": False},
+    "clip": {"model_type": "clip_vision_model", **_SEEING},
+    "internvit": {"model_type": "internvl_vision", **_SEEING, "image_size": [32, 32], "patch_size": [16, 16]},
+    "dinov2": {"model_type": "dinov2", **_SEEING, "mlp_ratio": 2},
+    "conv": {"model_type": "conv", "widths": [8, 16]},
+}
+_TEXT = {**_SMALL, "num_key_value_heads": 2, "max_position_embeddings": 512}
+LANGUAGES: dict[str, dict[str, Any]] = {
+    "qwen2": {"model_type": "qwen2", **_TEXT, "tie_word_embeddings": True},
+    "llama": {"model_type": "llama", **_TEXT},
+    "qwen3": {"model_type": "qwen3", **_TEXT, "head_dim": 16},
+}
+
+
+def settings(eyes: str = "siglip", language: str = "qwen2", **changes: Any) -> Parts:
+    """A small model of two families: backbone frozen, LoRA on attention, as the paper has it."""
+    words = tokenizer()
+    said: dict[str, Any] = {
+        "vision": {"config": BACKBONES[eyes], "image_size": 32, "frozen": False},
+        "spatial": {"frames": 2, "grid": 2},
+        "temporal": {"init": "fresh" if eyes == "conv" else "backbone", "tokens": 2, "heads": 2, "window": 4},
+        "language": {
+            "config": {
+                **LANGUAGES[language],
+                "vocab_size": len(words),
+                "bos_token_id": None,
+                "eos_token_id": words.eos_token_id,
+                "pad_token_id": words.pad_token_id,
+            },
+            "lora": {"rank": 2, "alpha": 4},
+        },
+    }
+    for name, value in changes.items():
+        said[name] = {**said.get(name, {}), **value}
+    return check(msgspec.convert(said, Parts))
+
+
+def tokenizer() -> Any:
+    return train_tokenizer(["Which one? A. red B. green C. blue D. white going left right"], 300)
+
+
+def built(parts: Parts) -> tuple[MimicChat, Processor]:
+    torch.manual_seed(1)
+    model = MimicChat(MimicChatConfig.of(parts))
+    return model, Processor(parts, tokenizer(), model.vocabulary)
+
+
+def asked(
+    processor: Processor, number: int, text: str = "Which one? A. red B. green", times: int = 4
+) -> Question:
+    seen = clip("red", "sea", "left", generator(number, "clip"), 32, times)
+    return Question(processor.prompt(text, video=True), processor.answer("A"), seen, str(number))
+
+
+def loss_of(model: MimicChat, questions: list[list[Question]]) -> float:
+    with torch.no_grad():
+        return float(model(**collate(questions, 0)).loss)
+
+
+def test_answers_count_alike_where_that_is_asked() -> None:
+    """A letter as much as a sentence; else each of the sentence's tokens counts as much as the letter."""
+    model, processor = built(settings("conv"))
+    model.eval()
+    prompt = processor.prompt("Which one? A. red B. green", video=True)
+    short = asked(processor, 0)
+    long = Question(prompt, processor.answer("going left right going left"), short.frames, "0")
+    assert len(long.answer) > 2 * len(short.answer)
+    alone = [loss_of(model, [[question]]) for question in (short, long)]
+    with torch.no_grad():
+        alike = float(model(**collate([[short, long]], 0, alike=True), num_items_in_batch=2).loss)
+    assert alike == pytest.approx(sum(alone) / 2, rel=1e-4)
+    assert loss_of(model, [[short, long]]) != pytest.approx(alike, rel=1e-3)
+
+
+def bytes_of(module: Any) -> dict[str, bytes]:
+    return {name: value.detach().numpy().tobytes() for name, value in module.state_dict().items()}
+
+
+@pytest.mark.parametrize(
+    ("eyes", "language"),
+    [("siglip", "qwen2"), ("internvit", "llama"), ("clip", "llama"), ("dinov2", "qwen3"), ("conv", "qwen2")],
+)
+@pytest.mark.parametrize("place", ["input", "layers"])
+def test_families_learn_and_frozen_parts_keep_every_byte(eyes: str, language: str, place: str) -> None:
+    parts = settings(eyes, language, fusion={"place": place})
+    if eyes != "conv":
+        vision = msgspec.structs.replace(parts.vision, name="somewhere", frozen=True)
+        parts = msgspec.structs.replace(parts, vision=vision)
+    model, processor = built(parts)
+    model.train()
+    before_eyes, before_text = bytes_of(model.eyes), bytes_of(model.language_model)
+    learning = [weight for weight in model.parameters() if weight.requires_grad]
+    optimizer = torch.optim.AdamW(learning, lr=1e-2)
+    losses = []
+    for _ in range(6):
+        loss = model(**collate([[asked(processor, 0), asked(processor, 1)]], 0)).loss
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        losses.append(float(loss.detach()))
+    assert losses[-1] < losses[0] - 0.1
+    after = bytes_of(model.language_model)
+    changed = {name for name, value in after.items() if before_text[name] != value}
+    assert changed and all("lora_" in name for name in changed)
+    assert all(("attn" in name or "attention" in name) for name in changed), "LoRA is on attention only"
+    if eyes == "conv":
+        assert bytes_of(model.eyes) != before_eyes
+    else:
+        assert bytes_of(model.eyes) == before_eyes
+
+
+@pytest.mark.parametrize("fusion", [{"place": "input"}, {"hint": True}, {"join": "sum"}, {"place": "layers"}])
+def test_packed_questions_give_the_loss_that_they_give_alone(fusion: dict[str, Any]) -> None:
+    model, processor = built(settings(fusion=fusion))
+    model.eval()
+    questions = [
+        asked(processor, 0),
+        asked(processor, 1, "B. green or C. blue?", times=6),
+        asked(processor, 2, "D"),
+    ]
+    blind = Question(processor.prompt("A. red or B. green", video=False), processor.answer("B"))
+    questions.append(blind)
+    alone = sum(loss_of(model, [[q]]) * len(q.answer) for q in questions) / sum(
+        len(q.answer) for q in questions
+    )
+    rows = [[questions[2], questions[0]], [questions[3], questions[1]]]
+    assert loss_of(model, rows) == pytest.approx(alone, abs=1e-5)
+    assert loss_of(model, [questions]) == pytest.approx(alone, abs=1e-5)
+
+
+@pytest.mark.parametrize("place", ["input", "layers"])
+@pytest.mark.parametrize("lora", ["merged", "apart"])
+def test_saved_and_loaded_it_answers_alike(tmp_path: Path, place: str, lora: Any) -> None:
+    model, processor = built(settings(fusion={"place": place}))
+    for name, weight in model.named_parameters():
+        if "lora_B" in name:
+            torch.nn.init.normal_(weight, std=0.5)
+    model.eval()
+    folder = save_model(tmp_path / "model", model, processor.words, lora=lora)
+    again, feeding = load_model(folder)
+    assert (folder / "adapter" / "adapter_config.json").is_file() == (lora == "apart")
+    question = asked(processor, 3)
+    assert loss_of(again, [[question]]) == pytest.approx(loss_of(model, [[question]]), abs=1e-4)
+    batch = feeding.batch([Question(question.ids, (), question.frames, "v")])
+    wanted = {"max_new_tokens": 4, "do_sample": False, "pad_token_id": 0}
+    assert again.generate(**batch, **wanted).tolist() == model.generate(**batch, **wanted).tolist()
+    if lora == "merged":
+        usual = MimicChat.from_pretrained(folder)
+        assert loss_of(usual.eval(), [[question]]) == pytest.approx(loss_of(again, [[question]]), abs=1e-5)
+
+
+def test_lora_apart_is_read_by_peft(tmp_path: Path) -> None:
+    from peft import PeftModel
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    parts = settings()
+    model, processor = built(parts)
+    for name, weight in model.named_parameters():
+        if "lora_B" in name:
+            torch.nn.init.normal_(weight, std=0.5)
+    folder = save_model(tmp_path / "model", model, processor.words, lora="apart")
+    given = dict(parts.language.config)
+    plain = AutoModelForCausalLM.from_config(AutoConfig.for_model(given.pop("model_type"), **given))
+    state = {n.replace(".base_layer.", "."): v for n, v in model.language_model.state_dict().items()}
+    plain.load_state_dict({n: v for n, v in state.items() if "lora_" not in n}, strict=False)
+    adapted = PeftModel.from_pretrained(plain, str(folder / "adapter")).eval()
+    ids = torch.tensor([[5, 6, 7]])
+    assert torch.allclose(
+        adapted(input_ids=ids).logits, model.language_model.eval()(input_ids=ids).logits, atol=1e-5
+    )
+
+
+def test_rows_of_one_batch_do_not_change_each_other() -> None:
+    for fusion in ({"hint": True}, {"place": "layers"}):
+        model, processor = built(settings(fusion=fusion))
+        model.eval()
+        questions = [asked(processor, 0), asked(processor, 1, "C. blue", times=7)]
+        prompts = [Question(q.ids, (), q.frames, q.video) for q in questions]
+        wanted = {"max_new_tokens": 3, "do_sample": False, "pad_token_id": 0, "output_logits": True}
+        together = model.generate(**processor.batch(prompts), **wanted, return_dict_in_generate=True).logits
+        for row, prompt in enumerate(prompts):
+            single = model.generate(
+                **processor.batch([prompt]), **wanted, return_dict_in_generate=True
+            ).logits
+            assert torch.allclose(together[0][row], single[0][0], atol=1e-4)
+
+
+def test_branches_and_gates_can_be_taken_away() -> None:
+    off = {"on": False}
+    for parts, what in ((settings(temporal=off), {"spatial"}), (settings(spatial=off), {"temporal"})):
+        model, processor = built(parts)
+        assert set(model.see(torch.from_numpy(asked(processor, 0).frames), [4])) == what
+    with pytest.raises(UsageError, match="one of spatial and temporal"):
+        settings(spatial=off, temporal=off)
+    for place in ("input", "layers"):
+        closed, processor = built(settings(fusion={"gates": "closed", "place": place}))
+        opened, _ = built(settings(fusion={"gates": "open", "place": place}))
+        one, two = asked(processor, 0), asked(processor, 1)
+        other = Question(one.ids, one.answer, 255 - two.frames, "1")
+        assert loss_of(closed.eval(), [[one]]) == pytest.approx(loss_of(closed, [[other]]), abs=1e-7)
+        assert loss_of(opened.eval(), [[one]]) != pytest.approx(loss_of(opened, [[other]]), abs=1e-7)
+
+
+def test_order_of_frames_reaches_the_temporal_branch_alone() -> None:
+    model, processor = built(settings("conv", spatial={"pool": "max", "frames": 4}))
+    model.eval()
+    seen = torch.from_numpy(asked(processor, 0).frames)
+    forth, back = model.see(seen, [4]), model.see(seen.flip(0), [4])
+    assert torch.allclose(forth["spatial"], back["spatial"], atol=1e-6)
+    assert not torch.allclose(forth["temporal"], back["temporal"], atol=1e-3)
+
+
+@pytest.mark.parametrize("eyes", ["siglip", "conv"])
+def test_videos_of_any_length_make_as_many_tokens(eyes: str) -> None:
+    model, processor = built(settings(eyes))
+    model.eval()
+    videos = [asked(processor, n, times=t).frames for n, t in enumerate((1, 3, 4, 11, 4))]
+    together = model.see(torch.from_numpy(np.concatenate(videos)), [len(video) for video in videos])
+    assert together["temporal"].shape[:2] == (5, 2)
+    for place, video in enumerate(videos):
+        single = model.see(torch.from_numpy(video), [len(video)])
+        assert torch.allclose(together["temporal"][place], single["temporal"][0], atol=1e-4)
+
+
+def test_a_fresh_temporal_branch_on_a_backbone_begins_as_the_backbone() -> None:
+    model, _ = built(settings())
+    model.eval()
+    pixels = torch.randn(1, 4, 3, 32, 32)
+    plain = model.eyes(pixels[0]).mean(1)
+    assert torch.allclose(model.temporal.windows(model.eyes, pixels)[0], plain, atol=1e-5)
+
+
+def test_text_cannot_pass_for_a_mark() -> None:
+    _, processor = built(settings())
+    ids = processor.prompt("[VID] [SEP] [ANS] <pad>", video=False)
+    assert [i for i in ids if i >= processor.vocabulary] == [
+        processor.vocabulary + 1,
+        processor.vocabulary + 2,
+    ]
+
+
+def test_rows_hold_everything_once_and_none_is_over_full() -> None:
+    chance = generator(0, "rows")
+    lengths = [chance.randint(5, 100) for _ in range(200)]
+    rows = pack(lengths, 128)
+    assert sorted(place for row in rows for place in row) == list(range(200))
+    assert all(sum(lengths[place] for place in row) <= 128 for row in rows)
+    assert sum(lengths) / (128 * len(rows)) > 0.9
+
+
+def test_what_is_no_checkpoint_or_another_one_says_so(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match=r"holds no MIMIC-Chat: config\.json and model\.safetensors"):
+        load_model(tmp_path)
+    model, processor = built(settings("conv"))
+    folder = save_model(tmp_path / "model", model, processor.words)
+    other = msgspec.json.decode((folder / "config.json").read_bytes())
+    other["parts"]["temporal"]["depth"] = 2
+    (folder / "config.json").write_bytes(msgspec.json.encode(other))
+    with pytest.raises(
+        CheckpointError, match=r"checkpoint of another model: it lacks temporal\.windows\.blocks\.1"
+    ):
+        load_model(folder)
+    (folder / "model.safetensors").write_bytes(b"nothing")
+    with pytest.raises(Exception, match="cannot be loaded") as caught:
+        load_model(folder)
+    assert "\n" not in str(caught.value)

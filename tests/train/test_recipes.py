@@ -1,0 +1,178 @@
+"""Bundled recipes: every one loads; those for MIME and MMIE's judge run on the minis; divisions do not leak."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from tests.support.train_kit import recipe
+from vivant.benchmarks import registry
+from vivant.benchmarks.summary import matches, parse_where
+from vivant.cli.train import app
+from vivant.core.errors import DataError, UsageError
+from vivant.core.types import Sample, Text
+from vivant.engine.evaluation import evaluate
+from vivant.judging.judge_run import JudgeOptions, asks_of
+from vivant.runs.run import Run
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("accelerate")
+pytest.importorskip("tensorboard")
+
+from vivant.train.data.sources import Source, load, phrase  # noqa: E402
+from vivant.train.data.split import PARTS, Split, divide  # noqa: E402
+from vivant.train.judge_data import write_judge_data  # noqa: E402
+from vivant.train.loop import train  # noqa: E402
+from vivant.train.recipes import bundled, recipe_text  # noqa: E402
+from vivant.train.settings import load_recipe, make_recipe  # noqa: E402
+
+torch.set_num_threads(1)
+
+
+@pytest.mark.parametrize("name", sorted(bundled()))
+def test_every_recipe_loads(name: str, tmp_path: Path) -> None:
+    file = tmp_path / f"{name}.yaml"
+    done = CliRunner().invoke(app, ["recipes", name, "--out", str(file)])
+    assert done.exit_code == 0, done.output
+    made, base = load_recipe(file)
+    assert base == tmp_path and made.data.sources and made.evaluation is not None
+    assert bundled()[name].summary.endswith(".")
+    again = CliRunner().invoke(app, ["recipes", name, "--out", str(file)])
+    assert isinstance(again.exception, UsageError), "a recipe that was changed must not be written over"
+
+
+def test_recipes_are_listed_and_printed() -> None:
+    listed = CliRunner().invoke(app, ["recipes"]).output
+    assert {"mime-actions", "mmie-judge", "mimic-tiny", "mimic-1b", "mimic-8b"} <= set(listed.split())
+    assert CliRunner().invoke(app, ["recipes", "mime-actions"]).output == recipe_text("mime-actions")
+    wrong = CliRunner().invoke(app, ["recipes", "mime-action"])
+    assert "did you mean 'mime-actions'" in str(wrong.exception)
+
+
+# ── divisions ──
+
+
+def test_the_papers_division() -> None:
+    actions = [f"Action{number:03d}" for number in range(86)]
+    parts = divide(actions, (36, 14, 36), 0, "action")
+    assert [len(part) for part in parts] == [36, 14, 36]
+    assert sorted(value for part in parts for value in part) == actions
+    assert divide(actions[::-1], (36, 14, 36), 0, "action") == parts
+    assert divide(actions, (36, 14, 36), 1, "action") != parts
+
+
+def test_parts_share_no_action_whatever_the_variant() -> None:
+    pool = samples("mime/mcq")
+    found = {part: Split(part=part).values(pool) for part in PARTS}
+    assert sorted(value for part in found.values() for value in part) == sorted({s.cluster for s in pool})
+    chosen = {
+        part: {s.id for s in pool if matches(s, parse_where([Split(part=part).condition(pool)], pool))}
+        for part in PARTS
+    }
+    assert sum(map(len, chosen.values())) == len(pool)
+    assert not chosen["train"] & chosen["test"] and not chosen["train"] & chosen["validation"]
+    learnt = load([Source(benchmark="mime/mcq", data="mini", split=Split(part="train"))], Path()).examples
+    assert {example.sample.id for example in learnt} == chosen["train"]
+
+
+def test_divisions_that_divide_nothing() -> None:
+    pool = samples("mime/mcq")
+    with pytest.raises(DataError, match="no sample has the facet 'colour'"):
+        Split(part="train", by="colour").values(pool)
+    with pytest.raises(DataError, match="leave none for the part 'validation'"):
+        Split(part="validation", sizes=(1, 0, 1)).values(pool)
+    with pytest.raises(DataError, match="divide nothing"):
+        divide(["a"], (0, 0, 0), 0, "x")
+
+
+def test_split_prints_what_run_takes() -> None:
+    done = CliRunner().invoke(app, ["split", "mime/mcq", "--part", "test", "--seed", "3"])
+    assert done.output.strip() == Split(part="test", seed=3).condition(samples("mime/mcq"))
+    for wrong in (["--part", "tset"], ["--sizes", "1,2"]):
+        assert isinstance(CliRunner().invoke(app, ["split", "mime/mcq", *wrong]).exception, UsageError)
+
+
+def samples(task: str) -> list[Sample]:
+    (chosen,) = registry.select([task], ["mini"], {})
+    return list(chosen.benchmark.load(chosen.root, task))
+
+
+# ── on the minis ──
+
+
+def shrunk(name: str, folder: Path, **changes: Any) -> dict[str, Any]:
+    """A bundled recipe with its data and its evaluation, but a model and a training of seconds."""
+    own: dict[str, Any] = yaml.safe_load(recipe_text(name))
+    small = recipe(folder / "world")
+    for source in own["data"]["sources"]:
+        source["limit"] = 5
+    for source in [*own["data"]["sources"], own["evaluation"]]:
+        if "data" in source:
+            source["data"] = "mini"
+    own["evaluation"] |= {"limit": 3, "every": 0}
+    own["data"] |= {"frames": {"count": 4, "longest_side": 64}, "vocabulary": 1024, "workers": 1}
+    own |= {"model": small["model"], "train": {**small["train"], "steps": 3}, "out": str(folder / "out")}
+    own["train"] |= changes
+    return own
+
+
+def test_mimes_experiment_runs_on_the_mini(tmp_path: Path) -> None:
+    made = make_recipe(shrunk("mime-actions", tmp_path, row_tokens=600, batch_tokens=1200))
+    outcome = train(made, tmp_path)
+    assert outcome.finished and outcome.steps == 3 and outcome.accuracy is not None
+    (looked,) = (tmp_path / "out" / "evaluations").iterdir()
+    seen = {sample.cluster for sample in Run(looked).samples()}
+    assert seen <= set(Split(part="validation").values(samples("mime/mcq")))
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, Path, Path]:
+    """A run on MMIE's mini, people's scores of it, and the questions made of both."""
+    folder = tmp_path_factory.mktemp("judged")
+    run = evaluate("mmie", "echo/It ends well.", data=("mini",), out=str(folder / "run"))
+    scores = folder / "scores.csv"
+    with scores.open("w", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(["id", "score"])
+        table.writerows((sample.id, number % 7) for number, sample in enumerate(run.samples()))
+    out = folder / "judge" / "questions.jsonl"
+    write_judge_data([run], scores, out, held_out=0.4)
+    return run, scores, out
+
+
+def test_a_judge_learns_what_it_will_be_asked(judged: tuple[Run, Path, Path]) -> None:
+    run, _, file = judged
+    learnt = load([Source(benchmark=str(file), style="bare", where=("split=train",))], Path()).examples
+    asks = {
+        f"{run.name}/{ask.key}": ask
+        for ask in asks_of(run, run.manifest.tasks, "paper", JudgeOptions(model="people"))
+    }
+    assert 0 < len(learnt) < len(asks)
+    for example in learnt:
+        ask = asks[example.sample.id]
+        said = phrase(example, 0, 0)
+        texts = [p.text for m in ask.question.messages() for p in m.parts if isinstance(p, Text)]
+        pictures = [p for m in ask.question.messages() for p in m.parts if not isinstance(p, Text)]
+        assert said.text == "\n".join(texts) and len(said.media) == len(pictures)
+        assert ask.question.rubric.contract.read(said.answer).read, "its answers must be verdicts"
+
+
+def test_the_judges_recipe_runs(judged: tuple[Run, Path, Path], tmp_path: Path) -> None:
+    _, _, file = judged
+    own = shrunk("mmie-judge", tmp_path, row_tokens=3000, batch_tokens=6000)
+    own.pop("evaluation")
+    outcome = train(make_recipe(own), file.parent.parent)
+    assert outcome.finished and outcome.steps == 3
+
+
+def test_scores_of_other_answers_are_refused(judged: tuple[Run, Path, Path], tmp_path: Path) -> None:
+    run, _, _ = judged
+    (tmp_path / "others.csv").write_text("id,score\nsomething,3\n")
+    with pytest.raises(DataError, match="scores none of these answers; its first id is 'something'"):
+        write_judge_data([run], tmp_path / "others.csv", tmp_path / "q.jsonl")
+    assert not (tmp_path / "q.jsonl").exists()

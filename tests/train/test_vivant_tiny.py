@@ -1,0 +1,100 @@
+"""The model that comes with the package: it looks at videos, and its scores fall when there is nothing to see."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vivant.benchmarks import registry
+from vivant.core.types import FramePolicy
+from vivant.engine.evaluation import evaluate
+from vivant.train.onnx_backend import bundled, read_settings
+
+FRAMES = FramePolicy(count=8)
+SOME = 24
+"""Items of each task: enough to tell a model that looks from one that guesses."""
+
+
+def scores(selector: Any, out: Path, **named: Any) -> list[float]:
+    """Right or wrong, sample by sample."""
+    run = evaluate(selector, "vivant/tiny", data=("mini",), frames=FRAMES, out=str(out), cache="off", **named)
+    rows = [score for part in run.scores() for _, _, score in part.rows]
+    assert all(score.status in ("scored", "unparsed") for score in rows)
+    return [score.value or 0.0 for score in rows]
+
+
+def mean(values: list[float]) -> float:
+    return sum(values) / len(values)
+
+
+@pytest.fixture(scope="module")
+def thinking(tmp_path_factory: pytest.TempPathFactory) -> list[float]:
+    return scores("mimic/thinking", tmp_path_factory.mktemp("thinking") / "run", limit=SOME)
+
+
+def test_it_is_small_and_says_where_it_comes_from() -> None:
+    folder = bundled("tiny")
+    assert folder is not None
+    assert sum(file.stat().st_size for file in folder.iterdir()) < 6_000_000
+    settings = read_settings(folder)
+    assert settings.parameters < 3_000_000 and "vivant train tiny" in settings.note
+
+
+def test_it_thinks_well_above_chance_on_videos_it_never_saw(thinking: list[float]) -> None:
+    assert len(thinking) == 7 * SOME
+    assert mean(thinking) >= 0.75, "chance is a quarter"
+
+
+def test_without_frames_it_is_no_better_than_chance(thinking: list[float], tmp_path: Path) -> None:
+    assert (
+        mean(scores("mimic/thinking", tmp_path / "run", limit=SOME, control="blind"))
+        <= 0.35
+        < mean(thinking) - 0.2
+    )
+
+
+def test_it_recognises_mimed_actions(tmp_path: Path) -> None:
+    looking = mean(scores("mime/mcq", tmp_path / "run", limit=4 * SOME))
+    assert looking >= 0.8, "chance is a quarter"
+    assert (
+        mean(scores("mime/mcq", tmp_path / "still", limit=4 * SOME, control="one-frame")) < looking - 0.15
+    ), "movement is missed"
+    assert mean(scores("mime/mcq", tmp_path / "blind", limit=SOME, control="blind")) <= 0.35
+
+
+def test_it_writes_comments_of_its_world(tmp_path: Path) -> None:
+    run = evaluate(
+        "mimic/comment",
+        "vivant/tiny",
+        data=("mini",),
+        frames=FRAMES,
+        limit=12,
+        out=str(tmp_path / "run"),
+        cache="off",
+    )
+    texts = [record.reply.text for record in run.records().values()]
+    samples = registry.get("mimic").load(registry.locate(registry.get("mimic"), "mini"), "mimic/comment")
+    known = {word for sample in samples for text in sample.extra["human"] for word in text.lower().split()}
+    words = [word for text in texts for word in text.lower().split()]
+    assert all(3 <= len(text.split()) <= 40 for text in texts)
+    assert mean([word in known for word in words]) > 0.7
+    assert len(set(texts)) >= 6, "not one comment for all"
+
+
+def test_it_needs_no_torch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "torch.py").write_text("raise ImportError('torch was imported')\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    script = (
+        "from vivant.engine.evaluation import evaluate\nfrom vivant.core.types import FramePolicy\n"
+        "run = evaluate('mimic/topic', 'vivant/tiny', data=('mini',), frames=FramePolicy(count=8), limit=2,\n"
+        f"               out={str(tmp_path / 'run')!r}, cache='off')\n"
+        "print(sorted({record.reply.status for record in run.records().values()}))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=100, check=False
+    )
+    assert done.stdout.strip().endswith("['ok']"), done.stderr

@@ -1,0 +1,278 @@
+"""Report and viewer in a real browser: load, filter, open, play, compare, keyboard, dark mode, hostile text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+from playwright.sync_api import Browser, Page, expect
+
+from tests.support.browser_kit import a_browser, a_viewer, watched
+from tests.support.view_kit import answered, choice_samples, write_large, write_run
+from vivant.core.types import Option, Reply
+from vivant.engine.evaluation import evaluate
+from vivant.report.html import write_report
+
+LOOKER = """
+from vivant.models.base import Takes
+from vivant.core.types import Reply
+
+class M:
+    takes = Takes(images=True)
+
+    async def generate(self, request):
+        name = request.options[request.seed % 2].name
+        return Reply(text="<think>First I look at the hands.</think>" + request.answer_form.format(name))
+"""
+EVIL = "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">\u202eevil\u2066"
+
+
+@pytest.fixture(scope="module")
+def browser(root: Path) -> Iterator[Browser]:  # noqa: ARG001
+    """After the runs are made: Playwright keeps an event loop of its own going in this thread."""
+    with a_browser() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Runs of a model with eyes and of two without, on the bundled videos."""
+    folder = tmp_path_factory.mktemp("runs")
+    (folder / "m.py").write_text(LOOKER)
+    for name, model in (("eyes", f"{folder / 'm.py'}:M"), ("random", "random"), ("first", "first")):
+        evaluate("mmrv", model, data=("mini",), limit=12, out=str(folder / name)).scores()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def viewer(root: Path) -> Iterator[str]:
+    with a_viewer(root) as address:
+        yield address
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A page in which nothing may go wrong."""
+    opened = browser.new_page(viewport={"width": 1300, "height": 900})
+    opened.set_default_timeout(15_000)
+    said = watched(opened)
+    yield opened
+    opened.close()
+    assert said == []
+
+
+def test_from_the_list_of_runs_to_a_sample(page: Page, viewer: str) -> None:
+    page.goto(viewer)
+    expect(page.locator("tbody tr")).to_have_count(3)
+    page.get_by_label("Search").fill("random")
+    page.keyboard.press("Enter")
+    expect(page.locator("tbody tr")).to_have_count(1)
+    page.locator("a[data-item]").first.click()
+    expect(page.locator("#total")).to_have_text("12")
+    page.get_by_label("Outcome").select_option("wrong")
+    page.wait_for_url(re.compile("outcome=wrong"))
+    wrong = int(page.locator("#total").inner_text())
+    assert 0 < wrong <= 12
+    assert page.locator("tbody .mark.wrong").count() == wrong
+    page.locator("a[data-item]").first.click()
+    expect(page.locator("h1 .mark")).to_have_text("wrong")
+    assert "key=" in page.url and "outcome=wrong" in page.url
+
+
+def test_a_facet_chip_leads_to_its_like(page: Page, viewer: str) -> None:
+    page.goto(f"{viewer}/run/eyes")
+    page.locator("a[data-item]").first.click()
+    chip = page.locator("a.chip").first
+    chip.click()
+    page.wait_for_url(re.compile(r"f\."))
+    assert 0 < int(page.locator("#total").inner_text()) <= 12
+
+
+def test_plays_the_video_and_shows_the_frames_that_the_model_saw(page: Page, viewer: str) -> None:
+    page.goto(f"{viewer}/run/eyes")
+    page.locator("a[data-item]").first.click()
+    played = page.locator("video").evaluate(
+        "async v => { v.muted = true; await v.play(); await new Promise(r => setTimeout(r, 400)); "
+        "return v.currentTime }"
+    )
+    assert played > 0
+    page.locator("video").evaluate("v => { v.currentTime = v.duration * 0.8 }")
+    frames = page.locator(".frames img")
+    expect(frames).to_have_count(8)
+    for place in range(8):
+        frames.nth(place).scroll_into_view_if_needed()
+    page.wait_for_function(
+        "[...document.querySelectorAll('.frames img')].every(i => i.complete && i.naturalWidth > 0)"
+    )
+    expect(page.locator(".frames figcaption").first).to_contain_text("0.00 s")
+
+
+def test_the_chain_of_thought_is_folded(page: Page, viewer: str) -> None:
+    page.goto(f"{viewer}/run/eyes")
+    page.locator("a[data-item]").first.click()
+    thought = page.get_by_text("First I look at the hands.")
+    expect(thought).to_be_hidden()
+    page.get_by_text("Chain of thought").click()
+    expect(thought).to_be_visible()
+
+
+def test_two_runs_side_by_side(page: Page, viewer: str) -> None:
+    page.goto(f"{viewer}/compare?a=eyes&b=first&show=all")
+    expect(page.locator("#total")).to_have_text("12")
+    page.get_by_role("link", name=re.compile("A right, B wrong")).click()
+    rows = page.locator("tbody tr")
+    for place in range(rows.count()):
+        expect(rows.nth(place).locator(".mark").first).to_have_text("right")
+        expect(rows.nth(place).locator(".mark").nth(1)).not_to_have_text("right")
+    page.goto(f"{viewer}/compare?a=eyes&b=first&show=all")
+    page.locator("a[data-item]").first.click()
+    expect(page.locator(".columns.even > div")).to_have_count(2)
+
+
+def test_everything_can_be_reached_with_the_keyboard(page: Page, viewer: str) -> None:
+    page.goto(f"{viewer}/run/eyes")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("k")
+    first = page.locator("a[data-item]").first.inner_text()
+    page.keyboard.press("Enter")
+    expect(page.locator("h1")).to_contain_text(first)
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("name => !document.querySelector('h1').textContent.includes(name)", arg=first)
+    page.keyboard.press("p")
+    expect(page.locator("h1")).to_contain_text(first)
+    page.keyboard.press("u")
+    page.wait_for_url(re.compile(r"/run/eyes\??$"))
+    page.keyboard.press("/")
+    page.keyboard.type("j k / n")
+    assert page.locator("[data-search]").input_value() == "j k / n"
+    page.goto(viewer)
+    page.keyboard.press("Tab")
+    expect(page.locator("a.skip")).to_be_focused()
+
+
+def _lightness(page: Page) -> float:
+    colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    return sum(int(part) for part in re.findall(r"\d+", colour)[:3]) / 765
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_light_and_dark(browser: Browser, viewer: str, root: Path, tmp_path: Path, scheme: str) -> None:
+    report = write_report([root / "random", root / "first"], tmp_path / "report.html")
+    page = browser.new_page(color_scheme="dark" if scheme == "dark" else "light")
+    for address in (f"{viewer}/run/eyes", report.as_uri()):
+        page.goto(address)
+        assert (_lightness(page) > 0.5) == (scheme == "light")
+        ink = page.evaluate("getComputedStyle(document.querySelector('h1')).color")
+        assert (sum(int(p) for p in re.findall(r"\d+", ink)[:3]) / 765 > 0.5) == (scheme == "dark")
+    page.close()
+
+
+def test_the_report_opens_from_disk_and_folds_with_the_keyboard(
+    page: Page, root: Path, tmp_path: Path
+) -> None:
+    report = write_report([root / "random", root / "first"], tmp_path / "report.html")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(report.as_uri())
+    expect(page.get_by_role("heading", name="What was found")).to_be_visible()
+    folded = page.locator("details").first
+    folded.locator("summary").first.focus()
+    page.keyboard.press("Enter")
+    assert folded.evaluate("d => d.open")
+    page.get_by_role("link", name="Settings", exact=True).click()
+    expect(page.get_by_role("heading", name="Settings", exact=True)).to_be_in_viewport()
+    assert asked == [report.as_uri()]
+    page.emulate_media(media="print")
+    expect(page.locator("nav")).to_be_hidden()
+    wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    assert wide <= 1
+
+
+def test_hostile_text_stays_text(page: Page, tmp_path: Path) -> None:
+    samples = choice_samples(3)
+    samples[0] = type(samples[0])(
+        id=EVIL, task="jsonl/made", question=samples[0].question,
+        options=tuple(Option(name, EVIL) for name in "ABCD"), key=0, facets={EVIL: EVIL, "half": "even"},
+    )  # fmt: skip
+    replies = [
+        Reply(text=EVIL + "B", thinking=EVIL),
+        Reply(text="x" * 1_000_000),
+        Reply(status="error", error=EVIL),
+    ]
+    write_run(tmp_path / "runs" / "run", samples, answered(samples, replies), model=EVIL).scores()
+    report = write_report([tmp_path / "runs" / "run"], tmp_path / "report.html", title=EVIL)
+    with a_viewer(tmp_path / "runs") as address:
+        for place in (address, f"{address}/leaderboard", f"{address}/run/run", report.as_uri()):
+            page.goto(place)
+            assert page.evaluate("document.title") != "owned"
+            assert page.locator("img").count() == 0
+        for number in range(3):
+            page.goto(f"{address}/run/run")
+            page.locator("a[data-item]").nth(number).click()
+            expect(page.locator("h1")).to_be_visible()
+            assert page.evaluate("document.title") != "owned"
+            wide = page.evaluate(
+                "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+            )
+            assert wide <= 1
+        assert "document.title" in page.locator("body").inner_text()
+
+
+def test_a_missing_video_says_so(browser: Browser, root: Path, tmp_path: Path) -> None:
+    import json
+    import shutil
+
+    run = tmp_path / "runs" / "run"
+    shutil.copytree(root / "eyes", run)
+    (tmp_path / "data").mkdir()
+    manifest = json.loads((run / "manifest.json").read_text())
+    manifest["roots"] = {"mmrv/mcq": str(tmp_path / "data")}
+    (run / "manifest.json").write_text(json.dumps(manifest))
+    page = browser.new_page()
+    with a_viewer(tmp_path / "runs") as address:
+        page.goto(f"{address}/run/run")
+        page.locator("a[data-item]").first.click()
+        expect(page.locator(".missing").first).to_contain_text("is missing from")
+        expect(page.locator("h1")).to_be_visible()
+    page.close()
+
+
+def test_two_hundred_thousand_samples(page: Page, tmp_path: Path) -> None:
+    write_large(tmp_path / "runs" / "large", 200_000)
+    with a_viewer(tmp_path / "runs") as address:
+        page.goto(f"{address}/run/large")
+        expect(page.locator("#total")).to_have_text("200,000", timeout=90_000)
+        page.get_by_label("Search").fill("take 123456")
+        page.keyboard.press("Enter")
+        expect(page.locator("#total")).to_have_text("1")
+        page.goto(f"{address}/run/large?page=4000")
+        expect(page.locator("tbody tr")).to_have_count(50)
+        page.get_by_label("Outcome").select_option("missing")
+        page.wait_for_url(re.compile("outcome=missing"))
+        missing = int(page.locator("#total").inner_text().replace(",", ""))
+        assert 1_500 < missing < 2_500
+        page.locator("a[data-item]").first.click()
+        expect(page.get_by_text("HTTP 503: overloaded")).to_be_visible()
+
+
+def test_a_run_under_way_is_followed(page: Page, tmp_path: Path) -> None:
+    from vivant.runs.log import LogWriter
+
+    samples = choice_samples(5)
+    records = answered(samples, [Reply(text="B")] * 5)
+    run = write_run(tmp_path / "run", samples, records[:2])
+    with a_viewer(tmp_path) as address:
+        page.goto(address)
+        expect(page.locator(".mark.live")).to_be_visible()
+        expect(page.get_by_text("2 / 5")).to_be_visible()
+        with LogWriter(run.dir.log_file) as log:
+            for record in records[2:]:
+                log.append(record)
+        expect(page.get_by_text("5 / 5")).to_be_visible()
+        expect(page.locator(".mark.live")).to_have_count(0)
