@@ -58,7 +58,7 @@ class Run:
         header = self.dir.score_header(protocol)
         fresh = header is not None and not anew and header.judges == state
         if header is not None and fresh and header.values == (wanted if values else header.values):
-            stored = {score.key: score for score in read_jsonl(self.dir.score_file(protocol), Score)}
+            stored = {score.key: score for score in read_jsonl(self.dir.score_file(protocol), Score, RunError)}
             return self._gather(samples, records, stored, protocol, header.values, judges)
         scores: dict[str, Score] = {}
         for task in self.manifest.tasks:
