@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -13,17 +13,15 @@ from tests.support.train_kit import frames as clip
 from vivant.core.errors import UsageError
 from vivant.core.randomness import generator
 
-torch = pytest.importorskip("torch")
-pytest.importorskip("transformers")
-pytest.importorskip("peft")
+if TYPE_CHECKING:  # imported when the first test of this file runs: see tests/conftest.py
+    import torch
 
-from vivant.train.checkpoints import CheckpointError, load_model, save_model  # noqa: E402
-from vivant.train.data.packing import collate, pack  # noqa: E402
-from vivant.train.model.config import MimicChatConfig, Parts, check  # noqa: E402
-from vivant.train.model.modeling import MimicChat  # noqa: E402
-from vivant.train.model.processing import Processor, Question, train_tokenizer  # noqa: E402
+    from vivant.train.checkpoints import CheckpointError, load_model, save_model
+    from vivant.train.data.packing import collate, pack
+    from vivant.train.model.config import MimicChatConfig, Parts, check
+    from vivant.train.model.modeling import MimicChat
+    from vivant.train.model.processing import Processor, Question, train_tokenizer
 
-torch.set_num_threads(1)
 
 _SMALL = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2}
 _SEEING = {**_SMALL, "image_size": 32, "patch_size": 16}
