@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from vivant.core.errors import DataError
-from vivant.core.file_parts import find_pieces, sound_pieces
+from vivant.core.file_parts import check_parts, find_parts
 from vivant.media.archives import unpack, unsafe
 
 STEM = "videos.tar.part."
@@ -53,8 +53,8 @@ FILES = {f"videos/नाम {n} - clip.mp4": content(n) for n in range(9)}
 def test_pieces_join_and_report_their_checksums(tmp_path: Path) -> None:
     paths = split(make_tar(FILES), tmp_path, 7001)
     assert len(paths) > 4
-    assert find_pieces(tmp_path, STEM) == paths
-    assert sound_pieces(paths, STEM) == (paths, [])
+    assert find_parts(tmp_path, STEM) == paths
+    assert check_parts(paths, STEM) == (paths, [])
     seen: list[tuple[int, int]] = []
     result = unpack(paths, tmp_path / "out", progress=lambda done, total, _: seen.append((done, total)))
     assert result.complete
@@ -134,17 +134,17 @@ def test_a_damaged_header_in_the_middle_is_noticed(tmp_path: Path) -> None:
 def test_gaps_and_cut_pieces_are_named(tmp_path: Path) -> None:
     paths = split(make_tar(FILES), tmp_path, 5000)
     paths[2].unlink()
-    sound, problems = sound_pieces(find_pieces(tmp_path, STEM), STEM)
+    sound, problems = check_parts(find_parts(tmp_path, STEM), STEM)
     assert sound == paths[:2]
     assert problems == [
         f"{tmp_path}: 1 piece(s) missing before {STEM}ad: {STEM}ac; fetch them",
     ]
     paths[2].write_bytes(b"z" * 100)
-    sound, problems = sound_pieces(find_pieces(tmp_path, STEM), STEM)
+    sound, problems = check_parts(find_parts(tmp_path, STEM), STEM)
     assert sound == paths[:3]
     assert "truncated, 100 of 5,000 bytes" in problems[0]
     paths[0].unlink()
-    sound, problems = sound_pieces(find_pieces(tmp_path, STEM), STEM)
+    sound, problems = check_parts(find_parts(tmp_path, STEM), STEM)
     assert sound == []
     assert f"{STEM}aa" in problems[0]
 
@@ -152,7 +152,7 @@ def test_gaps_and_cut_pieces_are_named(tmp_path: Path) -> None:
 def test_a_page_in_place_of_a_piece_is_called_so(tmp_path: Path) -> None:
     paths = split(make_tar(FILES), tmp_path, 5000)
     paths[1].write_bytes(b"<!DOCTYPE html><title>404</title>")
-    sound, problems = sound_pieces(paths, STEM)
+    sound, problems = check_parts(paths, STEM)
     assert sound == paths[:1]
     assert "an HTML page" in problems[0]
     (tmp_path / "p.tar").write_bytes(b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n")

@@ -112,7 +112,7 @@ def test_turned_upright_by_exif(tmp_path: Path, kind: str, orientation: int) -> 
     assert (picture.width, picture.height) == upright.size
     assert np.abs(pixels(picture.data) - np.asarray(upright).astype(np.int16)).mean() < 6
     assert picture.media_type == f"image/{kind.lower()}" and use.note == "rotated"
-    assert sniff.picture(picture.data) == sniff.Look(picture.media_type, *upright.size)
+    assert sniff.parse_image_header(picture.data) == sniff.ImageHeader(picture.media_type, *upright.size)
 
 
 def test_turned_and_shrunk(tmp_path: Path) -> None:
@@ -239,7 +239,7 @@ def test_a_picture_that_is_fine_passes(tmp_path: Path) -> None:
 @given(st.binary(max_size=300))
 def test_no_bytes_upset_the_header_reader(data: bytes) -> None:
     for start in (b"", b"\xff\xd8", b"\x89PNG\r\n\x1a\n", b"RIFF\x10\0\0\0WEBP", b"GIF89a"):
-        look = sniff.picture(start + data)
+        look = sniff.parse_image_header(start + data)
         assert look is None or (look.width > 0 and look.height > 0 and 1 <= look.orientation <= 8)
 
 
@@ -254,9 +254,9 @@ def test_headers_agree_with_pillow(kind: str, width: int, height: int, orientati
     settings = {"JPEG": {"progressive": flag}, "WEBP": {"lossless": flag}}.get(kind, {})
     turn = 1 if kind == "GIF" else orientation
     data = encoded(kind, Pillow.new("RGB", (width, height), "green"), turn, **settings)
-    assert sniff.picture(data) == sniff.Look(f"image/{kind.lower()}", width, height, turn)
+    assert sniff.parse_image_header(data) == sniff.ImageHeader(f"image/{kind.lower()}", width, height, turn)
     for cut in (len(data) // 2, len(data) // 4):
-        look = sniff.picture(data[:cut])
+        look = sniff.parse_image_header(data[:cut])
         assert look is None or not look.whole or kind == "GIF"
 
 
@@ -264,8 +264,8 @@ def test_the_thumbnail_inside_a_jpeg_is_not_the_picture() -> None:
     exif = b"Exif\0\0II*\0\x08\0\0\0\0\0" + encoded("JPEG", drawn((16, 16)))
     whole = encoded("JPEG", drawn((90, 60)))
     data = whole[:2] + b"\xff\xe1" + struct.pack(">H", len(exif) + 2) + exif + whole[2:]
-    assert sniff.picture(data) == sniff.Look("image/jpeg", 90, 60)
-    cut = sniff.picture(data[: len(exif) + 400])
+    assert sniff.parse_image_header(data) == sniff.ImageHeader("image/jpeg", 90, 60)
+    cut = sniff.parse_image_header(data[: len(exif) + 400])
     assert cut is not None and not cut.whole
 
 
@@ -281,4 +281,4 @@ def test_the_thumbnail_inside_a_jpeg_is_not_the_picture() -> None:
     ],
 )
 def test_video_types(head: bytes, kind: str) -> None:
-    assert sniff.video_type(head) == kind
+    assert sniff.detect_video_type(head) == kind

@@ -14,7 +14,7 @@ from typing import TypeVar
 from msgspec import Struct
 
 from vivant.core.errors import MediaError
-from vivant.core.file_types import picture
+from vivant.core.file_types import parse_image_header
 from vivant.core.types import Audio, FramePolicy, Image, Job, Text, Video
 from vivant.engine.budget import Price
 from vivant.engine.plan import Plan, TaskPlan
@@ -82,7 +82,7 @@ class _Files:
     def _picture(self, root: str, path: str, policy: FramePolicy) -> float | None:
         try:
             with Path(resolve(root, path)).open("rb") as file:
-                look = picture(file.read(_HEAD))
+                look = parse_image_header(file.read(_HEAD))
         except (MediaError, OSError):
             return None
         return None if look is None else _tokens(look.width, look.height, policy, self._rule)

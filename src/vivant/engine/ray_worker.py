@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from vivant.core.errors import MediaError, VivantError
-from vivant.core.generated_images import inlined
+from vivant.core.generated_images import inline_images
 from vivant.core.types import Image, Job, MediaUse, Reply, Text
 from vivant.engine.executor import LocalHands, Look, Ready
 from vivant.engine.tokens import Load
@@ -201,7 +201,7 @@ class Station:
         outcome = await self._hands.ask(self._ready[number])
         if isinstance(outcome, Reply):
             if any(isinstance(part, Image) for part in outcome.parts):
-                outcome = inlined(outcome)
+                outcome = inline_images(outcome)
             return Answer(number=number, what="ask", reply=outcome)
         failure = Failure(
             message=str(outcome),

@@ -22,7 +22,7 @@ from vivant.benchmarks.rubric import JudgeContext, Question, Rubric
 from vivant.benchmarks.verdict import Verdict
 from vivant.core.errors import UsageError
 from vivant.core.paths import cache_root
-from vivant.core.randomness import derive
+from vivant.core.randomness import derive_seed
 from vivant.core.types import Decoding, Job, Record, Reply, Request
 from vivant.engine.evaluation import CacheUse, progress_for, stop_on_interrupt
 from vivant.engine.executor import LocalHands
@@ -264,7 +264,7 @@ class Judging:
     def _job(self, ask: Ask, sample: int, attempt: int) -> Job:
         question = ask.question
         drawn = bool(sample or attempt)
-        seed = derive(sample, "judge", ask.key, str(attempt))
+        seed = derive_seed(sample, "judge", ask.key, str(attempt))
         return Job(
             key=verdict_key(ask.key, sample, attempt),
             task=ask.task,

@@ -23,8 +23,8 @@ import msgspec
 from msgspec import Struct
 
 from vivant.core.errors import DataError
-from vivant.core.file_parts import Joined, Piece, head
-from vivant.core.file_types import impostor
+from vivant.core.file_parts import FilePart, JoinedFile, read_head
+from vivant.core.file_types import detect_impostor
 from vivant.core.progress import ProgressCallback
 
 _CHUNK = 1 << 20
@@ -37,7 +37,7 @@ Place = Callable[[PurePosixPath], PurePosixPath | None]
 class Unpacked(Struct, frozen=True, kw_only=True):
     """What an unpacking did, and what it could not do."""
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[FilePart, ...]
     written: int
     """Files extracted now."""
     present: int
@@ -122,7 +122,7 @@ def unpack(
             progress(read, total, current)
 
     extraction = _Extraction(out, place)
-    raw = Joined(sources, tell)
+    raw = JoinedFile(sources, tell)
     try:
         with io.BufferedReader(raw, _CHUNK) as stream:
             try:
@@ -159,7 +159,7 @@ def unpack(
 def _broken_line(sources: Sequence[Path], member: str, why: str, whole: int) -> str:
     last = sources[-1]
     if not whole and not member:
-        what = impostor(head(sources[0])) or f"no tar archive ({why}); fetch it again"
+        what = detect_impostor(read_head(sources[0])) or f"no tar archive ({why}); fetch it again"
         return f"{sources[0]}: {what}"
     where = f" in '{member}'" if member else ""
     what = f"{last}: truncated or damaged" if len(sources) == 1 else f"{last}: the pieces break off here"
@@ -272,5 +272,5 @@ def _already(file: Path, sources: Sequence[Path], out: Path) -> Unpacked | None:
         path = out / name
         if not path.is_file() or path.stat().st_size != size:
             return None
-    pieces = tuple(Piece(name, size, digest) for name, size, _, digest in note.pieces)
+    pieces = tuple(FilePart(name, size, digest) for name, size, _, digest in note.pieces)
     return Unpacked(pieces=pieces, written=0, present=len(note.files), problems=note.problems)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from vivant.core.errors import MediaError
-from vivant.core.file_types import picture as look_at
+from vivant.core.file_types import parse_image_header as look_at
 from vivant.core.types import Picture, Sound
 from vivant.media.frame_cache import SILENT, Store, flaw_name, frame_name, sound_name
 from vivant.media.frame_selection import Want, select

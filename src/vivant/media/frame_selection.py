@@ -10,7 +10,7 @@ from fractions import Fraction
 from msgspec import Struct
 
 from vivant.core.errors import MediaError, UsageError
-from vivant.core.randomness import permutation
+from vivant.core.randomness import shuffled_indices
 from vivant.core.types import Control, FramePolicy
 
 # Times in seconds are decimal approximations of a stream's own ticks: 0.7 must mean the frame at 21/30.
@@ -157,7 +157,7 @@ def _at_rate(timeline: Timeline, frames: range, fps: float) -> list[int]:
 def arrange(length: int, control: Control, seed: int, name: str) -> tuple[int, ...]:
     """The order in which `length` frames (or pictures) are shown under a control."""
     if control == "shuffled":
-        return permutation(length, seed, "frames", name)
+        return shuffled_indices(length, seed, "frames", name)
     if control == "reversed":
         return tuple(range(length - 1, -1, -1))
     return tuple(range(length))

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from vivant.core.errors import MediaError
-from vivant.core.file_types import MAX_PIXELS, Look, impostor
-from vivant.core.file_types import picture as look_at
+from vivant.core.file_types import MAX_PIXELS, ImageHeader, detect_impostor
+from vivant.core.file_types import parse_image_header as look_at
 from vivant.core.types import FramePolicy, Picture
 from vivant.media.frame_cache import Store
 
@@ -120,7 +120,7 @@ def check_picture(data: bytes, name: str) -> None:
         image.load()
 
 
-def _convert(data: bytes, look: Look | None, policy: FramePolicy, name: str) -> tuple[bytes, str]:
+def _convert(data: bytes, look: ImageHeader | None, policy: FramePolicy, name: str) -> tuple[bytes, str]:
     from PIL import Image
 
     _, kind = _FAMILIES.get(look.media_type if look else "", _FAMILIES["image/png"])
@@ -185,7 +185,7 @@ def _opened(data: bytes, name: str) -> Iterator[Image.Image]:
     """The picture, its size checked; whatever Pillow objects to within becomes a MediaError."""
     from PIL import Image, UnidentifiedImageError
 
-    text = impostor(data[:512])
+    text = detect_impostor(data[:512])
     if text is not None:
         raise MediaError(f"{name} {text}")
     Image.init()

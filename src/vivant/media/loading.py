@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 from msgspec import Struct
 
 from vivant.core.errors import MediaError
-from vivant.core.file_types import impostor, video_type
+from vivant.core.file_types import detect_impostor, detect_video_type
 from vivant.core.types import (
     Audio,
     Clip,
@@ -338,7 +338,7 @@ def _times(pictures: Sequence[Picture]) -> tuple[float, ...]:
 def _video_type(real: str, name: str) -> str:
     with open(real, "rb") as file:
         head = file.read(512)
-    text = impostor(head)
+    text = detect_impostor(head)
     if text is not None:
         raise MediaError(f"{name} {text}")
-    return video_type(head)
+    return detect_video_type(head)

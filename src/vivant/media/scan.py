@@ -19,7 +19,7 @@ from av.video.stream import VideoStream
 from msgspec import Struct
 
 from vivant.core.errors import MediaError
-from vivant.core.file_types import MAX_PIXELS, impostor
+from vivant.core.file_types import MAX_PIXELS, detect_impostor
 from vivant.media.frame_cache import HIDDEN, KEY, Packets, Table, VideoInfo
 
 # Formats that hold their media themselves. Playlists, which make libav open other files, are not among them.
@@ -47,7 +47,7 @@ class Scan(Struct, frozen=True, eq=False):
 def opened(path: str, name: str) -> Iterator[InputContainer]:
     """The file as libav sees it; whatever libav objects to becomes a MediaError under `name`."""
     with open(path, "rb") as file:
-        text = impostor(file.read(512))
+        text = detect_impostor(file.read(512))
     if text is not None:
         raise MediaError(f"{name} {text}")
     try:

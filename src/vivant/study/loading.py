@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
-from vivant.core.errors import DataError, MediaError, VivantError, unknown
+from vivant.core.errors import DataError, MediaError, VivantError, unknown_name_error
 from vivant.media.paths import plain_file, resolve
 from vivant.study.balance import balance_faults
 from vivant.study.design import FORMAT, ITEMS_FILE, PAGES, STUDY_FILE, Study, StudyItem, StudyMedia, Words
@@ -93,7 +93,9 @@ def _study(folder: Path, faults: list[str]) -> Study | None:
     if not isinstance(content, dict):
         raise DataError(f"{file} should be a mapping with `kind`, `title` and the like")
     fields = Study.__struct_fields__
-    faults.extend(f"{file}: {unknown('field', str(name), fields)}" for name in content if name not in fields)
+    faults.extend(
+        f"{file}: {unknown_name_error('field', str(name), fields)}" for name in content if name not in fields
+    )
     known = {name: value for name, value in content.items() if name in fields}
     if known.get("format", FORMAT) != FORMAT:
         raise DataError(f"{file}: format {known['format']}; this version reads format {FORMAT}")

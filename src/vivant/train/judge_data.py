@@ -17,7 +17,7 @@ from msgspec import Struct
 from vivant.benchmarks import registry
 from vivant.core.errors import DataError, UsageError
 from vivant.core.generated_images import PREFIX
-from vivant.core.randomness import generator
+from vivant.core.randomness import derive_generator
 from vivant.core.types import Image, Text
 from vivant.judging.human_scores import HumanScores, read_human_scores
 from vivant.judging.judge_run import Ask, JudgeOptions, asks_of
@@ -60,7 +60,11 @@ def write_judge_data(
             if score is None:
                 unscored += 1
                 continue
-            part = "test" if generator(seed, "judge-data", ask.task, ask.id).random() < held_out else "train"
+            part = (
+                "test"
+                if derive_generator(seed, "judge-data", ask.task, ask.id).random() < held_out
+                else "train"
+            )
             counts[part] += 1
             lines.append(_line(ask, run, score, part, media, out.parent))
     if not lines:

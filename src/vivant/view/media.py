@@ -11,9 +11,9 @@ from msgspec import Struct
 
 from vivant.benchmarks import registry
 from vivant.core.errors import MediaError, VivantError
-from vivant.core.file_types import browser_type
+from vivant.core.file_types import detect_browser_type
 from vivant.core.paths import cache_root
-from vivant.core.randomness import derive
+from vivant.core.randomness import derive_seed
 from vivant.core.types import Clip, Image, Job, Part, Picture, Record, Sample, Text
 from vivant.media import Preparer, resolve
 from vivant.runs.directory import Manifest
@@ -79,7 +79,7 @@ class Files:
             path = resolve(self.root(run, task), part.path)
         with open(path, "rb") as file:
             head = file.read(65536)
-        return Found(path, browser_type(type(part).__name__.lower(), head, part.path))
+        return Found(path, detect_browser_type(type(part).__name__.lower(), head, part.path))
 
 
 def seen_count(record: Record) -> int:
@@ -152,5 +152,5 @@ def _job(run: Shelved, manifest: Manifest, record: Record, root: Path) -> Job:
         run=str(run.path),
         frames=settings.frames,
         control=settings.control,
-        seed=derive(settings.seed, record.task, record.id, *repeat),
+        seed=derive_seed(settings.seed, record.task, record.id, *repeat),
     )

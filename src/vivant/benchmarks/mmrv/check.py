@@ -11,7 +11,7 @@ from vivant.benchmarks.mmrv import names
 from vivant.benchmarks.mmrv.data import VIDEO_FOLDERS, Item, VideoIndex, item_id, read_items, to_sample
 from vivant.benchmarks.mmrv.parse import skipped_letters
 from vivant.core.errors import DataError
-from vivant.core.file_parts import Piece, find_pieces, sound_pieces
+from vivant.core.file_parts import FilePart, check_parts, find_parts
 from vivant.core.progress import ProgressCallback
 from vivant.core.types import Sample, Video
 from vivant.media.archives import Unpacked
@@ -34,10 +34,10 @@ def unpack(root: Path, progress: ProgressCallback | None = None) -> Unpacked | N
     May be interrupted and run again. The data name videos without a folder, so folders in the archive are
     dropped.
     """
-    pieces = find_pieces(root, STEM)
+    pieces = find_parts(root, STEM)
     problems: list[str] = []
     if pieces:
-        sources, problems = sound_pieces(pieces, STEM)
+        sources, problems = check_parts(pieces, STEM)
     else:
         sources = [root / name for name in WHOLE if (root / name).is_file()][:1]
     if not sources:
@@ -85,7 +85,7 @@ def check(root: Path, progress: ProgressCallback | None = None, verify: Verify |
     return DataReport(found=tuple(found), problems=(*problems, *video_problems))
 
 
-def _piece_line(piece: Piece) -> str:
+def _piece_line(piece: FilePart) -> str:
     return f"{piece.name}: {piece.size:,} bytes, sha256 {piece.sha256}"
 
 

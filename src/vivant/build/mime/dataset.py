@@ -58,7 +58,7 @@ def split_actions(actions: Sequence[str], seed: int, shares: Sequence[int] = SHA
     In proportion to `shares`, by largest remainders; three actions or more leave no split empty. An action's
     place depends on its name and the seed, not on the order of actions.
     """
-    names = sorted(set(actions), key=lambda name: (chance.derive(seed, "mime-split", name), name))
+    names = sorted(set(actions), key=lambda name: (chance.derive_seed(seed, "mime-split", name), name))
     total, count = sum(shares), len(names)
     sizes = [count * share // total for share in shares]
     by_rest = sorted(range(len(shares)), key=lambda place: (-(count * shares[place] % total), -place))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vivant.core.table import Cell, Table, format_cell, holds_figures
+from vivant.core.table import Cell, Table, format_cell, is_numeric_column
 from vivant.report.html.markup import Html, join, own, tag
 
 _LONG = 40
@@ -14,7 +14,7 @@ _CELL = 400
 
 def table(value: Table, *, caption: bool = True, folded: bool | None = None) -> Html:
     """A table with its notes; with more than forty rows it is folded, unless told otherwise."""
-    numeric = [holds_figures(value, index) for index in range(len(value.columns))]
+    numeric = [is_numeric_column(value, index) for index in range(len(value.columns))]
     drawn = tag(
         "div",
         tag(
