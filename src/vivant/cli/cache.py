@@ -14,8 +14,7 @@ from vivant.core.errors import UsageError
 from vivant.core.paths import cache_root
 from vivant.core.table import Table
 from vivant.engine import reply_cache as replies
-from vivant.media import trim as trim_media
-from vivant.media import usage as media_usage
+from vivant.media import measure_cache, trim_cache
 
 app = typer.Typer(invoke_without_command=True, add_completion=False)
 
@@ -36,7 +35,7 @@ def cache(ctx: typer.Context) -> None:
     if ctx.invoked_subcommand is not None:
         return
     root = cache_root()
-    media = media_usage(root)
+    media = measure_cache(root)
     count, size = replies.usage(root / "replies.sqlite")
     body = [
         ("media", "frames, sound and pictures, by content", media.media, format_size(media.bytes)),
@@ -67,7 +66,7 @@ def trim(
         raise UsageError("--older-than needs a time, e.g. 30d")
     root = cache_root()
     if only in (None, "media"):
-        gone = trim_media(root, seconds)
+        gone = trim_cache(root, seconds)
         say(f"media: {gone.media} entries removed, {format_size(gone.bytes)}")
     if only in (None, "replies"):
         say(f"replies: {replies.trim(root / 'replies.sqlite', seconds)} removed")

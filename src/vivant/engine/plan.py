@@ -15,7 +15,7 @@ from vivant.core.errors import DataError, UsageError, unknown_name_error
 from vivant.core.randomness import derive_seed, sample_ids
 from vivant.core.types import Audio, Image, Job, Sample, Tokenizer, Video, job_key
 from vivant.engine.permutations import check, note, orders
-from vivant.media.controls import controlled
+from vivant.media.controls import apply_control
 from vivant.runs.settings import RunSettings, digest
 
 
@@ -144,7 +144,9 @@ def _jobs(plan: TaskPlan, settings: RunSettings) -> Iterator[Job]:
         decoding = settings.decoding
         if decoding.max_tokens is None and prompt.max_tokens is not None:
             decoding = msgspec.structs.replace(decoding, max_tokens=prompt.max_tokens)
-        messages = controlled(prompt.messages, "blind", 0) if settings.control == "blind" else prompt.messages
+        messages = (
+            apply_control(prompt.messages, "blind", 0) if settings.control == "blind" else prompt.messages
+        )
         for repeat in range(settings.repeat):
             key = job_key(plan.task, sample.id, repeat, permutation)
             variation = [f"~{permutation}"] * bool(permutation) + [str(repeat)] * bool(repeat)

@@ -122,15 +122,15 @@ class Station:
     async def _open(self, setup: Setup) -> None:
         from vivant.core.paths import cache_root
         from vivant.engine.evaluation import Options, create_model
-        from vivant.media import Preparer
+        from vivant.media import MediaLoader
 
         if os.access(setup.folder, os.X_OK):
             os.chdir(setup.folder)
         options = msgspec.json.decode(setup.options, type=Options)
-        preparer = Preparer(cache_root(), workers=options.workers, threads=setup.threads)
-        self._closing = preparer
+        loader = MediaLoader(cache_root(), workers=options.workers, threads=setup.threads)
+        self._closing = loader
         self._hands = LocalHands(
-            create_model(options), preparer, audio=options.audio, on_too_large=options.on_too_large
+            create_model(options), loader, audio=options.audio, on_too_large=options.on_too_large
         )
         await self._hands.open()
 

@@ -21,7 +21,7 @@ from vivant.core.errors import DataError, is_connection_fault
 from vivant.core.progress import ProgressCallback
 from vivant.fetch.note import Note, Wanted, read_note, write_note
 from vivant.fetch.stream import arrived_of, download
-from vivant.media.archives import unpack
+from vivant.media.archives import unpack_archive
 
 
 class Listing(Struct, frozen=True, kw_only=True):
@@ -164,7 +164,7 @@ def unpack_archives(source: Source, place: Path, say: Callable[[str], None], tic
     if not source.unpack:
         return
     for archive in sorted(file for pattern in source.archives for file in place.glob(pattern)):
-        done = unpack([archive], place, progress=tick)
+        done = unpack_archive([archive], place, progress=tick)
         say(f"{archive.name}: {done.written} files unpacked, {done.present} there already")
         if done.problems:
             raise DataError(f"{archive}: {done.problems[0]}")

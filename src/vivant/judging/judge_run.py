@@ -206,7 +206,7 @@ class Judging:
         return len({split_key(key)[:2] for key in kept})
 
     async def _passes(self, log: LogWriter, asks: Sequence[Ask], total: int, done: int) -> Outcome:
-        from vivant.media import Preparer
+        from vivant.media import MediaLoader
 
         model = _KeptOpen(self._model)
         cache = self._open_cache()
@@ -214,7 +214,7 @@ class Judging:
         try:
             with (
                 progress_for(total, done) as progress,
-                Preparer(cache_root(), workers=1) as preparer,
+                MediaLoader(cache_root(), workers=1) as loader,
             ):
                 for attempt in range(self._settings.attempts):
                     watch = _Watch(self._note, progress if attempt == 0 else None)
@@ -224,7 +224,7 @@ class Judging:
                         if first is None:
                             continue
                         runner = Runner(
-                            hands=LocalHands(model, preparer),
+                            hands=LocalHands(model, loader),
                             log=log,
                             cache=cache if greedy or self._options.cache == "always" else None,
                             concurrency=self._options.concurrency,

@@ -23,7 +23,7 @@ from vivant.core.fenced_text import FencedBlock
 from vivant.core.generated_images import PREFIX
 from vivant.core.types import Image
 from vivant.judging.judge_run import Ask, JudgeOptions, Judging
-from vivant.media.paths import resolve
+from vivant.media.paths import resolve_media
 from vivant.models.registry import create
 from vivant.runs.judgements import FOLDER, Judgements, Said
 from vivant.runs.run import Run, answers
@@ -185,7 +185,7 @@ def _moved(material: FencedBlock, context: JudgeContext, base: Path) -> FencedBl
 def _from_base(path: str, context: JudgeContext, base: Path) -> str:
     inside = path.startswith(PREFIX)
     try:
-        real = resolve(context.run if inside else context.root, path.removeprefix(PREFIX))
+        real = resolve_media(context.run if inside else context.root, path.removeprefix(PREFIX))
     except MediaError:
         return path
     return os.path.relpath(real, base)

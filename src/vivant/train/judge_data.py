@@ -21,7 +21,7 @@ from vivant.core.randomness import derive_generator
 from vivant.core.types import Image, Text
 from vivant.judging.human_scores import HumanScores, read_human_scores
 from vivant.judging.judge_run import Ask, JudgeOptions, asks_of
-from vivant.media.paths import resolve
+from vivant.media.paths import resolve_media
 from vivant.runs.run import Run
 
 
@@ -102,7 +102,9 @@ def _line(ask: Ask, run: Run, score: float, part: str, media: Path, base: Path) 
 
 def _copied(path: str, ask: Ask, run: Run, media: Path) -> Path:
     own = path.startswith(PREFIX)
-    file = Path(resolve(run.dir.path, path.removeprefix(PREFIX)) if own else resolve(Path(ask.root), path))
+    file = Path(
+        resolve_media(run.dir.path, path.removeprefix(PREFIX)) if own else resolve_media(Path(ask.root), path)
+    )
     kept = media / (run.name if own else ask.task.partition("/")[0]) / path.removeprefix(PREFIX)
     if not kept.exists():
         kept.parent.mkdir(parents=True, exist_ok=True)

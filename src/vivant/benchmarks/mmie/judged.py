@@ -17,7 +17,7 @@ from vivant.core.fenced_text import FencedBlock
 from vivant.core.file_types import parse_image_header
 from vivant.core.generated_images import PREFIX
 from vivant.core.types import Image, Part, Record, Sample, Score, Text
-from vivant.media.paths import resolve
+from vivant.media.paths import resolve_media
 
 MAX_TOKENS = 1024
 
@@ -40,8 +40,8 @@ def find_picture(path: str, context: JudgeContext) -> str | None:
     """The file of a picture in the data or in the run; None where there is none inside these folders."""
     try:
         if path.startswith(PREFIX):
-            return resolve(context.run, path.removeprefix(PREFIX))
-        return resolve(context.root, path)
+            return resolve_media(context.run, path.removeprefix(PREFIX))
+        return resolve_media(context.root, path)
     except MediaError:
         return None
 

@@ -14,8 +14,8 @@ from vivant.core.errors import DataError
 from vivant.core.file_parts import FilePart, check_parts, find_parts
 from vivant.core.progress import ProgressCallback
 from vivant.core.types import Sample, Video
-from vivant.media.archives import Unpacked
-from vivant.media.archives import unpack as unpack_archive
+from vivant.media.archives import UnpackResult
+from vivant.media.archives import unpack_archive as unpack_archive
 
 STEM = "videos.tar.part."
 LAST_PIECE = "av"
@@ -28,7 +28,7 @@ Verify = Callable[[Path], str | None]
 # ── Archives ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def unpack(root: Path, progress: ProgressCallback | None = None) -> Unpacked | None:
+def unpack(root: Path, progress: ProgressCallback | None = None) -> UnpackResult | None:
     """Join and unpack the videos' archive into `videos/`; None where there is no archive.
 
     May be interrupted and run again. The data name videos without a folder, so folders in the archive are
@@ -41,7 +41,7 @@ def unpack(root: Path, progress: ProgressCallback | None = None) -> Unpacked | N
     else:
         sources = [root / name for name in WHOLE if (root / name).is_file()][:1]
     if not sources:
-        return Unpacked(pieces=(), written=0, present=0, problems=tuple(problems)) if problems else None
+        return UnpackResult(pieces=(), written=0, present=0, problems=tuple(problems)) if problems else None
     result = unpack_archive(
         sources, root / VIDEO_FOLDERS[0], place=lambda path: PurePosixPath(path.name), progress=progress
     )
@@ -50,7 +50,7 @@ def unpack(root: Path, progress: ProgressCallback | None = None) -> Unpacked | N
         problems = [
             f"{root}: the release has pieces up to {STEM}{LAST_PIECE}; here they end at {sources[-1].name}"
         ]
-    return Unpacked(
+    return UnpackResult(
         pieces=result.pieces,
         written=result.written,
         present=result.present,

@@ -19,8 +19,8 @@ from tests.support.media_kit import job, numbered
 from vivant.core import file_types as sniff
 from vivant.core.errors import MediaError
 from vivant.core.types import FramePolicy, Image, MediaUse, Picture
-from vivant.media import Preparer, verify
-from vivant.media.image_grid import grid_file
+from vivant.media import MediaLoader, verify
+from vivant.media.image_grid import load_grid
 
 
 def drawn(size: tuple[int, int] = (90, 60)) -> Pillow.Image:
@@ -42,12 +42,12 @@ def shown(
 ) -> tuple[Picture, MediaUse]:
     path.write_bytes(data)
     made = job(path.parent, Image(path.name), frames=policy or FramePolicy())
-    with Preparer(path.parent / "cache") as preparer:
+    with MediaLoader(path.parent / "cache") as loader:
         for _ in range(times):
-            prepared = asyncio.run(preparer.prepare(made))
-    picture = prepared.turns[0].parts[1]
+            loaded = asyncio.run(loader.load(made))
+    picture = loaded.turns[0].parts[1]
     assert isinstance(picture, Picture)
-    return picture, prepared.media[0]
+    return picture, loaded.media[0]
 
 
 def pixels(data: bytes) -> np.ndarray[tuple[int, ...], np.dtype[np.int16]]:
@@ -173,16 +173,16 @@ def test_a_grid_of_pictures(tmp_path: Path) -> None:
     for number in range(3):
         (tmp_path / f"{number}.jpg").write_bytes(encoded("JPEG"))
     made = job(tmp_path, Image("grid of 3", tiles=("0.jpg", "1.jpg", "2.jpg"), first=4))
-    with Preparer(tmp_path / "cache") as preparer:
-        described = preparer.describe(made)
-        prepared = asyncio.run(preparer.prepare(made))
+    with MediaLoader(tmp_path / "cache") as loader:
+        described = loader.describe(made)
+        loaded = asyncio.run(loader.load(made))
         (tmp_path / "1.jpg").write_bytes(encoded("JPEG", drawn((91, 61))))
-        changed = preparer.describe(made)
-    picture = prepared.turns[0].parts[1]
+        changed = loader.describe(made)
+    picture = loaded.turns[0].parts[1]
     assert isinstance(picture, Picture)
     assert (picture.width, picture.height) == (1600, 1600)
-    expected = grid_file([tmp_path / f"{n}.jpg" for n in (0, 1, 2)], 4, tmp_path / "other")
-    assert expected.stem == changed[0].sha256 != described[0].sha256 == prepared.media[0].sha256
+    expected = load_grid([tmp_path / f"{n}.jpg" for n in (0, 1, 2)], 4, tmp_path / "other")
+    assert expected.stem == changed[0].sha256 != described[0].sha256 == loaded.media[0].sha256
 
 
 # ── refused ──
