@@ -119,10 +119,10 @@ def test_nobody_sees_half_a_file(tmp_path: Path, video: Path) -> None:
     """Four processes fill one cache at once; whatever is under its final name at any time is whole."""
     script = (
         "import sys\nfrom pathlib import Path\n"
-        "from vivant.media.extraction import extract\nfrom vivant.media.frame_cache import FrameCache\n"
-        "from vivant.media.frame_selection import Want\nfrom vivant.core.types import FramePolicy\n"
-        f"store, wants = FrameCache(Path({str(tmp_path)!r})), [Want(FramePolicy(count=60))]\n"
-        f"extract(store, {SHA!r}, {str(video)!r}, 'a', wants)\n"
+        "from vivant.media.extraction import extract_frames\nfrom vivant.media.frame_cache import FrameCache\n"
+        "from vivant.media.frame_selection import FrameSelection\nfrom vivant.core.types import FramePolicy\n"
+        f"store, wants = FrameCache(Path({str(tmp_path)!r})), [FrameSelection(FramePolicy(count=60))]\n"
+        f"extract_frames(store, {SHA!r}, {str(video)!r}, 'a', wants)\n"
     )
     processes = [subprocess.Popen([sys.executable, "-c", script]) for _ in range(4)]
     seen = 0

@@ -47,11 +47,11 @@ def test_pictures_of_a_replayed_run_come_along(tmp_path: Path) -> None:
     (tmp_path / "draws.py").write_text(
         "from pathlib import Path\n"
         "from vivant.core.types import Reply, Text\n"
-        "from vivant.core.generated_images import as_image\n"
+        "from vivant.core.generated_images import encode_image\n"
         "class Draws:\n"
         "    async def generate(self, request):\n"
         f"        data = Path({str(tmp_path / '0.png')!r}).read_bytes()\n"
-        "        return Reply(text='A', parts=(Text('A'), as_image(data)))\n"
+        "        return Reply(text='A', parts=(Text('A'), encode_image(data)))\n"
     )
     evaluate(str(path), f"{tmp_path / 'draws.py'}:Draws", out=str(tmp_path / "first"))
     run = evaluate(str(path), f"replay/{tmp_path / 'first'}", out=str(tmp_path / "again"))
