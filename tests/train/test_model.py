@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.train_kit import frames as clip
 from vivant.core.errors import UsageError
-from vivant.core.randomness import generator
+from vivant.core.randomness import derive_generator
 
 if TYPE_CHECKING:  # imported when the first test of this file runs: see tests/conftest.py
     import torch
@@ -76,7 +76,7 @@ def built(parts: Parts) -> tuple[MimicChat, Processor]:
 def asked(
     processor: Processor, number: int, text: str = "Which one? A. red B. green", times: int = 4
 ) -> Question:
-    seen = clip("red", "sea", "left", generator(number, "clip"), 32, times)
+    seen = clip("red", "sea", "left", derive_generator(number, "clip"), 32, times)
     return Question(processor.prompt(text, video=True), processor.answer("A"), seen, str(number))
 
 
@@ -268,7 +268,7 @@ def test_text_cannot_pass_for_a_mark() -> None:
 
 
 def test_rows_hold_everything_once_and_none_is_over_full() -> None:
-    chance = generator(0, "rows")
+    chance = derive_generator(0, "rows")
     lengths = [chance.randint(5, 100) for _ in range(200)]
     rows = pack(lengths, 128)
     assert sorted(place for row in rows for place in row) == list(range(200))

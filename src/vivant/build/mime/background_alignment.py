@@ -25,7 +25,7 @@ from vivant.build.mime.semantic_choice import (
     choose_distractors,
     choose_misaligned,
 )
-from vivant.core.errors import DataError, unknown
+from vivant.core.errors import DataError, unknown_name_error
 from vivant.core.table import Table
 from vivant.core.yaml_files import read_yaml, write_yaml
 
@@ -178,7 +178,7 @@ def propose(
     stated = {action.name: action for action in cast}
     scenes = {a.name: a.background or _nearest(a, places, near) for a in cast}
     for scene in {*scenes.values(), *(a.misaligned for a in cast if a.misaligned)} - set(places):
-        raise unknown("background", scene, places)
+        raise unknown_name_error("background", scene, places)
     words = {scene: places[scene] for scene in scenes.values()}
     found = []
     for name, own in stated.items():
@@ -232,10 +232,12 @@ def override(spec: Specification, changes: Sequence[Alignment], source: str) -> 
     known = {*SCENES, *spec.backgrounds}
     for change in changes:
         if change.action not in by_name:
-            raise DataError(f"{source}: {unknown('action', change.action, by_name)}")
+            raise DataError(f"{source}: {unknown_name_error('action', change.action, by_name)}")
         for scene in (change.aligned, change.misaligned):
             if scene not in known:
-                raise DataError(f"{source}, {change.action}: {unknown('background', scene, known)}")
+                raise DataError(
+                    f"{source}, {change.action}: {unknown_name_error('background', scene, known)}"
+                )
         if change.aligned == change.misaligned:
             raise DataError(f"{source}, {change.action}: '{change.aligned}' cannot both fit and not fit")
         both = set(change.distractors) & set(by_name[change.action].labels)

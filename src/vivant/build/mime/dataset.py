@@ -28,8 +28,8 @@ from vivant.core import randomness as chance
 from vivant.core.errors import DataError, MediaError
 from vivant.core.progress import ProgressCallback
 from vivant.core.yaml_files import write_text
-from vivant.media.encoding import Encoder
-from vivant.media.scan import opened, video_stream
+from vivant.media.encoding import FrameEncoder
+from vivant.media.scan import open_media, video_stream
 
 SUMS = "SHA256SUMS"
 SPLITS = ("train", "validation", "test")
@@ -58,7 +58,7 @@ def split_actions(actions: Sequence[str], seed: int, shares: Sequence[int] = SHA
     In proportion to `shares`, by largest remainders; three actions or more leave no split empty. An action's
     place depends on its name and the seed, not on the order of actions.
     """
-    names = sorted(set(actions), key=lambda name: (chance.derive(seed, "mime-split", name), name))
+    names = sorted(set(actions), key=lambda name: (chance.derive_seed(seed, "mime-split", name), name))
     total, count = sum(shares), len(names)
     sizes = [count * share // total for share in shares]
     by_rest = sorted(range(len(shares)), key=lambda place: (-(count * shares[place] % total), -place))
@@ -226,14 +226,14 @@ def _link(video: Path, place: Path) -> None:
 
 
 def _count(video: Path) -> int:
-    with opened(str(video), str(video)) as container:
+    with open_media(str(video), str(video)) as container:
         stream = video_stream(container, str(video), threads=1)
         return stream.frames or sum(1 for _ in container.decode(stream))
 
 
 def _cut(video: Path, size: tuple[int, int]) -> Iterator[Picture]:
-    encoder = Encoder()
-    with opened(str(video), str(video)) as container:
+    encoder = FrameEncoder()
+    with open_media(str(video), str(video)) as container:
         for frame in container.decode(video_stream(container, str(video), threads=1)):
             yield centred(encoder.pixels(frame), size)
 

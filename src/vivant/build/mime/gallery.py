@@ -107,7 +107,7 @@ def make_gallery(out: Path, page: Path | None = None, progress: ProgressCallback
 def _take(actor: str) -> tuple[Motion, float]:
     action = find_action(TAKEN)
     variation = vary(_SEED, actor, TAKEN, may_mirror=action.may_mirror)
-    return perform(action, FPS, variation, seed=chance.derive(_SEED, actor)), variation.stature
+    return perform(action, FPS, variation, seed=chance.derive_seed(_SEED, actor)), variation.stature
 
 
 def _camera(motion: Motion, body: Avatar) -> Camera:

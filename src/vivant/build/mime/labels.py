@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from vivant.benchmarks.mime.files import csv_rows, json_lines
 from vivant.build.mime.semantic_choice import Encoder
-from vivant.core.errors import DataError, unknown
+from vivant.core.errors import DataError, unknown_name_error
 from vivant.metrics.text import plain
 
 NEAR = 0.6
@@ -119,7 +119,7 @@ def _of_page(
 ) -> tuple[list[tuple[int, dict[str, Any]]], list[str]]:
     worded = Counter(str(row.get("page")) for _, row in lines if isinstance(row.get(label), str))
     if page and page not in worded:
-        raise unknown("page", page, worded, f"in {file}")
+        raise unknown_name_error("page", page, worded, f"in {file}")
     if not page and len(worded) != 1:
         found = ", ".join(sorted(worded)) or "none"
         raise DataError(
@@ -201,7 +201,7 @@ def merged_keys(judged: Sequence[Judged], merges: Sequence[Merge], source: str) 
     for merge in merges:
         for label in (merge.into, *merge.labels):
             if label_key(label) not in known:
-                raise DataError(f"{source}: {unknown('label', label, spelling(judged).values())}")
+                raise DataError(f"{source}: {unknown_name_error('label', label, spelling(judged).values())}")
         if merge.confirm is not True:
             continue
         target = label_key(merge.into)

@@ -61,7 +61,7 @@ def set_scene(spec: Specification, staging: Staging, root: Path) -> Scene:
     action = action_of(spec, staging.action)
     variation = variation_of(spec, staging)
     if action.motion in ACTIONS:
-        noise = chance.derive(spec.seed, staging.actor)
+        noise = chance.derive_seed(spec.seed, staging.actor)
         motion = perform(ACTIONS[action.motion], spec.fps, variation, seed=noise)
     else:
         motion = _recorded(root / action.motion).resampled(spec.fps)

@@ -62,7 +62,7 @@ def choose_distractors(
     }
     ranked = sorted(pool, key=lambda label: (-near.best(own, [label]), label))
     allowed = [label for label in ranked[drop:] if near.best(own, [label]) < TOO_CLOSE]
-    chance.generator(seed, "mime-distractors", action).shuffle(allowed)
+    chance.derive_generator(seed, "mime-distractors", action).shuffle(allowed)
     chosen: list[str] = []
     for label in allowed:
         if all(pool[label] != pool[other] and near.best([label], [other]) < TOO_CLOSE for other in chosen):
@@ -97,4 +97,4 @@ def choose_misaligned(
     far = [scene for scene in ranked[: max(1, len(ranked) // 2)] if nearness[scene] < TOO_CLOSE]
     if not far:
         raise DataError(f"All backgrounds fit action '{action}' in some way; plan actions of other places")
-    return chance.generator(seed, "mime-misaligned", action).choice(far)
+    return chance.derive_generator(seed, "mime-misaligned", action).choice(far)

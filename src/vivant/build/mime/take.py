@@ -64,9 +64,9 @@ class Variation:
 
 def vary(seed: int, actor: str, action: str, *, may_mirror: bool) -> Variation:
     """One actor in one action: stature and hand belong to the actor, the rest to the take."""
-    person = chance.generator(seed, "mime-actor", actor)
+    person = chance.derive_generator(seed, "mime-actor", actor)
     stature, left_handed = person.uniform(0.96, 1.04), person.random() < 0.35
-    take = chance.generator(seed, "mime-take", actor, action)
+    take = chance.derive_generator(seed, "mime-take", actor, action)
     return Variation(
         tempo=take.uniform(0.92, 1.08),
         amplitude=take.uniform(0.92, 1.08),

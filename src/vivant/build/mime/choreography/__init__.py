@@ -21,7 +21,7 @@ from vivant.build.mime.motion import Motion
 from vivant.build.mime.pose import Figure, solve
 from vivant.build.mime.take import Take, Variation
 from vivant.core import randomness as chance
-from vivant.core.errors import unknown
+from vivant.core.errors import unknown_name_error
 
 Category = Literal["sport", "music", "chore", "daily", "gesture"]
 
@@ -251,14 +251,14 @@ ACTIONS: dict[str, Action] = {
 def find_action(name: str) -> Action:
     """An action by its name."""
     if name not in ACTIONS:
-        raise unknown("action", name, ACTIONS)
+        raise unknown_name_error("action", name, ACTIONS)
     return ACTIONS[name]
 
 
 def perform(action: Action, fps: float, variation: Variation | None = None, seed: int = 0) -> Motion:
     """The motion of one performance, turned to its heading; the same arguments give the same motion."""
     chosen = variation or Variation()
-    take = Take(action.seconds, fps, chosen, chance.derive(seed, "mime-drift", action.name))
+    take = Take(action.seconds, fps, chosen, chance.derive_seed(seed, "mime-drift", action.name))
     motion = solve(action.choreography(take), action.name, fps)
     if chosen.mirrored:
         # Seen from the front, the mirrored actor must face the other side to be seen as well.

@@ -13,7 +13,7 @@ from vivant.build.mime.camera import Camera
 from vivant.build.mime.rasterizer import Plane
 from vivant.build.mime.scenes import country, indoor, outdoor, rooms
 from vivant.build.mime.scenes.canvas import Canvas
-from vivant.core.errors import MediaError, unknown
+from vivant.core.errors import MediaError, unknown_name_error
 
 BLANK = "blank"
 _GREY = (182, 184, 188)
@@ -204,7 +204,7 @@ def draw_background(name: str, camera: Camera) -> Plane:
         grey = np.asarray(_GREY, np.float32)[:, None, None] / np.float32(255)
         return np.ascontiguousarray(np.broadcast_to(grey, (3, camera.height, camera.width)))
     if name not in SCENES:
-        raise unknown("background", name, [BLANK, *SCENES])
+        raise unknown_name_error("background", name, [BLANK, *SCENES])
     canvas = Canvas(camera)
     SCENES[name].draw(canvas)
     return _planes(canvas.finished())

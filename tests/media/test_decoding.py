@@ -24,10 +24,10 @@ from tests.support.media_kit import (
     uneven,
 )
 from vivant.core.errors import MediaError
-from vivant.media.decoding import decode
-from vivant.media.encoding import Encoder
-from vivant.media.frame_selection import spread
-from vivant.media.scan import Scan, scan
+from vivant.media.decoding import decode_frames
+from vivant.media.encoding import FrameEncoder
+from vivant.media.frame_selection import spread_evenly
+from vivant.media.scan import VideoScan, scan_video
 
 
 def _hidden_vp8(folder: Path) -> Path:
@@ -103,37 +103,37 @@ MAKERS: dict[str, Callable[[Path], Path]] = {
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[Path, Scan, list[Pixels]]]:
-    done: dict[str, tuple[Path, Scan, list[Pixels]]] = {}
+def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[Path, VideoScan, list[Pixels]]]:
+    done: dict[str, tuple[Path, VideoScan, list[Pixels]]] = {}
 
-    def make(kind: str) -> tuple[Path, Scan, list[Pixels]]:
+    def make(kind: str) -> tuple[Path, VideoScan, list[Pixels]]:
         if kind not in done:
             if kind == "av1" and "libsvtav1" not in av.codecs_available:
                 pytest.skip("this build of PyAV writes no AV1")
             path = MAKERS[kind](tmp_path_factory.mktemp(kind))
-            done[kind] = path, scan(str(path), path.name), full_decode(path)
+            done[kind] = path, scan_video(str(path), path.name), full_decode(path)
         return done[kind]
 
     return make
 
 
-def decoded(path: Path, known: Scan, wanted: list[int]) -> dict[int, Pixels]:
-    encoder = Encoder()
+def decoded(path: Path, known: VideoScan, wanted: list[int]) -> dict[int, Pixels]:
+    encoder = FrameEncoder()
     return {
         index: encoder.pixels(frame)
-        for index, frame in decode(str(path), path.name, known, wanted)
+        for index, frame in decode_frames(str(path), path.name, known, wanted)
         if frame is not None
     }
 
 
 @pytest.mark.parametrize("kind", MAKERS)
 def test_frames_are_those_of_a_full_decode(
-    kind: str, made: Callable[[str], tuple[Path, Scan, list[Pixels]]]
+    kind: str, made: Callable[[str], tuple[Path, VideoScan, list[Pixels]]]
 ) -> None:
     path, known, reference = made(kind)
     count = known.table.info.frames
     assert count == len(reference) > 0
-    for wanted in (list(range(count)), spread(count, 7), [count - 1], [count // 2], [0, count - 1]):
+    for wanted in (list(range(count)), spread_evenly(count, 7), [count - 1], [count // 2], [0, count - 1]):
         got = decoded(path, known, wanted)
         assert sorted(got) == sorted(set(wanted))
         for index, pixels in got.items():
@@ -146,7 +146,7 @@ def test_frames_are_those_of_a_full_decode(
     st.data(),
 )
 def test_any_choice_of_frames(
-    made: Callable[[str], tuple[Path, Scan, list[Pixels]]], kind: str, data: st.DataObject
+    made: Callable[[str], tuple[Path, VideoScan, list[Pixels]]], kind: str, data: st.DataObject
 ) -> None:
     path, known, reference = made(kind)
     wanted = data.draw(st.lists(st.integers(0, len(reference) - 1), min_size=1, max_size=6))
@@ -155,7 +155,9 @@ def test_any_choice_of_frames(
     assert all(np.array_equal(pixels, reference[index]) for index, pixels in got.items())
 
 
-def test_the_files_are_what_they_are_called(made: Callable[[str], tuple[Path, Scan, list[Pixels]]]) -> None:
+def test_the_files_are_what_they_are_called(
+    made: Callable[[str], tuple[Path, VideoScan, list[Pixels]]],
+) -> None:
     """Without hidden packets, doubled frames and the like, the tests above would prove little."""
     _, known, reference = made("edit-list")
     assert known.packets is not None and len(known.packets.flags) > known.table.info.frames
@@ -170,7 +172,7 @@ def test_the_files_are_what_they_are_called(made: Callable[[str], tuple[Path, Sc
     assert made("vp8-hidden")[1].table.info.frames == 54
 
 
-def test_times_are_the_files_own(made: Callable[[str], tuple[Path, Scan, list[Pixels]]]) -> None:
+def test_times_are_the_files_own(made: Callable[[str], tuple[Path, VideoScan, list[Pixels]]]) -> None:
     at = uneven()
     timeline = made("variable")[1].table.timeline()
     assert [round(timeline.time(i) * 1000) for i in range(60)] == [at(i) for i in range(60)]
@@ -180,7 +182,7 @@ def test_times_are_the_files_own(made: Callable[[str], tuple[Path, Scan, list[Pi
         assert timeline.duration == pytest.approx(2, abs=2e-3)
 
 
-def test_what_a_video_is(made: Callable[[str], tuple[Path, Scan, list[Pixels]]]) -> None:
+def test_what_a_video_is(made: Callable[[str], tuple[Path, VideoScan, list[Pixels]]]) -> None:
     info = made("sound-first")[1].table.info
     assert (info.frames, info.width, info.height, info.has_audio, info.codec) == (60, *SIZE, True, "h264")
     assert info.fps == pytest.approx(30) and info.note == ""
@@ -203,7 +205,7 @@ def test_turned_videos_are_shown_upright(
 ) -> None:
     path = make_video(tmp_path / "a.mp4", 20)
     plain = full_decode(path)
-    known = scan(str(set_matrix(path, *matrix)), "a.mp4")
+    known = scan_video(str(set_matrix(path, *matrix)), "a.mp4")
     got = decoded(path, known, [0, 13])
     assert all(np.array_equal(back(pixels), plain[index]) for index, pixels in got.items())
     assert got[0].shape[:2] == (known.table.info.height, known.table.info.width)
@@ -211,7 +213,7 @@ def test_turned_videos_are_shown_upright(
 
 def test_a_picture_track_that_starts_late_keeps_its_time(tmp_path: Path) -> None:
     path = make_video(tmp_path / "a.mkv", 30, times=lambda number: 2000 + number * 40, sound=3.0)
-    timeline = scan(str(path), path.name).table.timeline()
+    timeline = scan_video(str(path), path.name).table.timeline()
     assert timeline.time(0) == pytest.approx(2.0, abs=0.05)
 
 
@@ -223,4 +225,4 @@ def test_no_video_in_it(tmp_path: Path) -> None:
         frame.sample_rate = 16_000
         out.mux(stream.encode(frame))
     with pytest.raises(MediaError, match=r"song\.wav has no video"):
-        scan(str(path), path.name)
+        scan_video(str(path), path.name)

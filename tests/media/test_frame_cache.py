@@ -17,13 +17,13 @@ import pytest
 from tests.support.media_kit import make_video, number_of
 from vivant.core.errors import MediaError
 from vivant.core.types import FramePolicy, Video
-from vivant.media import Preparer, Store, trim, usage
-from vivant.media.cached_media import cached_frames
-from vivant.media.extraction import extract
-from vivant.media.file_hashes import SMALL, Identities
+from vivant.media import FrameCache, MediaLoader, measure_cache, trim_cache
+from vivant.media.cached_media import read_cached_frames
+from vivant.media.extraction import extract_frames
+from vivant.media.file_hashes import SMALL, FileHashes
 from vivant.media.frame_cache import encoding_key
-from vivant.media.frame_selection import Want
-from vivant.media.worker_pool import Pool
+from vivant.media.frame_selection import FrameSelection
+from vivant.media.worker_pool import MediaWorkerPool
 
 SHA = "ab" * 32
 
@@ -34,16 +34,16 @@ def video(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(tmp_path)
+def store(tmp_path: Path) -> FrameCache:
+    return FrameCache(tmp_path)
 
 
-def take(store: Store, video: Path, *policies: FramePolicy) -> int:
-    return extract(store, SHA, str(video), video.name, [Want(policy) for policy in policies])
+def take(store: FrameCache, video: Path, *policies: FramePolicy) -> int:
+    return extract_frames(store, SHA, str(video), video.name, [FrameSelection(policy) for policy in policies])
 
 
-def numbers(store: Store, policy: FramePolicy) -> list[int]:
-    frames = cached_frames(store, SHA, Want(policy), "a.mp4")
+def numbers(store: FrameCache, policy: FramePolicy) -> list[int]:
+    frames = read_cached_frames(store, SHA, FrameSelection(policy), "a.mp4")
     assert frames is not None
     return [number_of(picture.data) for picture in frames.pictures]
 
@@ -51,7 +51,7 @@ def numbers(store: Store, policy: FramePolicy) -> list[int]:
 # ── frames ──
 
 
-def test_policies_share_frames(store: Store, video: Path) -> None:
+def test_policies_share_frames(store: FrameCache, video: Path) -> None:
     every = {count: FramePolicy(count=count) for count in (2, 8, 16)}
     assert take(store, video, every[8]) == 8
     assert take(store, video, every[8]) == 0
@@ -61,7 +61,7 @@ def test_policies_share_frames(store: Store, video: Path) -> None:
     assert take(store, video, FramePolicy(select="every", every=20)) == len(fresh)
 
 
-def test_several_policies_are_one_pass(store: Store, video: Path) -> None:
+def test_several_policies_are_one_pass(store: FrameCache, video: Path) -> None:
     policies = [FramePolicy(count=count) for count in (8, 16, 32, 60)]
     policies.append(FramePolicy(count=60, longest_side=80, format="png"))
     assert take(store, video, *policies) == 60
@@ -82,23 +82,23 @@ def test_encodings_do_not_mix() -> None:
     assert encoding_key(FramePolicy(format="png", quality=1)) == encoding_key(FramePolicy(format="png"))
 
 
-def test_size_and_format_of_frames(store: Store, video: Path) -> None:
+def test_size_and_format_of_frames(store: FrameCache, video: Path) -> None:
     policy = FramePolicy(count=2, longest_side=80, format="png")
     take(store, video, policy, FramePolicy(count=2))
-    small = cached_frames(store, SHA, Want(policy), "a")
-    large = cached_frames(store, SHA, Want(FramePolicy(count=2)), "a")
+    small = read_cached_frames(store, SHA, FrameSelection(policy), "a")
+    large = read_cached_frames(store, SHA, FrameSelection(FramePolicy(count=2)), "a")
     assert small is not None and large is not None
     assert [(p.media_type, p.width, p.height) for p in small.pictures] == [("image/png", 80, 60)] * 2
     assert [(p.media_type, p.width, p.height) for p in large.pictures] == [("image/jpeg", 160, 120)] * 2
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff\xd8 cut off", b"nonsense"])
-def test_spoilt_frames_are_made_again(store: Store, video: Path, content: bytes) -> None:
+def test_spoilt_frames_are_made_again(store: FrameCache, video: Path, content: bytes) -> None:
     policy = FramePolicy(count=4)
     take(store, video, policy)
     whole = numbers(store, policy)
     Path(store.path(SHA, "jpeg-90-full/19.jpg")).write_bytes(content)
-    assert cached_frames(store, SHA, Want(policy), "a") is None
+    assert read_cached_frames(store, SHA, FrameSelection(policy), "a") is None
     assert take(store, video, policy) == 1
     assert numbers(store, policy) == whole
 
@@ -107,7 +107,7 @@ def test_spoilt_frames_are_made_again(store: Store, video: Path, content: bytes)
 @pytest.mark.parametrize(
     "spoil", [lambda _: b"", lambda data: data[:-9], lambda data: data[:40] + b"?" + data[41:]]
 )
-def test_spoilt_tables_are_made_again(store: Store, video: Path, entry: str, spoil: Any) -> None:
+def test_spoilt_tables_are_made_again(store: FrameCache, video: Path, entry: str, spoil: Any) -> None:
     take(store, video, FramePolicy(count=2))
     path = Path(store.path(SHA, entry))
     path.write_bytes(spoil(path.read_bytes()))
@@ -119,10 +119,10 @@ def test_nobody_sees_half_a_file(tmp_path: Path, video: Path) -> None:
     """Four processes fill one cache at once; whatever is under its final name at any time is whole."""
     script = (
         "import sys\nfrom pathlib import Path\n"
-        "from vivant.media.extraction import extract\nfrom vivant.media.frame_cache import Store\n"
-        "from vivant.media.frame_selection import Want\nfrom vivant.core.types import FramePolicy\n"
-        f"store, wants = Store(Path({str(tmp_path)!r})), [Want(FramePolicy(count=60))]\n"
-        f"extract(store, {SHA!r}, {str(video)!r}, 'a', wants)\n"
+        "from vivant.media.extraction import extract_frames\nfrom vivant.media.frame_cache import FrameCache\n"
+        "from vivant.media.frame_selection import FrameSelection\nfrom vivant.core.types import FramePolicy\n"
+        f"store, wants = FrameCache(Path({str(tmp_path)!r})), [FrameSelection(FramePolicy(count=60))]\n"
+        f"extract_frames(store, {SHA!r}, {str(video)!r}, 'a', wants)\n"
     )
     processes = [subprocess.Popen([sys.executable, "-c", script]) for _ in range(4)]
     seen = 0
@@ -133,7 +133,7 @@ def test_nobody_sees_half_a_file(tmp_path: Path, video: Path) -> None:
                 assert data.startswith(b"\xff\xd8") and data.endswith(b"\xff\xd9")
                 seen += 1
     assert [process.returncode for process in processes] == [0] * 4 and seen
-    assert numbers(Store(tmp_path), FramePolicy(count=60)) == list(range(60))
+    assert numbers(FrameCache(tmp_path), FramePolicy(count=60)) == list(range(60))
     assert not [path for path in tmp_path.rglob(".*") if path.is_file()]
 
 
@@ -144,25 +144,25 @@ def test_warming_decodes_each_video_once(
     tmp_path: Path, video: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tasks: list[Any] = []
-    run = Pool.run
+    run = MediaWorkerPool.run
 
-    def counting(self: Pool, task: Any) -> Any:
+    def counting(self: MediaWorkerPool, task: Any) -> Any:
         result = run(self, task)
         tasks.append((task.name, result))
         return result
 
-    monkeypatch.setattr(Pool, "run", counting)
+    monkeypatch.setattr(MediaWorkerPool, "run", counting)
     root = tmp_path / "data"
     root.mkdir()
     (root / "a.mp4").write_bytes(video.read_bytes())
     (root / "broken.mp4").write_text("<html>")
     policies = [FramePolicy(count=count) for count in (8, 16, 32, 64)]
-    with Preparer(tmp_path / "cache") as preparer:
-        problems = preparer.warm(root, ["a.mp4", "broken.mp4", "gone.mp4", "../x.mp4"], policies)
+    with MediaLoader(tmp_path / "cache") as loader:
+        problems = loader.warm(root, ["a.mp4", "broken.mp4", "gone.mp4", "../x.mp4"], policies)
         assert tasks == [("a.mp4", 60)]
         assert sorted(problems) == ["../x.mp4", "broken.mp4", "gone.mp4"]
         assert "HTML" in problems["broken.mp4"] and "missing" in problems["gone.mp4"]
-        assert preparer.warm(root, [Video("a.mp4", 1.0)], policies[:2]) == {}
+        assert loader.warm(root, [Video("a.mp4", 1.0)], policies[:2]) == {}
         # The window selects frames that are all there.
         assert len(tasks) == 1
 
@@ -171,8 +171,8 @@ def test_warming_decodes_each_video_once(
 
 
 @pytest.fixture
-def identities(tmp_path: Path) -> Iterator[Identities]:
-    made = Identities(tmp_path / "cache")
+def identities(tmp_path: Path) -> Iterator[FileHashes]:
+    made = FileHashes(tmp_path / "cache")
     yield made
     made.close()
 
@@ -183,7 +183,7 @@ def settled(path: Path, data: bytes, age: float = 10) -> str:
     return str(path)
 
 
-def test_hashes_and_changes(identities: Identities, tmp_path: Path) -> None:
+def test_hashes_and_changes(identities: FileHashes, tmp_path: Path) -> None:
     for size in (10, SMALL + 10):
         first, second = b"a" * size, b"b" * size
         path = settled(tmp_path / "f", first)
@@ -195,17 +195,17 @@ def test_hashes_and_changes(identities: Identities, tmp_path: Path) -> None:
 
 
 def test_a_large_file_is_read_once_for_all_processes(
-    identities: Identities, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    identities: FileHashes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = settled(tmp_path / "f", b"a" * SMALL)
     expected = identities.sha256(path, "f")
     monkeypatch.setattr("vivant.media.file_hashes._hash", lambda *_: pytest.fail("read again"))
-    other = Identities(tmp_path / "cache")
+    other = FileHashes(tmp_path / "cache")
     assert other.sha256(path, "f") == expected
     other.close()
 
 
-def test_a_file_written_just_now_is_not_trusted(identities: Identities, tmp_path: Path) -> None:
+def test_a_file_written_just_now_is_not_trusted(identities: FileHashes, tmp_path: Path) -> None:
     path = tmp_path / "f"
     now = time.time_ns() + 10_000_000_000
     for content in (b"a", b"b"):
@@ -215,7 +215,7 @@ def test_a_file_written_just_now_is_not_trusted(identities: Identities, tmp_path
 
 
 @pytest.mark.parametrize("content", [b"", b"this is no database" * 99])
-def test_a_damaged_memory_starts_anew(identities: Identities, tmp_path: Path, content: bytes) -> None:
+def test_a_damaged_memory_starts_anew(identities: FileHashes, tmp_path: Path, content: bytes) -> None:
     path = settled(tmp_path / "f", b"a" * SMALL)
     (tmp_path / "cache").mkdir()
     (tmp_path / "cache" / "media.sqlite").write_bytes(content)
@@ -225,7 +225,7 @@ def test_a_damaged_memory_starts_anew(identities: Identities, tmp_path: Path, co
     database.close()
 
 
-def test_an_unreadable_file_is_named(identities: Identities, tmp_path: Path) -> None:
+def test_an_unreadable_file_is_named(identities: FileHashes, tmp_path: Path) -> None:
     with pytest.raises(MediaError, match=r"^the\.jpg is missing"):
         identities.sha256(str(tmp_path / "none"), "the.jpg")
     with pytest.raises(MediaError, match=r"^the\.jpg cannot be read"):
@@ -236,32 +236,32 @@ def test_an_unreadable_file_is_named(identities: Identities, tmp_path: Path) -> 
 
 
 def test_size_and_trimming(tmp_path: Path, video: Path) -> None:
-    store = Store(tmp_path)
+    store = FrameCache(tmp_path)
     for number, sha256 in enumerate(("ab" * 32, "cd" * 32)):
-        extract(store, sha256, str(video), "a", [Want(FramePolicy(count=4))])
+        extract_frames(store, sha256, str(video), "a", [FrameSelection(FramePolicy(count=4))])
         os.utime(store.path(sha256, ""), (time.time() - 1000 * number, time.time() - 1000 * number))
-    before = usage(tmp_path)
+    before = measure_cache(tmp_path)
     assert (before.media, before.files) == (2, 12)
     assert before.bytes == sum(path.stat().st_size for path in tmp_path.rglob("*") if path.is_file())
-    assert trim(tmp_path, 5000).media == 0
-    removed = trim(tmp_path, 500)
+    assert trim_cache(tmp_path, 5000).media == 0
+    removed = trim_cache(tmp_path, 500)
     assert (removed.media, removed.files) == (1, 6)
-    assert usage(tmp_path).media == 1
+    assert measure_cache(tmp_path).media == 1
     assert numbers(store, FramePolicy(count=4)) == [0, 19, 39, 59]
     # Trimmed to nothing, it fills again.
-    trim(tmp_path, -1)
-    assert usage(tmp_path).files == 0
+    trim_cache(tmp_path, -1)
+    assert measure_cache(tmp_path).files == 0
     assert take(store, video, FramePolicy(count=4)) == 4
 
 
 def test_use_keeps_entries_young(tmp_path: Path, video: Path) -> None:
-    store = Store(tmp_path)
+    store = FrameCache(tmp_path)
     take(store, video, FramePolicy(count=4))
     os.utime(store.path(SHA, ""), (0, 0))
     assert numbers(store, FramePolicy(count=4))
-    assert trim(tmp_path, 500).media == 0
+    assert trim_cache(tmp_path, 500).media == 0
 
 
 def test_an_empty_cache(tmp_path: Path) -> None:
-    assert usage(tmp_path / "none").bytes == 0
-    assert trim(tmp_path / "none", 0).bytes == 0
+    assert measure_cache(tmp_path / "none").bytes == 0
+    assert trim_cache(tmp_path / "none", 0).bytes == 0

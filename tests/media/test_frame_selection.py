@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 
 from vivant.core.errors import MediaError, UsageError
 from vivant.core.types import FramePolicy
-from vivant.media.frame_selection import Timeline, Want, arrange, check_policy, select, spread
+from vivant.media.frame_selection import (
+    FrameSelection,
+    Timeline,
+    check_policy,
+    order_frames,
+    select_frames,
+    spread_evenly,
+)
 
 
 def even(frames: int, rate: int = 30) -> Timeline:
@@ -20,15 +27,15 @@ def even(frames: int, rate: int = 30) -> Timeline:
 
 
 def chosen(timeline: Timeline, **policy: object) -> list[int]:
-    return select(timeline, Want(FramePolicy(**policy)))  # type: ignore[arg-type]
+    return select_frames(timeline, FrameSelection(FramePolicy(**policy)))  # type: ignore[arg-type]
 
 
 @given(st.integers(1, 200_000), st.integers(1, 600))
 def test_count_is_linspace_truncated(available: int, count: int) -> None:
     if available <= count:
-        assert spread(available, count) == list(range(available))
+        assert spread_evenly(available, count) == list(range(available))
     else:
-        assert spread(available, count) == np.linspace(0, available - 1, count).astype(int).tolist()
+        assert spread_evenly(available, count) == np.linspace(0, available - 1, count).astype(int).tolist()
 
 
 def test_few_frames_appear_once() -> None:
@@ -76,45 +83,45 @@ def test_fps_equals_a_clock_run_tick_by_tick(gaps: list[int], fps: float, start:
 def test_decimal_seconds_mean_the_frame_they_round_to(numerator: int) -> None:
     # 0.7 is a little less than 21/30 in binary.
     start = round(numerator / 30, 6)
-    assert select(even(60), Want(FramePolicy(select="all"), start=start))[0] == numerator
-    assert select(even(60), Want(FramePolicy(select="all"), end=start))[-1] == numerator - 1
+    assert select_frames(even(60), FrameSelection(FramePolicy(select="all"), start=start))[0] == numerator
+    assert select_frames(even(60), FrameSelection(FramePolicy(select="all"), end=start))[-1] == numerator - 1
 
 
 def test_limits_of_part_and_policy_both_hold() -> None:
     everything = FramePolicy(select="all", start=0.5, end=1.5)
-    assert select(even(90), Want(everything)) == list(range(15, 45))
-    assert select(even(90), Want(everything, start=1.0)) == list(range(30, 45))
-    assert select(even(90), Want(everything, start=0.1, end=0.6)) == list(range(15, 18))
+    assert select_frames(even(90), FrameSelection(everything)) == list(range(15, 45))
+    assert select_frames(even(90), FrameSelection(everything, start=1.0)) == list(range(30, 45))
+    assert select_frames(even(90), FrameSelection(everything, start=0.1, end=0.6)) == list(range(15, 18))
 
 
 def test_a_window_between_two_frames_shows_the_one_on_screen() -> None:
     slides = Timeline([0, 10_000, 20_000], Fraction(1, 1000), 0, 30_000)
-    assert select(slides, Want(FramePolicy(), start=12, end=15)) == [1]
-    assert select(slides, Want(FramePolicy(), start=5, end=5)) == [0]
-    assert select(slides, Want(FramePolicy(), start=29)) == [2]
+    assert select_frames(slides, FrameSelection(FramePolicy(), start=12, end=15)) == [1]
+    assert select_frames(slides, FrameSelection(FramePolicy(), start=5, end=5)) == [0]
+    assert select_frames(slides, FrameSelection(FramePolicy(), start=29)) == [2]
 
 
 def test_impossible_windows_name_the_file() -> None:
     with pytest.raises(MediaError, match=r"a\.mp4.*starts at 4 s.*ends at 3 s"):
-        select(even(90), Want(FramePolicy(), start=4), "a.mp4")
+        select_frames(even(90), FrameSelection(FramePolicy(), start=4), "a.mp4")
     with pytest.raises(MediaError, match=r"a\.mp4.*starts at 2 s, after its end at 1 s"):
-        select(even(90), Want(FramePolicy(end=1), start=2), "a.mp4")
+        select_frames(even(90), FrameSelection(FramePolicy(end=1), start=2), "a.mp4")
 
 
 def test_middle_frame() -> None:
-    assert select(even(9), Want(FramePolicy(), middle=True)) == [4]
-    assert select(even(10), Want(FramePolicy(), middle=True)) == [4]
-    assert select(even(90), Want(FramePolicy(), start=1, end=2, middle=True)) == [44]
+    assert select_frames(even(9), FrameSelection(FramePolicy(), middle=True)) == [4]
+    assert select_frames(even(10), FrameSelection(FramePolicy(), middle=True)) == [4]
+    assert select_frames(even(90), FrameSelection(FramePolicy(), start=1, end=2, middle=True)) == [44]
 
 
 def test_arrangements() -> None:
-    assert arrange(4, "none", 5, "v") == (0, 1, 2, 3)
-    assert arrange(4, "reversed", 5, "v") == (3, 2, 1, 0)
-    mixed = arrange(32, "shuffled", 5, "v")
+    assert order_frames(4, "none", 5, "v") == (0, 1, 2, 3)
+    assert order_frames(4, "reversed", 5, "v") == (3, 2, 1, 0)
+    mixed = order_frames(32, "shuffled", 5, "v")
     assert sorted(mixed) == list(range(32)) and mixed != tuple(range(32))
-    assert mixed == arrange(32, "shuffled", 5, "v")
-    assert mixed != arrange(32, "shuffled", 6, "v")
-    assert mixed != arrange(32, "shuffled", 5, "other")
+    assert mixed == order_frames(32, "shuffled", 5, "v")
+    assert mixed != order_frames(32, "shuffled", 6, "v")
+    assert mixed != order_frames(32, "shuffled", 5, "other")
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,8 @@ from tests.support.media_kit import job, numbered
 from vivant.core import file_types as sniff
 from vivant.core.errors import MediaError
 from vivant.core.types import FramePolicy, Image, MediaUse, Picture
-from vivant.media import Preparer, verify
-from vivant.media.image_grid import grid_file
+from vivant.media import MediaLoader, verify
+from vivant.media.image_grid import load_grid
 
 
 def drawn(size: tuple[int, int] = (90, 60)) -> Pillow.Image:
@@ -42,12 +42,12 @@ def shown(
 ) -> tuple[Picture, MediaUse]:
     path.write_bytes(data)
     made = job(path.parent, Image(path.name), frames=policy or FramePolicy())
-    with Preparer(path.parent / "cache") as preparer:
+    with MediaLoader(path.parent / "cache") as loader:
         for _ in range(times):
-            prepared = asyncio.run(preparer.prepare(made))
-    picture = prepared.turns[0].parts[1]
+            loaded = asyncio.run(loader.load(made))
+    picture = loaded.turns[0].parts[1]
     assert isinstance(picture, Picture)
-    return picture, prepared.media[0]
+    return picture, loaded.media[0]
 
 
 def pixels(data: bytes) -> np.ndarray[tuple[int, ...], np.dtype[np.int16]]:
@@ -112,7 +112,7 @@ def test_turned_upright_by_exif(tmp_path: Path, kind: str, orientation: int) -> 
     assert (picture.width, picture.height) == upright.size
     assert np.abs(pixels(picture.data) - np.asarray(upright).astype(np.int16)).mean() < 6
     assert picture.media_type == f"image/{kind.lower()}" and use.note == "rotated"
-    assert sniff.picture(picture.data) == sniff.Look(picture.media_type, *upright.size)
+    assert sniff.parse_image_header(picture.data) == sniff.ImageHeader(picture.media_type, *upright.size)
 
 
 def test_turned_and_shrunk(tmp_path: Path) -> None:
@@ -173,16 +173,16 @@ def test_a_grid_of_pictures(tmp_path: Path) -> None:
     for number in range(3):
         (tmp_path / f"{number}.jpg").write_bytes(encoded("JPEG"))
     made = job(tmp_path, Image("grid of 3", tiles=("0.jpg", "1.jpg", "2.jpg"), first=4))
-    with Preparer(tmp_path / "cache") as preparer:
-        described = preparer.describe(made)
-        prepared = asyncio.run(preparer.prepare(made))
+    with MediaLoader(tmp_path / "cache") as loader:
+        described = loader.describe(made)
+        loaded = asyncio.run(loader.load(made))
         (tmp_path / "1.jpg").write_bytes(encoded("JPEG", drawn((91, 61))))
-        changed = preparer.describe(made)
-    picture = prepared.turns[0].parts[1]
+        changed = loader.describe(made)
+    picture = loaded.turns[0].parts[1]
     assert isinstance(picture, Picture)
     assert (picture.width, picture.height) == (1600, 1600)
-    expected = grid_file([tmp_path / f"{n}.jpg" for n in (0, 1, 2)], 4, tmp_path / "other")
-    assert expected.stem == changed[0].sha256 != described[0].sha256 == prepared.media[0].sha256
+    expected = load_grid([tmp_path / f"{n}.jpg" for n in (0, 1, 2)], 4, tmp_path / "other")
+    assert expected.stem == changed[0].sha256 != described[0].sha256 == loaded.media[0].sha256
 
 
 # ── refused ──
@@ -239,7 +239,7 @@ def test_a_picture_that_is_fine_passes(tmp_path: Path) -> None:
 @given(st.binary(max_size=300))
 def test_no_bytes_upset_the_header_reader(data: bytes) -> None:
     for start in (b"", b"\xff\xd8", b"\x89PNG\r\n\x1a\n", b"RIFF\x10\0\0\0WEBP", b"GIF89a"):
-        look = sniff.picture(start + data)
+        look = sniff.parse_image_header(start + data)
         assert look is None or (look.width > 0 and look.height > 0 and 1 <= look.orientation <= 8)
 
 
@@ -254,9 +254,9 @@ def test_headers_agree_with_pillow(kind: str, width: int, height: int, orientati
     settings = {"JPEG": {"progressive": flag}, "WEBP": {"lossless": flag}}.get(kind, {})
     turn = 1 if kind == "GIF" else orientation
     data = encoded(kind, Pillow.new("RGB", (width, height), "green"), turn, **settings)
-    assert sniff.picture(data) == sniff.Look(f"image/{kind.lower()}", width, height, turn)
+    assert sniff.parse_image_header(data) == sniff.ImageHeader(f"image/{kind.lower()}", width, height, turn)
     for cut in (len(data) // 2, len(data) // 4):
-        look = sniff.picture(data[:cut])
+        look = sniff.parse_image_header(data[:cut])
         assert look is None or not look.whole or kind == "GIF"
 
 
@@ -264,8 +264,8 @@ def test_the_thumbnail_inside_a_jpeg_is_not_the_picture() -> None:
     exif = b"Exif\0\0II*\0\x08\0\0\0\0\0" + encoded("JPEG", drawn((16, 16)))
     whole = encoded("JPEG", drawn((90, 60)))
     data = whole[:2] + b"\xff\xe1" + struct.pack(">H", len(exif) + 2) + exif + whole[2:]
-    assert sniff.picture(data) == sniff.Look("image/jpeg", 90, 60)
-    cut = sniff.picture(data[: len(exif) + 400])
+    assert sniff.parse_image_header(data) == sniff.ImageHeader("image/jpeg", 90, 60)
+    cut = sniff.parse_image_header(data[: len(exif) + 400])
     assert cut is not None and not cut.whole
 
 
@@ -281,4 +281,4 @@ def test_the_thumbnail_inside_a_jpeg_is_not_the_picture() -> None:
     ],
 )
 def test_video_types(head: bytes, kind: str) -> None:
-    assert sniff.video_type(head) == kind
+    assert sniff.detect_video_type(head) == kind

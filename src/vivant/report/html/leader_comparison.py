@@ -16,7 +16,7 @@ from vivant.metrics.paired import holm, paired_difference
 _LEVEL = 0.05
 
 
-class Contest(Struct, frozen=True, kw_only=True):
+class LeaderComparison(Struct, frozen=True, kw_only=True):
     """The best run of a task and another one."""
 
     task: str
@@ -25,35 +25,37 @@ class Contest(Struct, frozen=True, kw_only=True):
     lead: float
     interval: tuple[float, float] | None
     """Of the lead, 95 %, in the table's unit."""
-    smallest: float | None
-    """The lead that would have shown four times out of five."""
+    detectable: float | None
+    """The lead that such data would show four times out of five."""
     n: int
     p: float | None
     adjusted: float | None = None
 
     @property
-    def shown(self) -> bool:
+    def is_significant(self) -> bool:
         """Whether the lead is more than chance."""
         return self.adjusted is not None and self.adjusted < _LEVEL
 
 
-def contests(parts: Sequence[ScoredRun], rows: Sequence[Row]) -> list[Contest]:
-    """All tasks with two runs or more, the nearest rival of each first."""
-    found: list[Contest] = []
+def compare_leaders(parts: Sequence[ScoredRun], rows: Sequence[Row]) -> list[LeaderComparison]:
+    """Compare the best run with each other run on every task, the nearest rival first."""
+    comparisons: list[LeaderComparison] = []
     for task in dict.fromkeys(part.task for part in parts):
-        own = {part.run: part for part in parts if part.task == task}
+        by_run = {part.run: part for part in parts if part.task == task}
         order = sorted(
             (row for row in rows if row.task == task and row.value is not None),
             key=lambda row: -(row.value or 0.0),
         )
-        found += [
-            contest for row in order[1:] if (contest := _contest(own[order[0].run], own[row.run])) is not None
+        comparisons += [
+            comparison
+            for row in order[1:]
+            if (comparison := _compare(by_run[order[0].run], by_run[row.run])) is not None
         ]
-    adjusted = holm([contest.p for contest in found])
-    return [msgspec.structs.replace(c, adjusted=p) for c, p in zip(found, adjusted, strict=True)]
+    adjusted = holm([comparison.p for comparison in comparisons])
+    return [msgspec.structs.replace(c, adjusted=p) for c, p in zip(comparisons, adjusted, strict=True)]
 
 
-def _contest(best: ScoredRun, other: ScoredRun) -> Contest | None:
+def _compare(best: ScoredRun, other: ScoredRun) -> LeaderComparison | None:
     benchmark = registry.of_task(best.task)
     a, b = by_sample(best, benchmark), by_sample(other, benchmark)
     shared = [name for name in a if name in b]
@@ -69,13 +71,13 @@ def _contest(best: ScoredRun, other: ScoredRun) -> Contest | None:
     )
     scale = benchmark.task(best.task).scale
     ends = result.interval.scaled(scale) if result.interval else None
-    return Contest(
+    return LeaderComparison(
         task=best.task,
         best=best.run,
         other=other.run,
         lead=result.value * scale,
         interval=(ends.low, ends.high) if ends else None,
-        smallest=None if result.smallest is None else result.smallest * scale,
+        detectable=None if result.smallest is None else result.smallest * scale,
         n=result.n,
         p=result.p,
     )
