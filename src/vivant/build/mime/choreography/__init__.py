@@ -18,7 +18,7 @@ from vivant.build.mime.choreography import (
     strength,
 )
 from vivant.build.mime.motion import Motion
-from vivant.build.mime.pose import Figure, solve
+from vivant.build.mime.pose import Pose, solve
 from vivant.build.mime.take import Take, Variation
 from vivant.core import randomness as chance
 from vivant.core.errors import unknown
@@ -37,7 +37,7 @@ class Action:
     seconds: float
     heading: float
     """Degrees by which the actor is turned from the front camera, so that it sees the action well."""
-    choreography: Callable[[Take], Figure]
+    choreography: Callable[[Take], Pose]
     may_mirror: bool = True
     """Whether left-handers do it the other way round; instruments and machines are built one way."""
     category: Category = "sport"

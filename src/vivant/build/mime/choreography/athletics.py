@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from vivant.build.mime.choreography.seat import sit
-from vivant.build.mime.pose import Figure, stand
+from vivant.build.mime.pose import Pose, stand
 from vivant.build.mime.take import Take, columns
 
 
-def bat(take: Take) -> Figure:
+def bat(take: Take) -> Pose:
     """Hands together at the rear shoulder, a stride, then the bat is swung level round to the other side."""
     figure = stand(take, apart=0.5, crouch=0.07)
     hands = take.keys(
@@ -59,7 +59,7 @@ def bat(take: Take) -> Figure:
     return figure
 
 
-def push_up(take: Take) -> Figure:
+def push_up(take: Take) -> Pose:
     """Face down on hands and toes: the straight body is let down to the floor and pressed up."""
     figure = stand(take)
     down = 0.5 - 0.5 * take.wave(0.72, 0.25)
@@ -81,7 +81,7 @@ def push_up(take: Take) -> Figure:
     return figure
 
 
-def jumping_jack(take: Take) -> Figure:
+def jumping_jack(take: Take) -> Pose:
     """Legs apart and arms overhead in one jump, together and down in the next."""
     figure = stand(take, apart=0.16)
     rate = 1.15
@@ -103,7 +103,7 @@ def jumping_jack(take: Take) -> Figure:
     return figure
 
 
-def run(take: Take) -> Figure:
+def run(take: Take) -> Pose:
     """On the spot, as mimes run: knees driven up in turn, heels kicked back, bent arms pumping."""
     figure = stand(take, crouch=0.03)
     rate = 1.35
@@ -143,7 +143,7 @@ def run(take: Take) -> Figure:
     return figure
 
 
-def fence(take: Take) -> Figure:
+def fence(take: Take) -> Pose:
     """Sideways on guard, the blade hand ahead, the other raised behind; two lunges with a parry between."""
     figure = stand(take)
     lunge = take.keys(
@@ -184,7 +184,7 @@ def fence(take: Take) -> Figure:
     return figure
 
 
-def kayak(take: Take) -> Figure:
+def kayak(take: Take) -> Pose:
     """Seated on the ground, both hands on one shaft that dips left and right in turn."""
     figure = sit(take, height=0.16)
     figure.hips = take.hold(0.0, 0.16, -0.12)
@@ -211,7 +211,7 @@ def kayak(take: Take) -> Figure:
     return figure
 
 
-def cycle(take: Take) -> Figure:
+def cycle(take: Take) -> Pose:
     """Seated high, hands on a bar ahead, the feet going round on pedals."""
     figure = stand(take)
     rate = 1.1

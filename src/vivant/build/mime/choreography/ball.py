@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from vivant.build.mime.pose import Figure, stand
+from vivant.build.mime.pose import Pose, stand
 from vivant.build.mime.take import Take, columns
 
 
-def bowling(take: Take) -> Figure:
+def bowling(take: Take) -> Pose:
     """Two steps, the arm swung down and far back, then forward past the ankle in a low lunge, and up."""
     figure = stand(take)
     z = take.keys((0, -0.75), (0.3, -0.75), (0.8, -0.35), (1.5, 0.25), (2.8, 0.3))
@@ -73,7 +73,7 @@ def bowling(take: Take) -> Figure:
     return figure
 
 
-def soccer(take: Take) -> Figure:
+def soccer(take: Take) -> Pose:
     """Two running steps, the left foot planted, the right leg drawn back and kicked through."""
     figure = stand(take)
     z = take.keys((0, -0.85), (0.15, -0.82), (0.9, 0.05), (1.15, 0.18), (1.5, 0.30), (2.4, 0.42))
@@ -138,7 +138,7 @@ def soccer(take: Take) -> Figure:
     return figure
 
 
-def basketball(take: Take) -> Figure:
+def basketball(take: Take) -> Pose:
     """The ball is bounced twice, gathered, raised, and shot from a jump with the wrist bent over."""
     figure = stand(take, apart=0.32)
     bounce = np.where(take.t < 1.2, 0.5 + 0.5 * np.cos(2 * np.pi * take.t / 0.6), 1.0)
@@ -205,7 +205,7 @@ def basketball(take: Take) -> Figure:
     return figure
 
 
-def tennis_serve(take: Take) -> Figure:
+def tennis_serve(take: Take) -> Pose:
     """The left hand tosses a ball; the racket drops behind the back, swings up and over, and down across."""
     figure = stand(take, apart=0.4)
     figure.left.wrist = take.keys(

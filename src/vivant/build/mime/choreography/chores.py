@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from vivant.build.mime.pose import Figure, stand
+from vivant.build.mime.pose import Pose, stand
 from vivant.build.mime.rotation import unit
 from vivant.build.mime.take import Take, columns
 
 
-def chop(take: Take) -> Figure:
+def chop(take: Take) -> Pose:
     """An axe raised over the head with both hands and brought down hard on a block, twice."""
     figure = stand(take, apart=0.46, crouch=0.03)
     up = take.keys(
@@ -46,7 +46,7 @@ def chop(take: Take) -> Figure:
     return figure
 
 
-def dig(take: Take) -> Figure:
+def dig(take: Take) -> Pose:
     """A spade driven in with the foot, levered down, lifted, and its load thrown aside."""
     figure = stand(take, apart=0.34, crouch=0.05)
     figure.right.frame = figure.left.frame = "stage"
@@ -92,7 +92,7 @@ def dig(take: Take) -> Figure:
     return figure
 
 
-def saw(take: Take) -> Figure:
+def saw(take: Take) -> Pose:
     """Bent over a plank that one hand holds down, the other drives a saw to and fro."""
     figure = stand(take, apart=0.34, crouch=0.05)
     stroke = take.wave(1.15) * take.amplitude
@@ -116,7 +116,7 @@ def saw(take: Take) -> Figure:
     return figure
 
 
-def wipe_window(take: Take) -> Figure:
+def wipe_window(take: Take) -> Pose:
     """A flat hand on an upright pane: two wide circles, then strokes from side to side further down."""
     figure = stand(take, apart=0.3)
     circle = take.keys((0, 1.0), (1.5, 1.0), (1.75, 0.0))
@@ -139,7 +139,7 @@ def wipe_window(take: Take) -> Figure:
     return figure
 
 
-def brush_teeth(take: Take) -> Figure:
+def brush_teeth(take: Take) -> Pose:
     """Small quick strokes before the mouth with the elbow out, one side and then the other."""
     figure = stand(take)
     side = take.keys((0, 0.0), (1.15, 0.0), (1.4, 1.0), (2.8, 1.0))
@@ -157,7 +157,7 @@ def brush_teeth(take: Take) -> Figure:
     return figure
 
 
-def stir(take: Take) -> Figure:
+def stir(take: Take) -> Pose:
     """A pot held by its handle, stirred round and round, then a taste from the spoon."""
     figure = stand(take, apart=0.26)
     taste = take.keys((0, 0.0), (1.65, 0.0), (2.05, 1.0), (2.5, 1.0), (2.8, 0.8))

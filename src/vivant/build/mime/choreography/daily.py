@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from vivant.build.mime.choreography.seat import sit
-from vivant.build.mime.pose import Figure, stand
+from vivant.build.mime.pose import Pose, stand
 from vivant.build.mime.rotation import unit
 from vivant.build.mime.take import Take, columns
 
 
-def sweep(take: Take) -> Figure:
+def sweep(take: Take) -> Pose:
     """Both hands on a broomstick whose brush is drawn over the floor from side to side."""
     figure = stand(take, apart=0.36, crouch=0.05)
     phase = 0.85 * take.t % 1.0
@@ -41,7 +41,7 @@ def sweep(take: Take) -> Figure:
     return figure
 
 
-def climb(take: Take) -> Figure:
+def climb(take: Take) -> Pose:
     """Up a ladder on the spot: each hand reaches up and is pulled down, the knees rise in turn."""
     figure = stand(take, apart=0.24)
     for sign, arm, leg, start in (
@@ -74,7 +74,7 @@ def climb(take: Take) -> Figure:
     return figure
 
 
-def drive(take: Take) -> Figure:
+def drive(take: Take) -> Pose:
     """Seated at a steering wheel: turned one way and the other, a hand down to the gear stick in between."""
     figure = sit(take, height=0.44)
     steer = (
@@ -108,7 +108,7 @@ def drive(take: Take) -> Figure:
     return figure
 
 
-def drink(take: Take) -> Figure:
+def drink(take: Take) -> Pose:
     """A cup is taken up to the mouth, tilted with the head laid back, and put down again."""
     figure = stand(take)
     up = take.keys((0, 0.0), (0.2, 0.0), (0.9, 1.0), (2.1, 1.0), (2.7, 0.0))
@@ -124,7 +124,7 @@ def drink(take: Take) -> Figure:
     return figure
 
 
-def hammer(take: Take) -> Figure:
+def hammer(take: Take) -> Pose:
     """A nail held against a wall by the left hand, struck by the right."""
     figure = stand(take, apart=0.3)
     phase = 1.25 * take.t % 1.0
@@ -148,7 +148,7 @@ def hammer(take: Take) -> Figure:
     return figure
 
 
-def wave_hand(take: Take) -> Figure:
+def wave_hand(take: Take) -> Pose:
     """One arm up, the open hand from side to side."""
     figure = stand(take)
     up = take.keys((0, 0.0), (0.5, 1.0), (2.3, 1.0), (2.7, 0.3))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from vivant.build.mime.pose import Figure, stand
+from vivant.build.mime.pose import Pose, stand
 from vivant.build.mime.take import Take, columns
 
 
-def clap(take: Take) -> Figure:
+def clap(take: Take) -> Pose:
     """The hands meet before the chest, again and again."""
     figure = stand(take)
     rate = 2.2
@@ -30,7 +30,7 @@ def clap(take: Take) -> Figure:
     return figure
 
 
-def salute(take: Take) -> Figure:
+def salute(take: Take) -> Pose:
     """Heels together, the flat hand up to the temple, held, and smartly down."""
     figure = stand(take, apart=0.10)
     up = take.keys((0, 0.0), (0.35, 0.0), (0.7, 1.0), (1.9, 1.0), (2.25, 0.0))
@@ -53,7 +53,7 @@ def salute(take: Take) -> Figure:
     return figure
 
 
-def phone(take: Take) -> Figure:
+def phone(take: Take) -> Pose:
     """A receiver put to the ear and listened to, while the free hand talks along."""
     figure = stand(take)
     up = take.keys((0, 0.0), (0.15, 0.0), (0.75, 1.0), (2.9, 1.0))
@@ -78,7 +78,7 @@ def phone(take: Take) -> Figure:
     return figure
 
 
-def photograph(take: Take) -> Figure:
+def photograph(take: Take) -> Pose:
     """A camera raised to the eye in both hands, the knees bent to aim, the shutter pressed, and lowered."""
     figure = stand(take, apart=0.34)
     up = take.keys((0, 0.0), (0.2, 0.0), (0.7, 1.0), (2.2, 1.0), (2.7, 0.15))
@@ -101,7 +101,7 @@ def photograph(take: Take) -> Figure:
     return figure
 
 
-def haul(take: Take) -> Figure:
+def haul(take: Take) -> Pose:
     """Leaning back against a rope: hand over hand, each reaching ahead and pulling to the hip."""
     figure = stand(take, apart=0.3, crouch=0.12)
     rate = 0.72

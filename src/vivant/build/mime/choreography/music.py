@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from vivant.build.mime.choreography.seat import sit
-from vivant.build.mime.pose import Figure, stand
+from vivant.build.mime.pose import Pose, stand
 from vivant.build.mime.take import Take, columns
 
 
-def violin(take: Take) -> Figure:
+def violin(take: Take) -> Pose:
     """The left hand holds the neck beside the chin, the right draws a bow across it."""
     figure = stand(take, apart=0.26)
     # Long strokes and short ones: the bow's place runs from 0 at the frog to 1 at the tip.
@@ -37,7 +37,7 @@ def violin(take: Take) -> Figure:
     return figure
 
 
-def guitar(take: Take) -> Figure:
+def guitar(take: Take) -> Pose:
     """The left hand slides along a neck held out to the left, the right strums before the belly."""
     figure = stand(take, apart=0.34, crouch=0.02)
     strum = take.wave(2.4)
@@ -62,7 +62,7 @@ def guitar(take: Take) -> Figure:
     return figure
 
 
-def piano(take: Take) -> Figure:
+def piano(take: Take) -> Pose:
     """Seated, hands over keys: chords low on the left, runs to the right and back."""
     figure = sit(take, height=0.5)
     for arm in (figure.left, figure.right):
@@ -92,7 +92,7 @@ def piano(take: Take) -> Figure:
     return figure
 
 
-def drums(take: Take) -> Figure:
+def drums(take: Take) -> Pose:
     """Seated, two sticks: quick alternate strokes in front, now and then a cymbal up at the side."""
     figure = sit(take, height=0.52)
     crash = take.keys(

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from vivant.build.mime.choreography.seat import sit
-from vivant.build.mime.pose import Figure, stand
+from vivant.build.mime.pose import Pose, stand
 from vivant.build.mime.take import Take, columns
 
 
-def flute(take: Take) -> Figure:
+def flute(take: Take) -> Pose:
     """A tube held out to the right of the mouth, both hands on it, fingers working, body swaying."""
     figure = stand(take, apart=0.26)
     sway = take.wave(0.42)
@@ -30,7 +30,7 @@ def flute(take: Take) -> Figure:
     return figure
 
 
-def cello(take: Take) -> Figure:
+def cello(take: Take) -> Pose:
     """Seated with the knees wide: one hand up at a neck beside the head, the other draws a bow across."""
     figure = sit(take, height=0.5, apart=0.62)
     stroke = take.keys((0, 0.0), (0.7, 1.0), (1.35, 0.05), (1.7, 0.6), (2.0, 0.1), (2.7, 1.0))
@@ -57,7 +57,7 @@ def cello(take: Take) -> Figure:
     return figure
 
 
-def conduct(take: Take) -> Figure:
+def conduct(take: Take) -> Pose:
     """A baton beats four: down, in, out, up, the free hand mirroring and then swelling upward."""
     figure = stand(take, apart=0.28)
     rate = 0.75

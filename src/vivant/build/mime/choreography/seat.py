@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from vivant.build.mime.pose import Figure, stand
+from vivant.build.mime.pose import Pose, stand
 from vivant.build.mime.skeleton import ANKLE_HEIGHT
 from vivant.build.mime.take import Take
 
 
-def sit(take: Take, height: float = 0.48, *, apart: float = 0.3) -> Figure:
+def sit(take: Take, height: float = 0.48, *, apart: float = 0.3) -> Pose:
     """On a seat that is not there: hips `height` above the floor, shins upright, feet flat."""
     figure = stand(take)
     figure.hips = take.hold(0.0, height, -0.25) + take.drift(0.004)

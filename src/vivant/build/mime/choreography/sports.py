@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from vivant.build.mime.pose import Figure, stand
+from vivant.build.mime.pose import Pose, stand
 from vivant.build.mime.take import Take, columns
 
 
-def archery(take: Take) -> Figure:
+def archery(take: Take) -> Pose:
     """The bow arm stretched to the left, the string drawn back to the chin, held and let go."""
     figure = stand(take, apart=0.46)
     figure.left.wrist = take.keys(
@@ -50,7 +50,7 @@ def archery(take: Take) -> Figure:
     return figure
 
 
-def fishing(take: Take) -> Figure:
+def fishing(take: Take) -> Pose:
     """A rod swung back over the shoulder and whipped forward, then the line is wound in by small circles."""
     figure = stand(take, apart=0.3)
     reel = take.keys((1.15, 0.0), (1.4, 1.0))
@@ -99,7 +99,7 @@ def fishing(take: Take) -> Figure:
     return figure
 
 
-def golf(take: Take) -> Figure:
+def golf(take: Take) -> Pose:
     """Bent over an unseen ball: hands together low, up behind the right shoulder, down through, and round."""
     figure = stand(take, apart=0.44, crouch=0.05)
     hands = take.keys(

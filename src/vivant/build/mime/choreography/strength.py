@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from vivant.build.mime.choreography.seat import sit
-from vivant.build.mime.pose import Figure, stand
+from vivant.build.mime.pose import Pose, stand
 from vivant.build.mime.take import Take, columns
 
 
-def boxing(take: Take) -> Figure:
+def boxing(take: Take) -> Pose:
     """From a guard before the chin: jab, cross, jab, hook, the weight bouncing on the toes."""
     figure = stand(take, apart=0.34, crouch=0.07)
     jab = take.keys((0, 0), (0.15, 0), (0.32, 1), (0.52, 0), (1.2, 0), (1.36, 1), (1.54, 0), (2.6, 0))
@@ -46,7 +46,7 @@ def boxing(take: Take) -> Figure:
     return figure
 
 
-def clean_and_jerk(take: Take) -> Figure:
+def clean_and_jerk(take: Take) -> Pose:
     """A bar taken from the floor to the shoulders, and from there overhead."""
     figure = stand(take, apart=0.36)
     bar = take.keys(
@@ -101,7 +101,7 @@ def clean_and_jerk(take: Take) -> Figure:
     return figure
 
 
-def crawl(take: Take) -> Figure:
+def crawl(take: Take) -> Pose:
     """Bent over as if lying on water: the arms reach ahead and pull in turn, the head rolls to breathe."""
     figure = stand(take, apart=0.26, crouch=0.07)
     rate = 0.8
@@ -131,7 +131,7 @@ def crawl(take: Take) -> Figure:
     return figure
 
 
-def jump_rope(take: Take) -> Figure:
+def jump_rope(take: Take) -> Pose:
     """Small jumps on the spot, the wrists turning a rope at the sides."""
     figure = stand(take, apart=0.14, crouch=0.02)
     rate = 1.9
@@ -158,7 +158,7 @@ def jump_rope(take: Take) -> Figure:
     return figure
 
 
-def row(take: Take) -> Figure:
+def row(take: Take) -> Pose:
     """Seated low: body forward over bent knees, then legs out, back, and the handles to the chest."""
     figure = sit(take, height=0.22)
     phase = 0.62 * take.t % 1.0

@@ -20,7 +20,7 @@ _GREY = (182, 184, 188)
 
 
 @dataclass(frozen=True)
-class Scene:
+class BackgroundScene:
     """A drawn background. `fits` names what people do there, all of it: meaning is measured on these phrases."""
 
     name: str
@@ -29,141 +29,149 @@ class Scene:
     draw: Callable[[Canvas], None]
 
 
-SCENES: dict[str, Scene] = {
+SCENES: dict[str, BackgroundScene] = {
     scene.name: scene
     for scene in (
-        Scene(
+        BackgroundScene(
             "archery_range",
             "a meadow with round targets before trees",
             ("shooting arrows with a bow",),
             outdoor.archery_range,
         ),
-        Scene(
+        BackgroundScene(
             "basketball_court",
             "a parquet court with a hoop and seats",
             ("playing basketball", "jumping rope"),
             indoor.basketball_court,
         ),
-        Scene("bowling_alley", "bowling lanes with pins at the end", ("bowling",), indoor.bowling_alley),
-        Scene(
+        BackgroundScene(
+            "bowling_alley", "bowling lanes with pins at the end", ("bowling",), indoor.bowling_alley
+        ),
+        BackgroundScene(
             "boxing_gym",
             "the inside of a boxing ring",
             ("boxing", "punching", "jumping rope"),
             indoor.boxing_gym,
         ),
-        Scene(
+        BackgroundScene(
             "concert_hall",
             "a stage with red curtains and lights",
             ("playing piano", "playing guitar", "playing violin", "playing drums"),
             indoor.concert_hall,
         ),
-        Scene(
+        BackgroundScene(
             "fishing_pier",
             "a wooden pier on a lake",
             ("fishing", "swimming in a lake", "rowing a boat"),
             outdoor.fishing_pier,
         ),
-        Scene("golf_course", "a fairway with a bunker and a flag", ("playing golf",), outdoor.golf_course),
-        Scene(
+        BackgroundScene(
+            "golf_course", "a fairway with a bunker and a flag", ("playing golf",), outdoor.golf_course
+        ),
+        BackgroundScene(
             "gym",
             "a weight room with dumb-bells and a mirror",
             ("lifting weights", "boxing", "jumping rope", "using a rowing machine"),
             indoor.gym,
         ),
-        Scene(
+        BackgroundScene(
             "house_front",
             "a brick house with a ladder against it",
             ("climbing a ladder", "hammering a nail", "sweeping the pavement"),
             outdoor.house_front,
         ),
-        Scene(
+        BackgroundScene(
             "lake_shore",
             "the shore of a lake with a boat",
             ("rowing a boat", "swimming in a lake", "fishing"),
             outdoor.lake_shore,
         ),
-        Scene(
+        BackgroundScene(
             "living_room",
             "a room with a sofa, a rug and a window",
             ("sweeping the floor", "drinking coffee", "playing piano", "playing guitar", "playing violin"),
             indoor.living_room,
         ),
-        Scene(
+        BackgroundScene(
             "playground",
             "a playground with a swing and a slide",
             ("jumping rope", "climbing", "playing soccer", "playing basketball"),
             outdoor.playground,
         ),
-        Scene("road", "a road to the horizon with cars on it", ("driving a car",), outdoor.road),
-        Scene(
+        BackgroundScene("road", "a road to the horizon with cars on it", ("driving a car",), outdoor.road),
+        BackgroundScene(
             "soccer_field",
             "a football pitch with a goal",
             ("playing soccer", "kicking a ball"),
             outdoor.soccer_field,
         ),
-        Scene(
+        BackgroundScene(
             "street",
             "a pavement before a row of houses",
             ("waving hello", "driving a car", "sweeping the pavement"),
             outdoor.street,
         ),
-        Scene("swimming_pool", "an indoor pool with lane ropes", ("swimming",), indoor.swimming_pool),
-        Scene("tennis_court", "a tennis court with its net", ("playing tennis",), outdoor.tennis_court),
-        Scene(
+        BackgroundScene(
+            "swimming_pool", "an indoor pool with lane ropes", ("swimming",), indoor.swimming_pool
+        ),
+        BackgroundScene(
+            "tennis_court", "a tennis court with its net", ("playing tennis",), outdoor.tennis_court
+        ),
+        BackgroundScene(
             "auditorium",
             "the rows of seats of a theatre",
             ("clapping", "applauding", "watching a play"),
             rooms.auditorium,
         ),
-        Scene(
+        BackgroundScene(
             "baseball_field",
             "a baseball diamond with its bases",
             ("playing baseball", "swinging a baseball bat"),
             country.baseball_field,
         ),
-        Scene(
+        BackgroundScene(
             "bathroom",
             "a bathroom with a basin, a mirror and a bath",
             ("brushing teeth", "washing hands", "combing hair", "cleaning"),
             rooms.bathroom,
         ),
-        Scene(
+        BackgroundScene(
             "forest",
             "a clearing in a wood with logs and a chopping block",
             ("chopping wood", "sawing wood", "climbing a tree", "running"),
             country.forest,
         ),
-        Scene(
+        BackgroundScene(
             "garden",
             "a kitchen garden with beds, a fence and a shed",
             ("digging a hole", "gardening", "sweeping the path", "sawing wood"),
             country.garden,
         ),
-        Scene(
+        BackgroundScene(
             "harbour",
             "a quay with a moored ship",
             ("pulling a rope", "fishing", "rowing a boat"),
             country.harbour,
         ),
-        Scene(
+        BackgroundScene(
             "kitchen",
             "a kitchen with a stove and cupboards",
             ("cooking", "stirring a pot", "drinking coffee", "sweeping the floor", "cleaning"),
             rooms.kitchen,
         ),
-        Scene(
+        BackgroundScene(
             "office",
             "an office with desks, screens and shelves",
             ("talking on the phone", "typing", "drinking coffee", "cleaning a window"),
             rooms.office,
         ),
-        Scene(
+        BackgroundScene(
             "parade_ground",
             "a square before barracks with a flag",
             ("saluting", "marching", "running"),
             country.parade_ground,
         ),
-        Scene(
+        BackgroundScene(
             "park",
             "a path between lawns and trees with a bench",
             (
@@ -176,19 +184,19 @@ SCENES: dict[str, Scene] = {
             ),
             country.park,
         ),
-        Scene(
+        BackgroundScene(
             "sports_hall",
             "a hall with a fencing strip and wall bars",
             ("fencing", "doing push-ups", "doing jumping jacks", "jumping rope", "running"),
             rooms.sports_hall,
         ),
-        Scene(
+        BackgroundScene(
             "viewpoint",
             "a terrace with a railing before snowy mountains",
             ("taking a photograph", "waving", "drinking coffee"),
             country.viewpoint,
         ),
-        Scene(
+        BackgroundScene(
             "workshop",
             "a workbench with tools on the wall and planks",
             ("sawing wood", "hammering a nail", "carpentry"),
