@@ -107,6 +107,16 @@ def stand(take: Take, *, apart: float = 0.2, crouch: float = 0.0) -> Pose:
     )
 
 
+def sit(take: Take, height: float = 0.48, *, apart: float = 0.3) -> Pose:
+    """On a seat that is not there: hips `height` above the floor, shins upright, feet flat."""
+    pose = stand(take)
+    pose.hips = take.hold(0.0, height, -0.25) + take.drift(0.004)
+    for sign, leg in ((1.0, pose.left_leg), (-1.0, pose.right_leg)):
+        leg.ankle = take.hold(sign * apart / 2, ANKLE_HEIGHT, 0.17)
+        leg.yaw = take.hold(sign * 10.0)
+    return pose
+
+
 def solve(figure: Pose, name: str, fps: float) -> Motion:
     """The motion that puts hands and feet where the figure says, as far as limbs reach."""
     frames = len(figure.hips)
