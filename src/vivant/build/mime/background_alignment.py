@@ -20,7 +20,7 @@ from vivant.build.mime.plan_file import MOTION_FILES, OwnAction, OwnBackground, 
 from vivant.build.mime.scenes import BLANK, SCENES, read_background
 from vivant.build.mime.semantic_choice import (
     TOO_CLOSE,
-    Encoder,
+    PhraseEncoder,
     Similarities,
     choose_distractors,
     choose_misaligned,
@@ -41,7 +41,7 @@ labels with what people do before a background; it is for you to read and is not
 _PLAN_HEAD = "A plan in which every background and every wrong option is stated: nothing is left to be drawn."
 
 
-class Words(Struct, frozen=True, forbid_unknown_fields=True):
+class PictureWords(Struct, frozen=True, forbid_unknown_fields=True):
     """The file beside a picture: what it shows and what people do there."""
 
     description: str
@@ -91,7 +91,7 @@ def read_pictures(folder: Path) -> dict[str, OwnBackground]:
             raise DataError(
                 f"{picture} has no words beside it; write {picture.stem}.yaml with `description:` and `fits:`"
             )
-        told = read_yaml(words[picture.stem], Words)
+        told = read_yaml(words[picture.stem], PictureWords)
         if not told.description.strip() or not told.fits:
             raise DataError(
                 f"{words[picture.stem]}: say what the picture shows and what people do there (`fits:`)"
@@ -159,7 +159,7 @@ def read_overrides(file: Path) -> tuple[Alignment, ...]:
 
 
 def propose(
-    spec: Specification, encoder: Encoder, pictures: Mapping[str, OwnBackground] | None = None
+    spec: Specification, encoder: PhraseEncoder, pictures: Mapping[str, OwnBackground] | None = None
 ) -> tuple[Specification, list[Alignment]]:
     """Decide what the plan leaves open, by meaning; the plan comes back with all backgrounds filled in.
 
@@ -207,7 +207,7 @@ def _alignment(
     chosen: tuple[str, str, tuple[str, ...]],
     places: Mapping[str, tuple[str, ...]],
     near: Similarities,
-    encoder: Encoder,
+    encoder: PhraseEncoder,
 ) -> Alignment:
     aligned, misaligned, distractors = chosen
     wrong = Similarities(encoder, [*own.labels, *distractors])

@@ -20,7 +20,7 @@ import msgspec
 from msgspec import Struct
 
 from vivant.build.mime.edition import METADATA, PLAN, SHEET, Edition, read_edition
-from vivant.build.mime.plan import Row
+from vivant.build.mime.plan import MetadataRow
 from vivant.build.mime.rasterizer import Picture
 from vivant.build.mime.video import centred, encode
 from vivant.build.mime.video_check import examine_video
@@ -38,7 +38,7 @@ SHARES = (36, 14, 36)
 CROPPED = (640, 480)
 
 
-class Dataset(Struct, frozen=True, kw_only=True):
+class MimeDataset(Struct, frozen=True, kw_only=True):
     """What a folder of a dataset holds."""
 
     folder: Path
@@ -81,7 +81,7 @@ def make_dataset(
     title: str = "",
     workers: int = 1,
     progress: ProgressCallback | None = None,
-) -> Dataset:
+) -> MimeDataset:
     """Make a dataset in `out` from a folder that `vivant build mime render` made. Run again, it goes on."""
     from vivant.build.mime.card import card
 
@@ -104,7 +104,7 @@ def make_dataset(
                     write_text(out / name / split / METADATA, b"".join(lines).decode())
         shutil.copyfile(source / PLAN, out / PLAN)
         sizes = {path: (out / path).stat().st_size for path in _files(out) if path not in (SUMS, SHEET)}
-        made = Dataset(
+        made = MimeDataset(
             folder=out,
             editions=editions,
             splits=splits,
@@ -130,11 +130,11 @@ def _editions(size: tuple[int, int]) -> dict[str, tuple[int, int]]:
     return {"original": size, "cropped": CROPPED}
 
 
-def _read_rows(source: Path) -> list[Row]:
+def _read_rows(source: Path) -> list[MetadataRow]:
     file = source / METADATA
     try:
         lines = file.read_bytes().splitlines()
-        rows = [msgspec.json.decode(line, type=Row) for line in lines if line.strip()]
+        rows = [msgspec.json.decode(line, type=MetadataRow) for line in lines if line.strip()]
     except FileNotFoundError:
         raise DataError(
             f"{file} is not there, so not all videos are; run `vivant build mime render … --out {source}` to the end"
@@ -177,14 +177,14 @@ def _fill(
     source: Path,
     out: Path,
     edition: Edition,
-    rows: Sequence[Row],
+    rows: Sequence[MetadataRow],
     editions: Mapping[str, tuple[int, int]],
     workers: int,
     progress: ProgressCallback | None,
 ) -> None:
     spec = edition.specification
 
-    def put(work: tuple[str, Row]) -> str:
+    def put(work: tuple[str, MetadataRow]) -> str:
         name, row = work
         video, place = source / row.file_name, out / name / row.split / row.file_name
         if editions[name] == spec.size:
@@ -274,7 +274,7 @@ def verify(out: Path) -> dict[str, int]:
     return {path: (out / path).stat().st_size for path in (*stated, SUMS)}
 
 
-def _check_loads(made: Dataset) -> None:
+def _check_loads(made: MimeDataset) -> None:
     """Read every edition as a run would; a dataset that its own loader refuses is not given out."""
     from vivant.benchmarks.mime import Mime
 

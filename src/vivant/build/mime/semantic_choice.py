@@ -20,7 +20,7 @@ TOO_CLOSE = 0.5
 _DIGITS = 4
 
 
-class Encoder(Protocol):
+class PhraseEncoder(Protocol):
     """Texts to unit vectors: `vivant.metrics.similarity.load_encoder()`."""
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -30,7 +30,7 @@ class Encoder(Protocol):
 class Similarities:
     """Cosines between the texts it was given, computed once."""
 
-    def __init__(self, encoder: Encoder, texts: Sequence[str]) -> None:
+    def __init__(self, encoder: PhraseEncoder, texts: Sequence[str]) -> None:
         distinct = list(dict.fromkeys(texts))
         self._place = {text: place for place, text in enumerate(distinct)}
         vectors = np.asarray(encoder.encode(distinct), dtype=float)
