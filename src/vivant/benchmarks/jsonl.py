@@ -19,7 +19,8 @@ from typing import Any, ClassVar
 import msgspec
 from msgspec import Struct
 
-from vivant.benchmarks.base import Benchmark, Prompt, PromptContext, ScoreSettings, TaskInfo
+from vivant.benchmarks.base import Benchmark, Prompt, PromptContext, Protocol, ScoreSettings, TaskInfo
+from vivant.benchmarks.parts import DataFolder
 from vivant.core.errors import DataError, VivantError
 from vivant.core.types import Audio, Image, Message, Option, Part, Record, Sample, Score, Text, Video
 
@@ -54,7 +55,8 @@ class Jsonl(Benchmark):
     styles: ClassVar[tuple[str, ...]] = ("zero-shot", "cot", "bare")
     """`bare` adds nothing to a question but its choices."""
     settings: ClassVar[dict[str, Any]] = {"threshold": 1.0}
-    data_help: ClassVar[str] = "The format is described in docs/your-own-questions.md."
+    protocols: ClassVar[tuple[Protocol, ...]] = ("paper", "strict")
+    data: ClassVar[DataFolder] = DataFolder("The format is described in docs/your-own-questions.md.")
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)

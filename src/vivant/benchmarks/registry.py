@@ -116,10 +116,10 @@ def select(
 
 def _present(benchmark: Benchmark, tasks: tuple[str, ...], root: Path) -> Selection:
     """Of several tasks, those whose data are there; a task named alone must be."""
-    there = tasks if len(tasks) == 1 else benchmark.available(root, tasks)
+    there = tasks if len(tasks) == 1 else benchmark.data.available(benchmark, root, tasks)
     if not there:
         raise DataError(
-            f"{root} holds none of {benchmark.name}'s tasks asked for. {benchmark.data_help}".strip()
+            f"{root} holds none of {benchmark.name}'s tasks asked for. {benchmark.data.help}".strip()
         )
     absent = tuple(task for task in tasks if task not in there)
     return Selection(benchmark, tuple(f"{benchmark.name}/{task}" for task in there), root, absent)
@@ -170,7 +170,7 @@ def locate(benchmark: Benchmark, given: str | None = None) -> Path:
         path = on_this_machine(given, remedy)
         if not path.exists():
             raise DataError(
-                f"Data for {benchmark.name}: {path} does not exist. {benchmark.data_help}".strip()
+                f"Data for {benchmark.name}: {path} does not exist. {benchmark.data.help}".strip()
             )
         return path
     path = data_root() / benchmark.name
@@ -178,7 +178,7 @@ def locate(benchmark: Benchmark, given: str | None = None) -> Path:
         return path
     from vivant.benchmarks.sources import sources
 
-    tail = f" {benchmark.data_help}" if benchmark.data_help else ""
+    tail = f" {benchmark.data.help}" if benchmark.data.help else ""
     if benchmark.name in sources():
         tail = f" To fetch it: vivant data get {benchmark.name}.{tail}"
     small = " To try the bundled mini-edition: --data mini." if mini.root(benchmark.name) else ""

@@ -21,7 +21,7 @@ def check_data(name: str, given: str | None, progress: ProgressCallback | None =
         return check_media(selection.benchmark, selection.root, selection.tasks, progress)
     benchmark = registry.get(name)
     root = registry.locate(benchmark, given)
-    own = benchmark.check(root, progress)
+    own = benchmark.data.check(benchmark, root, progress)
     if own is not None:
         return own
     tasks = [f"{name}/{task}" for task in benchmark.expand("")]
@@ -48,7 +48,7 @@ def check_media(
             for part in sample.question:
                 if isinstance(part, Image | Video | Audio):
                     parts.setdefault(part.path, (part, sample.id))
-    folder = benchmark.media_root(root)
+    folder = benchmark.data.media_root(root)
     for number, (path, (part, sample_id)) in enumerate(parts.items(), 1):
         problem = open_problem(folder, part)
         if problem is not None:

@@ -136,7 +136,7 @@ def _check_permutable(tasks: Sequence[TaskPlan], settings: RunSettings) -> None:
 
 def _jobs(plan: TaskPlan, settings: RunSettings) -> Iterator[Job]:
     usual = _context(plan, settings)
-    root = str(plan.benchmark.media_root(plan.root).resolve())
+    root = str(plan.benchmark.data.media_root(plan.root).resolve())
     asked = ((s, number) for s in plan.chosen for number in range(orders(s, settings.permute)))
     for sample, permutation in asked:
         context = msgspec.structs.replace(usual, permutation=permutation) if permutation else usual
@@ -184,7 +184,7 @@ def _notes(plan: TaskPlan, settings: RunSettings) -> Iterator[str]:
         yield told
     if settings.control == "blind":
         return
-    root = plan.benchmark.media_root(plan.root)
+    root = plan.benchmark.data.media_root(plan.root)
     files = {path: sample.id for sample in plan.chosen for path in media_paths(sample)}
     missing = [(path, sample) for path, sample in files.items() if not (root / path).is_file()]
     if missing and len(missing) == len(files):

@@ -191,7 +191,7 @@ def _index(data: str | None) -> tuple[names.Index, Path]:
         return names.Index(()), Path()
     benchmark = registry.get("mime")
     root = registry.locate(benchmark, data)
-    return names.Index(benchmark.load(root, "mcq")), benchmark.media_root(root)
+    return names.Index(benchmark.load(root, "mcq")), benchmark.data.media_root(root)
 
 
 def _item(line: _Line, index: names.Index, root: Path, shelf: Shelf) -> tuple[StudyItem, KeyLine]:

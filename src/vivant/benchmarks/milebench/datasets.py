@@ -6,8 +6,6 @@ from typing import Literal
 
 from msgspec import Struct
 
-from vivant.core.errors import unknown
-
 Realm = Literal["realistic", "diagnostic"]
 Matching = Literal["choice", "rouge", "word", "substring"]
 """How a reply is compared with the key."""
@@ -95,19 +93,6 @@ def of_group(group: str) -> tuple[str, ...]:
 def of_realm(realm: str) -> tuple[str, ...]:
     """The groups of a half of the benchmark."""
     return tuple(group.name for group in GROUPS if group.realm == realm)
-
-
-def expand(selector: str) -> tuple[str, ...]:
-    """The datasets behind a selector: nothing (all), a half, a group, or a dataset's own name."""
-    if not selector:
-        return tuple(dataset.name for dataset in DATASETS)
-    if selector in BY_NAME:
-        return (selector,)
-    if selector in GROUP:
-        return of_group(selector)
-    if selector in REALMS:
-        return tuple(name for group in of_realm(selector) for name in of_group(group))
-    raise unknown("MileBench dataset or group", selector, [*BY_NAME, *GROUP, *REALMS])
 
 
 def level(images: int) -> str:

@@ -31,15 +31,15 @@ def section(material: Material, name: str) -> Html:
     for figure in _figures(benchmark, parts):
         chosen = [p for p in parts if not figure.tasks or p.task.partition("/")[2] in figure.tasks]
         blocks += _figure(material, benchmark, figure, chosen)
-    for number, (short, title) in enumerate(benchmark.layouts.items()):
+    for number, (short, title) in enumerate(benchmark.tables.layouts.items()):
         try:
-            made = benchmark.layout(short, parts, material.protocol)
+            made = benchmark.tables.build(benchmark, short, parts, material.protocol)
         except VivantError as error:
             # A table about people or pictures that these runs do not have is no reason to lose the others.
             blocks.append(tag("p", f"{title}: not drawn. ", own(str(error)), class_="absent"))
             continue
-        if made.body and short in benchmark.scatters:
-            blocks += _scatter(made, *benchmark.scatters[short])
+        if made.body and short in benchmark.tables.scatters:
+            blocks += _scatter(made, *benchmark.tables.scatters[short])
         if made.body:
             blocks.append(table(made, folded=number > 0))
     blocks += _published(benchmark, parts)
@@ -50,7 +50,9 @@ def section(material: Material, name: str) -> Html:
 def _published(benchmark: Benchmark, parts: Sequence[ScoredRun]) -> list[Html]:
     """Figures that were published by a facet, people's among them, beside ours by the same facet."""
     tasks = {part.task for part in parts}
-    by = dict.fromkeys(tuple(f.group) for f in benchmark.published() if f.task in tasks and len(f.group) == 1)
+    by = dict.fromkeys(
+        tuple(f.group) for f in benchmark.published.rows() if f.task in tasks and len(f.group) == 1
+    )
     drawn: list[Html] = []
     for (facet,) in by:
         known = [part for part in parts if any(facet in sample.facets for sample, _, _ in part.rows)]
@@ -92,8 +94,8 @@ def _published(benchmark: Benchmark, parts: Sequence[ScoredRun]) -> list[Html]:
 
 def _figures(benchmark: Benchmark, parts: Sequence[ScoredRun]) -> Sequence[Figure]:
     """The benchmark's own figures; for questions of the user's own, one per facet with few values."""
-    if benchmark.figures:
-        return benchmark.figures
+    if benchmark.tables.figures:
+        return benchmark.tables.figures
     values: dict[str, set[str]] = {}
     for part in parts:
         for sample, _, _ in part.rows:

@@ -242,7 +242,9 @@ def _unlike_settings(first: Run, second: Run) -> list[str]:
 
 def _borrowed(material: Material) -> list[str]:
     names = [
-        name for name in material.benchmarks if is_mini(material, name) and registry.get(name).published()
+        name
+        for name in material.benchmarks
+        if is_mini(material, name) and registry.get(name).published.rows()
     ]
     if not names:
         return []
