@@ -23,6 +23,8 @@ from vivant.core.randomness import arrangement, permutation
 from vivant.core.types import Message, Option, Record, Sample, Score
 
 Protocol = Literal["paper", "strict"]
+PROTOCOLS: tuple[Protocol, ...] = ("paper", "strict")
+"""The first that a benchmark has is its default."""
 
 
 class TaskInfo(Struct, frozen=True, kw_only=True):

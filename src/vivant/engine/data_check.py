@@ -7,9 +7,10 @@ from pathlib import Path
 
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Benchmark, DataReport
+from vivant.benchmarks.validation import load_samples
 from vivant.core.errors import VivantError
 from vivant.core.progress import ProgressCallback
-from vivant.core.types import Audio, Image, Part, Sample, Video
+from vivant.core.types import Audio, Image, Part, Video
 from vivant.engine.plan import media_paths
 from vivant.media.inspection import open_problem
 
@@ -37,7 +38,7 @@ def check_media(
     parts: dict[str, tuple[Part, str]] = {}
     for task in tasks:
         try:
-            samples: list[Sample] = benchmark.load(root, task)
+            samples = load_samples(benchmark, root, task)
         except VivantError as error:
             problems.append(str(error))
             continue

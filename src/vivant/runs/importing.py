@@ -12,6 +12,7 @@ from msgspec import Struct
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Benchmark, Imported, PromptContext, Protocol
 from vivant.benchmarks.registry import Selection
+from vivant.benchmarks.validation import load_samples
 from vivant.core.errors import DataError, UsageError, VivantError, unknown
 from vivant.core.types import Option, Record, Reply, Sample, job_key
 from vivant.runs.directory import RunDir, RunError, command_line, new_manifest
@@ -45,7 +46,7 @@ def import_predictions(
     benchmark = selection.benchmark
     if not file.exists():
         raise DataError(f"No such file: {file}")
-    samples = benchmark.load(selection.root, name)
+    samples = load_samples(benchmark, selection.root, name)
     imported = benchmark.native.read_predictions(file, samples, name)
     if imported is None:
         imported = read_plain(file, samples, selection, style or benchmark.styles[0])
@@ -90,15 +91,16 @@ def import_answers(
     """
     if len(selectors) != 1:
         raise UsageError("--answers takes one benchmark at a time")
-    benchmark = registry.get(selectors[0].partition("/")[0], **(options or {}))
+    name, task = registry.split_selector(selectors[0])
+    benchmark = registry.get(name, **(options or {}))
     if not folder.exists():
         raise DataError(f"No such folder: {folder}")
-    wanted = {f"{benchmark.name}/{task}" for task in benchmark.expand(selectors[0].partition("/")[2])}
+    wanted = {f"{benchmark.name}/{each}" for each in benchmark.expand(task)}
     facets = _facets(selectors, data, options) if data else {}
     runs: list[Run] = []
     by_model = benchmark.native.read_answers(benchmark, folder)
     for model, parts in by_model.items():
-        chosen = [part for part in parts if part.task in wanted or "/" not in selectors[0]]
+        chosen = [part for part in parts if part.task in wanted or not task]
         if not chosen:
             raise DataError(f"{folder} holds no answers to {selectors[0]}")
         imported = [_with_facets(part, facets) for part in chosen]

@@ -16,9 +16,9 @@ import msgspec
 from msgspec import Struct
 
 from vivant.benchmarks import registry
-from vivant.benchmarks.jsonl import option_name
 from vivant.benchmarks.mime import human, names
 from vivant.benchmarks.mime.files import json_lines, texts
+from vivant.benchmarks.multiple_choice import option_name
 from vivant.core.errors import DataError, MediaError
 from vivant.core.types import Option, Sample, Video
 from vivant.study.balance import largest_share
