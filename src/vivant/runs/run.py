@@ -8,6 +8,7 @@ from typing import Any
 
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Benchmark, Protocol, ScoredRun, ScoreSettings
+from vivant.benchmarks.validation import score_records
 from vivant.core.errors import UsageError, VivantError, unknown_name_error
 from vivant.core.files import read_jsonl
 from vivant.core.types import Record, Sample, Score, job_key
@@ -58,7 +59,9 @@ class Run:
         header = self.dir.score_header(protocol)
         fresh = header is not None and not anew and header.judges == state
         if header is not None and fresh and header.values == (wanted if values else header.values):
-            stored = {score.key: score for score in read_jsonl(self.dir.score_file(protocol), Score, RunError)}
+            stored = {
+                score.key: score for score in read_jsonl(self.dir.score_file(protocol), Score, RunError)
+            }
             return self._gather(samples, records, stored, protocol, header.values, judges)
         scores: dict[str, Score] = {}
         for task in self.manifest.tasks:
@@ -106,7 +109,7 @@ class Run:
             found = judged_scores(benchmark, readable, judges, protocol, root, self.dir.path)
         else:
             settings = ScoreSettings(protocol=protocol, style=self.manifest.style, values=values)
-            found = benchmark.score(readable, settings)
+            found = score_records(benchmark, readable, settings)
         for score in found:
             scores[score.key] = score
         return scores
