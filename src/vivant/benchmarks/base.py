@@ -15,6 +15,7 @@ from msgspec import Struct, field
 
 from vivant.benchmarks.label_scheme import Scheme
 from vivant.benchmarks.rubric import JudgeAgreement, JudgeContext, JudgeInfo, Question, Rubric
+from vivant.benchmarks.task_options import TaskOption, parse_values
 from vivant.benchmarks.verdict import Verdict
 from vivant.core.errors import UsageError, unknown
 from vivant.core.progress import ProgressCallback
@@ -179,14 +180,13 @@ class Benchmark(ABC):
     """Which files it reads and where they come from: shown where they are not found."""
     illustrated_style: ClassVar[str] = ""
     """The style in which a model describes pictures that an image model then draws (`--image-model`)."""
-    data_options: ClassVar[Mapping[str, Any]] = {}
-    """What an instance may be made with, and the defaults: which of several files to read, say."""
+    task_options: ClassVar[tuple[TaskOption, ...]] = ()
+    """What only this benchmark understands: which of several files to read, say (`--task-option NAME=VALUE`)."""
 
     def __init__(self, **options: Any) -> None:
-        for name in options:
-            if name not in self.data_options:
-                raise unknown(f"{self.name} option", name, self.data_options)
-        self.options: Mapping[str, Any] = {**self.data_options, **options}
+        arguments = [option for option in self.task_options if not option.limit]
+        values = parse_values(arguments, options, f"{self.name} option").variant
+        self.options: Mapping[str, Any] = {**{o.key: o.default for o in arguments}, **values}
 
     @abstractmethod
     def load(self, root: Path, task: str) -> list[Sample]:

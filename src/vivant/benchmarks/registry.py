@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from vivant import mini
 from vivant.benchmarks.base import Benchmark
+from vivant.benchmarks.task_options import TaskOptionValues, parse_values
 from vivant.core.errors import DataError, UsageError, unknown
 
 _BUILTIN: Mapping[str, str] = {
@@ -62,6 +63,22 @@ def get(name: str, **options: Any) -> Benchmark:
     return benchmark
 
 
+def parse_task_options(selectors: Sequence[str], values: Mapping[str, Any]) -> TaskOptionValues:
+    """Check `--task-option NAME=VALUE` and split the values into a run's `variant` and `limits`.
+
+    Args:
+        selectors: The benchmarks of the run, as the user names them: `milebench/T-1`, `./mine.jsonl`.
+        values: Texts or Python values by name. Each name must belong to one of the benchmarks.
+    """
+    if not values:
+        return TaskOptionValues()
+    chosen = list(
+        dict.fromkeys(selector.partition("/")[0] for selector in selectors if not is_file(selector))
+    )
+    options = [option for name in chosen for option in get(name).task_options]
+    return parse_values(options, values, f"task option of {', '.join(chosen) or 'your own questions'}")
+
+
 def of_task(task: str) -> Benchmark:
     """The benchmark that a task such as `mime/mcq` belongs to."""
     return get(task.partition("/")[0])
@@ -76,7 +93,7 @@ def select(
     selectors: Sequence[str], data: Sequence[str] = (), options: Mapping[str, Any] | None = None
 ) -> list[Selection]:
     """What `vivant run mime mmrv/… ./mine.jsonl --data …` means."""
-    options = options or {}
+    options = parse_task_options(selectors, options or {}).variant
     roots = _roots(data, [s for s in selectors if not is_file(s)])
     chosen: list[Selection] = []
     for selector in selectors:
@@ -89,7 +106,9 @@ def select(
         name, _, rest = selector.partition("/")
         if name == "jsonl":
             raise UsageError("Give the path of your questions instead of 'jsonl', e.g. ./mine.jsonl")
-        benchmark = get(name, **options)
+        benchmark = get(name)
+        declared = {option.key for option in benchmark.task_options}
+        benchmark = get(name, **{key: value for key, value in options.items() if key in declared})
         root = locate(benchmark, roots.get(name) or roots.get(""))
         chosen.append(_present(benchmark, benchmark.expand(rest), root))
     return chosen

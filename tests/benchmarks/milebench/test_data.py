@@ -144,7 +144,7 @@ def test_options_are_checked() -> None:
     with pytest.raises(UsageError, match="did you mean 'combine'"):
         MileBench(combin=1)
     for bad in (-1, "two", True, 1.5):
-        with pytest.raises(UsageError, match="combine is the number"):
+        with pytest.raises(UsageError, match="combine is a whole number"):
             MileBench(combine=bad)
     with pytest.raises(UsageError, match="adv is true or false"):
         MileBench(adv="perhaps")

@@ -21,6 +21,7 @@ from vivant.benchmarks.base import (
 )
 from vivant.benchmarks.milebench import datasets
 from vivant.benchmarks.milebench.datasets import DATASETS, GROUP
+from vivant.benchmarks.task_options import TaskOption
 from vivant.core.errors import UsageError
 from vivant.core.progress import ProgressCallback
 from vivant.core.types import Record, Sample, Score
@@ -68,7 +69,23 @@ class MileBench(Benchmark):
             tasks=("ImageNeedleInAHaystack",),
         ),
     )
-    data_options: ClassVar[Mapping[str, Any]] = {"adv": False, "combine": 0}
+    task_options: ClassVar[tuple[TaskOption, ...]] = (
+        TaskOption(name="adv", kind="bool", default=False, help="Read the adversarial files."),
+        TaskOption(name="combine", kind="int", default=0, help="Show the pictures as N numbered grids."),
+        TaskOption(
+            name="max-context-len",
+            kind="int",
+            minimum=1,
+            limit="max_context_len",
+            help="Tokens of the model's window. Longer prompts are cut to it.",
+        ),
+        TaskOption(
+            name="tokens-per-image",
+            kind="int",
+            limit="n_tokens_per_image",
+            help="Tokens that a picture takes in that window.",
+        ),
+    )
     data_help: ClassVar[str] = (
         "It reads the release as it is unpacked: <dataset>/<dataset>.json and <dataset>/images/, from "
         "huggingface.co/datasets/FreedomIntelligence/MileBench."
@@ -76,8 +93,8 @@ class MileBench(Benchmark):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        self.adv = _adv(self.options["adv"])
-        self.combine = _combine(self.options["combine"])
+        self.adv: bool = self.options["adv"]
+        self.combine: int = self.options["combine"]
 
     def expand(self, selector: str) -> tuple[str, ...]:
         """Datasets behind a name, a group (`T-1`), a half (`realistic`), or nothing (all)."""
@@ -145,20 +162,3 @@ class MileBench(Benchmark):
         if kind not in self.exports:
             return super().export(run, kind, out)
         return export(run, out)
-
-
-def _adv(value: Any) -> bool:
-    """From Python or, as text, from the command line."""
-    if isinstance(value, bool):
-        return value
-    known = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-    if str(value).lower() not in known:
-        raise UsageError(f"adv is true or false, not '{value}'")
-    return known[str(value).lower()]
-
-
-def _combine(value: Any) -> int:
-    text = "" if isinstance(value, bool) else str(value)
-    if not text.isdecimal():
-        raise UsageError(f"combine is the number of grid pictures, 0 for none, not '{value}'")
-    return int(text)

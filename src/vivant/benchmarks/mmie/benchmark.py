@@ -20,6 +20,7 @@ from vivant.benchmarks.base import (
 )
 from vivant.benchmarks.mmie import data, prompts, published, rubrics
 from vivant.benchmarks.rubric import JudgeAgreement, JudgeContext, Question, Rubric
+from vivant.benchmarks.task_options import TaskOption
 from vivant.benchmarks.verdict import Verdict
 from vivant.core.errors import UsageError
 from vivant.core.progress import ProgressCallback
@@ -48,7 +49,9 @@ class MMIE(Benchmark):
     illustrated_style: ClassVar[str] = "described"
     facets: ClassVar[tuple[str, ...]] = ("category", "field", "form", "pictures")
     exports: ClassVar[tuple[str, ...]] = ("eval_input", "eval_result")
-    data_options: ClassVar[Mapping[str, Any]] = {"file": ""}
+    task_options: ClassVar[tuple[TaskOption, ...]] = (
+        TaskOption(name="file", default="", help="The file to read, where a folder holds several."),
+    )
     data_help: ClassVar[str] = (
         "MMIE/MMIE from the Hugging Face hub (gated): overview.json and images.tar.gz in one folder; or the "
         "input of the original's judge: data.json and images/."
