@@ -64,7 +64,6 @@ def make_items(folder: Path, count: int) -> None:
 def generate(folder: Path, url: str, out: Path) -> None:
     """The peer."""
     from vivant.engine.evaluation import evaluate
-    from vivant.models.base import ModelOptions
 
     evaluate(
         "mmie/sa",
@@ -72,7 +71,7 @@ def generate(folder: Path, url: str, out: Path) -> None:
         data=(str(folder),),
         out=str(out),
         concurrency=AT_ONCE,
-        model_options=ModelOptions(base_url=url),
+        base_url=url,
     )
 
 

@@ -18,7 +18,7 @@ from vivant.analysis.permutations import moments, permuted_of, preference_test
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Prompt, PromptContext
 from vivant.benchmarks.jsonl import Jsonl
-from vivant.cli.parsing import permute as read_permute
+from vivant.cli.parsing import parse_permute as read_permute
 from vivant.core.errors import UsageError
 from vivant.core.randomness import arrangement
 from vivant.core.types import Option, Sample, job_key

@@ -14,14 +14,15 @@ from hypothesis import strategies as st
 from tests.engine.test_faults import QUICK, number_of, options_for
 from tests.support.fault_server import Act, serving
 from tests.support.helpers import questions, vivant
-from vivant.cli.parsing import duration
 from vivant.core.errors import UsageError
 from vivant.core.types import Picture, Record, Reply, Text, Turn
 from vivant.engine.budget import Budget, Meter, Price
-from vivant.engine.evaluation import Options, prepare, run_plan
+from vivant.engine.evaluation import prepare, run_plan
+from vivant.engine.option_parsing import parse_duration
+from vivant.engine.options import RunOptions
 from vivant.engine.prices import price_of
 from vivant.engine.tokens import Estimator, Load, Usage, measure, text_tokens
-from vivant.models.base import Model, ModelOptions
+from vivant.models.base import Model
 from vivant.models.capabilities import PictureTokens
 from vivant.models.registry import create
 from vivant.runs.run import Run
@@ -40,17 +41,17 @@ def test_a_budget_of_tokens_stops_before_it_is_passed_and_more_of_it_goes_on(
     path = questions(tmp_path, 120, pictures=False)
     with serving(heavy) as server:
         common: dict[str, Any] = {"concurrency": concurrency}
-        options = options_for(path, server, tmp_path / "run", max_tokens=20_000, **common)
+        options = options_for(path, server, tmp_path / "run", budget_tokens=20_000, **common)
         outcome = run_plan(prepare(options), options)
         assert outcome.stopped
-        assert "--max-tokens 20,000" in outcome.reason
+        assert "--budget-tokens 20,000" in outcome.reason
         first = len(Run(tmp_path / "run").records())
         assert server.spent == first * 760 <= 20_000
         assert server.spent > 20_000 - 3 * 1000
         # The same budget again buys nothing: it is that of the whole run.
         assert run_plan(prepare(options), options).done == 0
         assert server.spent <= 20_000
-        more = options_for(path, server, tmp_path / "run", max_tokens=200_000, **common)
+        more = options_for(path, server, tmp_path / "run", budget_tokens=200_000, **common)
         assert not run_plan(prepare(more), more).stopped
     assert len(Run(tmp_path / "run").records()) == 120
     assert len(server.requests) == 120
@@ -73,26 +74,26 @@ def test_a_budget_of_money_stops_before_it_is_passed_and_says_so(tmp_path: Path)
             "--cache",
             "off",
         )
-        result = vivant(*command, "--max-cost", "20", "--prices", prices, cwd=tmp_path)
+        result = vivant(*command, "--budget-cost", "20", "--prices", prices, cwd=tmp_path)
     assert result.returncode == 3, result.stderr
-    assert "could pass --max-cost 20" in result.stderr
+    assert "could pass --budget-cost 20" in result.stderr
     assert "EUR spent so far" in result.stderr
     assert "Run the same command with more of it to go on: run" in result.stderr
     cost = len(Run(tmp_path / "run").records()) * (700 * 1000 + 60 * 2000) / 1e6
     assert 15 < cost <= 20
-    unpriced = vivant(*command, "--max-cost", "20", cwd=tmp_path)
+    unpriced = vivant(*command, "--budget-cost", "20", cwd=tmp_path)
     assert "no price is known for openai/x; give one with --prices FILE" in unpriced.stderr
 
 
 def test_a_budget_of_time_stops_before_it_is_passed_and_logs_what_came_back(tmp_path: Path) -> None:
     path = questions(tmp_path, 500, pictures=False)
     with serving(lambda _n, _b: Act(delay=0.1)) as server:
-        options = options_for(path, server, tmp_path / "run", concurrency=4, max_time=1.5)
+        options = options_for(path, server, tmp_path / "run", concurrency=4, budget_time=1.5)
         began = time.monotonic()
         outcome = run_plan(prepare(options), options)
         took = time.monotonic() - began
     assert outcome.stopped
-    assert "--max-time 1.5 s" in outcome.reason
+    assert "--budget-time 1.5 s" in outcome.reason
     assert took < 8  # all of it would take twelve seconds and more
     assert len(server.requests) >= outcome.done >= len(server.requests) - 4
     assert outcome.done >= 8
@@ -105,7 +106,7 @@ def test_what_hangs_does_not_outlast_a_budget_of_time(tmp_path: Path) -> None:
         return Act(hang=number_of(body) >= 10)
 
     with serving(behave) as server:
-        options = options_for(path, server, tmp_path / "run", concurrency=16, max_time=1.0)
+        options = options_for(path, server, tmp_path / "run", concurrency=16, budget_time=1.0)
         began = time.monotonic()
         outcome = run_plan(prepare(options), options)
         took = time.monotonic() - began
@@ -253,13 +254,13 @@ def test_a_bad_price_file_is_one_line(tmp_path: Path, text: str) -> None:
     [("90", 90), ("1.5", 1.5), ("45s", 45), ("30m", 1800), ("1h30m", 5400), ("2d", 172800)],
 )
 def test_durations(text: str, seconds: float) -> None:
-    assert duration(text, "--max-time") == seconds
+    assert parse_duration(text, "--budget-time") == seconds
 
 
 @pytest.mark.parametrize("text", ["", "0", "h", "1x", "-5", "1h 30m", "30m1"])
 def test_bad_durations(text: str) -> None:
-    with pytest.raises(UsageError, match="--max-time"):
-        duration(text, "--max-time")
+    with pytest.raises(UsageError, match="--budget-time"):
+        parse_duration(text, "--budget-time")
 
 
 def test_the_plan_says_what_is_left_and_what_it_may_cost(tmp_path: Path) -> None:
@@ -269,14 +270,14 @@ def test_the_plan_says_what_is_left_and_what_it_may_cost(tmp_path: Path) -> None
     common = (path, "--model", "openai/x", "--out", "run", "--prices", prices)
     with serving(lambda _n, _b: Act()) as server:
         address = ("--base-url", server.url)
-        before = vivant("plan", *common, *address, "--max-cost", "1", cwd=tmp_path)
+        before = vivant("plan", *common, *address, "--budget-cost", "1", cwd=tmp_path)
         assert not server.requests
-        options = Options(
+        options = RunOptions(
             selectors=(str(path),),
             model="openai/x",
             out=str(tmp_path / "run"),
-            model_options=ModelOptions(base_url=server.url),
-            max_tokens=180,
+            base_url=server.url,
+            budget_tokens=180,
             retry=QUICK,
         )
         run_plan(prepare(options), options)
@@ -290,7 +291,7 @@ def test_the_plan_says_what_is_left_and_what_it_may_cost(tmp_path: Path) -> None
     assert "as of 2026-05" in before.stderr
     assert float(table_line(batch.stdout)[8]) == pytest.approx(float(cells[6]) / 2, abs=1)
     assert "a batch costs 50% of that" in batch.stderr
-    assert "may pass --max-cost 1" in before.stderr
+    assert "may pass --budget-cost 1" in before.stderr
     done = len(Run(tmp_path / "run").records())
     assert 0 < done < 10
     assert f"{done} of 10 samples are there already" in after.stderr

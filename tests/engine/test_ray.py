@@ -17,14 +17,14 @@ import pytest
 
 from tests.engine.test_faults import number_of
 from tests.support.fault_server import Act, FaultServer, serving
-from tests.support.helpers import questions
+from tests.support.helpers import logged_messages, questions
 from tests.support.media_kit import make_video
 from vivant.core.errors import UsageError
 from vivant.core.types import Image, Job, Message, Text
-from vivant.engine.evaluation import Options, prepare, run_plan
+from vivant.engine.evaluation import prepare, run_plan
+from vivant.engine.options import RunOptions
 from vivant.engine.ray_worker import Answer, Call, Setup, Started, Station
 from vivant.engine.retry import RetryPolicy
-from vivant.models.base import ModelOptions
 from vivant.runs.log import read_log
 
 pytest.importorskip("ray")
@@ -49,14 +49,14 @@ def cluster() -> Iterator[Any]:
 
 
 def run(path: Path, out: Path, server: FaultServer | None, **more: Any) -> tuple[Any, list[str]]:
-    said: list[str] = []
-    options = Options(
+    options = RunOptions(
         selectors=(str(path),),
         out=str(out),
-        model_options=ModelOptions(base_url=server.url) if server is not None else ModelOptions(),
+        base_url=server.url if server is not None else None,
         **{"model": "openai/x", "cache": "off", "workers": 1, "retry": RetryPolicy(first=0.05), **more},
     )
-    return run_plan(prepare(options), options, said.append), said
+    with logged_messages() as messages:
+        return run_plan(prepare(options), options), messages
 
 
 def lines(run: Path) -> list[bytes]:
@@ -213,7 +213,7 @@ def test_a_cluster_that_wants_another_token_is_one_line(
 
 
 def setup(path: Path, **changes: Any) -> bytes:
-    options = Options(selectors=(str(path),), model=changes.pop("model", "first"), workers=1)
+    options = RunOptions(selectors=(str(path),), model=changes.pop("model", "first"), workers=1)
     return msgspec.msgpack.encode(
         Setup(
             **{

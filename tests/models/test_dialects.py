@@ -91,8 +91,7 @@ def test_a_format_that_a_server_does_not_take_is_converted(tmp_path: Path) -> No
     path = tmp_path / "q.jsonl"
     path.write_bytes(msgspec.json.encode(line))
     with openai(lambda _: openai_says("A")) as server:
-        settings = ModelOptions(values={"server": "llama.cpp"})
-        run = ask(path, "openai/x", server, tmp_path / "run", model_options=settings)
+        run = ask(path, "openai/x", server, tmp_path / "run", model_options={"server": "llama.cpp"})
     url = server.requests[0]["messages"][0]["content"][0]["image_url"]["url"]
     assert url.startswith("data:image/png;base64,")
     assert next(iter(run.records().values())).media[0].note == "converted to PNG"

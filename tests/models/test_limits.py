@@ -16,9 +16,8 @@ from PIL import Image
 from tests.support.helpers import picture, questions
 from tests.support.media_kit import make_video
 from tests.support.standin import openai, openai_says
-from vivant.core.types import SHRUNK, Clip, FramePolicy, MediaUse, Picture, Text, Turn
+from vivant.core.types import SHRUNK, Clip, MediaUse, Picture, Text, Turn
 from vivant.engine.evaluation import evaluate
-from vivant.models.base import ModelOptions
 from vivant.models.capabilities import (
     ANTHROPIC,
     ANTHROPIC_MODELS,
@@ -219,10 +218,10 @@ def test_a_shrunk_request_is_recorded_and_shown_under_the_table(tmp_path: Path) 
     }
     path = tmp_path / "q.jsonl"
     path.write_bytes(msgspec.json.encode(line))
-    options = ModelOptions(values={"max_images": "5", "max_side": "200"})
+    options = {"max_images": "5", "max_side": "200"}
     with openai(lambda _: openai_says("A")) as server:
-        base = msgspec.structs.replace(options, base_url=f"http://127.0.0.1:{server.port}/v1")
-        named: Any = {"cache": "off", "model_options": base, "frames": FramePolicy(count=16)}
+        url = f"http://127.0.0.1:{server.port}/v1"
+        named: Any = {"cache": "off", "base_url": url, "model_options": options, "frames": 16}
         run = evaluate(str(path), "openai/x", out=str(tmp_path / "shrunk"), **named)
         assert len(server.requests) == 1
         refused = evaluate(
@@ -248,6 +247,6 @@ def test_a_cached_reply_to_a_shrunk_request_does_not_answer_a_whole_one(tmp_path
     path = questions(tmp_path, 1)
     with openai(lambda _: openai_says("A")) as server:
         for number, values in enumerate(({"max_side": "32"}, {}, {"max_side": "32"})):
-            options = ModelOptions(base_url=f"http://127.0.0.1:{server.port}/v1", values=values)
-            evaluate(str(path), "openai/x", out=str(tmp_path / f"run{number}"), model_options=options)
+            url, out = f"http://127.0.0.1:{server.port}/v1", tmp_path / f"run{number}"
+            evaluate(str(path), "openai/x", out=out, base_url=url, model_options=values)
     assert len(server.requests) == 2

@@ -19,7 +19,7 @@ from tests.support.helpers import questions, vivant
 from tests.support.media_kit import make_video
 from vivant.core.types import Clip, Decoding, Option, Picture, Request, Text, Turn
 from vivant.engine.evaluation import evaluate
-from vivant.models.base import ModelError, ModelOptions
+from vivant.models.base import ModelError
 from vivant.runs.run import Run
 
 pytestmark = [
@@ -231,8 +231,8 @@ def test_a_run_goes_from_questions_to_a_table(
 ) -> None:
     path = mixed_questions(tmp_path)
     result = vivant(
-        *("run", path, "--model", f"transformers/{checkpoint(family)}", "--max-new-tokens", "5"),
-        *("--frames", "3", "-o", "run", "--options", choose),
+        *("run", path, "--model", f"transformers/{checkpoint(family)}", "--max-tokens", "5"),
+        *("--frames", "3", "-o", "run", "--answer-by", choose),
         cwd=tmp_path,
     )
     assert result.returncode == 0, result.stderr
@@ -355,7 +355,7 @@ def test_a_real_language_model_answers(tmp_path: Path) -> None:
     weights = next(Path(package.origin).parent.rglob("*.gguf"))
     path = tmp_path / "q.jsonl"
     path.write_text('{"id": 1, "question": "What is the capital of France?", "answers": ["Paris"]}\n')
-    options = ModelOptions(values={"gguf_file": weights.name, "text_only": "true"})
+    options = {"gguf_file": weights.name, "text_only": "true"}
     run = evaluate(
         str(path), f"transformers/{weights.parent}", out=str(tmp_path / "run"), model_options=options
     )

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from vivant.core.errors import UsageError
-from vivant.engine.evaluation import Options, prepare
+from vivant.engine.evaluation import prepare
+from vivant.engine.options import RunOptions
 from vivant.models.tokenizer import checkpoint_tokenizer
 
 
@@ -58,7 +59,7 @@ def test_without_a_tokenizer_there_is_none(tmp_path: Path, monkeypatch: pytest.M
 )
 def test_a_context_is_cut_by_the_models_own_tokenizer(checkpoint: Path) -> None:
     def notes(model: str, **limits: int) -> set[str]:
-        plan = prepare(Options(selectors=("milebench",), model=model, data=("mini",), limits=limits)).plan
+        plan = prepare(RunOptions(selectors=("milebench",), model=model, data=("mini",), limits=limits)).plan
         return {note.partition(",")[0].partition("(")[2] for job in plan.jobs() for note in job.notes}
 
     narrow = {"max_context_len": 200, "n_tokens_per_image": 30}
@@ -66,6 +67,8 @@ def test_a_context_is_cut_by_the_models_own_tokenizer(checkpoint: Path) -> None:
     assert notes("first", **narrow) == {"estimated at 4 characters each"}
     assert notes(f"transformers/{checkpoint}") == set()
     cut = prepare(
-        Options(selectors=("milebench",), model=f"transformers/{checkpoint}", data=("mini",), limits=narrow)
+        RunOptions(
+            selectors=("milebench",), model=f"transformers/{checkpoint}", data=("mini",), limits=narrow
+        )
     )
     assert cut.plan.settings.model["cut_by"] == "its tokenizer"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vivant.cli.output import say
-from vivant.cli.parsing import split
+from vivant.cli.parsing import split_values
 from vivant.core.errors import UsageError
 from vivant.core.progress import log_progress
 
@@ -46,8 +46,8 @@ def motions(
 
     made = export_motions(
         out,
-        actions=split(actions or []),
-        actors=split(actors or []),
+        actions=split_values(actions or []),
+        actors=split_values(actors or []),
         fps=fps,
         seed=seed,
         progress=log_progress(),

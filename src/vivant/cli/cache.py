@@ -8,12 +8,12 @@ from typing import Annotated, Literal
 import typer
 
 from vivant.cli.output import say, show
-from vivant.cli.parsing import duration
 from vivant.core.disk_space import size_text
 from vivant.core.errors import UsageError
 from vivant.core.paths import cache_root
 from vivant.core.table import Table
 from vivant.engine import reply_cache as replies
+from vivant.engine.option_parsing import parse_duration
 from vivant.media import trim as trim_media
 from vivant.media import usage as media_usage
 
@@ -62,7 +62,7 @@ def trim(
 
     Frames are made again when they are needed. Replies are asked, and paid for, again.
     """
-    seconds = 0.0 if older_than == "0" else duration(older_than, "--older-than")
+    seconds = 0.0 if older_than == "0" else parse_duration(older_than, "--older-than")
     if seconds is None:
         raise UsageError("--older-than needs a time, e.g. 30d")
     root = cache_root()

@@ -10,7 +10,7 @@ import typer
 from vivant.analysis.comparison import compare as compare_runs
 from vivant.cli import options as o
 from vivant.cli.output import deliver, protocol_name, say
-from vivant.cli.parsing import split
+from vivant.cli.parsing import split_values
 from vivant.core.errors import UsageError
 from vivant.report.comparison import comparison_table, write_flips
 
@@ -45,7 +45,7 @@ def compare(
     ] = None,
     where: o.Where = None,
     protocol: o.ProtocolOption = "paper",
-    form: o.Form = "text",
+    form: o.FormatOption = "text",
     out: o.OutFile = None,
 ) -> None:
     """Compare runs sample by sample: differences with intervals, tests corrected for being many, flips.
@@ -60,13 +60,13 @@ def compare(
         raise UsageError("--match and --rest go with --between")
     if between and flips:
         raise UsageError("--flips goes with two runs or more, not with --between")
-    matched = None if match is None else [] if match == "none" else split([match])
+    matched = None if match is None else [] if match == "none" else split_values([match])
     found = compare_runs(
         runs,
         protocol=protocol_name(protocol),
-        by=split(by),
+        by=split_values(by),
         where=tuple(where or ()),
-        between=split(between),
+        between=split_values(between),
         match=matched,
         rest=rest,
     )

@@ -12,8 +12,8 @@ from vivant import mini
 from vivant.benchmarks import registry
 from vivant.cli.judges import needs_judge
 from vivant.cli.output import say, show
-from vivant.core.types import FramePolicy
-from vivant.engine.evaluation import Options, prepare, run_plan
+from vivant.engine.evaluation import prepare, run_plan
+from vivant.engine.options import RunOptions
 from vivant.judging.judge_run import JudgeOptions, judge_run
 from vivant.report.html import write_report
 from vivant.report.overview import layout, side_by_side
@@ -38,16 +38,16 @@ def demo(
     runs: list[Run] = []
     seeing = bundled("tiny") is not None
     for model, name in contestants(names, seeing):
-        options = Options(
+        options = RunOptions(
             selectors=(_MADE_FOR[name] if model == TINY else name,),
             model=model,
             data=("mini",),
             out=str(out / f"{name}-{model.replace('/', '-')}"),
-            frames=FramePolicy(count=_FRAMES) if model == TINY else FramePolicy(),
+            frames=_FRAMES if model == TINY else None,
         )
         prepared = prepare(options)
         say(f"{name}, {model}: {prepared.plan.size} requests → {prepared.out}")
-        run_plan(prepared, options, say)
+        run_plan(prepared, options)
         runs.append(Run(prepared.out))
         if needs_judge(runs[-1].manifest.tasks):
             judge_run(runs[-1], [JudgeOptions(model="heuristic")], say=say)

@@ -9,7 +9,7 @@ import typer
 
 from vivant.cli import options as o
 from vivant.cli.output import print_run, say
-from vivant.cli.parsing import pairs
+from vivant.cli.parsing import parse_pairs
 from vivant.runs.importing import import_predictions
 
 app = typer.Typer(add_completion=False)
@@ -27,7 +27,7 @@ def import_(
         str | None, typer.Option("--model", "-m", help="Name of the model. (default: from the file)")
     ] = None,
     style: o.Style = None,
-    variant: o.Variant = None,
+    task_option: o.TaskOption = None,
     protocol: o.ProtocolOption = "paper",
 ) -> None:
     """Turn somebody's prediction file into a run, and score it.
@@ -43,7 +43,7 @@ def import_(
         data=tuple(data or ()),
         model=model,
         style=style,
-        options=pairs(variant, "--option"),
+        options=parse_pairs(task_option, "--task-option"),
     )
     for note in run.manifest.notes:
         say(f"Note: {note}")

@@ -13,9 +13,10 @@ import typer
 
 from vivant.benchmarks import registry
 from vivant.cli.output import protocol_name, say
-from vivant.cli.parsing import pairs
+from vivant.cli.parsing import parse_pairs
 from vivant.core.errors import UsageError
-from vivant.engine.evaluation import Options, load_wording
+from vivant.engine.option_parsing import load_prompts
+from vivant.engine.options import RunOptions
 from vivant.judging.judge_run import JudgeOptions, judge_run
 from vivant.models.base import ModelOptions
 from vivant.runs.run import Run, load_run
@@ -87,19 +88,19 @@ def settle_judges(said: dict[str, Any]) -> list[JudgeOptions]:
         JudgeOptions(
             model=name,
             model_options=ModelOptions(
-                base_url=said["judge_base_url"], values=pairs(said["judge_option"], "--judge-option")
+                base_url=said["judge_base_url"], values=parse_pairs(said["judge_option"], "--judge-option")
             ),
             samples=said["judge_samples"],
             attempts=said["judge_attempts"],
             max_images=said["judge_max_images"],
-            wording=load_wording(said["judge_prompts"]),
+            wording=load_prompts(said["judge_prompts"]),
             concurrency=said["judge_concurrency"],
         )
         for name in said["judge"] or []
     ]
 
 
-def like(options: Options, judges: Sequence[JudgeOptions]) -> list[JudgeOptions]:
+def like(options: RunOptions, judges: Sequence[JudgeOptions]) -> list[JudgeOptions]:
     """The judges with what the user said of the whole run."""
     return [
         msgspec.structs.replace(judge, cache=options.cache, keep_errors=options.keep_errors)

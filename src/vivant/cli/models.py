@@ -9,7 +9,7 @@ import typer
 
 from vivant.cli import options as o
 from vivant.cli.output import say, show
-from vivant.cli.parsing import model_values
+from vivant.cli.parsing import parse_model_options
 from vivant.core.table import Table
 from vivant.models.registry import backends
 
@@ -56,7 +56,7 @@ def check(
     from vivant.models.check import check as ask
     from vivant.models.registry import create
 
-    values = model_values(model_option, trust_remote_code)
+    values = parse_model_options(model_option, trust_remote_code)
     model = create(name, ModelOptions(base_url=base_url, timeout=timeout, values=values))
     checked = asyncio.run(ask(model))
     show(_table(model, checked))
@@ -78,7 +78,7 @@ def _table(model: Model, checked: Checked) -> Table:
         ("tokens in, out", f"{_known(reply.tokens_in)}, {_known(reply.tokens_out)}{_cost(model, reply)}"),
         ("names itself", reply.model or "(not said)"),
         ("is sent", ", ".join(["text", *media])),
-        ("weighs options (--options loglik)", "yes" if model.weighs else "no"),
+        ("weighs options (--answer-by loglik)", "yes" if model.weighs else "no"),
         ("limits kept", limits or "none known"),
     ]
     return Table(title=model.name, columns=("", "what came back"), body=tuple(body))

@@ -7,13 +7,15 @@ from typing import Annotated
 
 import typer
 
-from vivant.cli import options as o
+from vivant.cli.help import PanelCommand
 from vivant.cli.output import say, show
+from vivant.cli.run_options import with_run_options
 from vivant.core.files import write_jsonl
 from vivant.core.table import Table
 from vivant.engine.budget import Price
 from vivant.engine.estimate import Estimate, estimate
-from vivant.engine.evaluation import Options, Prepared, prepare
+from vivant.engine.evaluation import Prepared, prepare
+from vivant.engine.options import RunOptions
 from vivant.engine.prices import price_of
 from vivant.runs.directory import RunDir
 from vivant.runs.log import read_log
@@ -21,10 +23,10 @@ from vivant.runs.log import read_log
 app = typer.Typer(add_completion=False)
 
 
-@app.command()
-@o.asks(runs=True)
+@app.command(cls=PanelCommand)
+@with_run_options()
 def plan(
-    options: Options,
+    options: RunOptions,
     write: Annotated[
         str | None,
         typer.Option(
@@ -96,7 +98,7 @@ def _table(prepared: Prepared, parts: list[Estimate], price: Price | None, batch
 
 
 def _notes(
-    prepared: Prepared, parts: list[Estimate], price: Price | None, done: int, options: Options
+    prepared: Prepared, parts: list[Estimate], price: Price | None, done: int, options: RunOptions
 ) -> list[str]:
     notes: list[str] = []
     requests = sum(part.requests for part in parts)
@@ -116,8 +118,8 @@ def _notes(
     if minutes >= 1:
         notes.append(f"--rpm and --tpm make this last about {minutes:.0f} minutes, or somewhat less")
     cost = sum(part.cost(price, batch=options.batch) or 0.0 for part in parts)
-    if options.max_cost is not None and cost > options.max_cost:
-        notes.append(f"this may pass --max-cost {options.max_cost:g}; the run would stop before")
-    if options.max_tokens is not None and tokens > options.max_tokens:
-        notes.append(f"this may pass --max-tokens {options.max_tokens:,}; the run would stop before")
+    if options.budget_cost is not None and cost > options.budget_cost:
+        notes.append(f"this may pass --budget-cost {options.budget_cost:g}; the run would stop before")
+    if options.budget_tokens is not None and tokens > options.budget_tokens:
+        notes.append(f"this may pass --budget-tokens {options.budget_tokens:,}; the run would stop before")
     return notes

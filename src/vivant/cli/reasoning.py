@@ -13,7 +13,7 @@ from vivant.analysis.reasoning.segments import MOST
 from vivant.cli import judges as j
 from vivant.cli import options as o
 from vivant.cli.output import deliver, protocol_name, say
-from vivant.cli.parsing import split
+from vivant.cli.parsing import split_values
 from vivant.core.errors import UsageError
 from vivant.judging.judge_run import JudgeOptions
 from vivant.report.reasoning import reasoning_tables
@@ -53,7 +53,7 @@ def reasoning(
     ] = None,
     by: o.By = None,
     protocol: o.ProtocolOption = "paper",
-    form: o.Form = "text",
+    form: o.FormatOption = "text",
     out: o.OutFile = None,
 ) -> None:
     """What models reason about, and how they go wrong: labels by a judge or by people, counted.
@@ -93,4 +93,4 @@ def reasoning(
             if outcome.stopped:
                 say(f"Stopped after {outcome.done} verdicts. Run the same command to go on.")
                 raise typer.Exit(130)
-    deliver(reasoning_tables(loaded, settled, split(by)), form, out)
+    deliver(reasoning_tables(loaded, settled, split_values(by)), form, out)

@@ -10,7 +10,7 @@ import typer
 from vivant.cli import judges as j
 from vivant.cli import options as o
 from vivant.cli.output import protocol_name, say, show
-from vivant.cli.parsing import pairs
+from vivant.cli.parsing import parse_pairs
 from vivant.judging.judge_run import JudgeOptions
 from vivant.report.overview import overview
 from vivant.runs.run import load_run
@@ -41,6 +41,6 @@ def score(
         for run in loaded:
             j.let_judge(run.dir.path, judges, protocol)
     for run in loaded:
-        run.scores(protocol_name(protocol), pairs(settings, "--set"), anew=True)
+        run.scores(protocol_name(protocol), parse_pairs(settings, "--set"), anew=True)
     show(overview(loaded, protocol_name(protocol)))
     say(f"Scores written to {', '.join(str(run.dir.score_file(protocol)) for run in loaded)}")

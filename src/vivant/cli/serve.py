@@ -40,7 +40,7 @@ def serve(
 
         vivant run mime --data mini --model openai/mimic-chat/mine/best --base-url http://127.0.0.1:8000/v1
     """
-    from vivant.cli.parsing import model_values
+    from vivant.cli.parsing import parse_model_options
     from vivant.core.types import FramePolicy
     from vivant.models.base import ModelOptions
     from vivant.serve.server import serve as run
@@ -51,7 +51,7 @@ def serve(
 
     run(
         model,
-        options=ModelOptions(values=model_values(model_option, False)),
+        options=ModelOptions(values=parse_model_options(model_option, False)),
         frames=FramePolicy(count=frames),
         host=host,
         port=port,

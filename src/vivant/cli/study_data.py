@@ -219,7 +219,7 @@ def report(
     folder: Folder,
     database: Database = None,
     by: o.By = None,
-    form: o.Form = "text",
+    form: o.FormatOption = "text",
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Write an HTML page here (.html), or the tables.")
     ] = None,

@@ -11,7 +11,7 @@ import typer
 from vivant.benchmarks.base import Protocol
 from vivant.cli import options as o
 from vivant.cli.output import deliver, protocol_name
-from vivant.cli.parsing import split
+from vivant.cli.parsing import split_values
 from vivant.core import table as tables
 from vivant.core.errors import UsageError, unknown
 from vivant.report.overview import layout, overview
@@ -67,7 +67,7 @@ def table(
         bool, typer.Option("--bootstrap", help="Intervals by resampling clusters, in place of formulas.")
     ] = False,
     protocol: o.ProtocolOption = "paper",
-    form: o.Form = "text",
+    form: o.FormatOption = "text",
     published: Annotated[bool, typer.Option("--published", help="Add the papers' own figures.")] = False,
     out: o.OutFile = None,
 ) -> None:
@@ -104,13 +104,13 @@ def table(
     loaded = [load_run(path) for path in runs]
     settled = protocol_name(protocol)
     if chosen:
-        made = _other(chosen[0], loaded, settled, layout_name or "", split(by), tuple(where or ()))
+        made = _other(chosen[0], loaded, settled, layout_name or "", split_values(by), tuple(where or ()))
     else:
         made = [
             overview(
                 loaded,
                 settled,
-                split(by),
+                split_values(by),
                 tuple(where or ()),
                 published,
                 chance_corrected=chance_corrected,

@@ -103,11 +103,11 @@ class Meter:
             return ""
         budget = self._budget
         if budget.tokens is not None and self.spent + self._aside_tokens + usage.total > budget.tokens:
-            return f"--max-tokens {budget.tokens:,} ({self.spent:,} taken so far)"
+            return f"--budget-tokens {budget.tokens:,} ({self.spent:,} taken so far)"
         if budget.cost is not None and budget.price is not None:
             cost = self.cost + self._aside_cost + budget.price.of(usage)
             if cost > budget.cost:
-                return f"--max-cost {budget.cost:g} ({self.cost:.4f} {budget.price.currency} spent so far)"
+                return f"--budget-cost {budget.cost:g} ({self.cost:.4f} {budget.price.currency} spent so far)"
         return ""
 
     async def turn(self, held: Held) -> Slot | None:

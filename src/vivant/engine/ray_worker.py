@@ -32,7 +32,7 @@ class Setup(Struct, frozen=True, kw_only=True):
     """What a station is told when it starts."""
 
     options: bytes
-    """The run's `Options`, as JSON."""
+    """The run's `RunOptions`, as JSON."""
     version: str
     threads: int
     """For each process that decodes: what the node has given to this station, no more."""
@@ -121,12 +121,13 @@ class Station:
 
     async def _open(self, setup: Setup) -> None:
         from vivant.core.paths import cache_root
-        from vivant.engine.evaluation import Options, create_model
+        from vivant.engine.evaluation import create_model
+        from vivant.engine.options import RunOptions
         from vivant.media import Preparer
 
         if os.access(setup.folder, os.X_OK):
             os.chdir(setup.folder)
-        options = msgspec.json.decode(setup.options, type=Options)
+        options = msgspec.json.decode(setup.options, type=RunOptions)
         preparer = Preparer(cache_root(), workers=options.workers, threads=setup.threads)
         self._closing = preparer
         self._hands = LocalHands(

@@ -137,9 +137,9 @@ class Runner:
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
             if left <= self._usual.longest:
-                self.stop(f"the next request could pass --max-time {seconds:g} s")
+                self.stop(f"the next request could pass --budget-time {seconds:g} s")
             await asyncio.sleep(min(left, 0.1))
-        self.abandon(f"--max-time {seconds:g} s is over")
+        self.abandon(f"--budget-time {seconds:g} s is over")
 
     # ── preparing ──
 

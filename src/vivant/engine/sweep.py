@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import logging
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -13,9 +14,12 @@ from vivant.benchmarks.base import Protocol
 from vivant.benchmarks.summary import summarise
 from vivant.core.paths import cache_root
 from vivant.core.table import Row, Table
-from vivant.core.types import FramePolicy, Video
-from vivant.engine.evaluation import Options, Prepared, default_name, prepare, run_plan
+from vivant.core.types import Video
+from vivant.engine.evaluation import Prepared, default_name, prepare, run_plan
+from vivant.engine.options import RunOptions
 from vivant.runs.run import Run
+
+logger = logging.getLogger("vivant")
 
 
 class Point(Struct, frozen=True):
@@ -25,32 +29,32 @@ class Point(Struct, frozen=True):
     run: Run
 
 
-def sweep(
-    options: Options, counts: Sequence[int], say: Callable[[str], None] = lambda _: None
-) -> list[Point]:
+def sweep(options: RunOptions, counts: Sequence[int]) -> list[Point]:
     """Evaluate with each number of frames. Resumes like any run; stops early where the user stops it."""
     plans = [(count, _prepared(options, count)) for count in sorted(set(counts))]
     base = Path(options.out) if options.out else _default_base(plans[0][1])
-    decode_once([prepared for _, prepared in plans], say)
+    decode_once([prepared for _, prepared in plans])
     points: list[Point] = []
     for count, prepared in plans:
         placed = Prepared(prepared.plan, prepared.model, base / f"frames-{count}")
-        say(f"{count} frames: {prepared.plan.size} requests → {placed.out}")
-        outcome = run_plan(placed, _with_frames(options, count), say)
+        logger.info("%d frames: %d requests → %s", count, prepared.plan.size, placed.out)
+        outcome = run_plan(placed, _with_frames(options, count))
         if outcome.stopped:
             if outcome.reason:
-                say(f"Stopped: {outcome.reason}.")
+                logger.info("Stopped: %s.", outcome.reason)
             break
         points.append(Point(count, Run(placed.out)))
     return points
 
 
-def _with_frames(options: Options, count: int) -> Options:
-    policy: FramePolicy = msgspec.structs.replace(options.frames, select="count", count=count)
-    return msgspec.structs.replace(options, frames=policy)
+def _with_frames(options: RunOptions, count: int) -> RunOptions:
+    policy = msgspec.structs.replace(options.frame_policy, select="count", count=count)
+    return msgspec.structs.replace(
+        options, frames=policy, fps=None, every=None, max_frames=None, longest_side=None
+    )
 
 
-def _prepared(options: Options, count: int) -> Prepared:
+def _prepared(options: RunOptions, count: int) -> Prepared:
     return prepare(_with_frames(options, count))
 
 
@@ -59,7 +63,7 @@ def _default_base(prepared: Prepared) -> Path:
     return Path("runs") / f"sweep-{default_name(prepared.plan, prepared.model.name, selections)}"
 
 
-def decode_once(prepared: Sequence[Prepared], say: Callable[[str], None]) -> None:
+def decode_once(prepared: Sequence[Prepared]) -> None:
     """Fill the frame cache for all policies together."""
     from vivant.media import Preparer
 
@@ -68,7 +72,7 @@ def decode_once(prepared: Sequence[Prepared], say: Callable[[str], None]) -> Non
             root = str(task.benchmark.media_root(task.root).resolve())
             videos = sorted({p.path for s in task.chosen for p in s.question if isinstance(p, Video)})
             if videos:
-                say(f"{task.task}: decoding {len(videos)} videos once for all frame counts")
+                logger.info("%s: decoding %d videos once for all frame counts", task.task, len(videos))
                 preparer.warm(root, videos, [each.plan.settings.frames for each in prepared])
 
 

@@ -24,8 +24,9 @@ from vivant.core.errors import UsageError
 from vivant.core.paths import cache_root
 from vivant.core.randomness import derive
 from vivant.core.types import Decoding, Job, Record, Reply, Request
-from vivant.engine.evaluation import CacheUse, progress_for, stop_on_interrupt
+from vivant.engine.evaluation import progress_for, stop_on_interrupt
 from vivant.engine.executor import LocalHands
+from vivant.engine.options import CacheUse
 from vivant.engine.reply_cache import ReplyCache
 from vivant.engine.runner import Outcome, Runner
 from vivant.models.base import Model, ModelError, ModelOptions
@@ -230,7 +231,7 @@ class Judging:
                             concurrency=self._options.concurrency,
                             progress=watch,
                         )
-                        with stop_on_interrupt(runner, self._say):
+                        with stop_on_interrupt(runner):
                             _add(summed, await runner.run(chain([first], jobs)))
                         if summed.stopped:
                             return summed

@@ -84,7 +84,7 @@ class Model(ABC):
     computes_here: bool = False
     """Whether it computes on this machine rather than on a server's: with Ray, one worker per accelerator."""
     weighs: bool = False
-    """Whether `weigh` is offered (`--options loglik`)."""
+    """Whether `weigh` is offered (`--answer-by loglik`)."""
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -111,7 +111,7 @@ class Model(ABC):
 
     async def weigh(self, request: Request, answers: tuple[str, ...]) -> Reply:  # noqa: ARG002
         """How likely each answer is, as `Reply.likelihoods`; the reply's text does not matter."""
-        raise UsageError(f"{self.name} does not report likelihoods; leave out --options loglik")
+        raise UsageError(f"{self.name} does not report likelihoods; leave out --answer-by loglik")
 
     def tokenizer(self) -> Tokenizer | None:
         """How it takes a text apart, for benchmarks that cut to its window; None where that is not known here."""

@@ -1,4 +1,4 @@
-"""Options weighed by their likelihood instead of read in a text (`--options loglik`).
+"""Options weighed by their likelihood instead of read in a text (`--answer-by loglik`).
 
 The answer is the option whose name, in the form that the prompt asks for, is the likeliest continuation; the
 first of equals. Questions without options are asked as always.
@@ -25,7 +25,7 @@ class ByLikelihood(Model):
 
     def __init__(self, inner: Model) -> None:
         if not inner.weighs:
-            raise UsageError(f"{inner.name} does not report likelihoods; leave out --options loglik")
+            raise UsageError(f"{inner.name} does not report likelihoods; leave out --answer-by loglik")
         self.name = inner.name
         self.takes = inner.takes
         self.cacheable = inner.cacheable

@@ -99,7 +99,9 @@ class OpenAI(HttpModel):
         reply = read_completion(answer, self.server)
         tokens = (answer["choices"][0].get("logprobs") or {}).get("content") or []
         if not tokens and reply.status in ("ok", "truncated"):
-            return Reply(status="error", error=f"{self.server} sends no logprobs; leave out --options loglik")
+            return Reply(
+                status="error", error=f"{self.server} sends no logprobs; leave out --answer-by loglik"
+            )
         weights = weights_among(tokens, names)
         if weights and reply.status == "truncated":  # it was cut off on purpose
             reply = msgspec.structs.replace(reply, status="ok", error="")

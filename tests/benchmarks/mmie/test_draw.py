@@ -146,16 +146,15 @@ def test_the_integrated_pipeline_end_to_end(tmp_path: Path) -> None:
         return Act(body=answered) if "prompt" in body else Act(f"Look {mark('a red kite')} there.")
 
     with serving(behave) as server:
-        url = ModelOptions(base_url=server.url)
         run = evaluate(
             "mmie/sa",
             "openai/writer",
             data=("mini",),
             limit=2,
             out=str(tmp_path / "run"),
-            model_options=url,
+            base_url=server.url,
             image_model="openai/painter",
-            image_options=url,
+            image_base_url=server.url,
         )
     assert run.model == "openai/writer + openai/painter"
     assert run.manifest.style == "described"

@@ -180,7 +180,7 @@ def test_a_model_that_writes_pictures(tmp_path: Path) -> None:
             data=("mini",),
             limit=2,
             out=str(tmp_path / "run"),
-            model_options=options,
+            base_url=server.url,
         )
         again = evaluate(
             "mmie/sa",
@@ -188,7 +188,7 @@ def test_a_model_that_writes_pictures(tmp_path: Path) -> None:
             data=("mini",),
             limit=2,
             out=str(tmp_path / "again"),
-            model_options=options,
+            base_url=server.url,
         )
         judge_run(run, [JudgeOptions(model="openai/j", model_options=options)])
         requests = [r for r in server.requests if "Judge it now" in json.dumps(r)]
@@ -216,7 +216,7 @@ def test_a_reply_whose_picture_cannot_be_kept_is_an_error_of_that_sample(tmp_pat
             data=("mini",),
             limit=1,
             out=str(tmp_path / "run"),
-            model_options=ModelOptions(base_url=server.url),
+            base_url=server.url,
         )
     (record,) = run.records().values()
     assert record.reply.status == "error"
