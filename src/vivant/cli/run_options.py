@@ -17,7 +17,13 @@ from vivant.engine.options import RunOptions
 
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
 _NUMBERS = (int, float, int | None, float | None)
-_TYPES = {"permute": str, "budget_time": str | None, "frames": int | None, "prompts": str | None}
+_TYPES = {
+    "control": str,
+    "permute": str,
+    "budget_time": str | None,
+    "frames": int | None,
+    "prompts": str | None,
+}
 """Types on the command line, where they are not those in Python."""
 
 

@@ -348,7 +348,7 @@ class RunOptions(Struct, frozen=True, kw_only=True):
         }
 
 
-_RESOLVED = ("model", "data", "style", "frames", "decoding")
+_RESOLVED = ("model", "data", "style", "limits", "frames", "decoding")
 """Recorded as what they turn out to be, not as they were given."""
 
 
