@@ -74,7 +74,7 @@ def run(pipe: Any, questions: str, out: str, url: str) -> None:
             if counts.done % max(1, counts.total // 10) == 0:
                 marks.append(resident())
 
-    evaluation.progress_for = lambda total, done: Watching(total, done, sys.stderr)
+    evaluation.open_progress = lambda total, done: Watching(total, done, sys.stderr)
     options = RunOptions(selectors=(questions,), model="first", out=out)
     if url:
         options = RunOptions(
@@ -86,7 +86,7 @@ def run(pipe: Any, questions: str, out: str, url: str) -> None:
             rpm=10_000_000,
             budget_tokens=10**12,
         )
-    prepared = evaluation.prepare(options)
+    prepared = evaluation.plan_run(options)
     ready = resident()
     began = time.perf_counter()
     evaluation.run_plan(prepared, options)

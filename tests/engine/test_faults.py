@@ -14,7 +14,7 @@ import pytest
 
 from tests.support.fault_server import Act, FaultServer, serving
 from tests.support.helpers import logged_messages, questions
-from vivant.engine.evaluation import evaluate, prepare, run_plan
+from vivant.engine.evaluation import evaluate, plan_run, run_plan
 from vivant.engine.options import RunOptions
 from vivant.engine.retry import RetryPolicy
 from vivant.models.base import ModelError
@@ -208,7 +208,7 @@ def test_a_server_that_dies_and_comes_back_costs_nothing(tmp_path: Path) -> None
         restarting = threading.Thread(target=restart)
         restarting.start()
         with logged_messages() as messages:
-            run_plan(prepare(options), options)
+            run_plan(plan_run(options), options)
         restarting.join()
     assert statuses(Run(tmp_path / "run")) == {"ok": 150}
     assert any("waiting up to 300 s for it to come back" in sentence for sentence in messages)

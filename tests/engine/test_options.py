@@ -14,7 +14,7 @@ from tests.support.helpers import questions
 from vivant.core.errors import UsageError
 from vivant.core.option_specs import declared_options
 from vivant.core.types import Decoding, FramePolicy
-from vivant.engine.evaluation import evaluate, prepare
+from vivant.engine.evaluation import evaluate, plan_run
 from vivant.engine.option_parsing import make_options
 from vivant.engine.options import RunOptions
 from vivant.runs.settings import RunSettings
@@ -95,7 +95,7 @@ def test_an_option_changes_the_fingerprint_where_its_declaration_says_so(tmp_pat
     common: dict[str, Any] = {"selectors": path, "model": "openai/x", "base_url": "http://127.0.0.1:9/v1"}
 
     def fingerprint(**change: Any) -> str:
-        return prepare(make_options(**{**common, **change})).plan.settings.fingerprint()
+        return plan_run(make_options(**{**common, **change})).plan.settings.fingerprint()
 
     plain = fingerprint()
     for name, value in CHANGES.items():

@@ -13,7 +13,7 @@ from vivant.core.errors import UsageError, VivantError
 from vivant.judging.judge_run import JudgeOptions, judge_run
 from vivant.models.base import ModelOptions
 from vivant.runs.importing import import_answers
-from vivant.runs.judgements import all_judgements, read_panel
+from vivant.runs.judgements import list_judgements, read_panel
 from vivant.runs.log import read_log
 from vivant.runs.run import Run
 
@@ -103,7 +103,7 @@ def test_judging_resumes_and_asks_nothing_twice(tmp_path: Path) -> None:
         assert {status for status, _ in statuses(run).values()} == {"scored"}
         judge_run(run, [judge(server, cache="off")])
         assert len(server.requests) == 4
-    (stored,) = all_judgements(run.dir.path, "paper")
+    (stored,) = list_judgements(run.dir.path, "paper")
     assert len(list(read_log(stored.log_file))) == 3
 
 
@@ -155,7 +155,7 @@ def test_identity_rubric_and_settings_are_the_fingerprint(tmp_path: Path) -> Non
         ]
         for one in variants:
             judge_run(run, [one])
-    assert len(all_judgements(run.dir.path, "paper")) == len(variants)
+    assert len(list_judgements(run.dir.path, "paper")) == len(variants)
     assert any("Be harsh." in said(body) for body in server.requests)
     with serving(lambda *_: Act(verdict(1))) as server, pytest.raises(UsageError, match="named twice"):
         judge_run(run, [judge(server), judge(server)])
@@ -170,7 +170,7 @@ def test_a_changed_answer_is_judged_anew(tmp_path: Path) -> None:
         judge_run(run, [judge(server, cache="off")])
         judge_run(run, [judge(server, cache="off")])
         assert len(server.requests) == 2
-    assert len(all_judgements(run.dir.path, "paper")) == 1
+    assert len(list_judgements(run.dir.path, "paper")) == 1
 
 
 def test_an_injected_order_reaches_the_judge_as_material_only(tmp_path: Path) -> None:

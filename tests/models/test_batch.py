@@ -17,7 +17,7 @@ import pytest
 from tests.support.helpers import questions, vivant
 from tests.support.standin import Standin, anthropic, anthropic_says, gemini, gemini_says, openai, openai_says
 from vivant.core.errors import UsageError
-from vivant.engine.batches import Batch, BatchFolder
+from vivant.engine.batches import BatchFolder, SubmittedBatch
 from vivant.engine.evaluation import evaluate
 from vivant.engine.retry import RetryPolicy
 from vivant.models.base import ModelError
@@ -135,7 +135,7 @@ def test_a_process_that_died_while_handing_over_leaves_a_trace_that_is_followed(
         assert len(server.batches) == 1
         assert len(run.records()) == 2
         # As if killed before the provider had it.
-        lost = Batch(name="vivant-none", submitted=time.time() + 9999, count=1)
+        lost = SubmittedBatch(name="vivant-none", submitted=time.time() + 9999, count=1)
         folder.save(lost, folder.records(batch)[:1])
         log = (tmp_path / "run" / "log.jsonl").read_bytes().splitlines(keepends=True)
         (tmp_path / "run" / "log.jsonl").write_bytes(log[1])

@@ -14,7 +14,7 @@ from vivant.core.errors import UsageError
 from vivant.core.generated_images import as_image
 from vivant.engine.evaluation import evaluate
 from vivant.engine.retry import RetryPolicy
-from vivant.models.likelihood import weights_among
+from vivant.models.likelihood import option_likelihoods
 from vivant.models.registry import create
 from vivant.runs.run import Run
 
@@ -124,13 +124,13 @@ def token(text: str, **others: float) -> dict[str, Any]:
 def test_options_are_weighed_where_the_model_names_one() -> None:
     names = ["A", "B", "C"]
     written = [token("[["), token("B", B=-0.2, A=-2.0, x=-4.0), token("]]")]
-    assert weights_among(written, names) == (-2.0, -0.2, None)
-    together = weights_among([token(" A", A=-1.0, _A=-1.0, B=-3.0)], names)
+    assert option_likelihoods(written, names) == (-2.0, -0.2, None)
+    together = option_likelihoods([token(" A", A=-1.0, _A=-1.0, B=-3.0)], names)
     assert together[0] == pytest.approx(-1.0 + math.log(2))
     evasive = [token("The", The=-0.1, C=-5.0), token("cat", cat=-0.1)]
-    assert weights_among(evasive, names) == (None, None, -5.0)
-    assert weights_among([token("cat", cat=-0.1)], names) == ()
-    assert weights_among([], names) == ()
+    assert option_likelihoods(evasive, names) == (None, None, -5.0)
+    assert option_likelihoods([token("cat", cat=-0.1)], names) == ()
+    assert option_likelihoods([], names) == ()
 
 
 def weighed(path: Path, out: Path, answer: Any, **options: Any) -> tuple[Run, list[dict[str, Any]]]:

@@ -27,7 +27,7 @@ from PIL import Image
 from vivant import mini
 from vivant.core.types import Clip, FramePolicy, Picture, Reply, Request
 from vivant.engine.evaluation import evaluate
-from vivant.models.base import Model, ModelError, Takes, TransientError
+from vivant.models.base import Capabilities, Model, ModelError, TransientError
 from vivant.serve.app import create_app
 from vivant.serve.server import serve, spec_of
 from vivant.serve.wire import pieces
@@ -39,7 +39,7 @@ class Counting(Model):
     """Says what it was shown; fails on demand."""
 
     name = "test/counting"
-    takes = Takes(images=True)
+    capabilities = Capabilities(images=True)
 
     def __init__(self) -> None:
         self.asked: list[Request] = []

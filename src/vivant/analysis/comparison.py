@@ -30,7 +30,7 @@ from vivant.core.errors import UsageError
 from vivant.core.types import Sample
 from vivant.metrics.paired import Difference, holm, paired_difference
 from vivant.runs.run import Run, load_run
-from vivant.runs.settings import differences
+from vivant.runs.settings import list_differences
 
 
 class Pair(Struct, frozen=True, kw_only=True):
@@ -249,7 +249,7 @@ def _differences(first: str, second: str, one: Run, two: Run) -> list[str]:
     """What two runs differ in besides the model: named, so that nobody puts it down to the model."""
     found: list[str] = []
     tasks: list[str] = []
-    for entry in differences(one.manifest.settings, two.manifest.settings):
+    for entry in list_differences(one.manifest.settings, two.manifest.settings):
         name = entry.partition(":")[0]
         if name.startswith("data."):
             tasks.append(name.removeprefix("data."))
@@ -277,7 +277,7 @@ def _scoring_differences(one: Run, two: Run) -> list[str]:
             continue
         tasks = [task for task in headers[0].values if task in headers[1].values]
         for task in tasks:
-            changed = differences(headers[0].values[task], headers[1].values[task])
+            changed = list_differences(headers[0].values[task], headers[1].values[task])
             found += [f"{task} scored ({protocol}) with {entry}" for entry in changed]
         if set(headers[0].judges) != set(headers[1].judges):
             found.append(f"the judges ({protocol})")

@@ -37,7 +37,7 @@ def cache(ctx: typer.Context) -> None:
         return
     root = cache_root()
     media = media_usage(root)
-    count, size = replies.usage(root / "replies.sqlite")
+    count, size = replies.measure_cache(root / "replies.sqlite")
     body = [
         ("media", "frames, sound and pictures, by content", media.media, size_text(media.bytes)),
         ("replies", "answers to identical requests", count, size_text(size)),
@@ -70,7 +70,7 @@ def trim(
         gone = trim_media(root, seconds)
         say(f"media: {gone.media} entries removed, {size_text(gone.bytes)}")
     if only in (None, "replies"):
-        say(f"replies: {replies.trim(root / 'replies.sqlite', seconds)} removed")
+        say(f"replies: {replies.trim_cache(root / 'replies.sqlite', seconds)} removed")
 
 
 def _held(folder: Path) -> tuple[int, str]:

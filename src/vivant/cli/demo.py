@@ -12,7 +12,7 @@ from vivant import mini
 from vivant.benchmarks import registry
 from vivant.cli.judges import needs_judge
 from vivant.cli.output import say, show
-from vivant.engine.evaluation import prepare, run_plan
+from vivant.engine.evaluation import plan_run, run_plan
 from vivant.engine.options import RunOptions
 from vivant.judging.judge_run import JudgeOptions, judge_run
 from vivant.report.html import write_report
@@ -45,7 +45,7 @@ def demo(
             out=str(out / f"{name}-{model.replace('/', '-')}"),
             frames=_FRAMES if model == TINY else None,
         )
-        prepared = prepare(options)
+        prepared = plan_run(options)
         say(f"{name}, {model}: {prepared.plan.size} requests → {prepared.out}")
         run_plan(prepared, options)
         runs.append(Run(prepared.out))
@@ -71,13 +71,15 @@ def _mimicking(out: Path, runs: list[Run]) -> None:
     from vivant.benchmarks.mimic.judged_tables import judged_tables
     from vivant.benchmarks.mimic.packing import build_pack
     from vivant.benchmarks.mimic.packs import Pack, open_key
-    from vivant.judging.comment_authors import authors
+    from vivant.judging.comment_authors import load_authors
     from vivant.judging.mimic_packs import judge_pack
 
     place, said = out / "mimic-pack", out / "mimic-pack.heuristic.jsonl"
     if not (place / "pack.json").exists():
         build_pack(
-            authors([run.dir.path for run in runs]), registry.locate(registry.get("mimic"), "mini"), place
+            load_authors([run.dir.path for run in runs]),
+            registry.locate(registry.get("mimic"), "mini"),
+            place,
         )
     pack = Pack(place)
     judge_pack(pack, JudgeOptions(model="heuristic"), said, say)

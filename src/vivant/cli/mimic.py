@@ -50,10 +50,12 @@ def pack(
     """
     from vivant.benchmarks import registry
     from vivant.benchmarks.mimic.packing import build_pack, parse_human
-    from vivant.judging.comment_authors import authors
+    from vivant.judging.comment_authors import load_authors
 
     root = registry.locate(registry.get("mimic"), data)
-    made = build_pack(authors(runs), root, out, key=key, human=parse_human(human), seed=seed, limit=limit)
+    made = build_pack(
+        load_authors(runs), root, out, key=key, human=parse_human(human), seed=seed, limit=limit
+    )
     for note in made.notes:
         say(f"Note: {note}")
     say(

@@ -13,10 +13,10 @@ from vivant.cli.run_options import with_run_options
 from vivant.core.files import write_jsonl
 from vivant.core.table import Table
 from vivant.engine.budget import Price
-from vivant.engine.estimate import Estimate, estimate
-from vivant.engine.evaluation import Prepared, prepare
+from vivant.engine.estimate import TaskEstimate, estimate_plan
+from vivant.engine.evaluation import PlannedRun, plan_run
 from vivant.engine.options import RunOptions
-from vivant.engine.prices import price_of
+from vivant.engine.prices import find_price
 from vivant.runs.directory import RunDir
 from vivant.runs.log import read_log
 
@@ -39,10 +39,10 @@ def plan(
     Tokens are estimates: from the texts, and from the sizes of some of the pictures and videos. Replies are
     counted at their limit, so that a run costs less rather than more.
     """
-    prepared = prepare(options)
+    prepared = plan_run(options)
     done = _done(prepared)
-    price = price_of(prepared.model, options.prices)
-    parts = estimate(prepared.plan, prepared.model, price, done)
+    price = find_price(prepared.model, options.prices)
+    parts = estimate_plan(prepared.plan, prepared.model, price, done)
     show(_table(prepared, parts, price, options.batch))
     for note in (*prepared.plan.notes, *_notes(prepared, parts, price, len(done), options)):
         say(f"Note: {note}")
@@ -52,7 +52,7 @@ def plan(
         say(f"Requests written to {write}")
 
 
-def _done(prepared: Prepared) -> frozenset[str]:
+def _done(prepared: PlannedRun) -> frozenset[str]:
     """What the run directory holds already."""
     directory = RunDir(prepared.out)
     if not directory.exists() or directory.manifest().fingerprint != prepared.plan.settings.fingerprint():
@@ -60,10 +60,10 @@ def _done(prepared: Prepared) -> frozenset[str]:
     return frozenset(r.key for r in read_log(directory.log_file) if r.reply.status != "error")
 
 
-def _table(prepared: Prepared, parts: list[Estimate], price: Price | None, batch: bool) -> Table:
-    total = Estimate(task="in all")
+def _table(prepared: PlannedRun, parts: list[TaskEstimate], price: Price | None, batch: bool) -> Table:
+    total = TaskEstimate(task="in all")
     for part in parts:
-        for field in Estimate.__struct_fields__[1:]:
+        for field in TaskEstimate.__struct_fields__[1:]:
             setattr(total, field, getattr(total, field) + getattr(part, field))
     rows = [*parts, total] if len(parts) > 1 else parts
     currency = price.currency if price is not None else "USD"
@@ -98,7 +98,7 @@ def _table(prepared: Prepared, parts: list[Estimate], price: Price | None, batch
 
 
 def _notes(
-    prepared: Prepared, parts: list[Estimate], price: Price | None, done: int, options: RunOptions
+    prepared: PlannedRun, parts: list[TaskEstimate], price: Price | None, done: int, options: RunOptions
 ) -> list[str]:
     notes: list[str] = []
     requests = sum(part.requests for part in parts)

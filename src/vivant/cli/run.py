@@ -14,9 +14,9 @@ from vivant.cli.help import PanelCommand
 from vivant.cli.output import print_run, protocol_name, say
 from vivant.cli.run_options import with_run_options
 from vivant.core.errors import UsageError
-from vivant.engine.evaluation import prepare, run_plan
+from vivant.engine.evaluation import plan_run, run_plan
 from vivant.engine.options import QUESTIONS, RunOptions
-from vivant.engine.runner import Outcome
+from vivant.engine.runner import RunOutcome
 from vivant.judging.judge_run import JudgeOptions
 from vivant.models.registry import create
 from vivant.runs.human import NAME as HUMAN
@@ -61,7 +61,7 @@ def run(
         return
     for judge in judges:  # a misspelt judge should not show after hours of answers
         create(judge.model, judge.model_options)
-    prepared = prepare(options)
+    prepared = plan_run(options)
     plan = prepared.plan
     tasks = [task.task for task in plan.tasks]
     j.refuse_idle(tasks, judges)
@@ -78,7 +78,7 @@ def run(
     _report(prepared.out, protocol)
 
 
-def _stopped(outcome: Outcome, place: Path) -> typer.Exit:
+def _stopped(outcome: RunOutcome, place: Path) -> typer.Exit:
     """Say why the run is not finished; the exit is 3 for a budget, 130 for the user's own stop."""
     if outcome.reason:
         say(f"Stopped after {outcome.done} samples: {outcome.reason}.")

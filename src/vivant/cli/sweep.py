@@ -16,8 +16,7 @@ from vivant.cli.parsing import split_values
 from vivant.cli.run_options import with_run_options
 from vivant.core.errors import UsageError
 from vivant.engine.options import FRAMES, RunOptions
-from vivant.engine.sweep import sweep as run_sweep
-from vivant.engine.sweep import sweep_table
+from vivant.engine.sweep import build_sweep_table, run_sweep
 from vivant.report.figures import curve
 
 app = typer.Typer(add_completion=False)
@@ -47,7 +46,7 @@ def sweep(
     if not points:
         say("Stopped. Run the same command to go on.")
         raise typer.Exit(130)
-    table = sweep_table(points, protocol_name(protocol), split_values(by))
+    table = build_sweep_table(points, protocol_name(protocol), split_values(by))
     show(table)
     drawn = figure or points[0].run.dir.path.parent / "frames.svg"
     curves: dict[str, Sequence[tuple[float, float]]] = {}

@@ -17,10 +17,10 @@ app.add_typer(train_use.app)
 @app.callback()
 def train() -> None:
     """Train MIMIC-Chat, the video language model that MIMIC-Bench brings."""
-    from vivant.models.base import require
+    from vivant.models.base import require_package
 
     for module in ("torch", "transformers", "peft", "accelerate", "tensorboard"):
-        require(module, "train", "vivant train")
+        require_package(module, "train", "vivant train")
 
 
 @app.command("mimic-chat")
@@ -79,9 +79,9 @@ def tiny(
 
         vivant run mimic/thinking --data mini --model onnx/tiny-work/tiny --frames 16
     """
-    from vivant.models.base import require
+    from vivant.models.base import require_package
 
-    require("onnxscript", "train", "vivant train tiny")
+    require_package("onnxscript", "train", "vivant train tiny")
     from vivant.train.embedded.make import EXPORTED, make_tiny
 
     made = make_tiny(work, say, steps=steps)

@@ -34,13 +34,13 @@ def export(
         vivant run mimic/thinking --data FOLDER --model onnx/models/mine-onnx --frames 16
     """
     from vivant.core.errors import unknown
-    from vivant.models.base import require
+    from vivant.models.base import require_package
 
     if to != "onnx":
         raise unknown("format", to, ("onnx",))
     if weights not in ("fp32", "fp16"):
         raise unknown("--weights", weights, ("fp32", "fp16"))
-    require("onnxscript", "train", "vivant train export")
+    require_package("onnxscript", "train", "vivant train export")
     from vivant.train.onnx_export import export_onnx
 
     made = export_onnx(checkpoint, out, weights="fp16" if weights == "fp16" else "fp32", note=note)

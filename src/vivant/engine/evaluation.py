@@ -20,9 +20,9 @@ from vivant.core.errors import UsageError
 from vivant.core.generated_images import PictureFolder
 from vivant.core.paths import cache_root
 from vivant.core.types import Control, Decoding, FramePolicy, Job
-from vivant.engine.batches import BatchRunner, check_batches, refuse_under_way
-from vivant.engine.budget import Budget, Meter
-from vivant.engine.executor import Hands, LocalHands
+from vivant.engine.batches import BatchRunner, check_batches, check_none_under_way
+from vivant.engine.budget import Meter, RunBudget
+from vivant.engine.executor import Executor, LocalExecutor
 from vivant.engine.option_parsing import make_options
 from vivant.engine.options import AnswerBy, CacheUse, ExecutorName, RunOptions
 from vivant.engine.plan import Plan, make_plan
@@ -30,19 +30,19 @@ from vivant.engine.progress import BarProgress, LineProgress
 from vivant.engine.rate_limit import RateLimit
 from vivant.engine.reply_cache import ReplyCache
 from vivant.engine.retry import RetryPolicy
-from vivant.engine.runner import Outcome, Runner
+from vivant.engine.runner import Runner, RunOutcome
 from vivant.models.base import Model
 from vivant.models.registry import create
 from vivant.models.request_limits import OnTooLarge
 from vivant.runs.directory import RunDir, RunError, command_line, new_manifest
 from vivant.runs.log import LogWriter
 from vivant.runs.run import Run
-from vivant.runs.settings import RunSettings, differences
+from vivant.runs.settings import RunSettings, list_differences
 
 logger = logging.getLogger("vivant")
 
 
-class Prepared(Struct, frozen=True):
+class PlannedRun(Struct, frozen=True):
     """A plan with its model, before anything is sent."""
 
     plan: Plan
@@ -158,17 +158,17 @@ def evaluate(
         address: Address of the Ray cluster, e.g. auto, ray-head:6379. Default: $RAY_ADDRESS, else this machine.
     """
     options = make_options(**locals())
-    prepared = prepare(options)
+    prepared = plan_run(options)
     run_plan(prepared, options)
     return Run(prepared.out)
 
 
-def prepare(options: RunOptions) -> Prepared:
+def plan_run(options: RunOptions) -> PlannedRun:
     """Read data, create the model, decide the run directory. Sends nothing, writes nothing."""
     if not options.selectors:
         raise UsageError("Name at least one benchmark, e.g. mime, or a file of your own questions")
     model = create_model(options)
-    if options.audio and not model.takes.audio:
+    if options.audio and not model.capabilities.audio:
         raise UsageError(f"{model.name} takes no sound; leave out --audio")
     task_options = registry.parse_task_options(options.selectors, options.task_options)
     selections = registry.select(options.selectors, options.data, task_options.variant)
@@ -182,7 +182,7 @@ def prepare(options: RunOptions) -> Prepared:
     def settings_for(data: Mapping[str, str]) -> RunSettings:
         return RunSettings(
             tasks=tuple(data),
-            model={**model.identity, **_asked_otherwise(options, cut=tokenizer is not None)},
+            model={**model.identity, **_request_changes(options, cut=tokenizer is not None)},
             style=style,
             data=data,
             limits=limits,
@@ -191,11 +191,11 @@ def prepare(options: RunOptions) -> Prepared:
         )
 
     plan = make_plan(selections, settings_for, tokenizer)
-    out = Path(options.out) if options.out else Path("runs") / default_name(plan, model.name, selections)
-    return Prepared(plan, model, out)
+    out = Path(options.out) if options.out else Path("runs") / default_run_name(plan, model.name, selections)
+    return PlannedRun(plan, model, out)
 
 
-def _asked_otherwise(options: RunOptions, *, cut: bool) -> dict[str, Any]:
+def _request_changes(options: RunOptions, *, cut: bool) -> dict[str, Any]:
     """What changes the requests to a model besides its own settings; empty as a rule."""
     said: dict[str, Any] = {"audio": True} if options.audio else {}
     if options.on_too_large != "shrink":
@@ -209,14 +209,16 @@ def create_model(options: RunOptions) -> Model:
     """The model that the options name, with all that goes around it. With Ray, every node makes its own."""
     model = create(options.model, options.backend_options)
     if options.answer_by == "loglik":
-        from vivant.models.likelihood import ByLikelihood
+        from vivant.models.likelihood import LikelihoodModel
 
-        model = ByLikelihood(model)
+        model = LikelihoodModel(model)
     if options.image_model:
-        from vivant.models.draw.base import create_drawer
-        from vivant.models.draw.illustrated import Illustrated
+        from vivant.models.image_generation.base import create_image_generator
+        from vivant.models.image_generation.illustrated import IllustratedModel
 
-        model = Illustrated(model, create_drawer(options.image_model, options.image_backend_options))
+        model = IllustratedModel(
+            model, create_image_generator(options.image_model, options.image_backend_options)
+        )
     return model
 
 
@@ -228,7 +230,7 @@ def _illustrated_style(selections: Sequence[Selection]) -> str:
     return selections[0].benchmark.illustrated_style
 
 
-def default_name(plan: Plan, model: str, selections: Sequence[Selection]) -> str:
+def default_run_name(plan: Plan, model: str, selections: Sequence[Selection]) -> str:
     """`mime-openai-gpt-4o-mini-cot-1a2b3c4d`: a name per settings, so that the same command resumes."""
     names = "+".join(
         dict.fromkeys(
@@ -241,21 +243,21 @@ def default_name(plan: Plan, model: str, selections: Sequence[Selection]) -> str
     return f"{slug}-{plan.settings.fingerprint()[:8]}"
 
 
-def run_plan(prepared: Prepared, options: RunOptions) -> Outcome:
+def run_plan(prepared: PlannedRun, options: RunOptions) -> RunOutcome:
     """Start or resume a run. Messages go to the logger `vivant`."""
     plan = prepared.plan
-    meter = meter_for(prepared.model, options)
+    meter = create_meter(prepared.model, options)
     directory = RunDir(prepared.out)
-    _refuse_other(directory, prepared)
+    _check_same_run(directory, prepared)
     if options.batch:
         budgets = options.budget_cost, options.budget_tokens, options.budget_time
         rated = any((options.rpm, options.tpm, *budgets))
         check_batches(prepared.model, ray=options.executor == "ray", rated=rated)
     else:
-        refuse_under_way(directory.path)
+        check_none_under_way(directory.path)
     directory.make()
     with LogWriter(directory.log_file) as log:
-        _open_directory(directory, prepared)
+        _write_manifest(directory, prepared)
         done = log.drop(
             lambda record: record.reply.status == "error" and not options.keep_errors,
             meter.recall if meter is not None else None,
@@ -264,35 +266,35 @@ def run_plan(prepared: Prepared, options: RunOptions) -> Outcome:
             logger.info("Resuming %s: %d of %d samples are done.", prepared.out, len(done), plan.size)
         pending: Iterator[Job] = (job for job in plan.jobs() if job.key not in done)
         if len(done) >= plan.size:
-            return Outcome()
-        with progress_for(plan.size, len(done)) as progress:
+            return RunOutcome()
+        with open_progress(plan.size, len(done)) as progress:
             return asyncio.run(_run(pending, prepared.model, log, done, options, meter, progress))
 
 
-def meter_for(model: Model, options: RunOptions) -> Meter | None:
+def create_meter(model: Model, options: RunOptions) -> Meter | None:
     """What keeps the rates and budgets that the user set; None where there are none."""
     rates = RateLimit(options.rpm, options.tpm) if options.rpm or options.tpm else None
     budget = None
     if options.budget_cost is not None or options.budget_tokens is not None:
-        from vivant.engine.prices import price_of
+        from vivant.engine.prices import find_price
 
-        price = price_of(model, options.prices) if options.budget_cost is not None else None
+        price = find_price(model, options.prices) if options.budget_cost is not None else None
         if options.budget_cost is not None and price is None:
             raise UsageError(
                 f"--budget-cost: no price is known for {model.name}; give one with --prices FILE"
             )
-        budget = Budget(tokens=options.budget_tokens, cost=options.budget_cost, price=price)
+        budget = RunBudget(tokens=options.budget_tokens, cost=options.budget_cost, price=price)
     return Meter(budget, rates) if budget is not None or rates is not None else None
 
 
-def _refuse_other(directory: RunDir, prepared: Prepared) -> None:
+def _check_same_run(directory: RunDir, prepared: PlannedRun) -> None:
     """Raise where the directory holds something else, before anything in it is touched."""
     settings = prepared.plan.settings
     if directory.exists():
         manifest = directory.manifest()
         if manifest.fingerprint == settings.fingerprint():
             return
-        changed = "; ".join(differences(manifest.settings, settings)) or "it was made by another version"
+        changed = "; ".join(list_differences(manifest.settings, settings)) or "it was made by another version"
         raise RunError(
             f"{directory.path} holds a run with other settings ({changed}). "
             "Choose another --out, or give the same settings to resume it"
@@ -301,9 +303,9 @@ def _refuse_other(directory: RunDir, prepared: Prepared) -> None:
         raise RunError(f"{directory.path} is not empty and not a run; choose another --out")
 
 
-def _open_directory(directory: RunDir, prepared: Prepared) -> None:
+def _write_manifest(directory: RunDir, prepared: PlannedRun) -> None:
     """Write what a run is, unless it is there. Only with the log locked, so that two starts cannot mix."""
-    _refuse_other(directory, prepared)
+    _check_same_run(directory, prepared)
     if directory.exists():
         return
     settings = prepared.plan.settings
@@ -329,14 +331,14 @@ async def _run(
     options: RunOptions,
     meter: Meter | None,
     progress: Any,
-) -> Outcome:
+) -> RunOutcome:
     cache = None
-    if uses_cache(model, options):
+    if should_cache(model, options):
         cache = ReplyCache(cache_root() / "replies.sqlite")
     try:
-        with _hands(model, options) as hands:
+        with _open_executor(model, options) as executor:
             shared: dict[str, Any] = {
-                "hands": hands,
+                "executor": executor,
                 "log": log,
                 "cache": cache,
                 "retry": options.retry,
@@ -359,22 +361,22 @@ async def _run(
 
 
 @contextmanager
-def _hands(model: Model, options: RunOptions) -> Iterator[Hands]:
+def _open_executor(model: Model, options: RunOptions) -> Iterator[Executor]:
     """Who does the work: this process, or a Ray cluster."""
     if options.executor == "ray":
-        from vivant.engine.ray_executor import RayHands
+        from vivant.engine.ray_executor import RayExecutor
 
         # Ray prints news of its nodes; standard output is for results.
         with redirect_stdout(sys.stderr):
-            yield RayHands(model, options, logger.info)
+            yield RayExecutor(model, options, logger.info)
         return
     from vivant.media import Preparer
 
     with Preparer(cache_root(), workers=options.workers) as preparer:
-        yield LocalHands(model, preparer, audio=options.audio, on_too_large=options.on_too_large)
+        yield LocalExecutor(model, preparer, audio=options.audio, on_too_large=options.on_too_large)
 
 
-def uses_cache(model: Model, options: RunOptions) -> bool:
+def should_cache(model: Model, options: RunOptions) -> bool:
     """Replies are reused where the same request would give the same reply, or where the user asks for it."""
     if options.cache == "auto":
         return model.cacheable and options.decoding_settings.temperature == 0
@@ -409,7 +411,7 @@ def stop_on_interrupt(runner: Runner | BatchRunner) -> Iterator[None]:
             loop.remove_signal_handler(number)
 
 
-def progress_for(total: int, done: int) -> AbstractContextManager[Any]:
+def open_progress(total: int, done: int) -> AbstractContextManager[Any]:
     """A bar on a terminal, lines elsewhere."""
     if sys.stderr.isatty():
         from rich.console import Console

@@ -14,7 +14,7 @@ from vivant.core.errors import UsageError, unknown
 from vivant.core.option_specs import check_values, declared_options
 from vivant.core.yaml_files import read_yaml
 from vivant.engine.options import RunOptions
-from vivant.models.yaml_config import load_models
+from vivant.models.yaml_config import load_model_configs
 
 
 def make_options(**values: Any) -> RunOptions:
@@ -46,7 +46,7 @@ def make_options(**values: Any) -> RunOptions:
 
 def _resolve_model(values: Mapping[str, Any]) -> dict[str, Any]:
     """What the file of models says about the model that the user names."""
-    configs = load_models(values["models"])
+    configs = load_model_configs(values["models"])
     if values["model"] not in configs:
         raise unknown(f"model in {values['models']}", values["model"], configs)
     config = configs[values["model"]]

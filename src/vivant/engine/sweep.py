@@ -15,35 +15,35 @@ from vivant.benchmarks.summary import summarise
 from vivant.core.paths import cache_root
 from vivant.core.table import Row, Table
 from vivant.core.types import Video
-from vivant.engine.evaluation import Prepared, default_name, prepare, run_plan
+from vivant.engine.evaluation import PlannedRun, default_run_name, plan_run, run_plan
 from vivant.engine.options import RunOptions
 from vivant.runs.run import Run
 
 logger = logging.getLogger("vivant")
 
 
-class Point(Struct, frozen=True):
+class SweepPoint(Struct, frozen=True):
     """One run of a sweep."""
 
     frames: int
     run: Run
 
 
-def sweep(options: RunOptions, counts: Sequence[int]) -> list[Point]:
+def run_sweep(options: RunOptions, counts: Sequence[int]) -> list[SweepPoint]:
     """Evaluate with each number of frames. Resumes like any run; stops early where the user stops it."""
-    plans = [(count, _prepared(options, count)) for count in sorted(set(counts))]
+    plans = [(count, _plan_with_frames(options, count)) for count in sorted(set(counts))]
     base = Path(options.out) if options.out else _default_base(plans[0][1])
     decode_once([prepared for _, prepared in plans])
-    points: list[Point] = []
+    points: list[SweepPoint] = []
     for count, prepared in plans:
-        placed = Prepared(prepared.plan, prepared.model, base / f"frames-{count}")
+        placed = PlannedRun(prepared.plan, prepared.model, base / f"frames-{count}")
         logger.info("%d frames: %d requests → %s", count, prepared.plan.size, placed.out)
         outcome = run_plan(placed, _with_frames(options, count))
         if outcome.stopped:
             if outcome.reason:
                 logger.info("Stopped: %s.", outcome.reason)
             break
-        points.append(Point(count, Run(placed.out)))
+        points.append(SweepPoint(count, Run(placed.out)))
     return points
 
 
@@ -54,16 +54,16 @@ def _with_frames(options: RunOptions, count: int) -> RunOptions:
     )
 
 
-def _prepared(options: RunOptions, count: int) -> Prepared:
-    return prepare(_with_frames(options, count))
+def _plan_with_frames(options: RunOptions, count: int) -> PlannedRun:
+    return plan_run(_with_frames(options, count))
 
 
-def _default_base(prepared: Prepared) -> Path:
+def _default_base(prepared: PlannedRun) -> Path:
     selections = [registry.Selection(task.benchmark, (task.task,), task.root) for task in prepared.plan.tasks]
-    return Path("runs") / f"sweep-{default_name(prepared.plan, prepared.model.name, selections)}"
+    return Path("runs") / f"sweep-{default_run_name(prepared.plan, prepared.model.name, selections)}"
 
 
-def decode_once(prepared: Sequence[Prepared]) -> None:
+def decode_once(prepared: Sequence[PlannedRun]) -> None:
     """Fill the frame cache for all policies together."""
     from vivant.media import Preparer
 
@@ -76,7 +76,9 @@ def decode_once(prepared: Sequence[Prepared]) -> None:
                 preparer.warm(root, videos, [each.plan.settings.frames for each in prepared])
 
 
-def sweep_table(points: Sequence[Point], protocol: Protocol = "paper", by: Sequence[str] = ()) -> Table:
+def build_sweep_table(
+    points: Sequence[SweepPoint], protocol: Protocol = "paper", by: Sequence[str] = ()
+) -> Table:
     """Score against frames, one line per number of frames, task and group."""
     rows: list[tuple[int, Row]] = []
     for point in points:

@@ -203,7 +203,7 @@ def new_manifest(
         server=server,
         origin=origin,
         notes=notes,
-        versions=_versions(),
+        versions=_package_versions(),
         machine={
             "python": platform.python_version(),
             "system": platform.system(),
@@ -212,7 +212,7 @@ def new_manifest(
     )
 
 
-def _versions() -> dict[str, str]:
+def _package_versions() -> dict[str, str]:
     found: dict[str, str] = {}
     for name in _PACKAGES:
         try:

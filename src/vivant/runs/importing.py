@@ -21,7 +21,7 @@ from vivant.runs.run import Run
 from vivant.runs.settings import RunSettings, digest
 
 
-class Prediction(Struct):
+class PredictionLine(Struct):
     """One line of a plain prediction file. Other fields are passed over."""
 
     id: str | int
@@ -52,7 +52,7 @@ def import_predictions(
         options: Task options, by name.
     """
     file, out = Path(file), Path(out)
-    selection = _one_task(task, as_strings(data), options)
+    selection = _select_one_task(task, as_strings(data), options)
     name = selection.tasks[0]
     benchmark = selection.benchmark
     if not file.exists():
@@ -60,14 +60,14 @@ def import_predictions(
     samples = benchmark.load(selection.root, name)
     imported = benchmark.read_predictions(file, samples, name)
     if imported is None:
-        imported = read_plain(file, samples, selection, style or benchmark.styles[0])
+        imported = read_prediction_lines(file, samples, selection, style or benchmark.styles[0])
     settled = style or imported.style or benchmark.styles[0]
     if settled not in benchmark.styles:
         raise unknown(f"style of {benchmark.name}", settled, benchmark.styles)
     return write_run([imported], selection, out, model or imported.model or file.stem, settled)
 
 
-def _one_task(task: str, data: Sequence[str], options: Mapping[str, object] | None) -> Selection:
+def _select_one_task(task: str, data: Sequence[str], options: Mapping[str, object] | None) -> Selection:
     selections = registry.select([task], data, options)
     tasks = selections[0].tasks
     if len(tasks) != 1:
@@ -106,17 +106,17 @@ def import_answers(
     if not folder.exists():
         raise DataError(f"No such folder: {folder}")
     wanted = {f"{benchmark.name}/{task}" for task in benchmark.expand(selectors[0].partition("/")[2])}
-    facets = _facets(selectors, data, options) if data else {}
+    facets = _load_facets(selectors, data, options) if data else {}
     runs: list[Run] = []
     by_model = benchmark.read_answers(folder)
     for model, parts in by_model.items():
         chosen = [part for part in parts if part.task in wanted or "/" not in selectors[0]]
         if not chosen:
             raise DataError(f"{folder} holds no answers to {selectors[0]}")
-        imported = [_with_facets(part, facets) for part in chosen]
+        imported = [_add_facets(part, facets) for part in chosen]
         selection = Selection(benchmark, tuple(part.task for part in imported), folder)
         variant = {"answers": digest([part.records for part in imported])[:16]}
-        settings = _settings(imported, model, "prepared", variant)
+        settings = _import_settings(imported, model, "prepared", variant)
         place = Path(out or f"runs/{_slug(benchmark.name, model)}-answers-{settings.fingerprint()[:8]}")
         if out and len(by_model) > 1:
             place = place / _slug(model)
@@ -128,7 +128,7 @@ def import_answers(
     return runs
 
 
-def _facets(
+def _load_facets(
     selectors: Sequence[str], data: Sequence[str], options: Mapping[str, object] | None
 ) -> dict[str, dict[str, str]]:
     selection = registry.select(selectors, data, options)[0]
@@ -136,7 +136,7 @@ def _facets(
     return {sample.id: sample.facets for sample in samples}
 
 
-def _with_facets(part: Imported, facets: Mapping[str, dict[str, str]]) -> Imported:
+def _add_facets(part: Imported, facets: Mapping[str, dict[str, str]]) -> Imported:
     samples = [
         msgspec.structs.replace(sample, facets={**sample.facets, **facets.get(sample.id, {})})
         for sample in part.samples
@@ -156,7 +156,7 @@ def export_result(run: Run, protocol: Protocol) -> list[Path]:
     return [path for kind in kinds for path in benchmark.export_run(parts, kind, run.dir.path)]
 
 
-def _settings(
+def _import_settings(
     imported: Sequence[Imported], model: str, style: str, variant: Mapping[str, object] | None
 ) -> RunSettings:
     return RunSettings(
@@ -180,7 +180,7 @@ def write_run(
     directory = RunDir(out)
     if directory.exists() or (out.is_dir() and any(out.iterdir())):
         raise RunError(f"{out} exists already; choose another --out")
-    settings = _settings(imported, model, style, variant)
+    settings = _import_settings(imported, model, style, variant)
     manifest = new_manifest(
         out.resolve(),
         model,
@@ -199,17 +199,19 @@ def write_run(
     return Run(out)
 
 
-def read_plain(file: Path, samples: Sequence[Sample], selection: Selection, style: str) -> Imported:
+def read_prediction_lines(
+    file: Path, samples: Sequence[Sample], selection: Selection, style: str
+) -> Imported:
     """JSONL of `{"id", "response"}`, joined by id. Every id must be a sample's, and stand once."""
     task = selection.tasks[0]
     known = {sample.id: sample for sample in samples}
-    responses: dict[str, Prediction] = {}
+    responses: dict[str, PredictionLine] = {}
     strangers: list[str] = []
     try:
         lines = file.read_bytes().splitlines()
     except OSError as error:
         raise DataError(f"Cannot read {file}: {error.strerror}") from error
-    decoder = msgspec.json.Decoder(Prediction)
+    decoder = msgspec.json.Decoder(PredictionLine)
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
@@ -234,7 +236,7 @@ def read_plain(file: Path, samples: Sequence[Sample], selection: Selection, styl
     records = []
     for name, prediction in responses.items():
         try:
-            shown = _shown(known[name], prediction, selection.benchmark, context)
+            shown = _options_shown(known[name], prediction, selection.benchmark, context)
         except VivantError as error:
             raise DataError(f"{file}, id '{name}': {error}") from error
         records.append(_record(known[name], prediction.response, *shown))
@@ -243,8 +245,8 @@ def read_plain(file: Path, samples: Sequence[Sample], selection: Selection, styl
     return Imported(task=task, records=tuple(records), samples=tuple(samples), notes=notes)
 
 
-def _shown(
-    sample: Sample, prediction: Prediction, benchmark: Benchmark, context: PromptContext
+def _options_shown(
+    sample: Sample, prediction: PredictionLine, benchmark: Benchmark, context: PromptContext
 ) -> tuple[tuple[Option, ...], tuple[int, ...]]:
     """The options as the model saw them, and the order that this is."""
     if not sample.options:

@@ -22,7 +22,7 @@ from vivant.judging.judge_run import JudgeOptions, judge_run
 from vivant.models.base import ModelOptions
 from vivant.report.overview import layout, overview
 from vivant.runs.importing import export_result, import_answers
-from vivant.runs.judgements import all_judgements
+from vivant.runs.judgements import list_judgements
 from vivant.runs.run import Run
 
 
@@ -115,7 +115,7 @@ def test_strict_shows_everything_and_says_what_it_cannot_show(tmp_path: Path) ->
     assert pictures == 2
     assert text.count("not shown, the judge takes 2") == 5
     record = next(
-        r for one in all_judgements(run.dir.path, "strict") for *_, r in one.records() if r.lost_images
+        r for one in list_judgements(run.dir.path, "strict") for *_, r in one.records() if r.lost_images
     )
     assert record.lost_images == 5
     assert any("not shown to the judge in full" in note for note in overview([run], "strict").notes)

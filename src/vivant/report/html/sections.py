@@ -13,14 +13,14 @@ from vivant.benchmarks import registry
 from vivant.benchmarks.base import ScoredRun
 from vivant.core.table import Cell, Row, Table
 from vivant.core.types import Record
-from vivant.engine.prices import price_named
-from vivant.engine.tokens import Usage
+from vivant.engine.prices import find_price_by_name
+from vivant.engine.tokens import TokenUsage
 from vivant.report.html.markup import Html, join, own, tag
 from vivant.report.html.material import Material, is_mini
 from vivant.report.html.svg import Mark, forest
 from vivant.report.html.tables import pairs, table
 from vivant.runs.run import Run
-from vivant.runs.settings import differences
+from vivant.runs.settings import list_differences
 
 _BEST_PUBLISHED = 6
 _PERCENTILES = (50, 90, 99)
@@ -247,12 +247,12 @@ def effort(material: Material) -> Html:
 
 
 def _cost(run: Run, records: Sequence[Record]) -> str | None:
-    price = price_named(run.model, run.manifest.server)
+    price = find_price_by_name(run.model, run.manifest.server)
     asked = [r for r in records if not r.cached and r.reply.status in ("ok", "truncated")]
     if price is None or any(r.reply.tokens_in is None or r.reply.tokens_out is None for r in asked):
         return None
     money = sum(
-        price.of(Usage(r.reply.tokens_in or 0, r.reply.tokens_out or 0), batch="batch" in r.extra)
+        price.cost(TokenUsage(r.reply.tokens_in or 0, r.reply.tokens_out or 0), batch="batch" in r.extra)
         for r in asked
     )
     return (
@@ -286,7 +286,7 @@ def settings(material: Material) -> Html:
         )
     if len(material.runs) == 2:
         first, second = material.runs
-        changes = differences(first.manifest.settings, second.manifest.settings)
+        changes = list_differences(first.manifest.settings, second.manifest.settings)
         blocks.append(
             tag("p", f"From {first.name} to {second.name}: {'; '.join(changes) or 'nothing differs'}.")
         )
