@@ -10,7 +10,8 @@ from vivant.core.errors import VivantError
 from vivant.core.types import Decoding, FramePolicy
 from vivant.engine.evaluation import evaluate
 from vivant.engine.retry import RetryPolicy
-from vivant.judging.judge_run import JudgeOptions, judge_run
+from vivant.judging.judge_run import judge_run
+from vivant.judging.options import JudgeOptions
 from vivant.models.base import ModelOptions
 from vivant.runs.importing import import_predictions
 from vivant.runs.run import Run, load_run
