@@ -115,7 +115,10 @@ def format_page() -> str:
         lines += ["", f"## {panel}", "", head, "|---|---|---|---|---|"]
         lines += [_format_row(option) for option in options if option.spec.panel == panel]
     lines += ["", "## Judges", ""]
-    lines += ["For answers that a judge scores; in Python, `vivant.judge_run(run, [vivant.JudgeOptions(…)])`.", ""]
+    lines += [
+        "For answers that a judge scores; in Python, `vivant.judge_run(run, [vivant.JudgeOptions(…)])`.",
+        "",
+    ]
     lines += ["| option | Python | default | meaning |", "|---|---|---|---|"]
     lines += [_format_row(option, recorded=False) for option in declared_options(JudgeOptions).values()]
     return "\n".join(lines) + "\n"
@@ -125,15 +128,13 @@ def _format_row(option: DeclaredOption, *, recorded: bool = True) -> str:
     spec = option.spec
     metavar = _escape(spec.metavar or "|".join(option.choices))
     flags = ", ".join(f"`{flag}`" for flag in (option.flag, spec.short) if flag)
-    shown = f"{flags} {metavar}".strip() if flags else metavar
+    shown = f"{flags} {metavar}".strip() if flags else spec.metavar
     mark = " •" if spec.common else ""
     named = _escape(f"`{option.name}: {format_type(option.argument_type)}`")
     cells = [f"{shown or '–'}{mark}", named, _format_default(option), _escape(spec.help)]
     if recorded:
         cells.append("yes" if spec.records else "no")
     return f"| {' | '.join(cells)} |"
-        f"| {shown or '–'}{mark} | {named} | {_format_default(option)} | {_escape(spec.help)} | {recorded} |"
-    )
 
 
 def _escape(text: str) -> str:
