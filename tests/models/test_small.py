@@ -11,7 +11,7 @@ import pytest
 from tests.support.helpers import questions, vivant
 from tests.support.standin import openai, openai_says
 from vivant.core.errors import UsageError
-from vivant.core.generated_images import as_image
+from vivant.core.generated_images import encode_image
 from vivant.engine.evaluation import evaluate
 from vivant.engine.retry import RetryPolicy
 from vivant.models.likelihood import option_likelihoods
@@ -58,7 +58,7 @@ def test_pictures_of_a_replayed_run_come_along(tmp_path: Path) -> None:
     assert (tmp_path / "again" / part.path.removeprefix("run:")).read_bytes() == (
         tmp_path / "0.png"
     ).read_bytes()
-    assert as_image((tmp_path / "0.png").read_bytes()).path.startswith("data:image/png")
+    assert encode_image((tmp_path / "0.png").read_bytes()).path.startswith("data:image/png")
 
 
 # ── scripted ──

@@ -20,7 +20,7 @@ from vivant import mini
 from vivant.cli.demo import contestants
 from vivant.cli.train import app
 from vivant.core.errors import UsageError
-from vivant.core.randomness import generator
+from vivant.core.randomness import derive_generator
 from vivant.core.types import Clip, Decoding, Option, Picture, Request, Text, Turn
 from vivant.models.base import ModelError
 from vivant.models.registry import create
@@ -72,7 +72,7 @@ def clip(count: int, motion: str = "left") -> Clip:
     from PIL import Image
 
     made = []
-    for pixels in frames("red", "sea", motion, generator(3, motion), times=count):
+    for pixels in frames("red", "sea", motion, derive_generator(3, motion), times=count):
         file = io.BytesIO()
         Image.fromarray(pixels).save(file, "PNG")
         made.append(Picture(file.getvalue(), "image/png", 64, 64))

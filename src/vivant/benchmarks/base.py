@@ -17,9 +17,9 @@ from vivant.benchmarks.label_scheme import Scheme
 from vivant.benchmarks.rubric import JudgeAgreement, JudgeContext, JudgeInfo, Question, Rubric
 from vivant.benchmarks.task_options import TaskOption, parse_values
 from vivant.benchmarks.verdict import Verdict
-from vivant.core.errors import UsageError, unknown
+from vivant.core.errors import UsageError, unknown_name_error
 from vivant.core.progress import ProgressCallback
-from vivant.core.randomness import arrangement, permutation
+from vivant.core.randomness import nth_permutation, shuffled_indices
 from vivant.core.types import Message, Option, Record, Sample, Score
 
 Protocol = Literal["paper", "strict"]
@@ -80,7 +80,7 @@ class PromptContext(Struct, frozen=True, kw_only=True):
     root: Path = Path()
     limits: Mapping[str, Any] = field(default_factory=dict)
     """The window: `max_context_len`, `n_tokens_per_image`, `tokenizer` (text → its tokens, as texts)."""
-    permutation: int = 0
+    shuffled_indices: int = 0
     """Which arrangement of a question's options to show (`--permute`); 0 is the usual one."""
 
     def order(self, sample: Sample, *, shuffled: bool = True) -> tuple[int, ...]:
@@ -89,8 +89,10 @@ class PromptContext(Struct, frozen=True, kw_only=True):
         Drawn by the sample's own seed, or that of the data; `--permute` asks for others beside it.
         """
         length = len(sample.options)
-        usual = permutation(length, self.seed, sample.task, sample.id) if shuffled else tuple(range(length))
-        return arrangement(usual, self.permutation)
+        usual = (
+            shuffled_indices(length, self.seed, sample.task, sample.id) if shuffled else tuple(range(length))
+        )
+        return nth_permutation(usual, self.permutation)
 
 
 class ScoreSettings(Struct, frozen=True, kw_only=True):
@@ -205,7 +207,7 @@ class Benchmark(ABC):
         if not selector:
             return tuple(task.name for task in self.tasks)
         if selector not in {task.name for task in self.tasks}:
-            raise unknown(f"{self.name} task", selector, [task.name for task in self.tasks])
+            raise unknown_name_error(f"{self.name} task", selector, [task.name for task in self.tasks])
         return (selector,)
 
     def media_root(self, root: Path) -> Path:

@@ -370,9 +370,9 @@ def _open_executor(model: Model, options: RunOptions) -> Iterator[Executor]:
         with redirect_stdout(sys.stderr):
             yield RayExecutor(model, options, logger.info)
         return
-    from vivant.media import Preparer
+    from vivant.media import MediaLoader
 
-    with Preparer(cache_root(), workers=options.workers) as preparer:
+    with MediaLoader(cache_root(), workers=options.workers) as preparer:
         yield LocalExecutor(model, preparer, audio=options.audio, on_too_large=options.on_too_large)
 
 

@@ -22,7 +22,7 @@ from vivant.benchmarks.rubric import JudgeContext, Question, Rubric
 from vivant.benchmarks.verdict import Verdict
 from vivant.core.errors import UsageError
 from vivant.core.paths import cache_root
-from vivant.core.randomness import derive
+from vivant.core.randomness import derive_seed
 from vivant.core.types import Decoding, Job, Record, Reply, Request
 from vivant.engine.evaluation import open_progress, stop_on_interrupt
 from vivant.engine.executor import LocalExecutor
@@ -179,7 +179,7 @@ class JudgeRunner:
     async def _passes(
         self, log: LogWriter, asks: Sequence[JudgeRequest], total: int, done: int
     ) -> RunOutcome:
-        from vivant.media import Preparer
+        from vivant.media import MediaLoader
 
         model = _PersistentModel(self._model)
         cache = self._open_cache()
@@ -187,7 +187,7 @@ class JudgeRunner:
         try:
             with (
                 open_progress(total, done) as progress,
-                Preparer(cache_root(), workers=1) as preparer,
+                MediaLoader(cache_root(), workers=1) as preparer,
             ):
                 for attempt in range(self._settings.attempts):
                     watch = _RecordRelay(self._note, progress if attempt == 0 else None)
@@ -237,7 +237,7 @@ class JudgeRunner:
     def _job(self, ask: JudgeRequest, sample: int, attempt: int) -> Job:
         question = ask.question
         drawn = bool(sample or attempt)
-        seed = derive(sample, "judge", ask.key, str(attempt))
+        seed = derive_seed(sample, "judge", ask.key, str(attempt))
         return Job(
             key=verdict_key(ask.key, sample, attempt),
             task=ask.task,

@@ -8,7 +8,7 @@ from typing import Any
 
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Benchmark, Protocol, ScoredRun, ScoreSettings
-from vivant.core.errors import UsageError, VivantError, unknown
+from vivant.core.errors import UsageError, VivantError, unknown_name_error
 from vivant.core.files import read_jsonl
 from vivant.core.types import Record, Sample, Score, job_key
 from vivant.runs.directory import Manifest, RunDir, RunError
@@ -90,7 +90,7 @@ class Run:
     ) -> dict[str, Score]:
         benchmark = registry.of_task(task)
         if protocol not in benchmark.protocols:
-            raise unknown(f"protocol of {benchmark.name}", protocol, benchmark.protocols)
+            raise unknown_name_error(f"protocol of {benchmark.name}", protocol, benchmark.protocols)
         judged = benchmark.task(task).judged
         scores: dict[str, Score] = {}
         readable: list[tuple[Sample, Record]] = []
@@ -196,7 +196,7 @@ def merge_scoring_values(benchmark: Benchmark, given: Mapping[str, Any] | None) 
     values = dict(benchmark.settings)
     for name, value in (given or {}).items():
         if name not in values:
-            raise unknown(f"scoring setting of {benchmark.name}", name, values)
+            raise unknown_name_error(f"scoring setting of {benchmark.name}", name, values)
         values[name] = _convert_like(values[name], value, name)
     return values
 

@@ -14,9 +14,9 @@ from typing import Any
 
 import msgspec
 
-from vivant.build.mime.jobs import Failed, Job, do_job
+from vivant.build.mime.jobs import FailedRender, RenderJob, do_job
 from vivant.build.mime.plan_file import Specification
-from vivant.build.mime.render_index import Made
+from vivant.build.mime.render_index import RenderedVideo
 from vivant.core.errors import DataError
 from vivant.engine.ray_executor import connect
 from vivant.models.base import require_package
@@ -27,7 +27,7 @@ _RETRIES = 3
 """How often a job is begun anew when its node is lost."""
 
 
-class RayExecutor:
+class RayRenderExecutor:
     """One job at a time for each core that the cluster has."""
 
     def __init__(self, address: str | None = None, say: Callable[[str], None] = lambda _: None) -> None:
@@ -35,7 +35,9 @@ class RayExecutor:
         self._address = address
         self._say = say
 
-    def run(self, jobs: Sequence[Job], out: Path) -> Generator[Made | Failed, None, None]:
+    def run(
+        self, jobs: Sequence[RenderJob], out: Path
+    ) -> Generator[RenderedVideo | FailedRender, None, None]:
         """See `Executor.run`."""
         if not jobs:
             return
@@ -50,13 +52,15 @@ class RayExecutor:
             if mine:
                 ray.shutdown()
 
-    def _rounds(self, jobs: Sequence[Job], out: Path, cores: int) -> Generator[Made | Failed, None, None]:
+    def _rounds(
+        self, jobs: Sequence[RenderJob], out: Path, cores: int
+    ) -> Generator[RenderedVideo | FailedRender, None, None]:
         import ray
 
         remote = ray.remote(num_cpus=1, max_retries=_RETRIES)(_work)
         files = ray.put(_luggage(jobs[0].spec, Path(jobs[0].root)))
         waiting = iter(jobs)
-        under_way: dict[Any, Job] = {}
+        under_way: dict[Any, RenderJob] = {}
         while True:
             while len(under_way) < _AHEAD * cores and (job := next(waiting, None)) is not None:
                 under_way[remote.remote(msgspec.json.encode(job), files)] = job
@@ -68,15 +72,15 @@ class RayExecutor:
                 answer: tuple[bytes, bytes] = ray.get(ready)
             except ray.exceptions.RayError as error:
                 line = str(error).strip().rpartition("\n")[2][:200]
-                yield Failed(file=job.shot.file, error=f"{job.shot.file}: its node failed: {line}")
+                yield FailedRender(file=job.shot.file, error=f"{job.shot.file}: its node failed: {line}")
                 continue
             yield _landed(answer, out)
 
 
-def _landed(answer: tuple[bytes, bytes], out: Path) -> Made | Failed:
+def _landed(answer: tuple[bytes, bytes], out: Path) -> RenderedVideo | FailedRender:
     """Write a video that came from a node; it appears under its name when it is whole."""
-    result = msgspec.json.decode(answer[0], type=Made | Failed)
-    if isinstance(result, Failed):
+    result = msgspec.json.decode(answer[0], type=RenderedVideo | FailedRender)
+    if isinstance(result, FailedRender):
         return result
     file = out / result.file
     part = out / f".{result.file}.ray.part"
@@ -98,12 +102,12 @@ def _luggage(spec: Specification, root: Path) -> dict[str, bytes]:
 
 def _work(job: bytes, files: dict[str, bytes]) -> tuple[bytes, bytes]:
     """On a node: the result, and the video."""
-    order = msgspec.json.decode(job, type=Job)
+    order = msgspec.json.decode(job, type=RenderJob)
     if files:
         order = msgspec.structs.replace(order, root=_unpacked(order.root, tuple(files.items())))
     with tempfile.TemporaryDirectory(prefix="vivant-mime-") as folder:
         result = do_job(order, Path(folder))
-        video = b"" if isinstance(result, Failed) else (Path(folder) / result.file).read_bytes()
+        video = b"" if isinstance(result, FailedRender) else (Path(folder) / result.file).read_bytes()
     return msgspec.json.encode(result), video
 
 

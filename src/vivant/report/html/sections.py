@@ -15,9 +15,9 @@ from vivant.core.table import Cell, Row, Table
 from vivant.core.types import Record
 from vivant.engine.prices import find_price_by_name
 from vivant.engine.tokens import TokenUsage
-from vivant.report.html.markup import Html, join, own, tag
-from vivant.report.html.material import Material, is_mini
-from vivant.report.html.svg import Mark, forest
+from vivant.report.html.markup import Html, element, join, own
+from vivant.report.html.report_data import ReportData, is_mini
+from vivant.report.html.svg import PlotPoint, draw_forest
 from vivant.report.html.tables import pairs, table
 from vivant.runs.run import Run
 from vivant.runs.settings import list_differences
@@ -26,26 +26,26 @@ _BEST_PUBLISHED = 6
 _PERCENTILES = (50, 90, 99)
 
 
-def leaderboard(material: Material) -> Html:
+def leaderboard(material: ReportData) -> Html:
     """A figure and a table per task; benchmarks of many tasks have theirs folded."""
     blocks: list[Html] = []
     for benchmark in material.benchmarks:
         tasks = material.tasks(benchmark)
-        blocks.append(tag("h3", registry.get(benchmark).title))
+        blocks.append(element("h3", registry.get(benchmark).title))
         if len(tasks) > 1:
             blocks.append(_matrix(material, tasks))
         each = []
         for task in tasks:
             block = join(_forest(material, task), table(_ranking(material, task), caption=False))
-            each += [tag("h4", f"{task}: {registry.of_task(task).task(task).title}"), block]
+            each += [element("h4", f"{task}: {registry.of_task(task).task(task).title}"), block]
         if len(tasks) > 3:
-            blocks.append(tag("details", tag("summary", f"Each of the {len(tasks)} tasks"), *each))
+            blocks.append(element("details", element("summary", f"Each of the {len(tasks)} tasks"), *each))
         else:
             blocks += each
     return join(*blocks)
 
 
-def _matrix(material: Material, tasks: Sequence[str]) -> Html:
+def _matrix(material: ReportData, tasks: Sequence[str]) -> Html:
     """All tasks of a benchmark at a glance."""
     names = list(dict.fromkeys(material.names[row.run] for task in tasks for row in material.of(task)))
     body: list[tuple[Cell, ...]] = []
@@ -67,14 +67,14 @@ def _with_interval(row: Row | None) -> str:
     return f"{row.value:.1f}" + (f" [{row.interval[0]:.0f}, {row.interval[1]:.0f}]" if row.interval else "")
 
 
-def _published(material: Material, task: str) -> list[Row]:
+def _published(material: ReportData, task: str) -> list[Row]:
     rows = [row for row in material.published if row.task == task]
     return sorted(rows, key=lambda row: -(row.value or 0.0))
 
 
-def _forest(material: Material, task: str) -> Html:
+def _forest(material: ReportData, task: str) -> Html:
     marks = [
-        Mark(
+        PlotPoint(
             label=material.names[row.run],
             value=row.value,
             interval=row.interval,
@@ -87,7 +87,7 @@ def _forest(material: Material, task: str) -> Html:
     people = [row for row in others if row.model.lower() == "human"]
     shown = people + [row for row in others if row not in people][: _BEST_PUBLISHED - len(people)]
     marks += [
-        Mark(
+        PlotPoint(
             label=" ".join(dict.fromkeys(filter(None, (row.model, row.style.removeprefix("human"), "⁂")))),
             value=row.value,
             published=True,
@@ -95,10 +95,10 @@ def _forest(material: Material, task: str) -> Html:
         )
         for row in shown
     ]
-    return forest(marks, f"Scores on {task} with 95 % intervals", material.chance_of(task))
+    return draw_forest(marks, f"Scores on {task} with 95 % intervals", material.chance_of(task))
 
 
-def _ranking(material: Material, task: str) -> Table:
+def _ranking(material: ReportData, task: str) -> Table:
     body: list[tuple[Cell, ...]] = []
     chance = material.chance_of(task)
     scale = registry.of_task(task).task(task).scale
@@ -150,7 +150,7 @@ def _corrected(value: float | None, chance: float | None, scale: float) -> float
     return (value - chance) / (scale - chance) * 100
 
 
-def failures(material: Material) -> Html:
+def build_failures(material: ReportData) -> Html:
     """Samples without a score, by kind; and how the answers of the others were read."""
     body: list[tuple[Cell, ...]] = []
     messages: Counter[tuple[str, str, str]] = Counter()
@@ -170,7 +170,7 @@ def failures(material: Material) -> Html:
             shown = [kinds[kind] for kind in _KINDS]
             body.append((part.run, part.task, len(part.rows), *shown))
     if not body:
-        first: Html = tag("p", "Every sample was answered, and every answer could be read.")
+        first: Html = element("p", "Every sample was answered, and every answer could be read.")
     else:
         first = table(
             Table(
@@ -204,7 +204,7 @@ def _kind(message: str) -> str:
     return re.sub(r"'[^']{1,80}'|\"[^\"]{1,80}\"", "'…'", short)[:160]
 
 
-def effort(material: Material) -> Html:
+def build_effort(material: ReportData) -> Html:
     """Tokens and time per run."""
     body: list[tuple[Cell, ...]] = []
     for run in material.runs:
@@ -266,7 +266,7 @@ def _percentile(values: Sequence[float], percent: int) -> float | None:
     return float(np.percentile(np.asarray(values, np.float64), percent)) if values else None
 
 
-def settings(material: Material) -> Html:
+def build_settings(material: ReportData) -> Html:
     """What all runs share, and where they differ."""
     plain = {run.name: _flat(msgspec.to_builtins(run.manifest.settings)) for run in material.runs}
     names = sorted({name for values in plain.values() for name in values})
@@ -277,10 +277,10 @@ def settings(material: Material) -> Html:
             shared.append((name, values[0]))
         else:
             unlike.append(name)
-    blocks = [tag("h3", "The same in all runs"), pairs([(name, own(value)) for name, value in shared])]
+    blocks = [element("h3", "The same in all runs"), pairs([(name, own(value)) for name, value in shared])]
     if unlike:
         body = tuple((run, *(plain[run].get(name, "default") for name in unlike)) for run in plain)
-        blocks.append(tag("h3", "Different"))
+        blocks.append(element("h3", "Different"))
         blocks.append(
             table(Table(title="Settings that differ", columns=("run", *unlike), body=body), caption=False)
         )
@@ -288,7 +288,7 @@ def settings(material: Material) -> Html:
         first, second = material.runs
         changes = list_differences(first.manifest.settings, second.manifest.settings)
         blocks.append(
-            tag("p", f"From {first.name} to {second.name}: {'; '.join(changes) or 'nothing differs'}.")
+            element("p", f"From {first.name} to {second.name}: {'; '.join(changes) or 'nothing differs'}.")
         )
     return join(*blocks)
 
@@ -306,27 +306,27 @@ def _flat(value: object, path: str = "") -> dict[str, str]:
     return {path: shown if len(shown) <= 120 else shown[:119] + "…"}
 
 
-def repeat(material: Material) -> Html:
+def build_repetition(material: ReportData) -> Html:
     """The commands that made the runs and this report, with versions and fingerprints."""
     runs = []
     for run in material.runs:
         manifest = run.manifest
         versions = ", ".join(f"{name} {number}" for name, number in manifest.versions.items())
         entries: list[tuple[str, Html | str]] = [
-            ("command", tag("code", own(manifest.command or "not recorded"))),
+            ("command", element("code", own(manifest.command or "not recorded"))),
             ("made", f"{manifest.created} ({manifest.origin})"),
-            ("fingerprint", tag("code", manifest.fingerprint)),
+            ("fingerprint", element("code", manifest.fingerprint)),
             ("data", own(", ".join(f"{task} {digest}" for task, digest in manifest.settings.data.items()))),
             ("server", own(manifest.server or "none")),
             ("versions", versions),
             ("machine", ", ".join(f"{name} {number}" for name, number in manifest.machine.items())),
             *((("notes", own("; ".join(manifest.notes))),) if manifest.notes else ()),
         ]
-        runs.append(tag("details", tag("summary", own(run.name)), pairs(entries)))
+        runs.append(element("details", element("summary", own(run.name)), pairs(entries)))
     return join(*runs)
 
 
-def protocols(material: Material, parts: Sequence[ScoredRun]) -> Html:
+def build_protocol_differences(material: ReportData, parts: Sequence[ScoredRun]) -> Html:
     """Where the published protocol and the sound one give other numbers."""
     other = "strict" if material.protocol == "paper" else "paper"
     body = []
@@ -343,7 +343,7 @@ def protocols(material: Material, parts: Sequence[ScoredRun]) -> Html:
                        body=tuple(body)))  # fmt: skip
 
 
-def duels(material: Material) -> Html:
+def duels(material: ReportData) -> Html:
     """The leads of the best runs, tested."""
     if not material.contests:
         return Html("")
@@ -366,7 +366,7 @@ def duels(material: Material) -> Html:
     )
     columns = ("task", "best", "other", "lead", "95 % interval", "p (Holm)", "could have shown", "samples")
     return join(
-        tag("h3", "Is the best run really better?"),
+        element("h3", "Is the best run really better?"),
         table(
             Table(title="The best run against each other", columns=columns, body=body, notes=notes),
             folded=len(body) > 12,

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from vivant.benchmarks import registry
 from vivant.benchmarks.summary import judge_notes
 from vivant.core.table import Row
-from vivant.report.html.contests import Contest
-from vivant.report.html.material import Material, is_mini
+from vivant.report.html.leader_comparison import LeaderComparison
+from vivant.report.html.report_data import ReportData, is_mini
 from vivant.runs.run import Run
 from vivant.runs.settings import list_differences
 
@@ -18,7 +18,7 @@ _SMALL = 50
 _LOST = 0.01
 
 
-def found(material: Material) -> list[str]:
+def found(material: ReportData) -> list[str]:
     """One or two sentences per benchmark."""
     said: list[str] = []
     for benchmark in material.benchmarks:
@@ -38,7 +38,7 @@ def _share(row: Row) -> str:
     return f"{row.value:.1f}{ends}"
 
 
-def _task(material: Material, task: str) -> list[str]:
+def _task(material: ReportData, task: str) -> list[str]:
     rows = [row for row in material.of(task) if row.value is not None]
     if not rows:
         return [f"{task}: nothing could be scored."]
@@ -65,18 +65,18 @@ def _task(material: Material, task: str) -> list[str]:
     return [said]
 
 
-def _second(material: Material) -> list[Contest]:
+def _second(material: ReportData) -> list[LeaderComparison]:
     """The best run of each task against the second."""
     return list({contest.task: contest for contest in reversed(material.contests)}.values())[::-1]
 
 
-def _p(contest: Contest) -> str:
+def _p(contest: LeaderComparison) -> str:
     if contest.adjusted is None:
         return "too few samples to test"
     return "p < 0.001" if contest.adjusted < 0.001 else f"p = {contest.adjusted:.3f}"
 
 
-def _many(material: Material, benchmark: str, tasks: list[str]) -> list[str]:
+def _many(material: ReportData, benchmark: str, tasks: list[str]) -> list[str]:
     """For benchmarks of many tasks: who leads on how many, and who beats guessing."""
     leads: Counter[str] = Counter()
     above: Counter[str] = Counter()
@@ -111,7 +111,7 @@ def _is(names: list[str]) -> str:
     return "is" if len(names) == 1 else "are"
 
 
-def not_concluded(material: Material) -> list[str]:
+def not_concluded(material: ReportData) -> list[str]:
     """What these data do not show, the gravest first."""
     return [
         *material.unscored,
@@ -126,7 +126,7 @@ def not_concluded(material: Material) -> list[str]:
     ]
 
 
-def _unfinished(material: Material) -> list[str]:
+def _unfinished(material: ReportData) -> list[str]:
     said = []
     for run in material.runs:
         parts = [part for part in material.parts if part.run == run.name]
@@ -140,7 +140,7 @@ def _unfinished(material: Material) -> list[str]:
     return said
 
 
-def _lost(material: Material) -> list[str]:
+def _lost(material: ReportData) -> list[str]:
     said = []
     for run in material.runs:
         rows = [row for row in material.rows if row.run == run.name]
@@ -155,7 +155,7 @@ def _lost(material: Material) -> list[str]:
     return said
 
 
-def _close(material: Material) -> list[str]:
+def _close(material: ReportData) -> list[str]:
     """Where the lead over the second is not shown to be more than chance."""
     said = []
     open_: list[str] = []
@@ -175,7 +175,7 @@ def _close(material: Material) -> list[str]:
     ]
 
 
-def _like_chance(material: Material) -> list[str]:
+def _like_chance(material: ReportData) -> list[str]:
     like: dict[str, list[str]] = {}
     for row in material.rows:
         chance = material.chance.get((row.run, row.task))
@@ -190,7 +190,7 @@ def _like_chance(material: Material) -> list[str]:
     ]
 
 
-def _briefly(material: Material, tasks: Sequence[str]) -> list[str]:
+def _briefly(material: ReportData, tasks: Sequence[str]) -> list[str]:
     """Tasks by name where they are few, by number where they are many."""
     said: list[str] = []
     for benchmark in material.benchmarks:
@@ -204,7 +204,7 @@ def _briefly(material: Material, tasks: Sequence[str]) -> list[str]:
     return said
 
 
-def _thin(material: Material) -> list[str]:
+def _thin(material: ReportData) -> list[str]:
     thin = sorted({row.task for row in material.rows if 0 < row.n < _SMALL})
     if not thin:
         return []
@@ -214,7 +214,7 @@ def _thin(material: Material) -> list[str]:
     ]
 
 
-def _unlike(material: Material) -> list[str]:
+def _unlike(material: ReportData) -> list[str]:
     """Runs on the same tasks that were not asked in the same way."""
     said = []
     for benchmark in material.benchmarks:
@@ -242,7 +242,7 @@ def _unlike_settings(first: Run, second: Run) -> list[str]:
     ]
 
 
-def _borrowed(material: Material) -> list[str]:
+def _borrowed(material: ReportData) -> list[str]:
     names = [
         name for name in material.benchmarks if is_mini(material, name) and registry.get(name).published()
     ]
