@@ -34,7 +34,7 @@ Settings = Annotated[
     ),
 ]
 ProtocolOption = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--protocol",
         metavar="NAME",
