@@ -38,7 +38,7 @@ ProtocolOption = Annotated[
     typer.Option(
         "--protocol",
         metavar="NAME",
-        help="paper (as published) or strict.",
+        help="paper (as published) or strict. (default: paper where there is one)",
         rich_help_panel=SCORING,
     ),
 ]

@@ -31,7 +31,7 @@ def table(
         typer.Option(
             "--layout",
             metavar="NAME",
-            help="A benchmark's own table, e.g. mime:1; see `vivant benchmarks`.",
+            help="A benchmark's own table, e.g. mime:1; see `vivant benchmarks show mime`.",
             rich_help_panel=KINDS,
         ),
     ] = None,
