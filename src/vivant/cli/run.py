@@ -103,7 +103,9 @@ def _human(options: RunOptions) -> str:
     return place
 
 
-def _judge_answers(options: RunOptions, folder: Path, judges: list[JudgeOptions], protocol: str | None) -> None:
+def _judge_answers(
+    options: RunOptions, folder: Path, judges: list[JudgeOptions], protocol: str | None
+) -> None:
     """Each model's answers become a run, which is judged; verdicts are also written as the original does."""
     if options.model:
         raise UsageError("--answers are there already: leave out --model, or leave out --answers")
