@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vivant.benchmarks.rubric import Criterion, Question, Rubric
+from vivant.benchmarks.rubric import JudgeCriterion, JudgeQuestion, Rubric
 from vivant.benchmarks.verdict import Contract, Field
 from vivant.core.fenced_text import FencedBlock, fence_blocks, fence_code, parse_blocks
 from vivant.core.types import Image, Text
@@ -18,7 +18,11 @@ BOTH = Contract(
     fields=(Field(name="verdict", choices=("ai", "human")), Field(name="realism", low=0, high=5)),
 )
 RUBRIC = Rubric(
-    name="x", role="You judge.", criteria=(Criterion("Text", "is good."),), scale="Count.", contract=SCORE
+    name="x",
+    role="You judge.",
+    criteria=(JudgeCriterion("Text", "is good."),),
+    scale="Count.",
+    contract=SCORE,
 )
 
 
@@ -107,13 +111,13 @@ def test_what_is_written_is_read_again(score: int, reasons: str) -> None:
 # ── fences ──
 
 
-def _question(*answer: Text | Image) -> Question:
-    return Question(
+def _question(*answer: Text | Image) -> JudgeQuestion:
+    return JudgeQuestion(
         rubric=RUBRIC, materials=(FencedBlock("question", (Text("Why?"),)), FencedBlock("answer", answer))
     )
 
 
-def _user_text(question: Question) -> str:
+def _user_text(question: JudgeQuestion) -> str:
     return "".join(part.text for part in question.messages()[1].parts if isinstance(part, Text))
 
 

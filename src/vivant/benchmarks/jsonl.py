@@ -27,7 +27,7 @@ from vivant.core.types import Audio, Image, Option, Part, Record, Sample, Score,
 _MEDIA = {"image": Image, "video": Video, "audio": Audio}
 
 
-class Line(Struct, forbid_unknown_fields=True):
+class QuestionLine(Struct, forbid_unknown_fields=True):
     """One line as it may be written. Unknown fields are refused, so that a misspelt one is not ignored."""
 
     question: str | list[str | dict[str, str]] = ""
@@ -84,7 +84,7 @@ class Jsonl(MultipleChoice):
             if not raw.strip():
                 continue
             try:
-                sample = _sample(msgspec.json.decode(raw, type=Line), number, task)
+                sample = _sample(msgspec.json.decode(raw, type=QuestionLine), number, task)
             except (msgspec.MsgspecError, UnicodeDecodeError, VivantError) as error:
                 raise DataError(f"{root}, line {number}: {error}") from error
             if sample.id in seen:
@@ -169,7 +169,7 @@ def _similarities(items: Sequence[tuple[Sample, Record]], threshold: float) -> l
     return results
 
 
-def _sample(line: Line, number: int, task: str) -> Sample:
+def _sample(line: QuestionLine, number: int, task: str) -> Sample:
     question = _media(line) + _question(line.question)
     if not question:
         raise DataError("there is no `question`, and no picture or video either")
@@ -204,7 +204,7 @@ def _facet(value: str | int | float | bool) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _key(line: Line, options: tuple[Option, ...]) -> int:
+def _key(line: QuestionLine, options: tuple[Option, ...]) -> int:
     answer = line.answer
     if answer is None and len(line.answers) == 1:
         answer = line.answers[0]
@@ -223,7 +223,7 @@ def _key(line: Line, options: tuple[Option, ...]) -> int:
     raise DataError(f"`answer` '{answer}' is none of the `choices`")
 
 
-def _media(line: Line) -> tuple[Part, ...]:
+def _media(line: QuestionLine) -> tuple[Part, ...]:
     parts: list[Part] = [Image(path) for path in ([line.image] if line.image else []) + line.images]
     if line.video:
         parts.append(Video(line.video))

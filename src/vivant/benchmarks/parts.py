@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from vivant.benchmarks.rubric import JudgeAgreement, JudgeContext, Question, Rubric
+from vivant.benchmarks.rubric import JudgeAgreement, JudgeContext, JudgeQuestion, Rubric
 from vivant.benchmarks.verdict import Verdict
 from vivant.core.errors import UsageError
 from vivant.core.progress import ProgressCallback
@@ -61,7 +61,7 @@ class JudgedTasks:
         """All rubrics that `ask` may use. They are part of the judge's fingerprint."""
         return ()
 
-    def ask(self, sample: Sample, record: Record, context: JudgeContext) -> Question | Score:  # noqa: ARG002
+    def ask(self, sample: Sample, record: Record, context: JudgeContext) -> JudgeQuestion | Score:  # noqa: ARG002
         """What a judge is asked about one answer; a Score where there is nothing to ask."""
         raise UsageError(f"{sample.task} is not scored by judges")
 

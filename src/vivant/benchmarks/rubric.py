@@ -15,7 +15,7 @@ from vivant.core.fenced_text import RULE, FencedBlock, fence_blocks, fence_code
 from vivant.core.types import Message, Text
 
 
-class Criterion(Struct, frozen=True):
+class JudgeCriterion(Struct, frozen=True):
     """One thing to look at."""
 
     name: str
@@ -29,7 +29,7 @@ class Rubric(Struct, frozen=True, kw_only=True, dict=True):
     """`mmie-sa`: a user's own wording names it."""
     role: str
     """Who the judge is and what lies before it."""
-    criteria: tuple[Criterion, ...]
+    criteria: tuple[JudgeCriterion, ...]
     scale: str
     """How criteria become a figure."""
     contract: Contract
@@ -39,7 +39,7 @@ class Rubric(Struct, frozen=True, kw_only=True, dict=True):
         names = {part: wording.get(f"judge.{self.name}.{part}") for part in ("role", "scale", "criteria")}
         given = {part: text for part, text in names.items() if text is not None}
         if "criteria" in given:
-            own = Criterion("", given.pop("criteria"))
+            own = JudgeCriterion("", given.pop("criteria"))
             return msgspec.structs.replace(self, criteria=(own,), **given)
         return msgspec.structs.replace(self, **given)
 
@@ -56,7 +56,7 @@ class Rubric(Struct, frozen=True, kw_only=True, dict=True):
         return "\n".join([*lines, "", self.scale])
 
 
-class Question(Struct, frozen=True, kw_only=True, gc=False):
+class JudgeQuestion(Struct, frozen=True, kw_only=True, gc=False):
     """What a judge is asked about one answer."""
 
     rubric: Rubric

@@ -37,7 +37,7 @@ class Repo(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return f"https://huggingface.co/{'datasets/' if self.type == 'dataset' else ''}{self.id}"
 
 
-class Source(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class DataSource(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Everything that belongs to one name."""
 
     repos: tuple[Repo, ...]
@@ -56,13 +56,13 @@ class Source(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 @cache
-def sources() -> dict[str, Source]:
+def sources() -> dict[str, DataSource]:
     """All of them by name."""
     content = files("vivant.benchmarks").joinpath("sources.yaml").read_bytes()
-    return msgspec.convert(yaml.safe_load(content), dict[str, Source])
+    return msgspec.convert(yaml.safe_load(content), dict[str, DataSource])
 
 
-def find(name: str) -> Source:
+def find(name: str) -> DataSource:
     """The source called `name`, or a line that says what to do instead."""
     known = sources()
     if name in known:
@@ -72,6 +72,6 @@ def find(name: str) -> Source:
     raise unknown_name_error("source", name, known)
 
 
-def place_of(name: str, source: Source) -> Path:
+def place_of(name: str, source: DataSource) -> Path:
     """Where it is looked for, hence where it goes."""
     return cache_root() / source.folder if source.folder else registry.data_root() / name

@@ -15,7 +15,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from vivant.benchmarks.sources import Repo, Source
+from vivant.benchmarks.sources import DataSource, Repo
 from vivant.core.disk_space import check_free_space, format_size
 from vivant.core.errors import DataError, is_connection_fault
 from vivant.core.progress import ProgressCallback
@@ -28,7 +28,7 @@ class Listing(Struct, frozen=True, kw_only=True):
     """What the hub says it has."""
 
     name: str
-    source: Source
+    source: DataSource
     revisions: dict[str, str]
     licences: dict[str, str]
     gated: bool
@@ -57,7 +57,7 @@ class Todo(Struct, frozen=True, kw_only=True):
         return sum(file.size for file in self.missing) - self.arrived
 
 
-def ask(name: str, source: Source, revision: str | None = None, note: Note | None = None) -> Listing:
+def ask(name: str, source: DataSource, revision: str | None = None, note: Note | None = None) -> Listing:
     """Ask the hub for all files of a source, at the commit that was fetched before or that the source names."""
     from huggingface_hub import HfApi
 
@@ -159,7 +159,7 @@ def _fetch_one(listing: Listing, wanted: Wanted, todo: Todo, tick: ProgressCallb
     todo.note.learn(wanted, file)
 
 
-def unpack_archives(source: Source, place: Path, say: Callable[[str], None], tick: Any = None) -> None:
+def unpack_archives(source: DataSource, place: Path, say: Callable[[str], None], tick: Any = None) -> None:
     """Unpack what a source brings in archives, where its benchmark does not do so itself."""
     if not source.unpack:
         return

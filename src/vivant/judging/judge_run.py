@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Protocol
-from vivant.benchmarks.rubric import JudgeContext, Question, Rubric
+from vivant.benchmarks.rubric import JudgeContext, JudgeQuestion, Rubric
 from vivant.benchmarks.verdict import Verdict
 from vivant.core.errors import UsageError
 from vivant.core.paths import cache_root
@@ -54,7 +54,7 @@ class JudgeRequest(Struct, frozen=True, kw_only=True, gc=False):
     key: str
     task: str
     id: str
-    question: Question
+    question: JudgeQuestion
     root: str
     run: str = ""
 
@@ -345,7 +345,7 @@ def build_judge_requests(
         )
         for sample, record in iter_answers(task, samples, records, protocol):
             question = benchmark.judged.ask(sample, record, context)
-            if isinstance(question, Question):
+            if isinstance(question, JudgeQuestion):
                 if options.prompts:
                     own = question.rubric.reworded(options.prompts)
                     question = msgspec.structs.replace(question, rubric=own)

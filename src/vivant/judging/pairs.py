@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Protocol
-from vivant.benchmarks.rubric import JudgeContext, Question, Rubric
+from vivant.benchmarks.rubric import JudgeContext, JudgeQuestion, Rubric
 from vivant.benchmarks.verdict import Contract, Field, Verdict
 from vivant.core.errors import MediaError, UsageError
 from vivant.core.fenced_text import FencedBlock
@@ -146,7 +146,7 @@ def _build_requests(
                 )
 
 
-def _pair_question(left: Question, right: Question) -> Question:
+def _pair_question(left: JudgeQuestion, right: JudgeQuestion) -> JudgeQuestion:
     by_name = {material.name: material for material in left.materials}
     second = next(material for material in right.materials if material.name == "answer")
     materials = [
@@ -156,7 +156,7 @@ def _pair_question(left: Question, right: Question) -> Question:
     ]
     if "reference" in by_name:
         materials.append(by_name["reference"])
-    return Question(
+    return JudgeQuestion(
         rubric=pair_rubric(left.rubric),
         materials=tuple(materials),
         max_tokens=left.max_tokens,
@@ -166,13 +166,13 @@ def _pair_question(left: Question, right: Question) -> Question:
 
 def _load_questions(
     run: Run, task: str, protocol: Protocol, options: JudgeOptions, base: Path
-) -> Iterator[tuple[str, Question]]:
+) -> Iterator[tuple[str, JudgeQuestion]]:
     benchmark = registry.of_task(task)
     root = Path(run.manifest.roots.get(task, ""))
     context = JudgeContext(protocol=protocol, root=root, run=run.dir.path, max_images=options.max_images)
     for sample, record in iter_answers(task, run.samples(), run.records(), protocol):
         question = benchmark.judged.ask(sample, record, context)
-        if isinstance(question, Question) and record.repeat == 0:
+        if isinstance(question, JudgeQuestion) and record.repeat == 0:
             own = question.rubric.reworded(options.prompts)
             moved = tuple(_rebase_material(material, context, base) for material in question.materials)
             yield record.key, msgspec.structs.replace(question, rubric=own, materials=moved)

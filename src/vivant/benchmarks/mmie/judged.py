@@ -10,7 +10,7 @@ from vivant.benchmarks.mmie import paper
 from vivant.benchmarks.mmie.data import answer_of, raw
 from vivant.benchmarks.mmie.items import RawPart
 from vivant.benchmarks.mmie.rubrics import BY_TASK
-from vivant.benchmarks.rubric import JudgeContext, Question, Rubric
+from vivant.benchmarks.rubric import JudgeContext, JudgeQuestion, Rubric
 from vivant.benchmarks.verdict import Verdict
 from vivant.core.errors import MediaError
 from vivant.core.fenced_text import FencedBlock
@@ -22,7 +22,7 @@ from vivant.media.paths import resolve_media
 MAX_TOKENS = 1024
 
 
-def ask(sample: Sample, record: Record, context: JudgeContext) -> Question | Score:
+def ask(sample: Sample, record: Record, context: JudgeContext) -> JudgeQuestion | Score:
     """The question for one answer; a Score where the protocol leaves it out or there is no rubric for it."""
     short = sample.task.rsplit("/", 1)[-1]
     if short not in BY_TASK:
@@ -46,7 +46,9 @@ def find_picture(path: str, context: JudgeContext) -> str | None:
         return None
 
 
-def _as_published(sample: Sample, record: Record, context: JudgeContext, rubric: Rubric) -> Question | Score:
+def _as_published(
+    sample: Sample, record: Record, context: JudgeContext, rubric: Rubric
+) -> JudgeQuestion | Score:
     answer = answer_of(record)
     shown = paper.show(raw(sample.question), answer, lambda path: find_picture(path, context) is not None)
     if shown.left_out:
@@ -57,7 +59,7 @@ def _as_published(sample: Sample, record: Record, context: JudgeContext, rubric:
     notes = [f"missing: {path}" for path in shown.missing]
     if shown.cut:
         notes.append(f"{shown.cut} of {len(answer)} parts of the answer cut by the published protocol")
-    return Question(rubric=rubric, materials=tuple(materials), max_tokens=MAX_TOKENS, notes=tuple(notes))
+    return JudgeQuestion(rubric=rubric, materials=tuple(materials), max_tokens=MAX_TOKENS, notes=tuple(notes))
 
 
 class _Full:
@@ -99,12 +101,12 @@ class _Full:
         return [Text(f"{label}({why})\n")]
 
 
-def _in_full(sample: Sample, record: Record, context: JudgeContext, rubric: Rubric) -> Question:
+def _in_full(sample: Sample, record: Record, context: JudgeContext, rubric: Rubric) -> JudgeQuestion:
     full = _Full(context)
     materials = [full.material("question", raw(sample.question)), full.material("answer", answer_of(record))]
     if rubric is BY_TASK["msr"]:
         materials.append(full.material("reference", raw(sample.reference)))
-    return Question(
+    return JudgeQuestion(
         rubric=rubric,
         materials=tuple(materials),
         max_tokens=MAX_TOKENS,

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from vivant.benchmarks.rubric import Criterion, Rubric
+from vivant.benchmarks.rubric import JudgeCriterion, Rubric
 from vivant.benchmarks.verdict import Contract, Field
 
 _CONTRACT = Contract(fields=(Field(name="Score", low=0, high=6),))
 
-_TEXT = Criterion("Text", "it is fluent, correct and says what the question calls for.")
-_PICTURES = Criterion("Pictures", "they are there where needed, clear, and free of flaws that mislead.")
-_COHERENCE = Criterion("Text and pictures", "each picture shows what the text around it says, in order.")
-_STYLE = Criterion(
+_TEXT = JudgeCriterion("Text", "it is fluent, correct and says what the question calls for.")
+_PICTURES = JudgeCriterion("Pictures", "they are there where needed, clear, and free of flaws that mislead.")
+_COHERENCE = JudgeCriterion("Text and pictures", "each picture shows what the text around it says, in order.")
+_STYLE = JudgeCriterion(
     "One style",
     "all pictures, those of the question included, look as if one hand had made them. Be strict here.",
 )
-_EMOTION = Criterion(
+_EMOTION = JudgeCriterion(
     "Feeling",
     "earns nothing, but an answer that leaves its reader cold, or moves the wrong way, loses one point.",
 )
@@ -33,8 +33,12 @@ STORY = Rubric(
         _TEXT,
         _PICTURES,
         _COHERENCE,
-        Criterion("Context", "persons, place, time and events of the beginning go on without contradiction."),
-        Criterion("Invention", "the story goes somewhere of its own instead of repeating what was given."),
+        JudgeCriterion(
+            "Context", "persons, place, time and events of the beginning go on without contradiction."
+        ),
+        JudgeCriterion(
+            "Invention", "the story goes somewhere of its own instead of repeating what was given."
+        ),
         _STYLE,
         _EMOTION,
     ),
@@ -51,10 +55,10 @@ PROJECT = Rubric(
         _TEXT,
         _PICTURES,
         _COHERENCE,
-        Criterion(
+        JudgeCriterion(
             "Method", "the steps are right, complete and in order; someone who follows them gets there."
         ),
-        Criterion("Interest", "it is told with ideas that make one want to try."),
+        JudgeCriterion("Interest", "it is told with ideas that make one want to try."),
         _STYLE,
         _EMOTION,
     ),
@@ -68,12 +72,12 @@ REASONING = Rubric(
         "answer, and a reference that holds the right result; other ways to that result are as good."
     ),
     criteria=(
-        Criterion("The question's text", "is understood."),
-        Criterion("The question's pictures", "are read rightly."),
-        Criterion("Reasoning", "the steps are clear and follow from each other."),
-        Criterion("Parts", "at least part of the way or of the result is right."),
-        Criterion("Result", "the final answer agrees with the reference."),
-        Criterion("Excellence", "nothing is wrong, missing or beside the point."),
+        JudgeCriterion("The question's text", "is understood."),
+        JudgeCriterion("The question's pictures", "are read rightly."),
+        JudgeCriterion("Reasoning", "the steps are clear and follow from each other."),
+        JudgeCriterion("Parts", "at least part of the way or of the result is right."),
+        JudgeCriterion("Result", "the final answer agrees with the reference."),
+        JudgeCriterion("Excellence", "nothing is wrong, missing or beside the point."),
     ),
     scale="Give one point for each criterion that the answer meets. The score is the sum, from 0 to 6.",
     contract=_CONTRACT,
