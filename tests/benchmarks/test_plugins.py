@@ -278,7 +278,7 @@ def test_an_installed_plugin_is_found_by_its_entry_point_and_runs_end_to_end(fol
     assert "Scores, protocol strict" in done.stdout
     assert re.search(r"toy-bench/mcq +accuracy +100\.0 .* 8 +0 +0", done.stdout)
     again = vivant(*asked, cwd=folder, env=env)
-    assert "8 of 8 samples are there already" in again.stderr
+    assert "8 of 8 samples are done" in again.stderr
     for command in (
         ["table", "runs/right"],
         ["score", "runs/right"],
