@@ -38,7 +38,7 @@ ProtocolOption = Annotated[
     typer.Option(
         "--protocol",
         metavar="NAME",
-        help="paper (as published) or strict. (default: paper where there is one)",
+        help="paper (as published) or strict.",
         rich_help_panel=SCORING,
     ),
 ]
