@@ -104,7 +104,7 @@ def _notes(
     requests = sum(part.requests for part in parts)
     tokens = sum(part.tokens_in + part.tokens_out for part in parts)
     if done:
-        notes.append(f"{done} of {prepared.plan.size} samples are there already and not counted")
+        notes.append(f"{done} of {prepared.plan.size} samples are done and not counted")
     if price is not None:
         notes.append(
             f"{price.currency} {price.input:g} in and {price.output:g} out for a million tokens, as of "

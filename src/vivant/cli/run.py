@@ -47,7 +47,7 @@ def run(
     """Evaluate a model. Run the same command again to resume.
 
     vivant run mime --model random --data mini
-    vivant run ./mine.jsonl --model openai/NAME --base-url http://localhost:8000/v1
+    vivant run ./mine.jsonl --model openai/NAME --base-url http://gpu:8000/v1
     """
     judges = j.apply_run_options(options, judges)
     if answers is not None:

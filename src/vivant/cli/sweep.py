@@ -38,7 +38,7 @@ def sweep(
     ] = None,
     protocol: o.ProtocolOption = "paper",
 ) -> None:
-    """Score against the number of frames: one run each, each video decoded once for all of them.
+    """Score against the number of frames, one run each; each video is decoded once.
 
     vivant sweep mmrv --model openai/NAME --frames 8,16,32,64 --figure frames.svg
     """
