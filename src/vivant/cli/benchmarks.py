@@ -11,7 +11,7 @@ from vivant.benchmarks import registry
 from vivant.benchmarks.base import Benchmark
 from vivant.benchmarks.task_options import TaskOption
 from vivant.cli.help import CommandApp
-from vivant.cli.output import say, show
+from vivant.cli.output import print_table, say
 from vivant.core.table import Table
 
 app = CommandApp(invoke_without_command=True)
@@ -26,16 +26,16 @@ def benchmarks(ctx: typer.Context) -> None:
         (b.name, b.title, ", ".join(b.styles), "yes" if mini.root(b.name) is not None else "no", b.summary)
         for b in map(registry.get, registry.names())
     )
-    show(Table(title="Benchmarks", columns=("name", "title", "styles", "mini", ""), body=body))
+    print_table(Table(title="Benchmarks", columns=("name", "title", "styles", "mini", ""), body=body))
     say("One of them in full: vivant benchmarks show NAME")
 
 
-@app.command(name="show")
+@app.command(name="print_table")
 def show_benchmark(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A benchmark, e.g. mime.")],
 ) -> None:
     """Show one benchmark: tasks, styles, facets, options, tables, where its data come from."""
-    show(_describe(registry.get(name)))
+    print_table(_describe(registry.get(name)))
 
 
 def _format_value(option: TaskOption) -> str:

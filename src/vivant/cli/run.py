@@ -11,7 +11,7 @@ from vivant.benchmarks import registry
 from vivant.cli import judges as j
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
-from vivant.cli.output import print_run, protocol_name, say
+from vivant.cli.output import parse_protocol, print_run, say
 from vivant.cli.run_options import with_run_options
 from vivant.core.errors import UsageError
 from vivant.engine.evaluation import plan_run, run_plan
@@ -114,7 +114,7 @@ def _judge_answers(options: RunOptions, folder: Path, judges: list[JudgeOptions]
             say(f"Note: {note}")
         say(f"{run.model}: {sum(run.manifest.planned.values())} answers → {run.dir.path}")
         j.judge_or_exit(run.dir.path, judges, protocol)
-        for path in export_result(run, protocol_name(protocol)):
+        for path in export_result(run, parse_protocol(protocol)):
             say(f"Written: {path}")
         _report(run.dir.path, protocol)
 
@@ -125,5 +125,5 @@ def first_error(path: Path, protocol: str) -> str:
     for record in run.records().values():
         if record.reply.status == "error":
             return f"{record.key}: {record.reply.error}"
-    scores = (score for part in run.scores(protocol_name(protocol)) for _, _, score in part.rows)
+    scores = (score for part in run.scores(parse_protocol(protocol)) for _, _, score in part.rows)
     return next((f"{score.key}: {score.rule}" for score in scores if score.status == "missing"), "no record")
