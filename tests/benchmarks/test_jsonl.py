@@ -76,7 +76,7 @@ def _write(tmp_path: Path, *lines: object) -> Path:
         ({"answer": "x"}, "no `question`"),
         ({"question": "x", "answr": "y"}, "answr"),
         ({"question": [{"picture": "a.png"}], "answer": "y"}, "part 0 of `question` is 'picture'"),
-        ({"id": "one", "question": "x", "answer": "y"}, "stands already in line 1"),
+        ({"id": "one", "question": "x", "answer": "y"}, "already used in line 1"),
         (b'{"question": "\xff", "answer": "y"}', ""),
     ],
 )

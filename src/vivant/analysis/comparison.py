@@ -29,7 +29,7 @@ from vivant.core.arguments import as_strings
 from vivant.core.errors import UsageError
 from vivant.core.types import Sample
 from vivant.metrics.paired import Difference, holm, paired_difference
-from vivant.runs.run import Run, load_run
+from vivant.runs.run import Run, common_protocol, load_run
 from vivant.runs.settings import list_differences
 
 
@@ -93,7 +93,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
 def compare(
     runs: Sequence[Run | str | Path] | Run | str | Path,
     *,
-    protocol: Protocol = "paper",
+    protocol: Protocol | None = None,
     by: str | Sequence[str] = (),
     where: str | Sequence[str] = (),
     between: str | Sequence[str] = (),
@@ -112,6 +112,7 @@ def compare(
     match = None if match is None else as_strings(match)
     given = [runs] if isinstance(runs, Run | str | Path) else runs
     loaded = [run if isinstance(run, Run) else load_run(run) for run in given]
+    protocol = common_protocol(loaded, protocol)
     if between:
         from vivant.analysis.contrasts import contrasts
 

@@ -25,7 +25,7 @@ from vivant.benchmarks.summary import (
 )
 from vivant.core.errors import UsageError
 from vivant.metrics.paired import Difference, group_difference, paired_difference
-from vivant.runs.run import Run
+from vivant.runs.run import Run, common_protocol
 
 REST = "the others"
 NOT_APPLICABLE = ("", "n/a")
@@ -35,7 +35,7 @@ def contrasts(
     runs: Sequence[Run],
     between: Sequence[str],
     *,
-    protocol: Protocol = "paper",
+    protocol: Protocol | None = None,
     by: Sequence[str] = (),
     where: Sequence[str] = (),
     match: Sequence[str] | None = None,
@@ -46,6 +46,7 @@ def contrasts(
     `match` names the facets in which paired samples must agree; left out, they are found in the data, and an
     empty list leaves samples unpaired.
     """
+    protocol = common_protocol(runs, protocol)
     held = set(between) & set(match or ())
     if held:
         raise UsageError(f"--match {held.pop()}: samples cannot agree in what is compared")

@@ -28,7 +28,7 @@ from vivant.core.errors import UsageError
 from vivant.metrics.bootstrap import Totals, percentile_ends, resampled_means
 from vivant.metrics.intervals import Interval, mean_interval, numbered
 from vivant.metrics.paired import Difference, holm, paired_difference
-from vivant.runs.run import Run
+from vivant.runs.run import Run, common_protocol
 from vivant.runs.settings import list_differences
 
 WITHOUT: Mapping[str, str] = {
@@ -67,9 +67,10 @@ class Controls(Struct, frozen=True, kw_only=True):
 
 
 def controls_of(
-    runs: Sequence[Run], protocol: Protocol = "paper", by: Sequence[str] = (), where: Sequence[str] = ()
+    runs: Sequence[Run], protocol: Protocol | None = None, by: Sequence[str] = (), where: Sequence[str] = ()
 ) -> Controls:
     """Pair each run under a control with the run of the same model without one."""
+    protocol = common_protocol(runs, protocol)
     plain = [run for run in runs if run.manifest.settings.control == "none"]
     under = [run for run in runs if run.manifest.settings.control != "none"]
     if not under:

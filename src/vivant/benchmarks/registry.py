@@ -89,6 +89,10 @@ def split_selector(selector: str) -> tuple[str, str]:
     return name, task
 
 
+def _benchmark_names(selectors: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(split_selector(selector)[0] for selector in selectors if not is_file(selector)))
+
+
 def parse_task_options(selectors: Sequence[str], values: Mapping[str, Any]) -> TaskOptionValues:
     """Check `--task-option NAME=VALUE` and split the values into a run's `variant` and `limits`.
 
@@ -136,7 +140,7 @@ def select(
 ) -> list[Selection]:
     """What `vivant run mime mmrv/… ./mine.jsonl ./my_bench.py --data …` means."""
     options = parse_task_options(selectors, options or {}).variant
-    benchmarks = {name: get(name) for name, _ in map(split_selector, selectors) if not is_file(name)}
+    benchmarks = {name: get(name) for name in _benchmark_names(selectors)}
     roots = _roots(data, [benchmark.name for benchmark in benchmarks.values()])
     chosen: list[Selection] = []
     for selector in selectors:

@@ -45,7 +45,7 @@ def compare(
         typer.Option("--flips", metavar="FILE", help="Write the samples that flipped (.jsonl or .csv)."),
     ] = None,
     where: o.Where = None,
-    protocol: o.ProtocolOption = "paper",
+    protocol: o.ProtocolOption = None,
     form: o.FormatOption = "text",
     out: o.OutFile = None,
 ) -> None:

@@ -25,7 +25,7 @@ def export(
         typer.Option("--as", metavar="FORMAT", help="A native format; see `vivant benchmarks show NAME`."),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write to.")],
-    protocol: o.ProtocolOption = "paper",
+    protocol: o.ProtocolOption = None,
 ) -> None:
     """Write a run in a benchmark's native files, so that the original scripts can read them."""
     loaded = load_run(run)

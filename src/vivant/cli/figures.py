@@ -22,7 +22,7 @@ def figures(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN…", help="Run directories.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder to draw into.")],
     form: Annotated[Literal["svg", "pdf", "png"], typer.Option("--format", help="Kind of file.")] = "svg",
-    protocol: o.ProtocolOption = "paper",
+    protocol: o.ProtocolOption = None,
 ) -> None:
     """Draw what the benchmarks' papers draw: abilities and variants as bars, needles as maps."""
     parts = scored([load_run(path) for path in runs], parse_protocol(protocol))

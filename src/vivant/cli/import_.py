@@ -29,7 +29,7 @@ def import_(
     ] = None,
     style: o.Style = None,
     task_option: o.TaskOption = None,
-    protocol: o.ProtocolOption = "paper",
+    protocol: o.ProtocolOption = None,
 ) -> None:
     """Turn somebody's prediction file into a run, and score it.
 

@@ -21,7 +21,7 @@ from vivant.judging.human_scores import read_human_scores
 from vivant.judging.options import JudgeOptions
 from vivant.judging.pairs import judge_pairs
 from vivant.report.judges import judge_tables
-from vivant.runs.run import Run, load_run
+from vivant.runs.run import Run, common_protocol, load_run
 
 app = CommandApp()
 _FORMATS = ("text", "markdown", "json")
@@ -51,7 +51,7 @@ def judge_check(
         float | None, typer.Option("--high", help="Top of people's scale, to check the file.")
     ] = None,
     form: Annotated[str, typer.Option("--format", help="text, markdown or json.")] = "text",
-    protocol: o.ProtocolOption = "paper",
+    protocol: o.ProtocolOption = None,
 ) -> None:
     """How good is a judge? All judges of the runs beside people's scores, beside each other and published figures.
 
@@ -70,7 +70,7 @@ def judge_check(
         )
     loaded = [load_run(path) for path in runs]
     scores = read_human_scores(human, low, high)
-    settled = parse_protocol(protocol)
+    settled = common_protocol(loaded, parse_protocol(protocol))
     tables = [_compared(loaded, judges, settled)] if pairs else []
     tables = judge_tables(scores, loaded, settled, by) + tables
     if form == "json":

@@ -51,7 +51,7 @@ def needs_judge(tasks: Sequence[str]) -> bool:
     return any(registry.of_task(task).task(task).judged for task in tasks)
 
 
-def judge_or_exit(path: Path, judges: Sequence[JudgeOptions], protocol: str) -> Run:
+def judge_or_exit(path: Path, judges: Sequence[JudgeOptions], protocol: str | None) -> Run:
     """Judge a run; exit with 130 where the user stops it."""
     run = load_run(path)
     outcome = judge_run(run, judges, parse_protocol(protocol), say)

@@ -34,11 +34,11 @@ Settings = Annotated[
     ),
 ]
 ProtocolOption = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--protocol",
         metavar="NAME",
-        help="paper (as published) or strict.",
+        help="paper (as published) or strict. (default: paper where there is one)",
         rich_help_panel=SCORING,
     ),
 ]

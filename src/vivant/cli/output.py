@@ -6,9 +6,8 @@ import logging
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import cast
 
-from vivant.benchmarks.base import Protocol
+from vivant.benchmarks.base import PROTOCOLS, Protocol
 from vivant.core.errors import UsageError, unknown_name_error
 from vivant.core.table import Table
 
@@ -79,14 +78,14 @@ def write_output(text: str, out: Path | None) -> None:
     say(f"Written to {out}")
 
 
-def parse_protocol(name: str) -> Protocol:
-    """A protocol by name."""
-    if name not in ("paper", "strict"):
-        raise unknown_name_error("protocol", name, ("paper", "strict"))
-    return cast(Protocol, name)
+def parse_protocol(name: str | None) -> Protocol | None:
+    """A protocol by name; None leaves the choice to the benchmarks."""
+    if name is not None and name not in PROTOCOLS:
+        raise unknown_name_error("protocol", name, PROTOCOLS)
+    return name
 
 
-def print_run(path: str | Path, protocol: str) -> int:
+def print_run(path: str | Path, protocol: str | None) -> int:
     """Score a run, print its table, and return how many samples failed."""
     from vivant.report.overview import overview
     from vivant.runs.run import load_run

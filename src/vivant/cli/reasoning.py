@@ -53,7 +53,7 @@ def reasoning(
         int | None, typer.Option("--limit", min=1, help="Replies per task at most, chosen by their ids.")
     ] = None,
     by: o.By = None,
-    protocol: o.ProtocolOption = "paper",
+    protocol: o.ProtocolOption = None,
     form: o.FormatOption = "text",
     out: o.OutFile = None,
 ) -> None:

@@ -19,7 +19,7 @@ app = CommandApp()
 def report(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN…", help="Run directories.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="The HTML file to write.")] = Path("report.html"),
-    protocol: o.ProtocolOption = "paper",
+    protocol: o.ProtocolOption = None,
     title: Annotated[str, typer.Option("--title", help="(default: models and benchmarks)")] = "",
 ) -> None:
     """Write a report on one or several runs: one HTML file that opens from disk, with no network.

@@ -42,7 +42,7 @@ def run(
             hidden=True,
         ),
     ] = None,
-    protocol: o.ProtocolOption = "paper",
+    protocol: o.ProtocolOption = None,
 ) -> None:
     """Evaluate a model. Run the same command again to resume.
 
@@ -64,6 +64,7 @@ def run(
     plan = prepared.plan
     tasks = [task.task for task in plan.tasks]
     j.check_judged(tasks, judges)
+    registry.choose_protocol(tasks, parse_protocol(protocol))  # what cannot be scored is not asked
     say(f"{prepared.model.name}: {plan.size} requests in {len(plan.tasks)} task(s) → {prepared.out}")
     for note in plan.notes:
         say(f"Note: {note}")
@@ -87,7 +88,7 @@ def _stopped(outcome: RunOutcome, place: Path) -> typer.Exit:
     return typer.Exit(130)
 
 
-def _report(path: Path, protocol: str) -> None:
+def _report(path: Path, protocol: str | None) -> None:
     errors = print_run(path, protocol)
     if errors:
         say(f"{errors} samples failed; the first: {first_error(path, protocol)}")
@@ -102,7 +103,9 @@ def _human(options: RunOptions) -> str:
     return place
 
 
-def _judge_answers(options: RunOptions, folder: Path, judges: list[JudgeOptions], protocol: str) -> None:
+def _judge_answers(
+    options: RunOptions, folder: Path, judges: list[JudgeOptions], protocol: str | None
+) -> None:
     """Each model's answers become a run, which is judged; verdicts are also written as the original does."""
     if options.model:
         raise UsageError("--answers are there already: leave out --model, or leave out --answers")
@@ -119,7 +122,7 @@ def _judge_answers(options: RunOptions, folder: Path, judges: list[JudgeOptions]
         _report(run.dir.path, protocol)
 
 
-def first_error(path: Path, protocol: str) -> str:
+def first_error(path: Path, protocol: str | None) -> str:
     """The first failed sample of a run, with the reason."""
     run = load_run(path)
     for record in run.records().values():

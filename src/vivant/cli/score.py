@@ -14,7 +14,7 @@ from vivant.cli.output import parse_protocol, print_table, say
 from vivant.cli.parsing import parse_pairs
 from vivant.judging.options import JudgeOptions
 from vivant.report.overview import overview
-from vivant.runs.run import load_run
+from vivant.runs.run import common_protocol, load_run
 
 app = CommandApp()
 
@@ -24,7 +24,7 @@ app = CommandApp()
 def score(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN…", help="Run directories.")],
     judges: list[JudgeOptions],
-    protocol: o.ProtocolOption = "paper",
+    protocol: o.ProtocolOption = None,
     settings: o.Settings = None,
 ) -> None:
     """Score runs again from their logs; no model is needed. The new scores replace the stored ones.
@@ -38,10 +38,11 @@ def score(
         vivant score runs/mmie-gpt --judge openai/gpt-4o --judge-samples 3
     """
     loaded = [load_run(path) for path in runs]
+    protocol = common_protocol(loaded, parse_protocol(protocol))
     if judges:
         for run in loaded:
             j.judge_or_exit(run.dir.path, judges, protocol)
     for run in loaded:
-        run.scores(parse_protocol(protocol), parse_pairs(settings, "--set"), anew=True)
-    print_table(overview(loaded, parse_protocol(protocol)))
+        run.scores(protocol, parse_pairs(settings, "--set"), anew=True)
+    print_table(overview(loaded, protocol))
     say(f"Scores written to {', '.join(str(run.dir.score_file(protocol)) for run in loaded)}")

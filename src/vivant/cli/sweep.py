@@ -36,7 +36,7 @@ def sweep(
     figure: Annotated[
         Path | None, typer.Option("--figure", help="Where to draw the curve (.svg, .pdf, .png).")
     ] = None,
-    protocol: o.ProtocolOption = "paper",
+    protocol: o.ProtocolOption = None,
 ) -> None:
     """Score against the number of frames, one run each; each video is decoded once.
 

@@ -31,7 +31,7 @@ def table(
         typer.Option(
             "--layout",
             metavar="NAME",
-            help="A benchmark's own table, e.g. mime:1; see `vivant benchmarks`.",
+            help="A benchmark's own table, e.g. mime:1; see `vivant benchmarks show mime`.",
             rich_help_panel=KINDS,
         ),
     ] = None,
@@ -67,7 +67,7 @@ def table(
     bootstrap: Annotated[
         bool, typer.Option("--bootstrap", help="Intervals by resampling clusters, in place of formulas.")
     ] = False,
-    protocol: o.ProtocolOption = "paper",
+    protocol: o.ProtocolOption = None,
     form: o.FormatOption = "text",
     published: Annotated[bool, typer.Option("--published", help="Add the papers' own figures.")] = False,
     out: o.OutFile = None,
@@ -132,7 +132,7 @@ _TAKES = {
 def _other(
     flag: str,
     runs: Sequence[Run],
-    protocol: Protocol,
+    protocol: Protocol | None,
     name: str,
     by: Sequence[str],
     where: Sequence[str],

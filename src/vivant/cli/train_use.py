@@ -142,7 +142,7 @@ def judge_data(
     out: Annotated[Path, typer.Option("--out", "-o", help="File of questions to write.")],
     held_out: Annotated[float, typer.Option("--held-out", help="Share of samples to test on.")] = 0.2,
     seed: Annotated[int, typer.Option("--seed")] = 0,
-    protocol: o.ProtocolOption = "paper",
+    protocol: o.ProtocolOption = None,
 ) -> None:
     """Turn people's scores of answers into questions that a judge can learn from.
 

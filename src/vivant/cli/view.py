@@ -35,7 +35,7 @@ def view(
         list[Path] | None,
         typer.Option("--data", help="With --host: folders that media may be shown from; may be repeated."),
     ] = None,
-    protocol: o.ProtocolOption = "paper",
+    protocol: o.ProtocolOption = None,
 ) -> None:
     """Look at runs in the browser: samples with their pictures and videos, two runs side by side, live progress.
 

@@ -17,7 +17,7 @@ from vivant.core.table import Row, Table
 from vivant.core.types import Video
 from vivant.engine.evaluation import PlannedRun, default_run_name, plan_run, run_plan
 from vivant.engine.options import RunOptions
-from vivant.runs.run import Run
+from vivant.runs.run import Run, common_protocol
 
 logger = logging.getLogger("vivant")
 
@@ -77,9 +77,10 @@ def decode_once(prepared: Sequence[PlannedRun]) -> None:
 
 
 def build_sweep_table(
-    points: Sequence[SweepPoint], protocol: Protocol = "paper", by: Sequence[str] = ()
+    points: Sequence[SweepPoint], protocol: Protocol | None = None, by: Sequence[str] = ()
 ) -> Table:
     """Score against frames, one line per number of frames, task and group."""
+    protocol = common_protocol([point.run for point in points], protocol)
     rows: list[tuple[int, Row]] = []
     for point in points:
         for part in point.run.scores(protocol):

@@ -44,7 +44,7 @@ from vivant.runs.judgements import (
     write_panel,
 )
 from vivant.runs.log import LogWriter
-from vivant.runs.run import Run, iter_answers
+from vivant.runs.run import Run, common_protocol, iter_answers
 from vivant.runs.settings import digest
 
 
@@ -286,7 +286,7 @@ def make_settings(
 def judge_run(
     run: Run,
     judges: Sequence[JudgeOptions],
-    protocol: Protocol = "paper",
+    protocol: Protocol | None = None,
     say: Callable[[str], None] | None = None,
 ) -> RunOutcome:
     """Have all answers of a run judged, and let these judges count for its scores from now on."""
@@ -294,23 +294,24 @@ def judge_run(
     tasks = [task for task in run.manifest.tasks if registry.of_task(task).task(task).judged]
     if not tasks:
         raise UsageError(f"{run.name}: nothing in {', '.join(run.manifest.tasks)} is scored by a judge")
-    owners = {r.name: (r, b) for b in map(registry.of_task, tasks) for r in b.judged.rubrics(protocol)}
+    settled = common_protocol([run], protocol)
+    owners = {r.name: (r, b) for b in map(registry.of_task, tasks) for r in b.judged.rubrics(settled)}
 
     def read(text: str, rubric: Rubric) -> Verdict:
-        return owners[rubric.name][1].judged.read(text, rubric, protocol)
+        return owners[rubric.name][1].judged.read(text, rubric, settled)
 
     summed = RunOutcome()
     fingerprints: list[str] = []
     for options in judges:
         model = create(options.model, options.backend_options)
-        settings = make_settings(options, model, protocol, tuple(rubric for rubric, _ in owners.values()))
+        settings = make_settings(options, model, settled, tuple(rubric for rubric, _ in owners.values()))
         fingerprint = settings.fingerprint()
         if fingerprint in fingerprints:
             raise UsageError(
                 f"The judge {options.model} is named twice; for more verdicts: --judge-samples N"
             )
         folder = find_judgements_folder(run.dir.path, fingerprint)
-        asks = build_judge_requests(run, tasks, protocol, options)
+        asks = build_judge_requests(run, tasks, settled, options)
         say(f"Judge {model.name}: {len(asks)} answers → {folder}")
         partial = [(ask.key, ask.question.notes[0]) for ask in asks if ask.question.notes]
         if partial:
@@ -322,7 +323,7 @@ def judge_run(
         if summed.stopped:
             return summed
         fingerprints.append(fingerprint)
-    write_panel(run.dir.path, protocol, fingerprints)
+    write_panel(run.dir.path, settled, fingerprints)
     return summed
 
 

@@ -27,7 +27,7 @@ from vivant.judging.options import JudgeOptions
 from vivant.media.paths import resolve_media
 from vivant.models.registry import create
 from vivant.runs.judgements import FOLDER, Judgements, JudgeVerdict
-from vivant.runs.run import Run, iter_answers
+from vivant.runs.run import Run, common_protocol, iter_answers
 from vivant.runs.settings import digest
 
 Winner = Literal["first", "second", "tie", "inconsistent", "unparsed"]
@@ -75,10 +75,11 @@ def judge_pairs(
     first: Run,
     second: Run,
     options: JudgeOptions,
-    protocol: Protocol = "paper",
+    protocol: Protocol | None = None,
     say: Callable[[str], None] | None = None,
 ) -> list[PairVerdict]:
     """Compare two runs' answers to the samples that both answered; resumes like any judging."""
+    protocol = common_protocol((first, second), protocol)
     asks = list(_build_requests(first, second, protocol, options))
     if not asks:
         raise UsageError(f"{first.name} and {second.name} have no judged sample in common")

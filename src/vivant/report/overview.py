@@ -11,19 +11,23 @@ from vivant.core.errors import UsageError, unknown_name_error
 from vivant.core.table import Cell, Row, Table
 from vivant.core.types import SHRUNK
 from vivant.metrics.intervals import Method
-from vivant.runs.run import Run
+from vivant.runs.run import Run, common_protocol
 
 
 def scored(
-    runs: Sequence[Run], protocol: Protocol, where: Sequence[str] = (), values: dict[str, str] | None = None
+    runs: Sequence[Run],
+    protocol: Protocol | None,
+    where: Sequence[str] = (),
+    values: dict[str, str] | None = None,
 ) -> list[ScoredRun]:
     """All tasks of all runs, scored, and restricted to the samples that `where` names."""
+    protocol = common_protocol(runs, protocol)
     return restricted([part for run in runs for part in run.scores(protocol, values)], where)
 
 
 def overview(
     runs: Sequence[Run],
-    protocol: Protocol = "paper",
+    protocol: Protocol | None = None,
     by: Sequence[str] = (),
     where: Sequence[str] = (),
     published: bool = False,
@@ -32,6 +36,7 @@ def overview(
     intervals: Method = "auto",
 ) -> Table:
     """One line per run, task and group."""
+    protocol = common_protocol(runs, protocol)
     parts = scored(runs, protocol, where)
     rows = [
         row for part in parts for row in summarise(part, registry.of_task(part.task), by, intervals=intervals)
@@ -86,8 +91,9 @@ def overview(
     )
 
 
-def side_by_side(runs: Sequence[Run], protocol: Protocol = "paper") -> Table:
+def side_by_side(runs: Sequence[Run], protocol: Protocol | None = None) -> Table:
     """A line per task, a column per model: for a first look at many runs."""
+    protocol = common_protocol(runs, protocol)
     parts = scored(runs, protocol)
     rows = [row for part in parts for row in summarise(part, registry.of_task(part.task))]
     models = list(dict.fromkeys(row.model for row in rows))
@@ -183,7 +189,7 @@ def published_rows(tasks: set[str], by: Sequence[str]) -> list[Row]:
     ]
 
 
-def layout(name: str, runs: Sequence[Run], protocol: Protocol) -> Table:
+def layout(name: str, runs: Sequence[Run], protocol: Protocol | None = None) -> Table:
     """A benchmark's own table: `mime:1`."""
     benchmark_name, colon, short = name.partition(":")
     benchmark = registry.get(benchmark_name)
@@ -191,6 +197,7 @@ def layout(name: str, runs: Sequence[Run], protocol: Protocol) -> Table:
         raise unknown_name_error(
             f"table of {benchmark_name}", short, benchmark.tables.layouts, f"(write {benchmark_name}:NAME)"
         )
+    protocol = common_protocol(runs, protocol)
     parts = [p for p in scored(runs, protocol) if p.task.partition("/")[0] == benchmark_name]
     if not parts:
         raise UsageError(f"None of these runs holds {benchmark_name}")

@@ -10,13 +10,14 @@ from vivant.benchmarks.base import Protocol
 from vivant.core.errors import UsageError
 from vivant.core.table import Cell, Row, Table
 from vivant.report.robustness import span
-from vivant.runs.run import Run
+from vivant.runs.run import Run, common_protocol
 
 
 def reasoning_tables(
-    runs: Sequence[Run], protocol: Protocol = "paper", by: Sequence[str] = ()
+    runs: Sequence[Run], protocol: Protocol | None = None, by: Sequence[str] = ()
 ) -> list[Table]:
     """What has been labelled in these runs: segments, kinds, or both."""
+    protocol = common_protocol(runs, protocol)
     segments = [found for run in runs for found in segment_shares(run, protocol)]
     kinds = [found for run in runs for found in kind_shares(run, protocol, by)]
     if not segments and not kinds:

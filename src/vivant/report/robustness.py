@@ -14,7 +14,7 @@ from vivant.core.table import Cell, Row, Table
 from vivant.metrics.intervals import Interval
 from vivant.report.comparison import format_interval, format_p
 from vivant.report.overview import scored
-from vivant.runs.run import Run
+from vivant.runs.run import Run, common_protocol
 
 
 def _row(
@@ -55,8 +55,9 @@ def span(interval: Interval | None, scale: float) -> str:
 # ── repeats ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def repeats_table(runs: Sequence[Run], protocol: Protocol = "paper", where: Sequence[str] = ()) -> Table:
+def repeats_table(runs: Sequence[Run], protocol: Protocol | None = None, where: Sequence[str] = ()) -> Table:
     """One line per run and task: mean, spread between repeats, pass@k, agreement of answers."""
+    protocol = common_protocol(runs, protocol)
     found = [repeats_of(part, registry.of_task(part.task)) for part in scored(runs, protocol, where)]
     steps = sorted({k for one in found for k in one.passes if k > 1})
     body: list[tuple[Cell, ...]] = []
@@ -114,9 +115,10 @@ def _repeat_rows(one: Repeats) -> list[Row]:
 
 
 def permutation_tables(
-    runs: Sequence[Run], protocol: Protocol = "paper", where: Sequence[str] = ()
+    runs: Sequence[Run], protocol: Protocol | None = None, where: Sequence[str] = ()
 ) -> list[Table]:
     """How a score holds under other orders of the options; and how often each place was chosen."""
+    protocol = common_protocol(runs, protocol)
     parts = scored(runs, protocol, where)
     asked = [part for part in parts if was_permuted(part)]
     if not asked:
@@ -229,9 +231,10 @@ def _places_table(found: Sequence[Permuted], protocol: Protocol) -> Table:
 
 
 def controls_table(
-    runs: Sequence[Run], protocol: Protocol = "paper", by: Sequence[str] = (), where: Sequence[str] = ()
+    runs: Sequence[Run], protocol: Protocol | None = None, by: Sequence[str] = (), where: Sequence[str] = ()
 ) -> Table:
     """What is left of each score without pictures, without motion, without the order of frames."""
+    protocol = common_protocol(runs, protocol)
     found = controls_of(runs, protocol, by, where)
     facets = list(dict.fromkeys(by))
     body: list[tuple[Cell, ...]] = []

@@ -150,7 +150,7 @@ def _slug(*names: str) -> str:
     return re.sub(r"[^A-Za-z0-9.+_-]+", "-", "-".join(names)).strip("-.")[:80] or "unnamed"
 
 
-def export_result(run: Run, protocol: Protocol) -> list[Path]:
+def export_result(run: Run, protocol: Protocol | None) -> list[Path]:
     """The original's own result file beside the log, where a benchmark has one."""
     benchmark = registry.of_task(run.manifest.tasks[0])
     kinds = [kind for kind in benchmark.native.exports if kind.endswith("result")]

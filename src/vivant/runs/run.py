@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -49,9 +49,20 @@ class Run:
         return self.dir.records()
 
     def scores(
-        self, protocol: Protocol = "paper", values: Mapping[str, Any] | None = None, *, anew: bool = False
+        self,
+        protocol: Protocol | None = None,
+        values: Mapping[str, Any] | None = None,
+        *,
+        anew: bool = False,
     ) -> list[ScoredRun]:
-        """Scores per task. Stored ones are used where they are fresh and were made with these settings."""
+        """Scores per task. Stored ones are used where they are fresh and were made with these settings.
+
+        Args:
+            protocol: `paper` or `strict`. None takes the first that the run's benchmarks have.
+            values: Scoring settings other than the defaults.
+            anew: Score again even where stored scores are fresh.
+        """
+        protocol = common_protocol([self], protocol)
         samples, records = self.samples(), self.records()
         wanted = {task: merge_scoring_values(registry.of_task(task), values) for task in self.manifest.tasks}
         judges = self._judges(protocol)
@@ -92,8 +103,6 @@ class Run:
         judges: list[Judgements],
     ) -> dict[str, Score]:
         benchmark = registry.of_task(task)
-        if protocol not in benchmark.protocols:
-            raise unknown_name_error(f"protocol of {benchmark.name}", protocol, benchmark.protocols)
         judged = benchmark.task(task).judged
         scores: dict[str, Score] = {}
         readable: list[tuple[Sample, Record]] = []
@@ -147,6 +156,11 @@ class Run:
 def load_run(path: str | Path) -> Run:
     """A run by its directory."""
     return Run(path)
+
+
+def common_protocol(runs: Iterable[Run], wanted: Protocol | None = None) -> Protocol:
+    """The protocol to score these runs by: the one asked for, else the first that all their benchmarks have."""
+    return registry.choose_protocol([task for run in runs for task in run.manifest.tasks], wanted)
 
 
 def _join_records(

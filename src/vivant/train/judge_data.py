@@ -9,12 +9,12 @@ from __future__ import annotations
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from vivant.benchmarks import registry
+from vivant.benchmarks.base import Protocol
 from vivant.core.errors import DataError, UsageError
 from vivant.core.generated_images import PREFIX
 from vivant.core.randomness import derive_generator
@@ -23,7 +23,7 @@ from vivant.judging.human_scores import HumanScores, read_human_scores
 from vivant.judging.judge_run import JudgeRequest, build_judge_requests
 from vivant.judging.options import JudgeOptions
 from vivant.media.paths import resolve_media
-from vivant.runs.run import Run
+from vivant.runs.run import Run, common_protocol
 
 
 class JudgeData(Struct, frozen=True):
@@ -43,7 +43,7 @@ def write_judge_data(
     *,
     held_out: float = 0.2,
     seed: int = 0,
-    protocol: Any = "paper",
+    protocol: Protocol | None = None,
 ) -> JudgeData:
     """Questions in JSON lines, pictures beside them; the facet `split` is train or test, by sample, so that no
     question is met on both sides with answers of two models."""
@@ -56,7 +56,8 @@ def write_judge_data(
         tasks = [task for task in run.manifest.tasks if registry.of_task(task).task(task).judged]
         if not tasks:
             raise UsageError(f"{run.name}: nothing in {', '.join(run.manifest.tasks)} is scored by a judge")
-        for ask in build_judge_requests(run, tasks, protocol, JudgeOptions(model="people")):
+        settled = common_protocol([run], protocol)
+        for ask in build_judge_requests(run, tasks, settled, JudgeOptions(model="people")):
             score = _score(scores, ask, run.manifest.model)
             if score is None:
                 unscored += 1

@@ -14,6 +14,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse
 from fastapi.staticfiles import StaticFiles
 
+from vivant.benchmarks.base import Protocol
 from vivant.core.errors import MediaError, VivantError
 from vivant.view.catalog import Shelved
 from vivant.view.context import BusyError, Desk
@@ -40,7 +41,7 @@ class NotFoundError(VivantError):
 
 
 def create_app(
-    root: Path, *, protocol: str = "paper", token: str = "", data: Sequence[Path] | None = None
+    root: Path, *, protocol: Protocol | None = None, token: str = "", data: Sequence[Path] | None = None
 ) -> FastAPI:
     """An application over the runs in `root`.
 

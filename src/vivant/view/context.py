@@ -5,13 +5,15 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar, cast
 
 import msgspec
 from msgspec import Struct
 
+from vivant.benchmarks import registry
+from vivant.benchmarks.base import Protocol
 from vivant.core.errors import VivantError
 from vivant.core.types import Record, Sample, Score
 from vivant.view.catalog import Shelf, Shelved
@@ -64,12 +66,19 @@ class _Making:
 class Desk:
     """One per server."""
 
-    def __init__(self, root: Path, protocol: str = "paper") -> None:
+    def __init__(self, root: Path, protocol: Protocol | None = None) -> None:
         self.shelf = Shelf(root)
         self.protocol = protocol
         self._making: dict[str, _Making] = {}
         self._lock = threading.Lock()
         self._facts: dict[tuple[str, str, str], object] = {}
+
+    def protocol_of(self, run: Shelved) -> Protocol:
+        """The protocol that a run is shown under: the one asked for, else its benchmarks' default."""
+        if self.protocol is None and run.manifest is not None:
+            with suppress(VivantError):  # a benchmark that is not installed here
+                return registry.choose_protocol(run.manifest.tasks)
+        return self.protocol or "paper"
 
     @contextmanager
     def open(self, run: Shelved, other: Shelved | None = None) -> Iterator[sqlite3.Connection]:
@@ -85,7 +94,7 @@ class Desk:
             db.close()
 
     def _ready(self, run: Shelved) -> Index:
-        index = Index(run.path, self.protocol)
+        index = Index(run.path, self.protocol_of(run))
         with self._lock:
             making = self._making.get(run.rid)
             if making is None:
@@ -135,7 +144,7 @@ class Desk:
         problems: list[str] = []
         sample = _read(run.path / "samples.jsonl", row["sample_at"], row["sample_size"], Sample, problems)
         record = _read(run.path / "log.jsonl", row["log_at"], row["log_size"], Record, problems)
-        scores = run.path / "scores" / f"{self.protocol}.jsonl"
+        scores = run.path / "scores" / f"{self.protocol_of(run)}.jsonl"
         score = _read(scores, row["score_at"], row["score_size"], Score, problems)
         return Full(row, sample, record, score, "; ".join(problems))
 

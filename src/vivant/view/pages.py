@@ -64,7 +64,9 @@ class Pages:
         self._templates.globals.update(outcome_of=outcome_of, url=urlencode)
 
     def _render(self, name: str, **given: Any) -> str:
-        return self._templates.get_template(name).render(protocol=self._desk.protocol, **given)
+        return self._templates.get_template(name).render(
+            protocol=self._desk.protocol or "by default", **given
+        )
 
     # ── runs ──
 

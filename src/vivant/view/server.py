@@ -9,6 +9,7 @@ from pathlib import Path
 
 from vivant import mini
 from vivant.benchmarks import registry
+from vivant.benchmarks.base import Protocol
 from vivant.core.errors import UsageError
 from vivant.core.paths import cache_root
 from vivant.web.server import bind, is_loopback
@@ -20,7 +21,7 @@ def serve(
     host: str = "127.0.0.1",
     port: int = 8765,
     token: str = "",
-    protocol: str = "paper",
+    protocol: Protocol | None = None,
     data: Sequence[Path] = (),
     ready: Callable[[str], None] = lambda _: None,
 ) -> None:

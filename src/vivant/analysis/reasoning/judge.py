@@ -23,7 +23,7 @@ from vivant.judging.judge_run import JudgeRequest, JudgeRunner, make_settings
 from vivant.judging.options import JudgeOptions
 from vivant.models.registry import create
 from vivant.runs.judgements import Judgements, JudgeVerdict
-from vivant.runs.run import Run
+from vivant.runs.run import Run, common_protocol
 
 _FRAMES = 4096
 _SEGMENTS, _KIND = "?segments", "?kind"
@@ -53,7 +53,7 @@ class Item(Struct, frozen=True):
     """None where the answer is not to be sorted."""
 
 
-def items_of(run: Run, protocol: Protocol, options: Labelling) -> list[Item]:
+def items_of(run: Run, protocol: Protocol | None, options: Labelling) -> list[Item]:
     """The replies of a run that there is something to label in."""
     items: list[Item] = []
     for part in run.scores(protocol):
@@ -78,13 +78,14 @@ def items_of(run: Run, protocol: Protocol, options: Labelling) -> list[Item]:
 def label_run(
     run: Run,
     judge: JudgeOptions,
-    protocol: Protocol = "paper",
+    protocol: Protocol | None = None,
     options: Labelling | None = None,
     say: Callable[[str], None] | None = None,
 ) -> RunOutcome:
     """Have a run labelled; what was asked before is not asked again. Labels are written beside the log."""
     say = say or (lambda _: None)
     options = options or Labelling()
+    protocol = common_protocol([run], protocol)
     model = create(judge.model, judge.backend_options)
     schemes = {(one := scheme_for(task, options.kinds)).name: one for task in run.manifest.tasks}
     rubrics = (

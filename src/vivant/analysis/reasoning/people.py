@@ -40,7 +40,7 @@ class Line(Struct, frozen=True):
 
 
 def write_template(
-    run: Run, path: Path, protocol: Protocol = "paper", options: Labelling | None = None
+    run: Run, path: Path, protocol: Protocol | None = None, options: Labelling | None = None
 ) -> int:
     """A CSV file with a row per segment and per answer to be sorted, labels left empty."""
     options = options or Labelling()
@@ -69,7 +69,7 @@ def _texts(item: Item) -> Iterator[tuple[str, str]]:
 
 
 def import_labels(
-    run: Run, path: Path, protocol: Protocol = "paper", options: Labelling | None = None
+    run: Run, path: Path, protocol: Protocol | None = None, options: Labelling | None = None
 ) -> list[str]:
     """Read a filled table into the run. Returns what there is to say: how many labels, how far people agree."""
     items = {item.record.key: item for item in items_of(run, protocol, options or Labelling())}

@@ -20,12 +20,12 @@ from vivant.report.html.report_data import ReportData, gather_report_data
 from vivant.runs.run import Run, load_run
 
 
-def build_report(runs: Sequence[Run], protocol: Protocol = "paper", title: str = "") -> str:
+def build_report(runs: Sequence[Run], protocol: Protocol | None = None, title: str = "") -> str:
     """Build a report as HTML text; the same runs give the same text but for the time in its footer.
 
     Args:
         runs: the runs to report on.
-        protocol: how replies are scored, `paper` or `strict`.
+        protocol: how replies are scored, `paper` or `strict`; by default the first that all benchmarks have.
         title: the page's title; by default the models and benchmarks.
     """
     data = gather_report_data(runs, protocol)
@@ -43,7 +43,7 @@ def build_report(runs: Sequence[Run], protocol: Protocol = "paper", title: str =
 
 
 def write_report(
-    paths: Sequence[str | Path], out: str | Path, protocol: Protocol = "paper", title: str = ""
+    paths: Sequence[str | Path], out: str | Path, protocol: Protocol | None = None, title: str = ""
 ) -> Path:
     """Read runs, write the report on them to one file, and return its path.
 

@@ -15,7 +15,7 @@ from vivant.core.errors import UsageError
 from vivant.core.table import Row
 from vivant.report.html.leader_comparison import LeaderComparison, compare_leaders
 from vivant.report.overview import chances, published_rows
-from vivant.runs.run import NoJudgeError, Run
+from vivant.runs.run import NoJudgeError, Run, common_protocol
 
 _MAX_RESCORED = 20_000
 """Up to so many samples the other protocol is scored too, only to say where the two differ."""
@@ -65,8 +65,9 @@ class ReportData(Struct, frozen=True, kw_only=True):
         return levels.pop() if len(levels) == 1 else None
 
 
-def gather_report_data(runs: Sequence[Run], protocol: Protocol) -> ReportData:
+def gather_report_data(runs: Sequence[Run], protocol: Protocol | None) -> ReportData:
     """Score all runs. One whose judge is missing is named, not dropped in silence."""
+    protocol = common_protocol(runs, protocol)
     parts: list[ScoredRun] = []
     scored: list[Run] = []
     unscored: list[str] = []
