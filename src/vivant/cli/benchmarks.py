@@ -12,7 +12,7 @@ from vivant.benchmarks import registry
 from vivant.benchmarks.base import Benchmark
 from vivant.benchmarks.task_options import TaskOption
 from vivant.cli.help import CommandApp
-from vivant.cli.output import say, show
+from vivant.cli.output import print_table, say
 from vivant.core.errors import VivantError
 from vivant.core.table import Table
 
@@ -24,7 +24,7 @@ def benchmarks(ctx: typer.Context) -> None:
     """List what can be evaluated, one line per benchmark."""
     if ctx.invoked_subcommand is None:
         body = tuple(_line(name) for name in registry.names())
-        show(Table(title="Benchmarks", columns=("name", "title", "styles", "mini", ""), body=body))
+        print_table(Table(title="Benchmarks", columns=("name", "title", "styles", "mini", ""), body=body))
         say("One in full: vivant benchmarks show NAME    one of your own: vivant benchmarks new FILE.py")
 
 
@@ -35,7 +35,7 @@ def show_benchmark(
     ],
 ) -> None:
     """Show one benchmark in full: tasks, styles, facets, protocols, its own options, tables and export formats."""
-    show(_describe(registry.get(name)))
+    print_table(_describe(registry.get(name)))
 
 
 @app.command()

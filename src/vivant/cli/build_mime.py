@@ -9,7 +9,7 @@ import typer
 
 from vivant.cli.build_mime_data import app as data_app
 from vivant.cli.help import CommandApp
-from vivant.cli.output import say, show
+from vivant.cli.output import print_table, say
 from vivant.core.errors import UsageError
 from vivant.core.progress import log_progress
 
@@ -51,7 +51,7 @@ def plan(file: Plan, preset: Preset = None, renderer: RendererName = None) -> No
     from vivant.build.mime.estimate import estimate_render, overview
 
     spec, root = _plan(file, preset, renderer)
-    show(overview(spec, estimate_render(spec, root), str(file)))
+    print_table(overview(spec, estimate_render(spec, root), str(file)))
 
 
 @app.command()

@@ -108,7 +108,7 @@ def consolidate(
 
     from vivant.build.mime import consolidate as work
     from vivant.build.mime.labels import read_labels
-    from vivant.cli.output import show
+    from vivant.cli.output import print_table
     from vivant.metrics.similarity import load_encoder
 
     reading = read_labels(source, page)
@@ -125,7 +125,7 @@ def consolidate(
     )
     found = work.consolidate(reading, merges, agree=agree, of=of, source=str(confirm or "The merges"))
     files = work.write_consolidation(found, out, confirmed=confirm)
-    show(work.report(found))
+    print_table(work.report(found))
     say(f"Written: {', '.join(map(str, files))}")
     if found.undecided:
         place = confirm or out / work.MERGES
@@ -167,13 +167,13 @@ def backgrounds(
         vivant build mime backgrounds --plan plan.yaml --override review/alignment.yaml --out review2
     """
     from vivant.build.mime import background_alignment as align
-    from vivant.cli.output import deliver
+    from vivant.cli.output import write_tables
 
     found = align.read_pictures(pictures) if pictures is not None else None
     if plan is None:
         if override is not None or out is not None:
             raise UsageError("--override and --out go with --plan: they are about the choices of a plan")
-        deliver([align.background_table(found)], form, None)
+        write_tables([align.background_table(found)], form, None)
         return
     from vivant.metrics.similarity import load_encoder
 
@@ -181,7 +181,7 @@ def backgrounds(
     if override is not None:
         spec = align.override(align.with_pictures(spec, found), align.read_overrides(override), str(override))
     spec, choices = align.propose(spec, load_encoder(), found)
-    deliver([align.review(spec, choices)], form, None)
+    write_tables([align.review(spec, choices)], form, None)
     if out is not None:
         files = align.write_review(spec, choices, out, root, log_progress())
         say(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from vivant.cli.output import say, show
+from vivant.cli.output import print_table, say
 from vivant.core.progress import ProgressCallback, log_progress
 
 if TYPE_CHECKING:
@@ -56,5 +56,5 @@ def bar() -> Iterator[ProgressCallback]:
 
 def tell(step: Step) -> None:
     """The table of a step that has ended, and whether there was anything to do."""
-    show(step.record.table())
+    print_table(step.record.table())
     say(f"{step.name}: nothing has changed, kept {step.folder}" if step.kept else f"Written to {step.folder}")

@@ -10,7 +10,7 @@ import typer
 
 from vivant.cli.build_mimic_options import Config, Force, Work, run_step
 from vivant.cli.help import CommandApp
-from vivant.cli.output import show
+from vivant.cli.output import print_table
 from vivant.core.progress import ProgressCallback
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def audit(
 
     run_step(partial(_audit, work, redraw=redraw, drop=drop, force=force), config)
     for table in show_report(work):
-        show(table)
+        print_table(table)
 
 
 @app.command()

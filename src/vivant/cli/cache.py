@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from vivant.cli.help import CommandApp
-from vivant.cli.output import say, show
+from vivant.cli.output import print_table, say
 from vivant.core.disk_space import format_size
 from vivant.core.errors import UsageError
 from vivant.core.paths import cache_root
@@ -45,7 +45,9 @@ def cache(ctx: typer.Context) -> None:
         ("models", "fetched with `vivant data get`", *_held(root / "models")),
     ]
     body += [(name, what, *_held(root / name)) for name, what in _OTHERS.items() if (root / name).is_dir()]
-    show(Table(title=f"Caches in {root}", columns=("cache", "what", "entries", "size"), body=tuple(body)))
+    print_table(
+        Table(title=f"Caches in {root}", columns=("cache", "what", "entries", "size"), body=tuple(body))
+    )
     say("vivant cache trim --older-than 30d makes room. VIVANT_CACHE is the cache root.")
 
 

@@ -11,7 +11,7 @@ from vivant import mini
 from vivant.benchmarks import registry
 from vivant.benchmarks.sources import DataSource, find, place_of, sources
 from vivant.cli.help import CommandApp
-from vivant.cli.output import say, show
+from vivant.cli.output import print_table, say
 from vivant.core.disk_space import format_size
 from vivant.core.errors import DataError, UsageError
 from vivant.core.progress import log_progress
@@ -51,7 +51,7 @@ def list_(
             )
         )
     columns = ("name", "looked for in", "there", "mini", "in full", "licence", "gated", "from")
-    show(Table(title="Data", columns=columns, body=tuple(body)))
+    print_table(Table(title="Data", columns=columns, body=tuple(body)))
     say(
         "vivant data get NAME fetches; vivant benchmarks show NAME says what each reads. VIVANT_DATA is the data root."
     )

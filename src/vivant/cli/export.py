@@ -10,7 +10,7 @@ import typer
 from vivant.benchmarks import registry
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
-from vivant.cli.output import protocol_name, say
+from vivant.cli.output import parse_protocol, say
 from vivant.core.errors import UsageError, unknown_name_error
 from vivant.runs.run import load_run
 
@@ -38,7 +38,7 @@ def export(
     written: list[Path] = []
     try:
         out.mkdir(parents=True, exist_ok=True)
-        parts = loaded.scores(protocol_name(protocol))
+        parts = loaded.scores(parse_protocol(protocol))
         for name in sorted(names):
             if kind in registry.get(name).native.exports:
                 own = [part for part in parts if part.task.partition("/")[0] == name]

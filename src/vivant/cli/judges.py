@@ -11,7 +11,7 @@ import typer
 
 from vivant.benchmarks import registry
 from vivant.cli.option_parameters import add_parameters, list_flags, make_parameter, parse_value
-from vivant.cli.output import protocol_name, say
+from vivant.cli.output import parse_protocol, say
 from vivant.core.errors import UsageError
 from vivant.engine.option_parsing import load_prompts
 from vivant.engine.options import RunOptions
@@ -54,7 +54,7 @@ def needs_judge(tasks: Sequence[str]) -> bool:
 def judge_or_exit(path: Path, judges: Sequence[JudgeOptions], protocol: str | None) -> Run:
     """Judge a run; exit with 130 where the user stops it."""
     run = load_run(path)
-    outcome = judge_run(run, judges, protocol_name(protocol), say)
+    outcome = judge_run(run, judges, parse_protocol(protocol), say)
     if outcome.stopped:
         say(f"Stopped after {outcome.done} verdicts. Run the same command to go on: {path}")
         raise typer.Exit(130)

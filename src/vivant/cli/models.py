@@ -9,7 +9,7 @@ import typer
 
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
-from vivant.cli.output import say, show
+from vivant.cli.output import print_table, say
 from vivant.cli.parsing import parse_model_options
 from vivant.core.table import Table
 from vivant.models.registry import list_backends
@@ -31,7 +31,9 @@ def models(ctx: typer.Context) -> None:
         body = [(b.form, b.summary, b.needs, check_readiness(b)) for b in list_backends().values()]
         own = "your own model; `vivant models new my_model.py` writes one"
         body.append(("./file.py:Class", own, "nothing", "yes"))
-        show(Table(title="Models", columns=("--model", "what it is", "needs", "ready"), body=tuple(body)))
+        print_table(
+            Table(title="Models", columns=("--model", "what it is", "needs", "ready"), body=tuple(body))
+        )
         say("Whether one answers: vivant models check NAME")
 
 
@@ -60,7 +62,7 @@ def check(
     values = parse_model_options(model_option, trust_remote_code)
     model = create(name, ModelOptions(base_url=base_url, timeout=timeout, values=values))
     checked = asyncio.run(ask(model))
-    show(_table(model, checked))
+    print_table(_table(model, checked))
     if checked.reply.status not in ("ok", "truncated"):
         raise typer.Exit(1)
 

@@ -38,7 +38,7 @@ ProtocolOption = Annotated[
     typer.Option(
         "--protocol",
         metavar="NAME",
-        help="paper (as published) or strict.",
+        help="paper or strict. [default: paper, where it is]",
         rich_help_panel=SCORING,
     ),
 ]

@@ -36,8 +36,8 @@ def say(message: str) -> None:
     logger.info("%s", message)
 
 
-def show(table: Table) -> None:
-    """A table on standard output, as wide as the terminal allows."""
+def print_table(table: Table) -> None:
+    """Print a table on standard output, as wide as the terminal allows."""
     from rich.console import Console
 
     from vivant.core.table import to_rich, to_text
@@ -48,22 +48,26 @@ def show(table: Table) -> None:
         print(to_text(table), end="")
 
 
-def deliver(made: Sequence[Table], form: str, out: Path | None) -> None:
-    """Tables in the form asked for, on standard output or in a file."""
+def write_tables(content: Sequence[Table], form: str, out: Path | None) -> None:
+    """Write tables in a format, to standard output or to a file."""
     from vivant.core import table as tables
 
     if form not in tables.FORMATS:
         raise unknown_name_error("format", form, tables.FORMATS)
     if form == "text" and out is None:
-        for one in made:
-            show(one)
+        for table in content:
+            print_table(table)
         return
-    text = tables.to_json(made) if form == "json" else "\n".join(tables.render(one, form) for one in made)
-    put(text, out)
+    text = (
+        tables.to_json(content)
+        if form == "json"
+        else "\n".join(tables.render(table, form) for table in content)
+    )
+    write_output(text, out)
 
 
-def put(text: str, out: Path | None) -> None:
-    """A result on standard output, or in a file."""
+def write_output(text: str, out: Path | None) -> None:
+    """Write a result to standard output, or to a file."""
     if out is None:
         sys.stdout.write(text)
         return
@@ -74,7 +78,7 @@ def put(text: str, out: Path | None) -> None:
     say(f"Written to {out}")
 
 
-def protocol_name(name: str | None) -> Protocol | None:
+def parse_protocol(name: str | None) -> Protocol | None:
     """A protocol by name; None leaves the choice to the benchmarks."""
     if name is not None and name not in PROTOCOLS:
         raise unknown_name_error("protocol", name, PROTOCOLS)
@@ -86,7 +90,7 @@ def print_run(path: str | Path, protocol: str | None) -> int:
     from vivant.report.overview import overview
     from vivant.runs.run import load_run
 
-    table = overview([load_run(path)], protocol_name(protocol))
-    show(table)
+    table = overview([load_run(path)], parse_protocol(protocol))
+    print_table(table)
     say(f"Log and scores: {path}    more: vivant table {path} --by FACET")
     return sum(row.errors for row in table.rows)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from vivant.cli.help import CommandApp
-from vivant.cli.output import say, show
+from vivant.cli.output import print_table, say
 from vivant.cli.run_options import with_run_options
 from vivant.core.files import write_jsonl
 from vivant.core.table import Table
@@ -43,7 +43,7 @@ def plan(
     done = _done(prepared)
     price = find_price(prepared.model, options.prices)
     parts = estimate_plan(prepared.plan, prepared.model, price, done)
-    show(_table(prepared, parts, price, options.batch))
+    print_table(_table(prepared, parts, price, options.batch))
     for note in (*prepared.plan.notes, *_notes(prepared, parts, price, len(done), options)):
         say(f"Note: {note}")
     say(f"Run directory: {prepared.out}")
@@ -104,7 +104,7 @@ def _notes(
     requests = sum(part.requests for part in parts)
     tokens = sum(part.tokens_in + part.tokens_out for part in parts)
     if done:
-        notes.append(f"{done} of {prepared.plan.size} samples are there already and not counted")
+        notes.append(f"{done} of {prepared.plan.size} samples are done and not counted")
     if price is not None:
         notes.append(
             f"{price.currency} {price.input:g} in and {price.output:g} out for a million tokens, as of "

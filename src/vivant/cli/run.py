@@ -11,7 +11,7 @@ from vivant.benchmarks import registry
 from vivant.cli import judges as j
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
-from vivant.cli.output import print_run, protocol_name, say
+from vivant.cli.output import parse_protocol, print_run, say
 from vivant.cli.run_options import with_run_options
 from vivant.core.errors import UsageError
 from vivant.engine.evaluation import plan_run, run_plan
@@ -47,7 +47,7 @@ def run(
     """Evaluate a model. Run the same command again to resume.
 
     vivant run mime --model random --data mini
-    vivant run ./mine.jsonl --model openai/NAME --base-url http://localhost:8000/v1
+    vivant run ./mine.jsonl --model openai/NAME --base-url http://gpu:8000/v1
     """
     judges = j.apply_run_options(options, judges)
     if answers is not None:
@@ -64,7 +64,7 @@ def run(
     plan = prepared.plan
     tasks = [task.task for task in plan.tasks]
     j.check_judged(tasks, judges)
-    registry.choose_protocol(tasks, protocol_name(protocol))  # what cannot be scored is not asked
+    registry.choose_protocol(tasks, parse_protocol(protocol))  # what cannot be scored is not asked
     say(f"{prepared.model.name}: {plan.size} requests in {len(plan.tasks)} task(s) → {prepared.out}")
     for note in plan.notes:
         say(f"Note: {note}")
@@ -117,7 +117,7 @@ def _judge_answers(
             say(f"Note: {note}")
         say(f"{run.model}: {sum(run.manifest.planned.values())} answers → {run.dir.path}")
         j.judge_or_exit(run.dir.path, judges, protocol)
-        for path in export_result(run, protocol_name(protocol)):
+        for path in export_result(run, parse_protocol(protocol)):
             say(f"Written: {path}")
         _report(run.dir.path, protocol)
 
@@ -128,5 +128,5 @@ def first_error(path: Path, protocol: str | None) -> str:
     for record in run.records().values():
         if record.reply.status == "error":
             return f"{record.key}: {record.reply.error}"
-    scores = (score for part in run.scores(protocol_name(protocol)) for _, _, score in part.rows)
+    scores = (score for part in run.scores(parse_protocol(protocol)) for _, _, score in part.rows)
     return next((f"{score.key}: {score.rule}" for score in scores if score.status == "missing"), "no record")

@@ -10,7 +10,7 @@ import typer
 from vivant.cli import judges as j
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
-from vivant.cli.output import protocol_name, say, show
+from vivant.cli.output import parse_protocol, print_table, say
 from vivant.cli.parsing import parse_pairs
 from vivant.judging.options import JudgeOptions
 from vivant.report.overview import overview
@@ -38,11 +38,11 @@ def score(
         vivant score runs/mmie-gpt --judge openai/gpt-4o --judge-samples 3
     """
     loaded = [load_run(path) for path in runs]
-    protocol = common_protocol(loaded, protocol_name(protocol))
+    protocol = common_protocol(loaded, parse_protocol(protocol))
     if judges:
         for run in loaded:
             j.judge_or_exit(run.dir.path, judges, protocol)
     for run in loaded:
         run.scores(protocol, parse_pairs(settings, "--set"), anew=True)
-    show(overview(loaded, protocol))
+    print_table(overview(loaded, protocol))
     say(f"Scores written to {', '.join(str(run.dir.score_file(protocol)) for run in loaded)}")

@@ -98,7 +98,7 @@ def sizes(
     out: Annotated[Path | None, typer.Option("--out", "-o", help="File to write to.")] = None,
 ) -> None:
     """What each size has in parameters, and needs in memory and arithmetic; nothing is downloaded."""
-    from vivant.cli.output import deliver
+    from vivant.cli.output import write_tables
     from vivant.train.model_size import sizes_table
 
-    deliver([sizes_table()], form, out)
+    write_tables([sizes_table()], form, out)

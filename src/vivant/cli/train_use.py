@@ -9,7 +9,7 @@ import typer
 
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
-from vivant.cli.output import deliver, protocol_name, say
+from vivant.cli.output import parse_protocol, say, write_tables
 
 app = CommandApp()
 
@@ -87,7 +87,7 @@ def recipes(
 
     if name is None:
         rows = tuple((each.name, model_of(each.text), each.summary) for each in bundled().values())
-        deliver(
+        write_tables(
             [Table(title="Recipes", columns=("Name", "Model", "What for"), body=rows, rows=())], form, out
         )
         return
@@ -160,7 +160,7 @@ def judge_data(
         raise UsageError(f"--held-out is {held_out:g}; it must lie between 0 and 1")
     chosen = [Run(path) for path in runs]
     made = write_judge_data(
-        chosen, human, out, held_out=held_out, seed=seed, protocol=protocol_name(protocol)
+        chosen, human, out, held_out=held_out, seed=seed, protocol=parse_protocol(protocol)
     )
     say(
         f"{made.file}: {made.train} to learn from, {made.test} held out; {made.unscored} answers without a score."

@@ -9,7 +9,7 @@ import typer
 
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
-from vivant.cli.output import protocol_name, say
+from vivant.cli.output import parse_protocol, say
 from vivant.view.server import serve
 
 app = CommandApp()
@@ -48,7 +48,7 @@ def view(
         host=host,
         port=port,
         token=token,
-        protocol=protocol_name(protocol),
+        protocol=parse_protocol(protocol),
         data=tuple(data or ()),
         ready=lambda address: say(f"Open {address}    (Ctrl-C ends it)"),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import logging
 import re
 import signal
@@ -412,7 +413,9 @@ def stop_on_interrupt(runner: Runner | BatchRunner) -> Iterator[None]:
 
 
 def open_progress(total: int, done: int) -> AbstractContextManager[Any]:
-    """A bar on a terminal, lines elsewhere."""
+    """A bar on a terminal, lines elsewhere, nothing where only warnings are logged (`--quiet`)."""
+    if logger.level > logging.INFO:
+        return LineProgress(total, done, io.StringIO())
     if sys.stderr.isatty():
         from rich.console import Console
 
