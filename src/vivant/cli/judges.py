@@ -116,7 +116,7 @@ def needs_judge(tasks: Sequence[str]) -> bool:
 def let_judge(path: Path, judges: Sequence[JudgeOptions], protocol: str) -> Run:
     """Have a run judged; leaves with 130 where the user stops it."""
     run = load_run(path)
-    outcome = judge_run(run, judges, protocol_name(protocol), say)
+    outcome = judge_run(run, judges, protocol_name(protocol))
     if outcome.stopped:
         say(f"Stopped after {outcome.done} verdicts. Run the same command to go on: {path}")
         raise typer.Exit(130)

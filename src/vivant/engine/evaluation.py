@@ -344,7 +344,6 @@ async def _run(
                 "retry": options.retry,
                 "progress": progress,
                 "pictures": PictureFolder(log.path.parent),
-                "say": logger.info,
             }
             runner: Runner | BatchRunner
             if options.batch:
@@ -368,7 +367,7 @@ def _open_executor(model: Model, options: RunOptions) -> Iterator[Executor]:
 
         # Ray prints news of its nodes; standard output is for results.
         with redirect_stdout(sys.stderr):
-            yield RayExecutor(model, options, logger.info)
+            yield RayExecutor(model, options)
         return
     from vivant.media import Preparer
 

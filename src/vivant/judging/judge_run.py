@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -46,6 +47,8 @@ from vivant.runs.judgements import (
 from vivant.runs.log import LogWriter
 from vivant.runs.run import Run, iter_answers
 from vivant.runs.settings import digest
+
+logger = logging.getLogger("vivant")
 
 
 class JudgeOptions(Struct, frozen=True, kw_only=True):
@@ -151,14 +154,12 @@ class JudgeRunner:
         folder: Path,
         read: VerdictReader,
         options: JudgeOptions,
-        say: Callable[[str], None],
     ) -> None:
         self._model = model
         self._settings = settings
         self._store = Judgements(folder)
         self._read = read
         self._options = options
-        self._say = say
         self._rubrics = {rubric.name: rubric for rubric in settings.rubrics}
         self._state: _State = {}
 
@@ -179,7 +180,7 @@ class JudgeRunner:
                 self._note(record)
             total = len(asks) * self._settings.samples
             if done:
-                self._say(f"Resuming {self._store.path}: {done} of {total} verdicts are there already.")
+                logger.info("Resuming %s: %d of %d verdicts are done.", self._store.path, done, total)
             try:
                 return asyncio.run(self._passes(log, asks, total, done))
             except ModelError as error:
@@ -300,10 +301,8 @@ def judge_run(
     run: Run,
     judges: Sequence[JudgeOptions],
     protocol: Protocol = "paper",
-    say: Callable[[str], None] | None = None,
 ) -> RunOutcome:
     """Have all answers of a run judged, and let these judges count for its scores from now on."""
-    say = say or (lambda _: None)
     tasks = [task for task in run.manifest.tasks if registry.of_task(task).task(task).judged]
     if not tasks:
         raise UsageError(f"{run.name}: nothing in {', '.join(run.manifest.tasks)} is scored by a judge")
@@ -324,14 +323,16 @@ def judge_run(
             )
         folder = find_judgements_folder(run.dir.path, fingerprint)
         asks = build_judge_requests(run, tasks, protocol, options)
-        say(f"Judge {model.name}: {len(asks)} answers → {folder}")
+        logger.info("Judge %s: %d answers → %s", model.name, len(asks), folder)
         partial = [(ask.key, ask.question.notes[0]) for ask in asks if ask.question.notes]
         if partial:
             key, note = partial[0]
-            say(f"Note: {len(partial)} answers are not shown to the judge in full; the first: {key}: {note}")
+            logger.warning(
+                "%d answers are not shown to the judge in full; the first: %s: %s", len(partial), key, note
+            )
         if model.caveat:
-            say(f"Note: {model.name} is {model.caveat}.")
-        _add_outcome(summed, JudgeRunner(model, settings, folder, read, options, say).judge(asks))
+            logger.warning("%s is %s.", model.name, model.caveat)
+        _add_outcome(summed, JudgeRunner(model, settings, folder, read, options).judge(asks))
         if summed.stopped:
             return summed
         fingerprints.append(fingerprint)

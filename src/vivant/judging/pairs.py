@@ -6,8 +6,9 @@ whatever stands first (or second), the pair is inconsistent and nobody wins.
 
 from __future__ import annotations
 
+import logging
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -29,6 +30,7 @@ from vivant.runs.judgements import FOLDER, Judgements, JudgeVerdict
 from vivant.runs.run import Run, iter_answers
 from vivant.runs.settings import digest
 
+logger = logging.getLogger("vivant")
 Winner = Literal["first", "second", "tie", "inconsistent", "unparsed"]
 CHOICES = ("first", "tie", "second")
 _CONTRACT = Contract(fields=(Field(name="Better", choices=CHOICES),))
@@ -75,7 +77,6 @@ def judge_pairs(
     second: Run,
     options: JudgeOptions,
     protocol: Protocol = "paper",
-    say: Callable[[str], None] | None = None,
 ) -> list[PairVerdict]:
     """Compare two runs' answers to the samples that both answered; resumes like any judging."""
     asks = list(_build_requests(first, second, protocol, options))
@@ -86,9 +87,8 @@ def judge_pairs(
     settings = options.settings(model, protocol, rubrics)
     name = f"{settings.fingerprint()[:8]}-{digest(second.manifest.fingerprint + second.name)[:8]}"
     folder = first.dir.path / FOLDER / "pairs" / name
-    tell = say or (lambda _: None)
-    tell(f"Judge {model.name}: {len(asks) // 2} pairs in both orders → {folder}")
-    outcome = JudgeRunner(model, settings, folder, _read, options, tell).judge(asks)
+    logger.info("Judge %s: %d pairs in both orders → %s", model.name, len(asks) // 2, folder)
+    outcome = JudgeRunner(model, settings, folder, _read, options).judge(asks)
     return [] if outcome.stopped else read_pairs(Judgements(folder))
 
 
