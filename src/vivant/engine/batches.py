@@ -67,13 +67,13 @@ class BatchFolder:
 
     def load(self) -> list[SubmittedBatch]:
         """All of them, oldest first."""
-        found = []
+        batches = []
         for file in sorted(self.path.glob("*.json")):
             try:
-                found.append(msgspec.json.decode(file.read_bytes(), type=SubmittedBatch))
+                batches.append(msgspec.json.decode(file.read_bytes(), type=SubmittedBatch))
             except (OSError, msgspec.MsgspecError) as error:
                 raise RunError(f"{file} cannot be read: {error}") from error
-        return sorted(found, key=lambda batch: batch.submitted)
+        return sorted(batches, key=lambda batch: batch.submitted)
 
     def open(self) -> list[SubmittedBatch]:
         """Those whose answers are not here yet."""
@@ -184,15 +184,15 @@ class BatchRunner:
 
     async def _recover(self) -> list[SubmittedBatch]:
         """Batches under way, also those whose id was not noted before the process died."""
-        known = self._folder.load()
-        taken = {batch.id for batch in known}
+        batches = self._folder.load()
+        taken = {batch.id for batch in batches}
         under_way = []
-        for batch in known:
+        for batch in batches:
             if batch.collected:
                 continue
             if not batch.id:
-                found = await self._patiently(self._api.find, batch.name, batch.submitted, batch.count)
-                batch.id = next((id_ for id_ in found if id_ not in taken), "")
+                ids = await self._patiently(self._api.find, batch.name, batch.submitted, batch.count)
+                batch.id = next((id_ for id_ in ids if id_ not in taken), "")
                 if not batch.id:
                     self._folder.forget(batch)
                     continue
@@ -203,25 +203,25 @@ class BatchRunner:
         return under_way
 
     async def _submit_all(self, jobs: Iterator[Job]) -> list[SubmittedBatch]:
-        made: list[SubmittedBatch] = []
+        batches: list[SubmittedBatch] = []
         records: list[Record] = []
         lines: list[bytes] = []
         size = 0
-        while (some := list(islice(jobs, _AT_ONCE))) and not self._stopping.is_set():
-            for prepared in await asyncio.gather(*map(self._prepare, some)):
+        while (chunk := list(islice(jobs, _AT_ONCE))) and not self._stopping.is_set():
+            for prepared in await asyncio.gather(*map(self._prepare, chunk)):
                 if prepared is None:
                     continue
                 record, line = prepared
                 full = size + len(line) > self._api.most_bytes or len(lines) >= self._api.most_requests
                 if lines and full:
-                    made.append(await self._submit(records, lines))
+                    batches.append(await self._submit(records, lines))
                     records, lines, size = [], [], 0
                 records.append(record)
                 lines.append(line)
                 size += len(line)
         if lines and not self._stopping.is_set():
-            made.append(await self._submit(records, lines))
-        return made
+            batches.append(await self._submit(records, lines))
+        return batches
 
     async def _prepare(self, job: Job) -> tuple[Record, bytes] | None:
         """A request and its record so far; None where the record is complete without asking."""
@@ -263,8 +263,8 @@ class BatchRunner:
             return await self._api.submit(lines, batch.name)
         except TransientError as error:
             logger.warning("%s; trying again.", error)
-        found = await self._patiently(self._api.find, batch.name, batch.submitted, batch.count)
-        return found[0] if found else await self._patiently(self._api.submit, lines, batch.name)
+        ids = await self._patiently(self._api.find, batch.name, batch.submitted, batch.count)
+        return ids[0] if ids else await self._patiently(self._api.submit, lines, batch.name)
 
     # ── collecting ──
 

@@ -197,12 +197,12 @@ def plan_run(options: RunOptions) -> PlannedRun:
 
 def _request_changes(options: RunOptions, *, cut: bool) -> dict[str, Any]:
     """What changes the requests to a model besides its own settings; empty as a rule."""
-    said: dict[str, Any] = {"audio": True} if options.audio else {}
+    changes: dict[str, Any] = {"audio": True} if options.audio else {}
     if options.on_too_large != "shrink":
-        said["on_too_large"] = options.on_too_large
+        changes["on_too_large"] = options.on_too_large
     if cut:
-        said["cut_by"] = "its tokenizer"
-    return said
+        changes["cut_by"] = "its tokenizer"
+    return changes
 
 
 def create_model(options: RunOptions) -> Model:

@@ -195,14 +195,14 @@ class RayExecutor(Executor):
         while not self._workers:
             if self._wanted and self._wanted <= self._failed.keys():
                 raise ModelError(f"Ray: no node can work: {next(iter(self._failed.values()))}")
-            left = end - loop.time()
-            if left <= 0:
+            remaining = end - loop.time()
+            if remaining <= 0:
                 raise ModelError(
                     f"Ray: no node has been there for {_NO_WORKER_SECONDS:g} s. Run the same command to go on"
                 )
             self._changed.clear()
             try:
-                await asyncio.wait_for(self._changed.wait(), min(left, 1.0))
+                await asyncio.wait_for(self._changed.wait(), min(remaining, 1.0))
             except TimeoutError:
                 continue
 

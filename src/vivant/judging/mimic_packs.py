@@ -95,10 +95,10 @@ def judge_pack(pack: Pack, options: JudgeOptions, out: Path) -> JudgedPack:
         logger.warning("%s is %s.", model.name, model.caveat)
     logger.info("Judge %s: %d comments → %s", model.name, pack.header.items, folder)
     outcome = JudgeRunner(model, settings, folder, _read, options).judge(list(build_requests(pack, rubric)))
-    said = Judgements(folder).said(_read)
+    verdicts_by_item = Judgements(folder).verdicts(_read)
     judgements: list[Judgement] = []
     unparsed = failed = 0
-    for item, verdicts in said.items():
+    for item, verdicts in verdicts_by_item.items():
         for number, verdict in sorted(verdicts.items()):
             if not verdict.verdict.read:
                 failed += bool(verdict.error)

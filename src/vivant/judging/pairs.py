@@ -98,30 +98,36 @@ def _read(text: str, rubric: Rubric) -> Verdict:
 
 def read_pairs(judgements: Judgements) -> list[PairVerdict]:
     """The comparisons in a folder; one with a failed request is not among them."""
-    said = judgements.said(_read)
-    keys = dict.fromkeys(key.removesuffix(order) for key in said for order in _ORDERS if key.endswith(order))
+    by_key = judgements.verdicts(_read)
+    keys = dict.fromkeys(
+        key.removesuffix(order) for key in by_key for order in _ORDERS if key.endswith(order)
+    )
     pairs: list[PairVerdict] = []
     for key in keys:
-        both = [said.get(key + order, {}).get(0) for order in _ORDERS]
-        if any(one is None or one.error for one in both):
+        verdicts = [by_key.get(key + order, {}).get(0) for order in _ORDERS]
+        if any(verdict is None or verdict.error for verdict in verdicts):
             continue
-        places = [_chosen_position(one) for one in both if one is not None]
-        pairs.append(PairVerdict(key, decide_winner(*places), tuple(place or "unparsed" for place in places)))
+        positions = [_chosen_position(verdict) for verdict in verdicts if verdict is not None]
+        pairs.append(
+            PairVerdict(
+                key, decide_winner(*positions), tuple(position or "unparsed" for position in positions)
+            )
+        )
     return pairs
 
 
-def _chosen_position(said: JudgeVerdict) -> str | None:
-    return str(said.verdict.values["Better"]) if said.verdict.read else None
+def _chosen_position(verdict: JudgeVerdict) -> str | None:
+    return str(verdict.verdict.values["Better"]) if verdict.verdict.read else None
 
 
 def list_pairs(run: Run, protocol: str) -> list[tuple[str, str, list[PairVerdict]]]:
     """Name and fingerprint of the judge and its comparisons, for every comparison kept in a run."""
     folders = sorted((run.dir.path / FOLDER / "pairs").glob("*/judge.json"))
-    found = [Judgements(file.parent) for file in folders]
+    judges = [Judgements(file.parent) for file in folders]
     return [
-        (one.manifest.name, one.manifest.fingerprint, read_pairs(one))
-        for one in found
-        if one.manifest.settings.protocol == protocol
+        (judgements.manifest.name, judgements.manifest.fingerprint, read_pairs(judgements))
+        for judgements in judges
+        if judgements.manifest.settings.protocol == protocol
     ]
 
 
@@ -134,9 +140,9 @@ def _build_requests(
     ]
     for task in tasks:
         base = _common_folder([first, second], task)
-        found = [dict(_load_questions(run, task, protocol, options, base)) for run in (first, second)]
-        for key in found[0].keys() & found[1].keys():
-            one, other = found[0][key], found[1][key]
+        by_run = [dict(_load_questions(run, task, protocol, options, base)) for run in (first, second)]
+        for key in by_run[0].keys() & by_run[1].keys():
+            one, other = by_run[0][key], by_run[1][key]
             for order, (left, right) in zip(_ORDERS, ((one, other), (other, one)), strict=True):
                 question = _pair_question(left, right)
                 yield JudgeRequest(
@@ -171,9 +177,9 @@ def _load_questions(
     for sample, record in iter_answers(task, run.samples(), run.records(), protocol):
         question = benchmark.ask_judge(sample, record, context)
         if isinstance(question, Question) and record.repeat == 0:
-            own = question.rubric.reworded(options.wording)
+            rubric = question.rubric.reworded(options.wording)
             moved = tuple(_rebase_material(material, context, base) for material in question.materials)
-            yield record.key, msgspec.structs.replace(question, rubric=own, materials=moved)
+            yield record.key, msgspec.structs.replace(question, rubric=rubric, materials=moved)
 
 
 def _rebase_material(material: Material, context: JudgeContext, base: Path) -> Material:
@@ -194,6 +200,6 @@ def _rebase_path(path: str, context: JudgeContext, base: Path) -> str:
 
 
 def _common_folder(runs: Sequence[Run], task: str) -> Path:
-    places = [os.path.realpath(run.dir.path) for run in runs]
-    places += [os.path.realpath(run.manifest.roots.get(task, run.dir.path)) for run in runs]
-    return Path(os.path.commonpath(places))
+    folders = [os.path.realpath(run.dir.path) for run in runs]
+    folders += [os.path.realpath(run.manifest.roots.get(task, run.dir.path)) for run in runs]
+    return Path(os.path.commonpath(folders))

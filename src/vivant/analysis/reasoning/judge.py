@@ -101,7 +101,7 @@ def label_run(
     outcome = JudgeRunner(model, settings, folder, _read, judge).judge(asks)
     if outcome.stopped:
         return outcome
-    said = Judgements(folder).said(_read)
+    said = Judgements(folder).verdicts(_read)
     by = f"{model.name} ({settings.fingerprint()[:8]})"
     write_labels(run.dir.path, by, (_labelled(item, said, by) for item in items))
     return outcome
