@@ -77,11 +77,11 @@ def generate(folder: Path, url: str, out: Path) -> None:
 
 def judge(url: str, out: Path) -> None:
     """All answers judged."""
-    from vivant.judging.judge_run import JudgeOptions, judge_run
-    from vivant.models.base import ModelOptions
+    from vivant.judging.judge_run import judge_run
+    from vivant.judging.options import JudgeOptions
     from vivant.runs.run import Run
 
-    options = JudgeOptions(model="openai/j", model_options=ModelOptions(base_url=url), concurrency=AT_ONCE)
+    options = JudgeOptions(model="openai/j", base_url=url, concurrency=AT_ONCE)
     judge_run(Run(out), [options])
 
 

@@ -22,6 +22,7 @@ from vivant.core import types as core_types
 from vivant.core.option_specs import DeclaredOption, declared_options
 from vivant.engine import options as run_options
 from vivant.engine.options import RunOptions
+from vivant.judging.options import JudgeOptions
 from vivant.models import request_limits
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -98,7 +99,6 @@ def update_source(source: str) -> str:
 
 def format_page() -> str:
     """The reference page, in Markdown."""
-    options = declared_options(RunOptions).values()
     lines = [
         "# Options of a run",
         "",
@@ -109,29 +109,32 @@ def format_page() -> str:
         "different fingerprints and directories; the others can change when a run is resumed. `vivant run --help`",
         "shows the options marked •, `vivant run --help-all` all of them.",
     ]
+    options = declared_options(RunOptions).values()
     for panel in dict.fromkeys(option.spec.panel for option in options):
-        lines += [
-            "",
-            f"## {panel}",
-            "",
-            "| option | Python | default | meaning | part of the run |",
-            "|---|---|---|---|---|",
-        ]
+        head = "| option | Python | default | meaning | part of the run |"
+        lines += ["", f"## {panel}", "", head, "|---|---|---|---|---|"]
         lines += [_format_row(option) for option in options if option.spec.panel == panel]
+    lines += ["", "## Judges", ""]
+    lines += [
+        "For answers that a judge scores; in Python, `vivant.judge_run(run, [vivant.JudgeOptions(…)])`.",
+        "",
+    ]
+    lines += ["| option | Python | default | meaning |", "|---|---|---|---|"]
+    lines += [_format_row(option, recorded=False) for option in declared_options(JudgeOptions).values()]
     return "\n".join(lines) + "\n"
 
 
-def _format_row(option: DeclaredOption) -> str:
+def _format_row(option: DeclaredOption, *, recorded: bool = True) -> str:
     spec = option.spec
     metavar = _escape(spec.metavar or "|".join(option.choices))
     flags = ", ".join(f"`{flag}`" for flag in (option.flag, spec.short) if flag)
     shown = f"{flags} {metavar}".strip() if flags else metavar
     mark = " •" if spec.common else ""
     named = _escape(f"`{option.name}: {format_type(option.argument_type)}`")
-    recorded = "yes" if spec.records else "no"
-    return (
-        f"| {shown or '–'}{mark} | {named} | {_format_default(option)} | {_escape(spec.help)} | {recorded} |"
-    )
+    cells = [f"{shown or '–'}{mark}", named, _format_default(option), _escape(spec.help)]
+    if recorded:
+        cells.append("yes" if spec.records else "no")
+    return f"| {' | '.join(cells)} |"
 
 
 def _escape(text: str) -> str:

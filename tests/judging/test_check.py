@@ -20,9 +20,9 @@ from vivant.judging.calibration import (
     model_family,
 )
 from vivant.judging.human_scores import read_human_scores
-from vivant.judging.judge_run import JudgeOptions, judge_run
+from vivant.judging.judge_run import judge_run
+from vivant.judging.options import JudgeOptions
 from vivant.judging.pairs import decide_winner, judge_pairs
-from vivant.models.base import ModelOptions
 from vivant.report.judges import judge_tables, people_notes
 from vivant.runs.importing import import_answers
 from vivant.runs.run import Run
@@ -157,9 +157,7 @@ def _people(tmp_path: Path, models: tuple[str, ...] = ("gpt-a", "other-b")) -> P
 def _judge(runs: list[Run], behave: Any, **more: Any) -> None:
     with serving(behave) as server:
         for run in runs:
-            options = JudgeOptions(
-                model="openai/gpt-j", model_options=ModelOptions(base_url=server.url), **more
-            )
+            options = JudgeOptions(model="openai/gpt-j", base_url=server.url, **more)
             judge_run(run, [options])
 
 
@@ -258,7 +256,7 @@ def test_pairs_are_judged_in_both_orders_with_both_models_pictures(tmp_path: Pat
         return Act(f"### Feedback\nx\n### Better\n{'first' if 'by b' in first else 'second'}")
 
     with serving(prefers_b) as server:
-        options = JudgeOptions(model="openai/j", model_options=ModelOptions(base_url=server.url))
+        options = JudgeOptions(model="openai/j", base_url=server.url)
         (pair,) = judge_pairs(runs[0], runs[1], options)
         assert pair.winner == "second"
         assert len(server.requests) == 2

@@ -17,7 +17,8 @@ from vivant.cli.train import app
 from vivant.core.errors import DataError, UsageError
 from vivant.core.types import Sample, Text
 from vivant.engine.evaluation import evaluate
-from vivant.judging.judge_run import JudgeOptions, build_judge_requests
+from vivant.judging.judge_run import build_judge_requests
+from vivant.judging.options import JudgeOptions
 from vivant.runs.run import Run
 
 torch = pytest.importorskip("torch")

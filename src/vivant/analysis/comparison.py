@@ -25,6 +25,7 @@ from vivant.benchmarks.summary import (
     natural,
     restricted,
 )
+from vivant.core.arguments import as_strings
 from vivant.core.errors import UsageError
 from vivant.core.types import Sample
 from vivant.metrics.paired import Difference, holm, paired_difference
@@ -93,10 +94,10 @@ def compare(
     runs: Sequence[Run | str | Path] | Run | str | Path,
     *,
     protocol: Protocol = "paper",
-    by: Sequence[str] = (),
-    where: Sequence[str] = (),
-    between: Sequence[str] = (),
-    match: Sequence[str] | None = None,
+    by: str | Sequence[str] = (),
+    where: str | Sequence[str] = (),
+    between: str | Sequence[str] = (),
+    match: str | Sequence[str] | None = None,
     rest: bool = False,
 ) -> Comparison:
     """Every run with every other, on each task and each group of samples that `by` names.
@@ -107,6 +108,8 @@ def compare(
     >>> found = vivant.compare(["runs/a", "runs/b"], by=["variant"])
     >>> [(pair.group, pair.result.value, pair.adjusted) for pair in found.pairs]
     """
+    by, where, between = as_strings(by), as_strings(where), as_strings(between)
+    match = None if match is None else as_strings(match)
     given = [runs] if isinstance(runs, Run | str | Path) else runs
     loaded = [run if isinstance(run, Run) else load_run(run) for run in given]
     if between:

@@ -52,7 +52,7 @@ def list_(
     columns = ("name", "looked for in", "there", "mini", "in full", "licence", "gated", "from")
     show(Table(title="Data", columns=columns, body=tuple(body)))
     say(
-        "vivant data get NAME fetches; vivant benchmarks NAME says what each reads. VIVANT_DATA is the data root."
+        "vivant data get NAME fetches; vivant benchmarks show NAME says what each reads. VIVANT_DATA is the data root."
     )
 
 

@@ -14,7 +14,8 @@ from vivant.cli.judges import needs_judge
 from vivant.cli.output import say, show
 from vivant.engine.evaluation import plan_run, run_plan
 from vivant.engine.options import RunOptions
-from vivant.judging.judge_run import JudgeOptions, judge_run
+from vivant.judging.judge_run import judge_run
+from vivant.judging.options import JudgeOptions
 from vivant.report.html import write_report
 from vivant.report.overview import layout, side_by_side
 from vivant.runs.run import Run

@@ -20,7 +20,8 @@ app = typer.Typer(add_completion=False)
 def export(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Run directory.")],
     kind: Annotated[
-        str, typer.Option("--as", metavar="FORMAT", help="A native format; see `vivant benchmarks NAME`.")
+        str,
+        typer.Option("--as", metavar="FORMAT", help="A native format; see `vivant benchmarks show NAME`."),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write to.")],
     protocol: o.ProtocolOption = "paper",

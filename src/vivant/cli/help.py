@@ -16,8 +16,8 @@ _COLUMN, _WIDEST = 30, 100
 class PanelCommand(TyperCommand):
     """A command whose help is plain text in panels. Its hidden options are those that are not common."""
 
-    def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
-        typer.echo(format_command(self, ctx, everything=False))
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        formatter.write(format_command(self, ctx, everything=False))
 
 
 def _print_everything(ctx: typer.Context, wanted: bool) -> None:

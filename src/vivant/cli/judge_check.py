@@ -17,7 +17,7 @@ from vivant.cli.output import protocol_name, show
 from vivant.core.errors import UsageError, unknown
 from vivant.core.table import Cell, Table, to_json, to_markdown
 from vivant.judging.human_scores import read_human_scores
-from vivant.judging.judge_run import JudgeOptions
+from vivant.judging.options import JudgeOptions
 from vivant.judging.pairs import judge_pairs
 from vivant.report.judges import judge_tables
 from vivant.runs.run import Run, load_run
@@ -27,7 +27,7 @@ _FORMATS = ("text", "markdown", "json")
 
 
 @app.command()
-@j.judged
+@j.with_judges
 def judge_check(
     human: Annotated[
         Path,

@@ -11,7 +11,7 @@ import typer
 from vivant.cli import judges as j
 from vivant.cli.output import say, show
 from vivant.core.errors import UsageError, unknown
-from vivant.judging.judge_run import JudgeOptions
+from vivant.judging.options import JudgeOptions
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
 
@@ -95,7 +95,7 @@ def import_(
 
 
 @app.command()
-@j.judged
+@j.with_judges
 def judge(
     pack_path: PackPath,
     judges: list[JudgeOptions],

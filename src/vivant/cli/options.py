@@ -7,18 +7,21 @@ from typing import Annotated
 
 import typer
 
-from vivant.cli.run_options import make_option
+from vivant.cli.option_parameters import make_option
+from vivant.core.option_specs import declared_options
+from vivant.engine.options import RunOptions
+from vivant.judging.options import SCORING
 
-SCORING = "Scoring"
+_RUN = declared_options(RunOptions)
 
-Data = Annotated[list[str] | None, make_option("data")]
-Where = Annotated[list[str] | None, make_option("where")]
-Style = Annotated[str | None, make_option("style")]
-TaskOption = Annotated[list[str] | None, make_option("task_options")]
-BaseUrl = Annotated[str | None, make_option("base_url")]
-ModelOption = Annotated[list[str] | None, make_option("model_options")]
-Timeout = Annotated[float, make_option("timeout")]
-TrustRemoteCode = Annotated[bool, make_option("trust_remote_code")]
+Data = Annotated[list[str] | None, make_option(_RUN["data"])]
+Where = Annotated[list[str] | None, make_option(_RUN["where"])]
+Style = Annotated[str | None, make_option(_RUN["style"])]
+TaskOption = Annotated[list[str] | None, make_option(_RUN["task_options"])]
+BaseUrl = Annotated[str | None, make_option(_RUN["base_url"])]
+ModelOption = Annotated[list[str] | None, make_option(_RUN["model_options"])]
+Timeout = Annotated[float, make_option(_RUN["timeout"])]
+TrustRemoteCode = Annotated[bool, make_option(_RUN["trust_remote_code"])]
 
 By = Annotated[
     list[str] | None,

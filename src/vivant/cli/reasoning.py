@@ -15,7 +15,7 @@ from vivant.cli import options as o
 from vivant.cli.output import deliver, protocol_name, say
 from vivant.cli.parsing import split_values
 from vivant.core.errors import UsageError
-from vivant.judging.judge_run import JudgeOptions
+from vivant.judging.options import JudgeOptions
 from vivant.report.reasoning import reasoning_tables
 from vivant.runs.run import load_run
 
@@ -23,7 +23,7 @@ app = typer.Typer(add_completion=False)
 
 
 @app.command()
-@j.judged
+@j.with_judges
 def reasoning(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN…", help="Run directories.")],
     judges: list[JudgeOptions],

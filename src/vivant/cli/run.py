@@ -17,7 +17,7 @@ from vivant.core.errors import UsageError
 from vivant.engine.evaluation import plan_run, run_plan
 from vivant.engine.options import QUESTIONS, RunOptions
 from vivant.engine.runner import RunOutcome
-from vivant.judging.judge_run import JudgeOptions
+from vivant.judging.options import JudgeOptions
 from vivant.models.registry import create
 from vivant.runs.human import NAME as HUMAN
 from vivant.runs.importing import export_result, import_answers, import_human
@@ -28,7 +28,7 @@ app = typer.Typer(add_completion=False)
 
 @app.command(cls=PanelCommand)
 @with_run_options(model_required=False)
-@j.judged
+@j.with_judges
 def run(
     options: RunOptions,
     judges: list[JudgeOptions],
@@ -50,7 +50,7 @@ def run(
     vivant run mime --model openai/gpt-4o-mini --style cot --frames 16
     vivant run ./mine.jsonl --model openai/NAME --base-url http://localhost:8000/v1
     """
-    judges = j.like(options, judges)
+    judges = j.apply_run_options(options, judges)
     if answers is not None:
         _judge_answers(options, answers, judges, protocol)
         return
@@ -60,11 +60,11 @@ def run(
         print_run(_human(options), protocol)
         return
     for judge in judges:  # a misspelt judge should not show after hours of answers
-        create(judge.model, judge.model_options)
+        create(judge.model, judge.backend_options)
     prepared = plan_run(options)
     plan = prepared.plan
     tasks = [task.task for task in plan.tasks]
-    j.refuse_idle(tasks, judges)
+    j.check_judged(tasks, judges)
     say(f"{prepared.model.name}: {plan.size} requests in {len(plan.tasks)} task(s) → {prepared.out}")
     for note in plan.notes:
         say(f"Note: {note}")
@@ -74,7 +74,7 @@ def run(
     if outcome.stopped:
         raise _stopped(outcome, prepared.out)
     if judges:
-        j.let_judge(prepared.out, judges, protocol)
+        j.judge_or_exit(prepared.out, judges, protocol)
     _report(prepared.out, protocol)
 
 
@@ -114,7 +114,7 @@ def _judge_answers(options: RunOptions, folder: Path, judges: list[JudgeOptions]
         for note in run.manifest.notes:
             say(f"Note: {note}")
         say(f"{run.model}: {sum(run.manifest.planned.values())} answers → {run.dir.path}")
-        j.let_judge(run.dir.path, judges, protocol)
+        j.judge_or_exit(run.dir.path, judges, protocol)
         for path in export_result(run, protocol_name(protocol)):
             say(f"Written: {path}")
         _report(run.dir.path, protocol)

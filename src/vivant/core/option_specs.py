@@ -14,6 +14,9 @@ import msgspec
 
 from vivant.core.errors import UsageError, unknown
 
+PYTHON_ONLY = " "
+"""In place of a flag, for options that the command line does not have."""
+
 
 class OptionSpec(NamedTuple):
     """What an option's field does not say itself."""
@@ -24,7 +27,7 @@ class OptionSpec(NamedTuple):
     short: str = ""
     """A one-letter flag."""
     flag: str = ""
-    """Where it is not the field's name; a space means that there is none: the option is Python's alone."""
+    """Where it is not the field's name, or `PYTHON_ONLY`."""
     common: bool = False
     """Shown by `--help`; the others only by `--help-all`."""
     records: str = ""

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from vivant.core.arguments import as_strings
 from vivant.core.errors import UsageError, unknown
 from vivant.core.option_specs import check_values, declared_options
 from vivant.core.yaml_files import read_yaml
@@ -28,7 +29,7 @@ def make_options(**values: Any) -> RunOptions:
     values = {name: value for name, value in values.items() if value is not None}
     for name, value in values.items():
         if declared[name].is_sequence:
-            values[name] = tuple(map(str, (value,) if isinstance(value, str | Path) else value))
+            values[name] = as_strings(value)
         elif isinstance(value, Path) and not declared[name].is_mapping:
             values[name] = str(value)
     if not isinstance(values.get("prompts", {}), Mapping):

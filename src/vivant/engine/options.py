@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct, field
 
 from vivant.core.errors import UsageError
-from vivant.core.option_specs import OptionSpec, declared_options
+from vivant.core.option_specs import PYTHON_ONLY, OptionSpec, declared_options
 from vivant.core.types import Control, Decoding, FramePolicy
 from vivant.engine.retry import RetryPolicy
 from vivant.models.base import ModelOptions
@@ -27,10 +27,6 @@ PathOrMany = str | Path | Sequence[str | Path]
 
 MODEL, QUESTIONS, FRAMES = "Model", "Questions", "Images and video"
 REPLY, RUN, CLUSTER = "Reply", "Run and budget", "Where it runs"
-PYTHON_ONLY = " "
-"""In place of a flag."""
-
-
 _model = partial(OptionSpec, panel=MODEL, records="model")
 _question = partial(OptionSpec, panel=QUESTIONS)
 _frames = partial(OptionSpec, panel=FRAMES, records="frames")
@@ -348,7 +344,7 @@ class RunOptions(Struct, frozen=True, kw_only=True):
         }
 
 
-_RESOLVED = ("model", "data", "style", "frames", "decoding")
+_RESOLVED = ("model", "data", "style", "limits", "frames", "decoding")
 """Recorded as what they turn out to be, not as they were given."""
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Struct
 
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Protocol
@@ -27,10 +27,10 @@ from vivant.core.randomness import derive
 from vivant.core.types import Decoding, Job, Record, Reply, Request
 from vivant.engine.evaluation import open_progress, stop_on_interrupt
 from vivant.engine.executor import LocalExecutor
-from vivant.engine.options import CacheUse
 from vivant.engine.reply_cache import ReplyCache
 from vivant.engine.runner import Runner, RunOutcome
-from vivant.models.base import Model, ModelError, ModelOptions
+from vivant.judging.options import JudgeOptions
+from vivant.models.base import Model, ModelError
 from vivant.models.registry import create
 from vivant.runs.judgements import (
     JudgeManifest,
@@ -49,36 +49,6 @@ from vivant.runs.run import Run, iter_answers
 from vivant.runs.settings import digest
 
 logger = logging.getLogger("vivant")
-
-
-class JudgeOptions(Struct, frozen=True, kw_only=True):
-    """Everything that `--judge…` can say. The first block decides what is asked, the second how."""
-
-    model: str
-    model_options: ModelOptions = ModelOptions()
-    samples: int = 1
-    attempts: int = 3
-    temperature: float = 0.7
-    max_images: int | None = None
-    wording: Mapping[str, str] = field(default_factory=dict)
-
-    concurrency: int = 16
-    cache: CacheUse = "auto"
-    keep_errors: bool = False
-
-    def settings(self, model: Model, protocol: Protocol, rubrics: Sequence[Rubric]) -> JudgeSettings:
-        """What the fingerprint is made of."""
-        if self.samples < 1 or self.attempts < 1:
-            raise UsageError("A judge must be asked at least once: --judge-samples and --judge-attempts")
-        return JudgeSettings(
-            model=model.identity,
-            protocol=protocol,
-            rubrics=tuple(rubric.reworded(self.wording) for rubric in rubrics),
-            samples=self.samples,
-            attempts=self.attempts,
-            temperature=self.temperature,
-            max_images=self.max_images,
-        )
 
 
 class JudgeRequest(Struct, frozen=True, kw_only=True, gc=False):
@@ -299,6 +269,23 @@ def _add_outcome(total: RunOutcome, outcome: RunOutcome) -> None:
     total.stopped = total.stopped or outcome.stopped
 
 
+def make_settings(
+    options: JudgeOptions, model: Model, protocol: Protocol, rubrics: Sequence[Rubric]
+) -> JudgeSettings:
+    """What a judge's fingerprint is made of."""
+    if options.samples < 1 or options.attempts < 1:
+        raise UsageError("A judge must be asked at least once: --judge-samples and --judge-attempts")
+    return JudgeSettings(
+        model=model.identity,
+        protocol=protocol,
+        rubrics=tuple(rubric.reworded(options.prompts) for rubric in rubrics),
+        samples=options.samples,
+        attempts=options.attempts,
+        temperature=options.temperature,
+        max_images=options.max_images,
+    )
+
+
 def judge_run(
     run: Run,
     judges: Sequence[JudgeOptions],
@@ -316,8 +303,8 @@ def judge_run(
     summed = RunOutcome()
     fingerprints: list[str] = []
     for options in judges:
-        model = create(options.model, options.model_options)
-        settings = options.settings(model, protocol, tuple(rubric for rubric, _ in owners.values()))
+        model = create(options.model, options.backend_options)
+        settings = make_settings(options, model, protocol, tuple(rubric for rubric, _ in owners.values()))
         fingerprint = settings.fingerprint()
         if fingerprint in fingerprints:
             raise UsageError(
@@ -361,8 +348,8 @@ def build_judge_requests(
         for sample, record in iter_answers(task, samples, records, protocol):
             question = benchmark.ask_judge(sample, record, context)
             if isinstance(question, Question):
-                if options.wording:
-                    rubric = question.rubric.reworded(options.wording)
+                if options.prompts:
+                    rubric = question.rubric.reworded(options.prompts)
                     question = msgspec.structs.replace(question, rubric=rubric)
                 asks.append(
                     JudgeRequest(

@@ -21,7 +21,8 @@ from vivant.benchmarks.verdict import Contract, Field, Verdict
 from vivant.core.errors import UsageError
 from vivant.core.fenced_text import Material
 from vivant.core.types import Text, Video
-from vivant.judging.judge_run import JudgeOptions, JudgeRequest, JudgeRunner
+from vivant.judging.judge_run import JudgeRequest, JudgeRunner, make_settings
+from vivant.judging.options import JudgeOptions
 from vivant.models.registry import create
 from vivant.runs.judgements import Judgements, JudgeSettings
 
@@ -85,8 +86,8 @@ def build_requests(pack: Pack, rubric: Rubric = RUBRIC) -> Iterator[JudgeRequest
 
 def judge_pack(pack: Pack, options: JudgeOptions, out: Path) -> JudgedPack:
     """Ask a judge model about every comment; the same call again goes on where it stopped."""
-    model = create(options.model, options.model_options)
-    settings = options.settings(model, "paper", (RUBRIC,))
+    model = create(options.model, options.backend_options)
+    settings = make_settings(options, model, "paper", (RUBRIC,))
     rubric = settings.rubrics[0]
     if out.exists() and read_head(out).settings != _encode_settings(settings):
         raise UsageError(f"{out} holds judgements by others or with other settings; choose another --out")

@@ -23,7 +23,8 @@ from vivant.core.errors import MediaError, UsageError
 from vivant.core.fenced_text import Material
 from vivant.core.generated_images import PREFIX
 from vivant.core.types import Image
-from vivant.judging.judge_run import JudgeOptions, JudgeRequest, JudgeRunner
+from vivant.judging.judge_run import JudgeRequest, JudgeRunner, make_settings
+from vivant.judging.options import JudgeOptions
 from vivant.media.paths import resolve
 from vivant.models.registry import create
 from vivant.runs.judgements import FOLDER, Judgements, JudgeVerdict
@@ -83,8 +84,8 @@ def judge_pairs(
     if not asks:
         raise UsageError(f"{first.name} and {second.name} have no judged sample in common")
     rubrics = tuple({ask.question.rubric.name: ask.question.rubric for ask in asks}.values())
-    model = create(options.model, options.model_options)
-    settings = options.settings(model, protocol, rubrics)
+    model = create(options.model, options.backend_options)
+    settings = make_settings(options, model, protocol, rubrics)
     name = f"{settings.fingerprint()[:8]}-{digest(second.manifest.fingerprint + second.name)[:8]}"
     folder = first.dir.path / FOLDER / "pairs" / name
     logger.info("Judge %s: %d pairs in both orders → %s", model.name, len(asks) // 2, folder)
@@ -177,7 +178,7 @@ def _load_questions(
     for sample, record in iter_answers(task, run.samples(), run.records(), protocol):
         question = benchmark.ask_judge(sample, record, context)
         if isinstance(question, Question) and record.repeat == 0:
-            rubric = question.rubric.reworded(options.wording)
+            rubric = question.rubric.reworded(options.prompts)
             moved = tuple(_rebase_material(material, context, base) for material in question.materials)
             yield record.key, msgspec.structs.replace(question, rubric=rubric, materials=moved)
 

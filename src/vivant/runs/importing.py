@@ -12,6 +12,7 @@ from msgspec import Struct
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Benchmark, Imported, PromptContext, Protocol
 from vivant.benchmarks.registry import Selection
+from vivant.core.arguments import as_strings
 from vivant.core.errors import DataError, UsageError, VivantError, unknown
 from vivant.core.types import Option, Record, Reply, Sample, job_key
 from vivant.runs.directory import RunDir, RunError, command_line, new_manifest
@@ -31,16 +32,27 @@ class PredictionLine(Struct):
 
 def import_predictions(
     task: str,
-    file: Path,
-    out: Path,
+    file: str | Path,
+    out: str | Path,
     *,
-    data: Sequence[str] = (),
+    data: str | Path | Sequence[str | Path] = (),
     model: str | None = None,
     style: str | None = None,
     options: Mapping[str, object] | None = None,
 ) -> Run:
-    """A prediction file as a run: in a native format of the benchmark, or as plain lines."""
-    selection = _select_one_task(task, data, options)
+    """Turn a prediction file into a run.
+
+    Args:
+        task: One task, e.g. mime/mcq, or a file of your own questions.
+        file: The predictions, in a native format of the benchmark or as lines of `{"id", "response"}`.
+        out: The run directory to write.
+        data: Folder of the data, or 'mini'.
+        model: Name of the model. Default: from the file.
+        style: Prompt style that was used. Default: from the file, else the benchmark's first.
+        options: Task options, by name.
+    """
+    file, out = Path(file), Path(out)
+    selection = _select_one_task(task, as_strings(data), options)
     name = selection.tasks[0]
     benchmark = selection.benchmark
     if not file.exists():

@@ -20,7 +20,8 @@ from vivant.core.generated_images import PREFIX
 from vivant.core.randomness import generator
 from vivant.core.types import Image, Text
 from vivant.judging.human_scores import HumanScores, read_human_scores
-from vivant.judging.judge_run import JudgeOptions, JudgeRequest, build_judge_requests
+from vivant.judging.judge_run import JudgeRequest, build_judge_requests
+from vivant.judging.options import JudgeOptions
 from vivant.media.paths import resolve
 from vivant.runs.run import Run
 

@@ -16,8 +16,8 @@ from vivant.benchmarks.mimic.packs import Pack
 from vivant.core.errors import UsageError
 from vivant.core.types import Text, Video
 from vivant.judging.comment_authors import load_authors
-from vivant.judging.judge_run import JudgeOptions
 from vivant.judging.mimic_packs import RUBRIC, build_requests, judge_pack
+from vivant.judging.options import JudgeOptions
 
 HUMAN = '{"reasons": "slang", "verdict": "human", "realism": 4}'
 

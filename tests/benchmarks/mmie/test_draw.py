@@ -127,7 +127,7 @@ def test_an_images_endpoint(tmp_path: Path) -> None:
             finally:
                 await drawer.close()
 
-        assert asyncio.run(draw()) == data
+        assert asyncio.run(generate_image()) == data
     (body,) = server.requests
     assert {k: body[k] for k in ("model", "prompt", "n", "size", "response_format")} == {
         "model": "dall-e-3",

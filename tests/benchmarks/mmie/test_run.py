@@ -18,8 +18,8 @@ from vivant.benchmarks.mmie.paper import averages, judge_inputs
 from vivant.core.table import to_json, to_text
 from vivant.core.types import Image
 from vivant.engine.evaluation import evaluate
-from vivant.judging.judge_run import JudgeOptions, judge_run
-from vivant.models.base import ModelOptions
+from vivant.judging.judge_run import judge_run
+from vivant.judging.options import JudgeOptions
 from vivant.report.overview import layout, overview
 from vivant.runs.importing import export_result, import_answers
 from vivant.runs.judgements import list_judgements
@@ -28,7 +28,7 @@ from vivant.runs.run import Run
 
 def judged(run: Run, behave: Any, protocol: Any = "paper", **more: Any) -> FaultServer:
     with serving(behave) as server:
-        options = JudgeOptions(model="openai/j", model_options=ModelOptions(base_url=server.url), **more)
+        options = JudgeOptions(model="openai/j", base_url=server.url, **more)
         judge_run(run, [options], protocol)
     return server
 
@@ -173,7 +173,6 @@ def test_a_model_that_writes_pictures(tmp_path: Path) -> None:
         return Act(verdict(5)) if "Judge it now" in json.dumps(request) else Act(body=body)
 
     with serving(behave) as server:
-        options = ModelOptions(base_url=server.url)
         run = evaluate(
             "mmie/sa",
             "openai/painter",
@@ -190,7 +189,7 @@ def test_a_model_that_writes_pictures(tmp_path: Path) -> None:
             out=str(tmp_path / "again"),
             base_url=server.url,
         )
-        judge_run(run, [JudgeOptions(model="openai/j", model_options=options)])
+        judge_run(run, [JudgeOptions(model="openai/j", base_url=server.url)])
         requests = [r for r in server.requests if "Judge it now" in json.dumps(r)]
     for one in (run, again):
         (saved,) = (one.dir.path / "media").iterdir()

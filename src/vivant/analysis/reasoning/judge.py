@@ -19,7 +19,8 @@ from vivant.core.fenced_text import Material
 from vivant.core.randomness import sample_ids
 from vivant.core.types import Record, Sample, Score, Text
 from vivant.engine.runner import RunOutcome
-from vivant.judging.judge_run import JudgeOptions, JudgeRequest, JudgeRunner
+from vivant.judging.judge_run import JudgeRequest, JudgeRunner, make_settings
+from vivant.judging.options import JudgeOptions
 from vivant.models.registry import create
 from vivant.runs.judgements import Judgements, JudgeVerdict
 from vivant.runs.run import Run
@@ -84,13 +85,13 @@ def label_run(
     """Have a run labelled; what was asked before is not asked again. Labels are written beside the log."""
     say = say or (lambda _: None)
     options = options or Labelling()
-    model = create(judge.model, judge.model_options)
+    model = create(judge.model, judge.backend_options)
     schemes = {(one := scheme_for(task, options.kinds)).name: one for task in run.manifest.tasks}
     rubrics = (
         *(segment_rubric(count) for count in range(1, options.most + 1)),
         *map(kind_rubric, schemes.values()),
     )
-    settings = judge.settings(model, protocol, rubrics)
+    settings = make_settings(judge, model, protocol, rubrics)
     folder = run.dir.path / FOLDER / f"judge-{settings.fingerprint()[:8]}"
     items = items_of(run, protocol, options)
     own = {rubric.name: rubric for rubric in settings.rubrics}
