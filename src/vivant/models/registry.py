@@ -183,9 +183,9 @@ _BUILTIN = (
 
 def list_backends() -> dict[str, Backend]:
     """All backends by name: the built-in ones and those of installed packages."""
-    found = {backend.name: backend for backend in _BUILTIN}
+    by_name = {backend.name: backend for backend in _BUILTIN}
     for point in entry_points(group="vivant.models"):
-        found.setdefault(
+        by_name.setdefault(
             point.name,
             Backend(
                 name=point.name,
@@ -194,7 +194,7 @@ def list_backends() -> dict[str, Backend]:
                 factory=point.value,
             ),
         )
-    return found
+    return by_name
 
 
 def create(spec: str, options: ModelOptions | None = None) -> Model:

@@ -22,9 +22,9 @@ class HumanModel(Model):
         raise ModelError(f"People cannot be asked here; no recorded human answer for {request.key}")
 
 
-def create(rest: str, options: ModelOptions) -> Model:
+def create(name: str, options: ModelOptions) -> Model:
     """`--model human`."""
     options.resolve()
-    if rest:
-        raise ModelError(f"'human' takes nothing after its name; got 'human/{rest}'")
+    if name:
+        raise ModelError(f"'human' takes nothing after its name; got 'human/{name}'")
     return HumanModel()
