@@ -10,11 +10,12 @@ import typer
 
 from vivant.analysis import audit as audits
 from vivant.cli import options as o
+from vivant.cli.help import CommandApp
 from vivant.cli.output import put
 from vivant.cli.parsing import parse_pairs, split_values
 from vivant.core.errors import unknown
 
-app = typer.Typer(add_completion=False)
+app = CommandApp()
 FORMATS = ("text", "markdown", "json")
 
 

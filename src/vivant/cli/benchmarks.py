@@ -10,10 +10,11 @@ from vivant import mini
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Benchmark
 from vivant.benchmarks.task_options import TaskOption
+from vivant.cli.help import CommandApp
 from vivant.cli.output import say, show
 from vivant.core.table import Table
 
-app = typer.Typer(invoke_without_command=True, add_completion=False)
+app = CommandApp(invoke_without_command=True)
 
 
 @app.callback()

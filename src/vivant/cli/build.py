@@ -9,11 +9,12 @@ import typer
 
 from vivant.cli.build_mime import app as mime_app
 from vivant.cli.build_mimic import app as mimic_app
+from vivant.cli.help import CommandApp
 from vivant.cli.output import say
 from vivant.cli.parsing import split_values
 from vivant.core.errors import UsageError
 
-app = typer.Typer(no_args_is_help=True, add_completion=False)
+app = CommandApp(no_args_is_help=True)
 app.add_typer(mime_app, name="mime")
 app.add_typer(mimic_app, name="mimic")
 

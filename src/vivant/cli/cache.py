@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from vivant.cli.help import CommandApp
 from vivant.cli.output import say, show
 from vivant.core.disk_space import size_text
 from vivant.core.errors import UsageError
@@ -17,7 +18,7 @@ from vivant.engine.option_parsing import parse_duration
 from vivant.media import trim as trim_media
 from vivant.media import usage as media_usage
 
-app = typer.Typer(invoke_without_command=True, add_completion=False)
+app = CommandApp(invoke_without_command=True)
 
 Part = Literal["media", "replies"]
 

@@ -9,12 +9,13 @@ import typer
 
 from vivant.analysis.comparison import compare as compare_runs
 from vivant.cli import options as o
+from vivant.cli.help import CommandApp
 from vivant.cli.output import deliver, protocol_name, say
 from vivant.cli.parsing import split_values
 from vivant.core.errors import UsageError
 from vivant.report.comparison import comparison_table, write_flips
 
-app = typer.Typer(add_completion=False)
+app = CommandApp()
 
 
 @app.command()

@@ -10,6 +10,7 @@ import typer
 
 from vivant import mini
 from vivant.benchmarks import registry
+from vivant.cli.help import CommandApp
 from vivant.cli.judges import needs_judge
 from vivant.cli.output import say, show
 from vivant.engine.evaluation import plan_run, run_plan
@@ -21,7 +22,7 @@ from vivant.report.overview import layout, side_by_side
 from vivant.runs.run import Run
 from vivant.train.onnx_backend import bundled
 
-app = typer.Typer(add_completion=False)
+app = CommandApp()
 
 BASELINES = ("random", "first", "longest", "blind")
 TINY, _FRAMES = "vivant/tiny", 8

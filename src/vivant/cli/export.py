@@ -9,11 +9,12 @@ import typer
 
 from vivant.benchmarks import registry
 from vivant.cli import options as o
+from vivant.cli.help import CommandApp
 from vivant.cli.output import protocol_name, say
 from vivant.core.errors import UsageError, unknown
 from vivant.runs.run import load_run
 
-app = typer.Typer(add_completion=False)
+app = CommandApp()
 
 
 @app.command()

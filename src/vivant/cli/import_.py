@@ -8,11 +8,12 @@ from typing import Annotated
 import typer
 
 from vivant.cli import options as o
+from vivant.cli.help import CommandApp
 from vivant.cli.output import print_run, say
 from vivant.cli.parsing import parse_pairs
 from vivant.runs.importing import import_predictions
 
-app = typer.Typer(add_completion=False)
+app = CommandApp()
 
 
 @app.command(name="import")

@@ -13,6 +13,7 @@ import typer
 from vivant.benchmarks.base import Protocol
 from vivant.cli import judges as j
 from vivant.cli import options as o
+from vivant.cli.help import CommandApp
 from vivant.cli.output import protocol_name, show
 from vivant.core.errors import UsageError, unknown
 from vivant.core.table import Cell, Table, to_json, to_markdown
@@ -22,7 +23,7 @@ from vivant.judging.pairs import judge_pairs
 from vivant.report.judges import judge_tables
 from vivant.runs.run import Run, load_run
 
-app = typer.Typer(add_completion=False)
+app = CommandApp()
 _FORMATS = ("text", "markdown", "json")
 
 

@@ -9,11 +9,12 @@ from typing import Annotated
 import typer
 
 from vivant.cli import judges as j
+from vivant.cli.help import CommandApp
 from vivant.cli.output import say, show
 from vivant.core.errors import UsageError, unknown
 from vivant.judging.options import JudgeOptions
 
-app = typer.Typer(no_args_is_help=True, add_completion=False)
+app = CommandApp(no_args_is_help=True)
 
 PackPath = Annotated[Path, typer.Argument(metavar="PACK", help="Folder of a pack.")]
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vivant.cli import options as o
+from vivant.cli.help import CommandApp
 from vivant.cli.output import say, show
 from vivant.cli.parsing import parse_model_options
 from vivant.core.table import Table
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from vivant.models.base import Model
     from vivant.models.check import ModelCheck
 
-app = typer.Typer(invoke_without_command=True, add_completion=False)
+app = CommandApp(invoke_without_command=True)
 
 
 @app.callback()

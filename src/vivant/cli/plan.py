@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from vivant.cli.help import PanelCommand
+from vivant.cli.help import CommandApp
 from vivant.cli.output import say, show
 from vivant.cli.run_options import with_run_options
 from vivant.core.files import write_jsonl
@@ -20,10 +20,10 @@ from vivant.engine.prices import find_price
 from vivant.runs.directory import RunDir
 from vivant.runs.log import read_log
 
-app = typer.Typer(add_completion=False)
+app = CommandApp()
 
 
-@app.command(cls=PanelCommand)
+@app.command()
 @with_run_options()
 def plan(
     options: RunOptions,

@@ -12,6 +12,7 @@ from vivant.analysis.reasoning.people import import_labels, write_template
 from vivant.analysis.reasoning.segments import MOST
 from vivant.cli import judges as j
 from vivant.cli import options as o
+from vivant.cli.help import CommandApp
 from vivant.cli.output import deliver, protocol_name, say
 from vivant.cli.parsing import split_values
 from vivant.core.errors import UsageError
@@ -19,7 +20,7 @@ from vivant.judging.options import JudgeOptions
 from vivant.report.reasoning import reasoning_tables
 from vivant.runs.run import load_run
 
-app = typer.Typer(add_completion=False)
+app = CommandApp()
 
 
 @app.command()

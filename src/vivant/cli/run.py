@@ -10,7 +10,7 @@ import typer
 from vivant.benchmarks import registry
 from vivant.cli import judges as j
 from vivant.cli import options as o
-from vivant.cli.help import PanelCommand
+from vivant.cli.help import CommandApp
 from vivant.cli.output import print_run, protocol_name, say
 from vivant.cli.run_options import with_run_options
 from vivant.core.errors import UsageError
@@ -23,10 +23,10 @@ from vivant.runs.human import NAME as HUMAN
 from vivant.runs.importing import export_result, import_answers, import_human
 from vivant.runs.run import load_run
 
-app = typer.Typer(add_completion=False)
+app = CommandApp()
 
 
-@app.command(cls=PanelCommand)
+@app.command()
 @with_run_options(model_required=False)
 @j.with_judges
 def run(
@@ -47,7 +47,6 @@ def run(
     """Evaluate a model. Run the same command again to resume.
 
     vivant run mime --model random --data mini
-    vivant run mime --model openai/gpt-4o-mini --style cot --frames 16
     vivant run ./mine.jsonl --model openai/NAME --base-url http://localhost:8000/v1
     """
     judges = j.apply_run_options(options, judges)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
-from vivant.cli.help import HelpAll
-from vivant.cli.option_parameters import KEYWORD, add_parameters, list_flags, make_parameter, parse_value
+from vivant.cli.option_parameters import add_parameters, list_flags, make_parameter, parse_value
 from vivant.cli.parsing import parse_permute
 from vivant.core.option_specs import declared_options
 from vivant.engine.option_parsing import make_options
@@ -30,7 +28,6 @@ def with_run_options(
     parameters = {name: make_parameter(option) for name, option in declared.items()}
     if not model_required:
         parameters["model"] = parameters["model"].replace(default="")
-    parameters["help_all"] = inspect.Parameter("help_all", KEYWORD, annotation=HelpAll, default=False)
 
     def make(arguments: dict[str, Any]) -> RunOptions:
         values = {name: parse_value(option, arguments[name]) for name, option in declared.items()}

@@ -9,13 +9,14 @@ import typer
 
 from vivant.cli import judges as j
 from vivant.cli import options as o
+from vivant.cli.help import CommandApp
 from vivant.cli.output import protocol_name, say, show
 from vivant.cli.parsing import parse_pairs
 from vivant.judging.options import JudgeOptions
 from vivant.report.overview import overview
 from vivant.runs.run import load_run
 
-app = typer.Typer(add_completion=False)
+app = CommandApp()
 
 
 @app.command()

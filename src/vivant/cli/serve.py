@@ -7,9 +7,10 @@ from typing import Annotated
 import typer
 
 from vivant.cli import options as o
+from vivant.cli.help import CommandApp
 from vivant.cli.output import say
 
-app = typer.Typer(add_completion=False)
+app = CommandApp()
 
 
 @app.command()

@@ -10,7 +10,7 @@ import typer
 
 from vivant.benchmarks import registry
 from vivant.cli import options as o
-from vivant.cli.help import PanelCommand
+from vivant.cli.help import CommandApp
 from vivant.cli.output import protocol_name, say, show
 from vivant.cli.parsing import split_values
 from vivant.cli.run_options import with_run_options
@@ -19,10 +19,10 @@ from vivant.engine.options import FRAMES, RunOptions
 from vivant.engine.sweep import build_sweep_table, run_sweep
 from vivant.report.figures import curve
 
-app = typer.Typer(add_completion=False)
+app = CommandApp()
 
 
-@app.command(cls=PanelCommand)
+@app.command()
 @with_run_options("frames", "fps", "every", "max_frames")
 def sweep(
     options: RunOptions,

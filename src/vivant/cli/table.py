@@ -10,6 +10,7 @@ import typer
 
 from vivant.benchmarks.base import Protocol
 from vivant.cli import options as o
+from vivant.cli.help import CommandApp
 from vivant.cli.output import deliver, protocol_name
 from vivant.cli.parsing import split_values
 from vivant.core import table as tables
@@ -17,7 +18,7 @@ from vivant.core.errors import UsageError, unknown
 from vivant.report.overview import layout, overview
 from vivant.runs.run import Run, load_run
 
-app = typer.Typer(add_completion=False)
+app = CommandApp()
 
 KINDS = "Other tables"
 

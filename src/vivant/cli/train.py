@@ -8,9 +8,10 @@ from typing import Annotated
 import typer
 
 from vivant.cli import train_use
+from vivant.cli.help import CommandApp
 from vivant.cli.output import say
 
-app = typer.Typer(no_args_is_help=True, add_completion=False)
+app = CommandApp(no_args_is_help=True)
 app.add_typer(train_use.app)
 
 

@@ -8,9 +8,10 @@ from typing import Annotated
 import typer
 
 from vivant.cli import options as o
+from vivant.cli.help import CommandApp
 from vivant.cli.output import deliver, protocol_name, say
 
-app = typer.Typer(add_completion=False)
+app = CommandApp()
 
 
 @app.command()

@@ -26,11 +26,11 @@ PathOrNone = str | Path | None
 PathOrMany = str | Path | Sequence[str | Path]
 
 MODEL, QUESTIONS, FRAMES = "Model", "Questions", "Images and video"
-REPLY, RUN, CLUSTER = "Reply", "Run and budget", "Where it runs"
+RUN, CLUSTER = "Run and budget", "Where it runs"
 _model = partial(OptionSpec, panel=MODEL, records="model")
 _question = partial(OptionSpec, panel=QUESTIONS)
 _frames = partial(OptionSpec, panel=FRAMES, records="frames")
-_reply = partial(OptionSpec, panel=REPLY, records="decoding")
+_reply = partial(OptionSpec, panel=MODEL, records="decoding")
 _run, _cluster = partial(OptionSpec, panel=RUN), partial(OptionSpec, panel=CLUSTER)
 
 
