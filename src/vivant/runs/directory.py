@@ -89,7 +89,9 @@ class RunDir:
             return True
         file_names = (self.log_file.name, self.samples_file.name, self.manifest_file.name)
         return self.log_bytes() == 0 and all(
-            file.name.startswith(file_names) for file in self.path.iterdir() if file.name != "scores"
+            file.name.removeprefix(".").startswith(file_names)
+            for file in self.path.iterdir()
+            if file.name != "scores"
         )
 
     def manifest(self) -> Manifest:
