@@ -48,7 +48,7 @@ class CalibrationValue(Struct, frozen=True):
     interval: Interval | None = None
 
 
-class JudgeAgreement(Struct, frozen=True, kw_only=True):
+class CalibrationAgreement(Struct, frozen=True, kw_only=True):
     """A judge and people on one group of answers."""
 
     judge: str
@@ -147,9 +147,9 @@ def _read_ratings(judgements: Judgements, run: Run, protocol: Protocol) -> dict[
 # ── agreement ────────────────────────────────────────────────────────────────────────────────────
 
 
-def measure_agreement(judged: Sequence[CalibratedJudge], by: str = "") -> list[JudgeAgreement]:
+def measure_agreement(judged: Sequence[CalibratedJudge], by: str = "") -> list[CalibrationAgreement]:
     """All answers of each judge, then group by group of a facet."""
-    rows: list[JudgeAgreement] = []
+    rows: list[CalibrationAgreement] = []
     for judge in judged:
         groups: dict[str, list[CalibrationItem]] = {"all": list(judge.items)}
         if by:
@@ -158,7 +158,7 @@ def measure_agreement(judged: Sequence[CalibratedJudge], by: str = "") -> list[J
                     item for item in judge.items if item.facets.get(by, "") == value
                 ]
         rows += [
-            JudgeAgreement(
+            CalibrationAgreement(
                 judge=judge.judge,
                 fingerprint=judge.fingerprint,
                 group=group,

@@ -1,6 +1,6 @@
 """A judge model in the place of people: the same two questions about every comment of a pack.
 
-It works as every judge does (`vivant.scoring.judge`): fenced material, a contract, attempts, a log that
+It works as every judge does (`vivant.judging.judge_run`): fenced material, a contract, attempts, a log that
 resumes. What it says is written as judgements of the kind `model`, which no figure mixes with people's.
 """
 

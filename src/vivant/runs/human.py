@@ -1,6 +1,6 @@
 """People as a model: their recorded answers, found by the benchmark in its own data.
 
-There is nothing to generate, so a run with this model is filled by `vivant.engine.imports`;
+There is nothing to generate, so a run with this model is filled by `vivant.runs.importing`;
 the class exists so that people have a name, an identity and a place in the list of models.
 """
 
