@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from msgspec import Struct, field
 
-from vivant.core.errors import UsageError, unknown
+from vivant.core.errors import UsageError, unknown_name_error
 
 _TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
@@ -69,7 +69,7 @@ def parse_values(options: Iterable[TaskOption], values: Mapping[str, Any], what:
     for name, value in values.items():
         option = declared.get(name.replace("_", "-"))
         if option is None:
-            raise unknown(what, name, declared)
+            raise unknown_name_error(what, name, declared)
         converted = option.convert(value)
         if converted != option.default:
             (limits if option.limit else variant)[option.key] = converted

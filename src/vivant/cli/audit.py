@@ -13,7 +13,7 @@ from vivant.cli import options as o
 from vivant.cli.help import CommandApp
 from vivant.cli.output import put
 from vivant.cli.parsing import parse_pairs, split_values
-from vivant.core.errors import unknown
+from vivant.core.errors import unknown_name_error
 
 app = CommandApp()
 FORMATS = ("text", "markdown", "json")
@@ -49,7 +49,7 @@ def audit(
     """
     form = "markdown" if markdown else form
     if form not in FORMATS:
-        raise unknown("format", form, FORMATS)
+        raise unknown_name_error("format", form, FORMATS)
     folders = {name: Path(path).expanduser() for name, path in parse_pairs(data, "--data").items()}
     cases = audits.audit(split_values(only), folders)
     if form == "json":

@@ -55,8 +55,8 @@ def _describe(benchmark: Benchmark) -> Table:
         ("protocols", ", ".join(benchmark.protocols)),
         ("scoring settings", ", ".join(f"{k}={v}" for k, v in benchmark.settings.items()) or "none"),
         *((f"--task-option {o.name}={_format_value(o)}", o.help) for o in benchmark.task_options),
-        *((f"--layout {benchmark.name}:{k}", v) for k, v in benchmark.layouts.items()),
-        ("exports", ", ".join(benchmark.exports) or "none"),
-        ("data", benchmark.data_help),
+        *((f"--layout {benchmark.name}:{k}", v) for k, v in benchmark.tables.layouts.items()),
+        ("exports", ", ".join(benchmark.native.exports) or "none"),
+        ("data", benchmark.data.help),
     ]
     return Table(title=benchmark.title, columns=("", ""), body=tuple(body))

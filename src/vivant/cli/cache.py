@@ -9,14 +9,14 @@ import typer
 
 from vivant.cli.help import CommandApp
 from vivant.cli.output import say, show
-from vivant.core.disk_space import size_text
+from vivant.core.disk_space import format_size
 from vivant.core.errors import UsageError
 from vivant.core.paths import cache_root
 from vivant.core.table import Table
 from vivant.engine import reply_cache as replies
 from vivant.engine.option_parsing import parse_duration
-from vivant.media import trim as trim_media
-from vivant.media import usage as media_usage
+from vivant.media import measure_cache as media_usage
+from vivant.media import trim_cache as trim_media
 
 app = CommandApp(invoke_without_command=True)
 
@@ -40,8 +40,8 @@ def cache(ctx: typer.Context) -> None:
     media = media_usage(root)
     count, size = replies.measure_cache(root / "replies.sqlite")
     body = [
-        ("media", "frames, sound and pictures, by content", media.media, size_text(media.bytes)),
-        ("replies", "answers to identical requests", count, size_text(size)),
+        ("media", "frames, sound and pictures, by content", media.media, format_size(media.bytes)),
+        ("replies", "answers to identical requests", count, format_size(size)),
         ("models", "fetched with `vivant data get`", *_held(root / "models")),
     ]
     body += [(name, what, *_held(root / name)) for name, what in _OTHERS.items() if (root / name).is_dir()]
@@ -69,7 +69,7 @@ def trim(
     root = cache_root()
     if only in (None, "media"):
         gone = trim_media(root, seconds)
-        say(f"media: {gone.media} entries removed, {size_text(gone.bytes)}")
+        say(f"media: {gone.media} entries removed, {format_size(gone.bytes)}")
     if only in (None, "replies"):
         say(f"replies: {replies.trim_cache(root / 'replies.sqlite', seconds)} removed")
 
@@ -77,4 +77,4 @@ def trim(
 def _held(folder: Path) -> tuple[int, str]:
     """How many things a folder holds, and how large they are."""
     files = (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
-    return len(list(folder.glob("*"))), size_text(sum(file.stat().st_size for file in files))
+    return len(list(folder.glob("*"))), format_size(sum(file.stat().st_size for file in files))

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, ge
 
 import msgspec
 
-from vivant.core.errors import UsageError, unknown
+from vivant.core.errors import UsageError, unknown_name_error
 
 PYTHON_ONLY = " "
 """In place of a flag, for options that the command line does not have."""
@@ -108,10 +108,10 @@ def check_values(cls: type[msgspec.Struct], values: Mapping[str, Any]) -> None:
     options = declared_options(cls)
     for name, value in values.items():
         if name not in options:
-            raise unknown("option", name, options)
+            raise unknown_name_error("option", name, options)
         option = options[name]
         if option.choices and value not in option.choices:
-            raise unknown(name.replace("_", " "), str(value), option.choices)
+            raise unknown_name_error(name.replace("_", " "), str(value), option.choices)
         least = option.spec.minimum
         if least is not None and isinstance(value, int | float) and value < least:
             raise UsageError(f"{option.flag or name} {value}: must be at least {least:g}")

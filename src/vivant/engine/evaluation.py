@@ -315,7 +315,7 @@ def _write_manifest(directory: RunDir, prepared: PlannedRun) -> None:
         prepared.model.name,
         settings,
         planned={task.task: len(task.chosen) for task in tasks},
-        roots={task.task: str(task.benchmark.media_root(task.root).resolve()) for task in tasks},
+        roots={task.task: str(task.benchmark.data.media_root(task.root).resolve()) for task in tasks},
         command=command_line(),
         server=prepared.model.server,
         notes=prepared.plan.notes,
@@ -369,9 +369,9 @@ def _open_executor(model: Model, options: RunOptions) -> Iterator[Executor]:
         with redirect_stdout(sys.stderr):
             yield RayExecutor(model, options)
         return
-    from vivant.media import Preparer
+    from vivant.media import MediaLoader
 
-    with Preparer(cache_root(), workers=options.workers) as preparer:
+    with MediaLoader(cache_root(), workers=options.workers) as preparer:
         yield LocalExecutor(model, preparer, audio=options.audio, on_too_large=options.on_too_large)
 
 

@@ -15,7 +15,7 @@ from vivant.core.errors import VivantError
 from vivant.core.types import Audio, Job, MediaUse, Reply, Text, Turn, Video
 from vivant.engine.request_building import build_request, create_fingerprints, fit_media
 from vivant.engine.tokens import RequestSize, measure_request
-from vivant.media import Prepared, Preparer
+from vivant.media import LoadedMedia, MediaLoader
 from vivant.models.base import Model, TransientError
 from vivant.models.request_limits import OnTooLarge
 
@@ -74,7 +74,7 @@ class LocalExecutor(Executor):
     """Works in this process."""
 
     def __init__(
-        self, model: Model, preparer: Preparer, *, audio: bool = False, on_too_large: OnTooLarge = "shrink"
+        self, model: Model, preparer: MediaLoader, *, audio: bool = False, on_too_large: OnTooLarge = "shrink"
     ) -> None:
         self._model = model
         self._preparer = preparer
@@ -100,7 +100,7 @@ class LocalExecutor(Executor):
         if not self._model.capabilities.images:
             prepared = drop_media(job)
             return PreparedRequest(job, key, measure_request(prepared.turns, self._rule), prepared.turns)
-        prepared = await self._preparer.prepare(
+        prepared = await self._preparer.load(
             job, native_video=self._model.capabilities.video, audio=self._audio
         )
         prepared, notes, refused = await fit_media(prepared, self._model, self._on_too_large)
@@ -130,13 +130,13 @@ def _large(job: Job) -> bool:
     return any(isinstance(part, Video | Audio) for message in job.messages for part in message.parts)
 
 
-def drop_media(job: Job) -> Prepared:
+def drop_media(job: Job) -> LoadedMedia:
     """Keep only the text of a job, for a model that accepts no media."""
     turns = (
         Turn(message.role, tuple(part for part in message.parts if isinstance(part, Text)))
         for message in job.messages
     )
-    return Prepared(turns=tuple(turns), media=())
+    return LoadedMedia(turns=tuple(turns), media=())
 
 
 def shorten_line(text: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from vivant.core.arguments import as_strings
-from vivant.core.errors import UsageError, unknown
+from vivant.core.errors import UsageError, unknown_name_error
 from vivant.core.option_specs import check_values, declared_options
 from vivant.core.yaml_files import read_yaml
 from vivant.engine.options import RunOptions
@@ -48,7 +48,7 @@ def _resolve_model(values: Mapping[str, Any]) -> dict[str, Any]:
     """What the file of models says about the model that the user names."""
     configs = load_model_configs(values["models"])
     if values["model"] not in configs:
-        raise unknown(f"model in {values['models']}", values["model"], configs)
+        raise unknown_name_error(f"model in {values['models']}", values["model"], configs)
     config = configs[values["model"]]
     return {
         "models": None,

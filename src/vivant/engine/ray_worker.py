@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from vivant.core.errors import MediaError, VivantError
-from vivant.core.generated_images import inlined
+from vivant.core.generated_images import inline_images
 from vivant.core.types import Image, Job, MediaUse, Reply, Text
 from vivant.engine.executor import LocalExecutor, PreparedRequest, RequestKey
 from vivant.engine.tokens import RequestSize
@@ -123,12 +123,12 @@ class RayWorker:
         from vivant.core.paths import cache_root
         from vivant.engine.evaluation import create_model
         from vivant.engine.options import RunOptions
-        from vivant.media import Preparer
+        from vivant.media import MediaLoader
 
         if os.access(setup.folder, os.X_OK):
             os.chdir(setup.folder)
         options = msgspec.json.decode(setup.options, type=RunOptions)
-        preparer = Preparer(cache_root(), workers=options.workers, threads=setup.threads)
+        preparer = MediaLoader(cache_root(), workers=options.workers, threads=setup.threads)
         self._preparer = preparer
         self._executor = LocalExecutor(
             create_model(options), preparer, audio=options.audio, on_too_large=options.on_too_large
@@ -204,7 +204,7 @@ class RayWorker:
         outcome = await self._executor.send(self._prepared[number])
         if isinstance(outcome, Reply):
             if any(isinstance(part, Image) for part in outcome.parts):
-                outcome = inlined(outcome)
+                outcome = inline_images(outcome)
             return WorkerAnswer(number=number, what="send", reply=outcome)
         failure = TransientFailure(
             message=str(outcome),

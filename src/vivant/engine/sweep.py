@@ -65,11 +65,11 @@ def _default_base(prepared: PlannedRun) -> Path:
 
 def decode_once(prepared: Sequence[PlannedRun]) -> None:
     """Fill the frame cache for all policies together."""
-    from vivant.media import Preparer
+    from vivant.media import MediaLoader
 
-    with Preparer(cache_root()) as preparer:
+    with MediaLoader(cache_root()) as preparer:
         for task in prepared[0].plan.tasks:
-            root = str(task.benchmark.media_root(task.root).resolve())
+            root = str(task.benchmark.data.media_root(task.root).resolve())
             videos = sorted({p.path for s in task.chosen for p in s.question if isinstance(p, Video)})
             if videos:
                 logger.info("%s: decoding %d videos once for all frame counts", task.task, len(videos))

@@ -137,10 +137,10 @@ def _read_ratings(judgements: Judgements, run: Run, protocol: Protocol) -> dict[
     by_rubric = {
         rubric.name: benchmark
         for benchmark in map(registry.of_task, run.manifest.tasks)
-        for rubric in benchmark.rubrics(protocol)
+        for rubric in benchmark.judged.rubrics(protocol)
     }
     return mean_ratings(
-        judgements, lambda text, rubric: by_rubric[rubric.name].read_judge(text, rubric, protocol)
+        judgements, lambda text, rubric: by_rubric[rubric.name].judged.read(text, rubric, protocol)
     )
 
 

@@ -23,7 +23,7 @@ from vivant.benchmarks.rubric import JudgeContext, Question, Rubric
 from vivant.benchmarks.verdict import Verdict
 from vivant.core.errors import UsageError
 from vivant.core.paths import cache_root
-from vivant.core.randomness import derive
+from vivant.core.randomness import derive_seed
 from vivant.core.types import Decoding, Job, Record, Reply, Request
 from vivant.engine.evaluation import open_progress, stop_on_interrupt
 from vivant.engine.executor import LocalExecutor
@@ -180,7 +180,7 @@ class JudgeRunner:
     async def _passes(
         self, log: LogWriter, asks: Sequence[JudgeRequest], total: int, done: int
     ) -> RunOutcome:
-        from vivant.media import Preparer
+        from vivant.media import MediaLoader
 
         model = _PersistentModel(self._model)
         cache = self._open_cache()
@@ -188,7 +188,7 @@ class JudgeRunner:
         try:
             with (
                 open_progress(total, done) as progress,
-                Preparer(cache_root(), workers=1) as preparer,
+                MediaLoader(cache_root(), workers=1) as preparer,
             ):
                 for attempt in range(self._settings.attempts):
                     watch = _RecordRelay(self._note, progress if attempt == 0 else None)
@@ -240,7 +240,7 @@ class JudgeRunner:
     def _job(self, ask: JudgeRequest, sample: int, attempt: int) -> Job:
         question = ask.question
         sampled = bool(sample or attempt)
-        seed = derive(sample, "judge", ask.key, str(attempt))
+        seed = derive_seed(sample, "judge", ask.key, str(attempt))
         return Job(
             key=verdict_key(ask.key, sample, attempt),
             task=ask.task,
@@ -295,10 +295,10 @@ def judge_run(
     tasks = [task for task in run.manifest.tasks if registry.of_task(task).task(task).judged]
     if not tasks:
         raise UsageError(f"{run.name}: nothing in {', '.join(run.manifest.tasks)} is scored by a judge")
-    owners = {r.name: (r, b) for b in map(registry.of_task, tasks) for r in b.rubrics(protocol)}
+    owners = {r.name: (r, b) for b in map(registry.of_task, tasks) for r in b.judged.rubrics(protocol)}
 
     def read(text: str, rubric: Rubric) -> Verdict:
-        return owners[rubric.name][1].read_judge(text, rubric, protocol)
+        return owners[rubric.name][1].judged.read(text, rubric, protocol)
 
     summed = RunOutcome()
     fingerprints: list[str] = []
@@ -346,7 +346,7 @@ def build_judge_requests(
             max_images=options.max_images,
         )
         for sample, record in iter_answers(task, samples, records, protocol):
-            question = benchmark.ask_judge(sample, record, context)
+            question = benchmark.judged.ask(sample, record, context)
             if isinstance(question, Question):
                 if options.prompts:
                     rubric = question.rubric.reworded(options.prompts)

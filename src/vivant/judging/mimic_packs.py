@@ -19,7 +19,7 @@ from vivant.benchmarks.mimic.packs import Pack
 from vivant.benchmarks.rubric import Criterion, Question, Rubric
 from vivant.benchmarks.verdict import Contract, Field, Verdict
 from vivant.core.errors import UsageError
-from vivant.core.fenced_text import Material
+from vivant.core.fenced_text import FencedBlock
 from vivant.core.types import Text, Video
 from vivant.judging.judge_run import JudgeRequest, JudgeRunner, make_settings
 from vivant.judging.options import JudgeOptions
@@ -74,9 +74,9 @@ def build_requests(pack: Pack, rubric: Rubric = RUBRIC) -> Iterator[JudgeRequest
             question=Question(
                 rubric=rubric,
                 materials=(
-                    Material("video", (Video(video.file),)),
-                    Material("title", (Text(video.title),)),
-                    Material("answer", (Text(item.text),)),
+                    FencedBlock("video", (Video(video.file),)),
+                    FencedBlock("title", (Text(video.title),)),
+                    FencedBlock("answer", (Text(item.text),)),
                 ),
                 max_tokens=512,
             ),

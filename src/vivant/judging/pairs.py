@@ -20,12 +20,12 @@ from vivant.benchmarks.base import Protocol
 from vivant.benchmarks.rubric import JudgeContext, Question, Rubric
 from vivant.benchmarks.verdict import Contract, Field, Verdict
 from vivant.core.errors import MediaError, UsageError
-from vivant.core.fenced_text import Material
+from vivant.core.fenced_text import FencedBlock
 from vivant.core.generated_images import PREFIX
 from vivant.core.types import Image
 from vivant.judging.judge_run import JudgeRequest, JudgeRunner, make_settings
 from vivant.judging.options import JudgeOptions
-from vivant.media.paths import resolve
+from vivant.media.paths import resolve_media
 from vivant.models.registry import create
 from vivant.runs.judgements import FOLDER, Judgements, JudgeVerdict
 from vivant.runs.run import Run, iter_answers
@@ -156,8 +156,8 @@ def _pair_question(left: Question, right: Question) -> Question:
     second = next(material for material in right.materials if material.name == "answer")
     materials = [
         by_name["question"],
-        Material("first answer", by_name["answer"].parts),
-        Material("second answer", second.parts),
+        FencedBlock("first answer", by_name["answer"].parts),
+        FencedBlock("second answer", second.parts),
     ]
     if "reference" in by_name:
         materials.append(by_name["reference"])
@@ -176,25 +176,25 @@ def _load_questions(
     root = Path(run.manifest.roots.get(task, ""))
     context = JudgeContext(protocol=protocol, root=root, run=run.dir.path, max_images=options.max_images)
     for sample, record in iter_answers(task, run.samples(), run.records(), protocol):
-        question = benchmark.ask_judge(sample, record, context)
+        question = benchmark.judged.ask(sample, record, context)
         if isinstance(question, Question) and record.repeat == 0:
             rubric = question.rubric.reworded(options.prompts)
             moved = tuple(_rebase_material(material, context, base) for material in question.materials)
             yield record.key, msgspec.structs.replace(question, rubric=rubric, materials=moved)
 
 
-def _rebase_material(material: Material, context: JudgeContext, base: Path) -> Material:
+def _rebase_material(material: FencedBlock, context: JudgeContext, base: Path) -> FencedBlock:
     parts = (
         Image(_rebase_path(part.path, context, base)) if isinstance(part, Image) else part
         for part in material.parts
     )
-    return Material(material.name, tuple(parts))
+    return FencedBlock(material.name, tuple(parts))
 
 
 def _rebase_path(path: str, context: JudgeContext, base: Path) -> str:
     inside = path.startswith(PREFIX)
     try:
-        real = resolve(context.run if inside else context.root, path.removeprefix(PREFIX))
+        real = resolve_media(context.run if inside else context.root, path.removeprefix(PREFIX))
     except MediaError:
         return path
     return os.path.relpath(real, base)

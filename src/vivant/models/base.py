@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct, field
 
-from vivant.core.errors import UsageError, VivantError, unknown
+from vivant.core.errors import UsageError, VivantError, unknown_name_error
 from vivant.core.types import Reply, Request, Tokenizer
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class ModelOptions(Struct, frozen=True, kw_only=True):
         """The backend-specific settings over their defaults; an unknown one is refused by name."""
         for name in self.values:
             if name not in defaults:
-                raise unknown("model option", name, defaults)
+                raise unknown_name_error("model option", name, defaults)
         return {**defaults, **self.values}
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from vivant.core.errors import UsageError
-from vivant.core.randomness import generator
+from vivant.core.randomness import derive_generator
 from vivant.core.types import Reply, Request
 from vivant.models.base import Capabilities, Model, ModelOptions
 
@@ -48,7 +48,7 @@ def create_random(argument: str, options: ModelOptions) -> Model:
     """Each option is as likely as the others; the choice depends on the run's seed and the sample."""
     _check_no_arguments(options, argument, "random")
     return GuessingModel(
-        "random", lambda request, texts: generator(request.seed, "guess").randrange(len(texts))
+        "random", lambda request, texts: derive_generator(request.seed, "guess").randrange(len(texts))
     )
 
 

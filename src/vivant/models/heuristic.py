@@ -9,7 +9,7 @@ import re
 from statistics import fmean
 
 from vivant.core.errors import UsageError
-from vivant.core.fenced_text import Found, materials_in
+from vivant.core.fenced_text import ParsedBlock, parse_blocks
 from vivant.core.types import Reply, Request
 from vivant.models.base import Model, ModelOptions
 
@@ -28,15 +28,15 @@ class HeuristicJudge(Model):
     async def generate(self, request: Request) -> Reply:
         if not request.candidates:
             return Reply(status="error", error="'heuristic' only judges; this request lists no verdicts")
-        materials = materials_in(part for turn in request.turns for part in turn.parts)
+        materials = parse_blocks(part for turn in request.turns for part in turn.parts)
         merit, why = rate_answer(materials)
         index = round(merit * (len(request.candidates) - 1))
         return Reply(text=request.candidates[index], thinking=why)
 
 
-def rate_answer(materials: dict[str, Found]) -> tuple[float, str]:
+def rate_answer(materials: dict[str, ParsedBlock]) -> tuple[float, str]:
     """From 0 to 1, and what it is made of."""
-    answer = materials.get("answer", Found())
+    answer = materials.get("answer", ParsedBlock())
     words = _WORD.findall(answer.text.casefold())
     if not words and not answer.pictures:
         return 0.0, "the answer is empty"

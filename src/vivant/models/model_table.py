@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from vivant.core.errors import unknown
+from vivant.core.errors import unknown_name_error
 from vivant.core.yaml_files import read_yaml
 from vivant.models.base import parse_positive
 
@@ -172,7 +172,7 @@ def find_server(url: str, name: str | None = None, api: Api = "openai") -> Serve
     if name is not None:
         by_name = {facts.name: facts for facts in servers}
         if name not in by_name:
-            raise unknown("server", name, by_name)
+            raise unknown_name_error("server", name, by_name)
         return by_name[name]
     parts = urlsplit(url)
     host = parts.hostname or ""

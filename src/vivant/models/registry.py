@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from vivant.core.errors import UsageError, unknown
+from vivant.core.errors import UsageError, unknown_name_error
 from vivant.models.base import Model, ModelOptions
 
 Factory = Callable[[str, ModelOptions], Model]
@@ -208,7 +208,7 @@ def create(spec: str, options: ModelOptions | None = None) -> Model:
     backends = list_backends()
     if backend not in backends:
         hint = "" if "/" in spec else "(a model on a server is written backend/name, e.g. openai/gpt-4o-mini)"
-        raise unknown("model", backend, backends, hint)
+        raise unknown_name_error("model", backend, backends, hint)
     path = backends[backend].factory
     model = _load_factory(path, backend)(name, options)
     if not isinstance(model, Model):

@@ -19,8 +19,8 @@ import msgspec
 from msgspec import Struct
 
 from vivant.core.types import SHRUNK, Clip, Content, MediaUse, Picture, Sound, Text, Turn
-from vivant.media.frame_selection import spread
-from vivant.media.images import scaled
+from vivant.media.frame_selection import spread_evenly
+from vivant.media.images import scale_picture
 from vivant.models.model_table import RequestLimits
 
 OnTooLarge = Literal["shrink", "refuse"]
@@ -172,7 +172,9 @@ class _RequestShrinker:
             if picture.media_type not in formats:
                 longer = max(picture.width, picture.height)
                 self._put(
-                    position, scaled(picture, longer, self._name(position), png=True), "converted to PNG"
+                    position,
+                    scale_picture(picture, longer, self._name(position), png=True),
+                    "converted to PNG",
                 )
                 changed += 1
         if changed:
@@ -218,7 +220,7 @@ class _RequestShrinker:
         for i, frames in before.items():
             clip = self._parts[i]
             assert isinstance(clip, Clip)
-            chosen = tuple(frames[k] for k in spread(len(frames), shares[i]))
+            chosen = tuple(frames[k] for k in spread_evenly(len(frames), shares[i]))
             self._parts[i] = msgspec.structs.replace(clip, frames=chosen)
 
     def _counts(self) -> list[str]:
@@ -238,7 +240,7 @@ class _RequestShrinker:
             resized = picture
             side = _max_side(picture, budget, count)
             if side < max(picture.width, picture.height):
-                resized = scaled(picture, side, self._name(position))
+                resized = scale_picture(picture, side, self._name(position))
             while budget.image_bytes is not None and base64_size(resized) > budget.image_bytes:
                 resized = self._smaller(
                     resized, math.sqrt(budget.image_bytes / base64_size(resized)), position
@@ -270,7 +272,7 @@ class _RequestShrinker:
         side = int(max(picture.width, picture.height) * min(_STEP, factor))
         if side < _LEAST_SIDE:
             raise _CannotFit(f"pictures would have to be smaller than {_LEAST_SIDE} pixels")
-        return scaled(picture, side, self._name(position))
+        return scale_picture(picture, side, self._name(position))
 
     def _each(self) -> Iterator[tuple[tuple[int, int], Picture]]:
         """Every picture with its place: the part's, and the frame's inside it (-1 for a picture)."""

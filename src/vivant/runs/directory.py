@@ -123,7 +123,7 @@ class RunDir:
 
     def samples(self) -> list[Sample]:
         """The samples planned, as the data stated them."""
-        return read_jsonl(self.samples_file, Sample)
+        return read_jsonl(self.samples_file, Sample, RunError)
 
     def records(self) -> dict[str, Record]:
         """The log by key."""

@@ -23,7 +23,7 @@ def score_verdicts(
 ) -> list[Score]:
     """The scores of one task: the mean of judges, each the mean of its verdicts that can be read."""
     verdicts = [
-        (judgements, judgements.verdicts(lambda text, rubric: benchmark.read_judge(text, rubric, protocol)))
+        (judgements, judgements.verdicts(lambda text, rubric: benchmark.judged.read(text, rubric, protocol)))
         for judgements in panel
     ]
     context = JudgeContext(protocol=protocol, root=root, run=run)
@@ -35,7 +35,7 @@ def score_verdicts(
         if by_judge:
             scores.append(_score(benchmark, record, by_judge))
             continue
-        question = benchmark.ask_judge(sample, record, context)
+        question = benchmark.judged.ask(sample, record, context)
         scores.append(
             question if isinstance(question, Score) else _empty_score(record, "missing", "not judged yet")
         )
@@ -59,7 +59,7 @@ def _score(
         rubrics = {rubric.name: rubric for rubric in judgements.manifest.settings.rubrics}
         ordered = [verdicts[number] for number in sorted(verdicts)]
         read = [verdict for verdict in ordered if verdict.verdict.read]
-        judge_values = [benchmark.judged_value(verdict.verdict, rubrics[verdict.rubric]) for verdict in read]
+        judge_values = [benchmark.judged.value(verdict.verdict, rubrics[verdict.rubric]) for verdict in read]
         said_figures = [
             figure for verdict in read if (figure := _rating(verdict, rubrics[verdict.rubric])) is not None
         ]

@@ -8,7 +8,8 @@ from typing import Any
 
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Benchmark, Protocol, ScoredRun, ScoreSettings
-from vivant.core.errors import UsageError, VivantError, unknown
+from vivant.benchmarks.validation import score_records
+from vivant.core.errors import UsageError, VivantError, unknown_name_error
 from vivant.core.files import read_jsonl
 from vivant.core.types import Record, Sample, Score, job_key
 from vivant.runs.directory import Manifest, RunDir, RunError
@@ -60,7 +61,9 @@ class Run:
         header = self.dir.score_header(protocol)
         fresh = header is not None and not anew and header.judges == state
         if header is not None and fresh and header.values == (settings if values else header.values):
-            stored = {score.key: score for score in read_jsonl(self.dir.score_file(protocol), Score)}
+            stored = {
+                score.key: score for score in read_jsonl(self.dir.score_file(protocol), Score, RunError)
+            }
             return self._gather(samples, records, stored, protocol, header.values, judges)
         scores: dict[str, Score] = {}
         for task in self.manifest.tasks:
@@ -92,7 +95,7 @@ class Run:
     ) -> dict[str, Score]:
         benchmark = registry.of_task(task)
         if protocol not in benchmark.protocols:
-            raise unknown(f"protocol of {benchmark.name}", protocol, benchmark.protocols)
+            raise unknown_name_error(f"protocol of {benchmark.name}", protocol, benchmark.protocols)
         judged = benchmark.task(task).judged
         scores: dict[str, Score] = {}
         readable: list[tuple[Sample, Record]] = []
@@ -108,7 +111,7 @@ class Run:
             task_scores = score_verdicts(benchmark, readable, judges, protocol, root, self.dir.path)
         else:
             settings = ScoreSettings(protocol=protocol, style=self.manifest.style, values=values)
-            task_scores = benchmark.score(readable, settings)
+            task_scores = score_records(benchmark, readable, settings)
         for score in task_scores:
             scores[score.key] = score
         return scores
@@ -198,7 +201,7 @@ def merge_scoring_values(benchmark: Benchmark, overrides: Mapping[str, Any] | No
     values = dict(benchmark.settings)
     for name, value in (overrides or {}).items():
         if name not in values:
-            raise unknown(f"scoring setting of {benchmark.name}", name, values)
+            raise unknown_name_error(f"scoring setting of {benchmark.name}", name, values)
         values[name] = _convert_like(values[name], value, name)
     return values
 
