@@ -1,7 +1,7 @@
 """Ray against one process: 2,000 questions with a 23 kB picture each, 64 at a time, on one node; and decoding.
 
 Limit: from the first request to the last reply, Ray takes ≤ 1.3 × the time of a local run (start-up apart),
-against a server in another process that answers after 50 ms. Then 24 videos are decoded by stations with one
+against a server in another process that answers after 50 ms. Then 24 videos are decoded by workers with one
 decoding process each, on a cluster of one node and on one of two: on two cores, two nodes should take ≥ 1.5
 times less. (The file is not called ray.py: Python would import it in place of Ray.)
 

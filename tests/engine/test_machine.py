@@ -56,7 +56,7 @@ def test_a_disk_that_fills_up_during_the_run_leaves_a_whole_log_and_one_line(tmp
     assert 10 < kept < 300
     again = vivant(*command, cwd=tmp_path)
     assert again.returncode == 0, again.stderr
-    assert f"{kept} of 300 samples are there already" in again.stderr
+    assert f"{kept} of 300 samples are done" in again.stderr
     assert len(Run(tmp_path / "run").records()) == 300
 
 

@@ -261,7 +261,7 @@ def test_an_interrupt_stops_cleanly_and_the_same_command_goes_on(tmp_path: Path)
             command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60
         )
     assert finished.returncode == 0, finished.stderr
-    assert f"{logged} of 200 samples are there already" in finished.stderr
+    assert f"{logged} of 200 samples are done" in finished.stderr
     assert len(server.requests) == 200
 
 

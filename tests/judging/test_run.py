@@ -217,7 +217,7 @@ def test_the_command_line_names_judges_and_their_caveats(tmp_path: Path) -> None
     assert "judged by heuristic" in run.stdout
     assert "never for results" in run.stdout
     again = vivant("run", "mmie", "--answers", "in", "--judge", "heuristic", "-o", "out", cwd=tmp_path)
-    assert "3 of 3 verdicts are there already" in again.stderr
+    assert "3 of 3 verdicts are done" in again.stderr
     table = vivant("table", "out", cwd=tmp_path)
     assert "never for results" in table.stdout
     wrong = vivant("run", "mmie", "--answers", "in", "--judge", "heuristc", "-o", "x", cwd=tmp_path)

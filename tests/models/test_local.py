@@ -201,8 +201,8 @@ def test_a_picture_is_cut_row_by_row_with_a_thumbnail_at_the_end() -> None:
 
 
 def test_mistakes_are_named_before_anything_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vivant.models.transformers.require", lambda *_: None)
-    monkeypatch.setattr("vivant.models.internvl_chat.require", lambda *_: None)
+    monkeypatch.setattr("vivant.models.transformers.require_package", lambda *_: None)
+    monkeypatch.setattr("vivant.models.internvl_chat.require_package", lambda *_: None)
     for spec, values, words in (
         ("transformers/./nowhere", {}, "The model ./nowhere does not exist"),
         ("transformers/x", {"batchsize": "3"}, "did you mean 'batch_size'"),
@@ -229,7 +229,7 @@ def test_a_checkpoint_with_its_own_chat_is_known_by_its_config(
 ) -> None:
     from vivant.models.internvl_chat import InternVLChat
 
-    monkeypatch.setattr("vivant.models.transformers.require", lambda *_: None)
+    monkeypatch.setattr("vivant.models.transformers.require_package", lambda *_: None)
     (tmp_path / "config.json").write_text('{"architectures": ["InternVLChatModel"]}')
     with pytest.raises(UsageError, match="--trust-remote-code"):
         create(f"transformers/{tmp_path}", ModelOptions())

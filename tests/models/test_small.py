@@ -180,7 +180,7 @@ def test_backends_that_report_no_likelihoods_say_so(tmp_path: Path) -> None:
     assert result.returncode == 1
     assert "random does not report likelihoods; leave out --answer-by loglik" in result.stderr
     with pytest.raises(UsageError, match="does not report likelihoods"):
-        weighed(path, tmp_path / "run", lambda _: openai_says("A"), values={"reasoning": "true"})
+        weighed(path, tmp_path / "run", lambda _: openai_says("A"), model_options={"reasoning": "true"})
 
 
 def test_questions_without_options_are_asked_as_always(tmp_path: Path) -> None:

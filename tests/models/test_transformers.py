@@ -113,10 +113,10 @@ def test_likelihoods_depend_on_the_picture_and_agree_between_both_ways(
     answers = ("A", "B")
     red, green = loaded.loglikelihood([request(RED), request(RED, GREEN)], [answers, answers])
     assert red.likelihoods != green.likelihoods
-    ids = [loaded._words.encode(text, add_special_tokens=False) for text in answers]
+    ids = [loaded._tokenizer.encode(text, add_special_tokens=False) for text in answers]
     assert all(len(tokens) == 1 for tokens in ids)
     for one, weighed in ((request(RED), red), (request(RED, GREEN), green)):
-        assert loaded._weigh_long(one, ids).likelihoods == pytest.approx(weighed.likelihoods, abs=1e-4)
+        assert loaded._sum_loglikelihood(one, ids).likelihoods == pytest.approx(weighed.likelihoods, abs=1e-4)
     longer = loaded.loglikelihood([request(RED)], [("A right", "A")])[0].likelihoods
     assert longer[0] < longer[1]
     assert longer[1] == pytest.approx(red.likelihoods[0], abs=1e-4)
@@ -133,17 +133,17 @@ def test_where_a_reply_ends_decides_its_status(engine: Callable[..., Any]) -> No
     loaded = engine("llava")
     whole = loaded.generate([request(RED, max_tokens=12)])[0]
     assert (whole.status, whole.tokens_out) == ("truncated", 12)
-    words = loaded._words
+    words = loaded._tokenizer
     written = loaded._model.generate(**loaded._inputs([request(RED)]), max_new_tokens=12, do_sample=False)[
         0, -12:
     ]
     third = next(token for token in written.tolist()[2:] if token not in written.tolist()[:2])
-    kept = loaded._model.generation_config.eos_token_id, loaded._ends
-    loaded._model.generation_config.eos_token_id, loaded._ends = third, {third}
+    kept = loaded._model.generation_config.eos_token_id, loaded._end_tokens
+    loaded._model.generation_config.eos_token_id, loaded._end_tokens = third, {third}
     try:
         ended = loaded.generate([request(RED, max_tokens=12)])[0]
     finally:
-        loaded._model.generation_config.eos_token_id, loaded._ends = kept
+        loaded._model.generation_config.eos_token_id, loaded._end_tokens = kept
     assert ended.status == "ok"
     assert ended.tokens_out == written.tolist().index(third) + 1
     stop = words.decode([third])

@@ -52,7 +52,7 @@ def demo(
         run_plan(prepared, options)
         runs.append(Run(prepared.out))
         if needs_judge(runs[-1].manifest.tasks):
-            judge_run(runs[-1], [JudgeOptions(model="heuristic")], say=say)
+            judge_run(runs[-1], [JudgeOptions(model="heuristic")])
     print_table(side_by_side(runs))
     print_table(layout("mime:2", [run for run in runs if run.manifest.tasks[0].startswith("mime/")], "paper"))
     _mimicking(out, [run for run in runs if "mimic/comment" in run.manifest.tasks])
@@ -84,7 +84,7 @@ def _mimicking(out: Path, runs: list[Run]) -> None:
             place,
         )
     pack = Pack(place)
-    judge_pack(pack, JudgeOptions(model="heuristic"), said, say)
+    judge_pack(pack, JudgeOptions(model="heuristic"), said)
     for table in judged_tables(judge_outcome(pack, open_key(out / "mimic-pack.key.jsonl", pack), [said])):
         print_table(table)
 

@@ -14,7 +14,7 @@ from vivant.benchmarks.base import Protocol
 from vivant.cli import judges as j
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
-from vivant.cli.output import parse_protocol, print_table, say
+from vivant.cli.output import parse_protocol, print_table
 from vivant.core.errors import UsageError, unknown_name_error
 from vivant.core.table import Cell, Table, to_json, to_markdown
 from vivant.judging.human_scores import read_human_scores
@@ -90,7 +90,7 @@ def _compared(runs: list[Run], judges: list[JudgeOptions], protocol: Protocol) -
     body: list[tuple[Cell, ...]] = []
     for judge in judges:
         for first, second in itertools.combinations(runs, 2):
-            pairs = judge_pairs(first, second, judge, protocol, say)
+            pairs = judge_pairs(first, second, judge, protocol)
             counts = Counter(pair.winner for pair in pairs)
             each = (counts[name] for name in ("first", "second", "tie", "inconsistent", "unparsed"))
             body.append((judge.model, first.name, second.name, *each, len(pairs)))

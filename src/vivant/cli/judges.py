@@ -54,7 +54,7 @@ def needs_judge(tasks: Sequence[str]) -> bool:
 def judge_or_exit(path: Path, judges: Sequence[JudgeOptions], protocol: str | None) -> Run:
     """Judge a run; exit with 130 where the user stops it."""
     run = load_run(path)
-    outcome = judge_run(run, judges, parse_protocol(protocol), say)
+    outcome = judge_run(run, judges, parse_protocol(protocol))
     if outcome.stopped:
         say(f"Stopped after {outcome.done} verdicts. Run the same command to go on: {path}")
         raise typer.Exit(130)

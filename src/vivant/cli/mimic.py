@@ -115,7 +115,7 @@ def judge(
 
     if len(judges) != 1:
         raise UsageError("Name one judge with --judge MODEL; each judge has its own file")
-    done = judge_pack(Pack(pack_path), judges[0], out, say)
+    done = judge_pack(Pack(pack_path), judges[0], out)
     say(f"{done.written} judgements by {done.judges.name} → {out}")
     if done.judges.unparsed or done.judges.failed:
         say(

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import logging
 import time
 from collections.abc import Awaitable, Callable, Container, Iterable, Iterator
 from itertools import islice
@@ -38,6 +39,7 @@ from vivant.models.http import RequestRefusedError
 from vivant.runs.directory import RunError
 from vivant.runs.log import LogWriter, read_log
 
+logger = logging.getLogger("vivant")
 _AT_ONCE = 16
 _FIRST_POLL, _LONGEST_POLL = 1.0, 300.0
 _P = ParamSpec("_P")
@@ -65,13 +67,13 @@ class BatchFolder:
 
     def load(self) -> list[SubmittedBatch]:
         """All of them, oldest first."""
-        found = []
+        batches = []
         for file in sorted(self.path.glob("*.json")):
             try:
-                found.append(msgspec.json.decode(file.read_bytes(), type=SubmittedBatch))
+                batches.append(msgspec.json.decode(file.read_bytes(), type=SubmittedBatch))
             except (OSError, msgspec.MsgspecError) as error:
                 raise RunError(f"{file} cannot be read: {error}") from error
-        return sorted(found, key=lambda batch: batch.submitted)
+        return sorted(batches, key=lambda batch: batch.submitted)
 
     def open(self) -> list[SubmittedBatch]:
         """Those whose answers are not here yet."""
@@ -138,7 +140,6 @@ class BatchRunner:
         retry: RetryPolicy | None = None,
         progress: RecordListener | None = None,
         pictures: PictureFolder | None = None,
-        say: Callable[[str], None] | None = None,
     ) -> None:
         self._api: BatchApi = model.batch_api()
         self._executor = executor
@@ -148,7 +149,6 @@ class BatchRunner:
         self._retry = retry or RetryPolicy()
         self._progress = progress
         self._pictures = pictures
-        self._say = say or (lambda _: None)
         self._folder = BatchFolder(log.path.parent)
         self._outcome = RunOutcome()
 
@@ -175,7 +175,7 @@ class BatchRunner:
     def stop(self, reason: str = "") -> None:
         """Wait no longer. The provider goes on; the same command collects the answers later."""
         self._outcome.reason = reason
-        self._say("Batches that were handed over go on at the provider.")
+        logger.info("Submitted batches continue at the provider.")
         self._stopping.set()
 
     abandon = stop
@@ -184,44 +184,44 @@ class BatchRunner:
 
     async def _recover(self) -> list[SubmittedBatch]:
         """Batches under way, also those whose id was not noted before the process died."""
-        known = self._folder.load()
-        taken = {batch.id for batch in known}
+        batches = self._folder.load()
+        taken = {batch.id for batch in batches}
         under_way = []
-        for batch in known:
+        for batch in batches:
             if batch.collected:
                 continue
             if not batch.id:
-                found = await self._patiently(self._api.find, batch.name, batch.submitted, batch.count)
-                batch.id = next((id_ for id_ in found if id_ not in taken), "")
+                ids = await self._patiently(self._api.find, batch.name, batch.submitted, batch.count)
+                batch.id = next((id_ for id_ in ids if id_ not in taken), "")
                 if not batch.id:
                     self._folder.forget(batch)
                     continue
                 self._folder.save(batch)
             under_way.append(batch)
         if under_way:
-            self._say(f"Batches of this run that are under way: {len(under_way)}.")
+            logger.info("Batches of this run that are under way: %d.", len(under_way))
         return under_way
 
     async def _submit_all(self, jobs: Iterator[Job]) -> list[SubmittedBatch]:
-        made: list[SubmittedBatch] = []
+        batches: list[SubmittedBatch] = []
         records: list[Record] = []
         lines: list[bytes] = []
         size = 0
-        while (some := list(islice(jobs, _AT_ONCE))) and not self._stopping.is_set():
-            for prepared in await asyncio.gather(*map(self._prepare, some)):
+        while (chunk := list(islice(jobs, _AT_ONCE))) and not self._stopping.is_set():
+            for prepared in await asyncio.gather(*map(self._prepare, chunk)):
                 if prepared is None:
                     continue
                 record, line = prepared
                 full = size + len(line) > self._api.most_bytes or len(lines) >= self._api.most_requests
                 if lines and full:
-                    made.append(await self._submit(records, lines))
+                    batches.append(await self._submit(records, lines))
                     records, lines, size = [], [], 0
                 records.append(record)
                 lines.append(line)
                 size += len(line)
         if lines and not self._stopping.is_set():
-            made.append(await self._submit(records, lines))
-        return made
+            batches.append(await self._submit(records, lines))
+        return batches
 
     async def _prepare(self, job: Job) -> tuple[Record, bytes] | None:
         """A request and its record so far; None where the record is complete without asking."""
@@ -254,7 +254,7 @@ class BatchRunner:
         batch.id = await self._hand_over(batch, lines)
         self._folder.save(batch)
         size = sum(map(len, lines)) / 1_000_000
-        self._say(f"Handed over {batch.count} requests ({size:.1f} MB) as batch {batch.id}.")
+        logger.info("Submitted %d requests (%.1f MB) as batch %s.", batch.count, size, batch.id)
         return batch
 
     async def _hand_over(self, batch: SubmittedBatch, lines: list[bytes]) -> str:
@@ -262,9 +262,9 @@ class BatchRunner:
         try:
             return await self._api.submit(lines, batch.name)
         except TransientError as error:
-            self._say(f"{error}; trying again.")
-        found = await self._patiently(self._api.find, batch.name, batch.submitted, batch.count)
-        return found[0] if found else await self._patiently(self._api.submit, lines, batch.name)
+            logger.warning("%s; trying again.", error)
+        ids = await self._patiently(self._api.find, batch.name, batch.submitted, batch.count)
+        return ids[0] if ids else await self._patiently(self._api.submit, lines, batch.name)
 
     # ── collecting ──
 
@@ -294,7 +294,9 @@ class BatchRunner:
         records = self._folder.records(batch)
         if replies and not any(make_custom_id(record) in replies for record in records):
             self._folder.forget(batch)
-            self._say(f"Batch {batch.id} is not of this run. Run the same command to hand over its requests.")
+            logger.warning(
+                "Batch %s is not of this run. Run the same command to submit its requests.", batch.id
+            )
             return True
         missing = Reply(status="error", error=f"batch {batch.id} ended without an answer to it")
         for record in records:

@@ -15,16 +15,16 @@ from vivant.engine.plan import list_media_paths
 from vivant.media.inspection import find_problem
 
 
-def check_data(name: str, given: str | None, progress: ProgressCallback | None = None) -> DataReport:
+def check_data(name: str, path: str | None, progress: ProgressCallback | None = None) -> DataReport:
     """The benchmark's own check where it has one, else every sample and every media file."""
     if registry.is_file(name):
         selection = registry.select([name])[0]
         return check_media(selection.benchmark, selection.root, selection.tasks, progress)
     benchmark = registry.get(name)
-    root = registry.locate(benchmark, given)
-    own = benchmark.data.check(benchmark, root, progress)
-    if own is not None:
-        return own
+    root = registry.locate(benchmark, path)
+    report = benchmark.data.check(benchmark, root, progress)
+    if report is not None:
+        return report
     tasks = [f"{name}/{task}" for task in benchmark.expand("")]
     return check_media(benchmark, root, tasks, progress)
 
@@ -33,7 +33,7 @@ def check_media(
     benchmark: Benchmark, root: Path, tasks: Sequence[str], progress: ProgressCallback | None
 ) -> DataReport:
     """Load the tasks, then open each file that their samples name, once."""
-    found: list[str] = []
+    lines: list[str] = []
     problems: list[str] = []
     parts: dict[str, tuple[Part, str]] = {}
     for task in tasks:
@@ -42,7 +42,7 @@ def check_media(
         except VivantError as error:
             problems.append(str(error))
             continue
-        found.append(
+        lines.append(
             f"{task}: {len(samples)} samples, {len({p for s in samples for p in list_media_paths(s)})} files"
         )
         for sample in samples:
@@ -56,4 +56,4 @@ def check_media(
             problems.append(f"{folder / path} (sample {sample_id}): {problem}")
         if progress is not None:
             progress(number, len(parts), path)
-    return DataReport(found=tuple(found), problems=tuple(problems))
+    return DataReport(found=tuple(lines), problems=tuple(problems))

@@ -72,12 +72,14 @@ class _MediaSizes:
                             pictures.setdefault((job.root, path), job)
                     elif isinstance(part, Video):
                         videos.setdefault((job.root, part.path), (job, part))
-        seen = [self._picture(root, path, job.frames) for (root, path), job in _pick_evenly(pictures)]
-        self.picture = _mean([tokens for tokens in seen if tokens is not None], _UNSEEN)
+        picture_tokens = [
+            self._picture(root, path, job.frames) for (root, path), job in _pick_evenly(pictures)
+        ]
+        self.picture = _mean([tokens for tokens in picture_tokens if tokens is not None], _UNSEEN)
         clips = [self._video(job, part) for _, (job, part) in _pick_evenly(videos)]
-        shown = [clip for clip in clips if clip is not None]
-        self.frames = _mean([frames for frames, _ in shown], 0)
-        self.video = _mean([tokens for _, tokens in shown], _UNSEEN)
+        readable = [clip for clip in clips if clip is not None]
+        self.frames = _mean([frames for frames, _ in readable], 0)
+        self.video = _mean([tokens for _, tokens in readable], _UNSEEN)
 
     def _picture(self, root: str, path: str, policy: FramePolicy) -> float | None:
         try:
@@ -104,16 +106,16 @@ def estimate_plan(
     plan: Plan, model: Model, price: Price | None = None, done: frozenset[str] = frozenset()
 ) -> list[TaskEstimate]:
     """What is left to ask, task by task."""
-    found: list[TaskEstimate] = []
+    estimates: list[TaskEstimate] = []
     for task in plan.tasks:
 
         def jobs(task: TaskPlan = task) -> Iterable[Job]:
-            own = Plan(tasks=(task,), settings=plan.settings)
-            return (job for job in own.jobs() if job.key not in done)
+            task_plan = Plan(tasks=(task,), settings=plan.settings)
+            return (job for job in task_plan.jobs() if job.key not in done)
 
         files = _MediaSizes(jobs(), model, price) if model.capabilities.images else None
-        found.append(_sum_jobs(task.task, jobs(), files))
-    return found
+        estimates.append(_sum_jobs(task.task, jobs(), files))
+    return estimates
 
 
 def _sum_jobs(task: str, jobs: Iterable[Job], files: _MediaSizes | None) -> TaskEstimate:
@@ -145,14 +147,14 @@ def _sum_jobs(task: str, jobs: Iterable[Job], files: _MediaSizes | None) -> Task
 
 def _count_frames(policy: FramePolicy, seconds: float, fps: float) -> int:
     """Frames that a policy takes from so many seconds."""
-    there = max(1, round(seconds * fps))
+    available = max(1, round(seconds * fps))
     if policy.select == "count":
-        return min(policy.count, there)
+        return min(policy.count, available)
     if policy.select == "fps":
-        wanted = math.ceil(seconds * policy.fps)
+        count = math.ceil(seconds * policy.fps)
     else:
-        wanted = math.ceil(there / policy.every) if policy.select == "every" else there
-    return max(1, min(wanted, there, policy.cap or wanted))
+        count = math.ceil(available / policy.every) if policy.select == "every" else available
+    return max(1, min(count, available, policy.cap or count))
 
 
 def _tokens(width: int, height: int, policy: FramePolicy, rule: PictureTokens) -> int:

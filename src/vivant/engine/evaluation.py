@@ -198,12 +198,12 @@ def plan_run(options: RunOptions) -> PlannedRun:
 
 def _request_changes(options: RunOptions, *, cut: bool) -> dict[str, Any]:
     """What changes the requests to a model besides its own settings; empty as a rule."""
-    said: dict[str, Any] = {"audio": True} if options.audio else {}
+    changes: dict[str, Any] = {"audio": True} if options.audio else {}
     if options.on_too_large != "shrink":
-        said["on_too_large"] = options.on_too_large
+        changes["on_too_large"] = options.on_too_large
     if cut:
-        said["cut_by"] = "its tokenizer"
-    return said
+        changes["cut_by"] = "its tokenizer"
+    return changes
 
 
 def create_model(options: RunOptions) -> Model:
@@ -345,7 +345,6 @@ async def _run(
                 "retry": options.retry,
                 "progress": progress,
                 "pictures": PictureFolder(log.path.parent),
-                "say": logger.info,
             }
             runner: Runner | BatchRunner
             if options.batch:
@@ -369,7 +368,7 @@ def _open_executor(model: Model, options: RunOptions) -> Iterator[Executor]:
 
         # Ray prints news of its nodes; standard output is for results.
         with redirect_stdout(sys.stderr):
-            yield RayExecutor(model, options, logger.info)
+            yield RayExecutor(model, options)
         return
     from vivant.media import MediaLoader
 

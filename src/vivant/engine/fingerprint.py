@@ -39,7 +39,7 @@ class Fingerprints:
         """64 hex digits. The file's content counts, not its name; the seed counts where it changes pixels."""
         hashed = self._shared.copy()
         seed = job.seed if job.control == "shuffled" else 0
-        own = (
+        content = (
             [(message.role, message.parts) for message in job.messages],
             [use.sha256 for use in media],
             job.frames if media else None,
@@ -48,5 +48,5 @@ class Fingerprints:
             seed,
             job.repeat,
         )
-        hashed.update(self._encoder.encode(own))
+        hashed.update(self._encoder.encode(content))
         return hashed.hexdigest()

@@ -79,9 +79,11 @@ def describe_unpermuted(task: str, samples: Sequence[Sample], permute: Permute) 
         return ""
     free = sum(len(sample.options) < 2 for sample in samples)
     tied = sum(len(s.options) > 1 and refer_to_each_other(s.options) for s in samples)
-    told = []
+    reasons = []
     if free:
-        told.append(f"{free} have no options to permute")
+        reasons.append(f"{free} have no options to permute")
     if tied:
-        told.append(f"{tied} keep the order of their options, because these refer to each other")
-    return f"{task}: of {len(samples)} questions {' and '.join(told)}; they are asked once" if told else ""
+        reasons.append(f"{tied} keep the order of their options, because these refer to each other")
+    return (
+        f"{task}: of {len(samples)} questions {' and '.join(reasons)}; they are asked once" if reasons else ""
+    )

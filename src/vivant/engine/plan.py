@@ -48,8 +48,8 @@ class Plan(Struct, frozen=True, kw_only=True):
     def size(self) -> int:
         """Number of requests."""
         permute = self.settings.permute
-        asked = sum(count_orders(sample, permute) for sample in self.samples)
-        return asked * self.settings.repeat
+        prompts = sum(count_orders(sample, permute) for sample in self.samples)
+        return prompts * self.settings.repeat
 
     def jobs(self) -> Iterator[Job]:
         """One job per sample and repeat, made as it is asked for."""
@@ -97,8 +97,8 @@ def _plan_task(
     where = parse_where(settings.where, pool)
     chosen = [sample for sample in chosen if matches(sample, where)]
     if settings.limit is not None:
-        kept = set(sample_ids([s.id for s in chosen], settings.limit, settings.seed, task))
-        chosen = [sample for sample in chosen if sample.id in kept]
+        ids = set(sample_ids([s.id for s in chosen], settings.limit, settings.seed, task))
+        chosen = [sample for sample in chosen if sample.id in ids]
     return TaskPlan(
         benchmark=benchmark,
         task=task,
@@ -121,21 +121,21 @@ def _context(plan: TaskPlan, settings: RunSettings) -> PromptContext:
 
 
 def _check_permutable(tasks: Sequence[TaskPlan], settings: RunSettings) -> None:
-    asked = False
+    checked = False
     for task in tasks:
         sample = next((s for s in task.chosen if count_orders(s, settings.permute) > 1), None)
         if sample is not None:
             check_permutable(task.benchmark, sample, _context(task, settings))
-            asked = True
-    if not asked:
+            checked = True
+    if not checked:
         raise UsageError("--permute: none of the questions has options that may change places")
 
 
 def _jobs(plan: TaskPlan, settings: RunSettings) -> Iterator[Job]:
     usual = _context(plan, settings)
     root = str(plan.benchmark.data.media_root(plan.root).resolve())
-    asked = ((s, number) for s in plan.chosen for number in range(count_orders(s, settings.permute)))
-    for sample, permutation in asked:
+    pairs = ((s, number) for s in plan.chosen for number in range(count_orders(s, settings.permute)))
+    for sample, permutation in pairs:
         context = msgspec.structs.replace(usual, permutation=permutation) if permutation else usual
         prompt = plan.benchmark.prompt(sample, context)
         decoding = settings.decoding
@@ -178,9 +178,9 @@ def _plan_notes(plan: TaskPlan, settings: RunSettings) -> Iterator[str]:
     left_out = sum(not plan.benchmark.keep(sample, settings.style) for sample in plan.pool)
     if left_out:
         yield f"{plan.task}: {left_out} samples are left out in the style {settings.style}"
-    told = describe_unpermuted(plan.task, plan.chosen, settings.permute)
-    if told:
-        yield told
+    note = describe_unpermuted(plan.task, plan.chosen, settings.permute)
+    if note:
+        yield note
     if settings.control == "blind":
         return
     root = plan.benchmark.data.media_root(plan.root)

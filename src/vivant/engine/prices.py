@@ -25,8 +25,8 @@ def find_price(model: Model, file: str | None = None) -> Price | None:
 def find_price_by_name(name: str, server: str, file: str | None = None) -> Price | None:
     """Find the price of a model that is known by its name and where it answered."""
     bundled = load_model_table().prices
-    own = file or os.environ.get("VIVANT_PRICES")
-    if own and (price := _find(name, _read(Path(own).expanduser()), bundled.batch)) is not None:
+    user_file = file or os.environ.get("VIVANT_PRICES")
+    if user_file and (price := _find(name, _read(Path(user_file).expanduser()), bundled.batch)) is not None:
         return price
     return None if _local(server) else _find(name, bundled, {})
 

@@ -17,7 +17,7 @@ import os
 import signal
 import socket
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
@@ -40,6 +40,7 @@ from vivant.engine.ray_worker import (
 )
 from vivant.models.base import Model, ModelError, TransientError, require_package
 
+logger = logging.getLogger("vivant")
 _NODE_POLL_SECONDS = 2.0
 """Seconds between two looks at which nodes there are."""
 _START_SECONDS = 10.0
@@ -65,11 +66,10 @@ class _RemoteRequest(Struct, eq=False):
 class RayExecutor(Executor):
     """The workers of a cluster."""
 
-    def __init__(self, model: Model, options: Any, say: Callable[[str], None] | None = None) -> None:
+    def __init__(self, model: Model, options: Any) -> None:
         require_package("ray", "ray", "--executor ray")
         self._model = model
         self._options = options
-        self._say = say or (lambda _: None)
         self._workers: list[WorkerHandle] = []
         self._starting: dict[str, asyncio.Task[None]] = {}
         self._lost: dict[str, int] = {}
@@ -97,7 +97,7 @@ class RayExecutor(Executor):
         count = len(self._workers) + len(self._starting)
         self.prepare_concurrency = 8 * max(2, count)
         nodes = ", ".join(sorted({worker.node for worker in self._workers}))
-        self._say(f"Ray: {len(self._workers)} of {count} workers are ready: {nodes}.")
+        logger.info("Ray: %d of %d workers are ready: %s.", len(self._workers), count, nodes)
 
     async def close(self) -> None:
         import ray
@@ -179,11 +179,11 @@ class RayExecutor(Executor):
     def _note_failed_start(self, slot: str, name: str, reason: str, *, final: bool) -> None:
         if final:
             self._failed[slot] = reason
-            self._say(f"Ray: no worker on {name}: {reason}")
+            logger.warning("Ray: no worker on %s: %s", name, reason)
         self._changed.set()
 
     def _on_loss(self, worker: WorkerHandle) -> None:
-        self._say(f"Ray: the worker on {worker.node} is lost; its samples go to others.")
+        logger.warning("Ray: the worker on %s is lost; its samples go to others.", worker.node)
         self._workers.remove(worker)
         self._lost[worker.slot] = 0 if worker.answered else self._lost.get(worker.slot, 0) + 1
         self._changed.set()
@@ -195,14 +195,14 @@ class RayExecutor(Executor):
         while not self._workers:
             if self._wanted and self._wanted <= self._failed.keys():
                 raise ModelError(f"Ray: no node can work: {next(iter(self._failed.values()))}")
-            left = end - loop.time()
-            if left <= 0:
+            remaining = end - loop.time()
+            if remaining <= 0:
                 raise ModelError(
                     f"Ray: no node has been there for {_NO_WORKER_SECONDS:g} s. Run the same command to go on"
                 )
             self._changed.clear()
             try:
-                await asyncio.wait_for(self._changed.wait(), min(left, 1.0))
+                await asyncio.wait_for(self._changed.wait(), min(remaining, 1.0))
             except TimeoutError:
                 continue
 
@@ -273,7 +273,7 @@ class RayExecutor(Executor):
     def _exclude_worker(self, worker: WorkerHandle, root: str) -> None:
         if (worker.slot, root) not in self._without_data:
             self._without_data.add((worker.slot, root))
-            self._say(f"Ray: {worker.node} does not see {root}; its samples go to other nodes.")
+            logger.warning("Ray: %s does not see %s; its samples go to other nodes.", worker.node, root)
 
     async def _choose(self, job: Job) -> WorkerHandle:
         await self._wait_for_worker()

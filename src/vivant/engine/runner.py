@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 from msgspec import Struct
@@ -21,6 +22,7 @@ from vivant.engine.retry import RetryPolicy
 from vivant.models.base import ModelError, TransientError
 from vivant.runs.log import LogWriter
 
+logger = logging.getLogger("vivant")
 _BYTES_AHEAD = 512 * 1024 * 1024
 """Media held in memory for requests that wait or are under way; one request always fits."""
 _MAX_GIVEN_UP = 20
@@ -74,7 +76,6 @@ class Runner:
         max_time: float | None = None,
         progress: RecordListener | None = None,
         pictures: PictureFolder | None = None,
-        say: Callable[[str], None] | None = None,
     ) -> None:
         self._executor = executor
         self._log = log
@@ -84,7 +85,6 @@ class Runner:
         self._max_time = max_time
         self._progress = progress
         self._pictures = pictures
-        self._say = say or (lambda _: None)
         self._concurrency = concurrency
         self._limit = AdaptiveLimit(concurrency)
         self._outcome = RunOutcome()
@@ -301,7 +301,7 @@ class Runner:
             return self._retry.until_back(attempts.absences)
         if self._gone_since is None:
             self._gone_since = now
-            self._say(f"{error}; waiting up to {self._retry.outage:g} s for it to come back.")
+            logger.warning("%s; waiting up to %g s for it to come back.", error, self._retry.outage)
         if now - self._gone_since > self._retry.outage:
             raise ModelError(f"{error}, for {self._retry.outage:g} s. Run the same command to go on")
         return self._retry.until_back(attempts.absences)

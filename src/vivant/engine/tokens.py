@@ -111,9 +111,9 @@ class Estimator:
         """What a request took: as the server says, else by estimate. Later estimates learn from it."""
         sent, written = reply.tokens_in, reply.tokens_out
         if sent is not None:
-            seen = sent / max(1, size.tokens)
+            ratio = sent / max(1, size.tokens)
             first = not self.known
-            self._ratio = seen if first else max(seen, self._ratio + _FORGET * (seen - self._ratio))
+            self._ratio = ratio if first else max(ratio, self._ratio + _FORGET * (ratio - self._ratio))
         self.known = True
         if written is not None:
             self._longest = max(self._longest, float(written))

@@ -48,7 +48,7 @@ class CalibrationValue(Struct, frozen=True):
     interval: Interval | None = None
 
 
-class JudgeAgreement(Struct, frozen=True, kw_only=True):
+class CalibrationAgreement(Struct, frozen=True, kw_only=True):
     """A judge and people on one group of answers."""
 
     judge: str
@@ -90,7 +90,7 @@ def join_scores(human: HumanScores, runs: Sequence[Run], protocol: Protocol) -> 
             f"{human.file} does not say whose answers people scored, and the runs hold answers by "
             f"{', '.join(models)}; add a column 'model', or check one model at a time"
         )
-    found: dict[str, tuple[str, list[CalibrationItem], int]] = {}
+    by_fingerprint: dict[str, tuple[str, list[CalibrationItem], int]] = {}
     for run in runs:
         stored = list_judgements(run.dir.path, protocol)
         if not stored:
@@ -101,10 +101,10 @@ def join_scores(human: HumanScores, runs: Sequence[Run], protocol: Protocol) -> 
         samples = {(sample.task, sample.id): sample for sample in run.samples()}
         records = run.records()
         for judgements in stored:
-            name, items, unmatched = found.get(
+            name, items, unmatched = by_fingerprint.get(
                 judgements.manifest.fingerprint, (judgements.manifest.name, [], 0)
             )
-            for key, said in _read_ratings(judgements, run, protocol).items():
+            for key, rating in _read_ratings(judgements, run, protocol).items():
                 record = records.get(key)
                 people = human.find(record.id, run.model) if record is not None else None
                 if record is None or people is None:
@@ -114,18 +114,18 @@ def join_scores(human: HumanScores, runs: Sequence[Run], protocol: Protocol) -> 
                     CalibrationItem(
                         sample=f"{record.task}/{record.id}",
                         model=run.model,
-                        judge=said,
+                        judge=rating,
                         people=people,
                         words=len(record.reply.text.split()),
                         facets=samples[record.task, record.id].facets,
                     )
                 )
-            found[judgements.manifest.fingerprint] = (name, items, unmatched)
+            by_fingerprint[judgements.manifest.fingerprint] = (name, items, unmatched)
     judged = [
         CalibratedJudge(judge=name, fingerprint=fingerprint, items=tuple(items), unmatched=unmatched)
-        for fingerprint, (name, items, unmatched) in found.items()
+        for fingerprint, (name, items, unmatched) in by_fingerprint.items()
     ]
-    if not any(one.items for one in judged):
+    if not any(judge.items for judge in judged):
         raise UsageError(
             f"{human.file}: none of its {len(human.scores)} ids was judged in these runs "
             f"(it has ids like '{human.example}')"
@@ -147,18 +147,20 @@ def _read_ratings(judgements: Judgements, run: Run, protocol: Protocol) -> dict[
 # ── agreement ────────────────────────────────────────────────────────────────────────────────────
 
 
-def measure_agreement(judged: Sequence[CalibratedJudge], by: str = "") -> list[JudgeAgreement]:
+def measure_agreement(judged: Sequence[CalibratedJudge], by: str = "") -> list[CalibrationAgreement]:
     """All answers of each judge, then group by group of a facet."""
-    found: list[JudgeAgreement] = []
-    for one in judged:
-        groups: dict[str, list[CalibrationItem]] = {"all": list(one.items)}
+    rows: list[CalibrationAgreement] = []
+    for judge in judged:
+        groups: dict[str, list[CalibrationItem]] = {"all": list(judge.items)}
         if by:
-            for value in sorted({item.facets.get(by, "") for item in one.items}):
-                groups[value or "unstated"] = [item for item in one.items if item.facets.get(by, "") == value]
-        found += [
-            JudgeAgreement(
-                judge=one.judge,
-                fingerprint=one.fingerprint,
+            for value in sorted({item.facets.get(by, "") for item in judge.items}):
+                groups[value or "unstated"] = [
+                    item for item in judge.items if item.facets.get(by, "") == value
+                ]
+        rows += [
+            CalibrationAgreement(
+                judge=judge.judge,
+                fingerprint=judge.fingerprint,
                 group=group,
                 n=len(items),
                 values=compare_ratings(
@@ -169,32 +171,32 @@ def measure_agreement(judged: Sequence[CalibratedJudge], by: str = "") -> list[J
             )
             for group, items in groups.items()
         ]
-    return found
+    return rows
 
 
 def compare_judges(
     judged: Sequence[CalibratedJudge],
 ) -> list[tuple[str, str, int, Mapping[str, CalibrationValue]]]:
     """Each pair of judges on the answers that both judged."""
-    found: list[tuple[str, str, int, Mapping[str, CalibrationValue]]] = []
-    for place, one in enumerate(judged):
-        mine = {(item.sample, item.model): item.judge for item in one.items}
-        for other in judged[place + 1 :]:
-            both = [
-                (mine[i.sample, i.model], i.judge, i.sample)
-                for i in other.items
-                if (i.sample, i.model) in mine
+    rows: list[tuple[str, str, int, Mapping[str, CalibrationValue]]] = []
+    for index, first in enumerate(judged):
+        ratings = {(item.sample, item.model): item.judge for item in first.items}
+        for second in judged[index + 1 :]:
+            common = [
+                (ratings[i.sample, i.model], i.judge, i.sample)
+                for i in second.items
+                if (i.sample, i.model) in ratings
             ]
-            if both:
-                a, b, clusters = (list(column) for column in zip(*both, strict=True))
-                found.append(
-                    (_judge_label(one), _judge_label(other), len(both), compare_ratings(a, b, clusters))
+            if common:
+                a, b, clusters = (list(column) for column in zip(*common, strict=True))
+                rows.append(
+                    (_judge_label(first), _judge_label(second), len(common), compare_ratings(a, b, clusters))
                 )
-    return found
+    return rows
 
 
-def _judge_label(one: CalibratedJudge) -> str:
-    return f"{one.judge} ({one.fingerprint[:8]})"
+def _judge_label(judge: CalibratedJudge) -> str:
+    return f"{judge.judge} ({judge.fingerprint[:8]})"
 
 
 def compare_ratings(
@@ -214,17 +216,17 @@ def compare_ratings(
         "mae": float(np.abs(gap).mean()),
         "kappa": quadratic_kappa(a, b),
     }
-    drawn = _bootstrap(a, b, clusters)
-    return {name: _with_interval(value, drawn.get(name)) for name, value in values.items()}
+    resampled = _bootstrap(a, b, clusters)
+    return {name: _with_interval(value, resampled.get(name)) for name, value in values.items()}
 
 
-def _with_interval(value: float, drawn: Column | None) -> CalibrationValue:
+def _with_interval(value: float, resampled: Column | None) -> CalibrationValue:
     if not np.isfinite(value):
         return CalibrationValue(None)
-    kept = drawn[np.isfinite(drawn)] if drawn is not None else np.empty(0)
-    if kept.size < _RESAMPLES // 2:
+    finite = resampled[np.isfinite(resampled)] if resampled is not None else np.empty(0)
+    if finite.size < _RESAMPLES // 2:
         return CalibrationValue(value)
-    low, high = np.quantile(kept, (0.025, 0.975))
+    low, high = np.quantile(finite, (0.025, 0.975))
     return CalibrationValue(value, Interval(float(low), float(high), "cluster bootstrap"))
 
 
@@ -233,8 +235,8 @@ def _weights(clusters: Sequence[str], start: int, count: int) -> tuple[NDArray[n
     _, labels = np.unique(np.asarray(clusters), return_inverse=True)
     groups = int(labels.max()) + 1
     generator = np.random.default_rng((start, groups))
-    drawn = generator.multinomial(groups, np.full(groups, 1 / groups), size=count).astype(np.float64)
-    return drawn[:, labels], groups
+    counts = generator.multinomial(groups, np.full(groups, 1 / groups), size=count).astype(np.float64)
+    return counts[:, labels], groups
 
 
 def _bootstrap(a: Column, b: Column, clusters: Sequence[str]) -> dict[str, Column]:
@@ -299,61 +301,69 @@ def measure_biases(
     judged: Sequence[CalibratedJudge], runs: Sequence[Run], protocol: Protocol
 ) -> list[JudgeBias]:
     """Length, own family and constant figures of every judge; place, where pairs were compared."""
-    found: list[JudgeBias] = []
-    for one in judged:
-        if one.items:
-            found += [_length_bias(one), _constant_bias(one), *_family_bias(one)]
+    rows: list[JudgeBias] = []
+    for judge in judged:
+        if judge.items:
+            rows += [_length_bias(judge), _constant_bias(judge), *_family_bias(judge)]
     for run in runs:
         for name, fingerprint, pairs in list_pairs(run, protocol):
-            found += _position_bias(name, fingerprint, [place for pair in pairs for place in pair.places])
-    return found
+            rows += _position_bias(
+                name, fingerprint, [position for pair in pairs for position in pair.places]
+            )
+    return rows
 
 
-def _length_bias(one: CalibratedJudge) -> JudgeBias:
-    gap = [item.judge - item.people for item in one.items]
+def _length_bias(judge: CalibratedJudge) -> JudgeBias:
+    gap = [item.judge - item.people for item in judge.items]
     figure = compare_ratings(
-        gap, [float(item.words) for item in one.items], [item.sample for item in one.items]
+        gap, [float(item.words) for item in judge.items], [item.sample for item in judge.items]
     )["spearman"]
     says = "rank correlation of (judge − people) with the number of words; above 0: it likes length more than people do"
-    return _bias(one, "length", figure, len(gap), says)
+    return _bias(judge, "length", figure, len(gap), says)
 
 
-def _constant_bias(one: CalibratedJudge) -> JudgeBias:
-    counts = Counter(item.judge for item in one.items)
+def _constant_bias(judge: CalibratedJudge) -> JudgeBias:
+    counts = Counter(item.judge for item in judge.items)
     value, most = counts.most_common(1)[0]
-    share = most / len(one.items)
+    share = most / len(judge.items)
     warning = " It does not tell answers apart." if share >= CONSTANT_FROM else ""
     says = f"share of the commonest figure, {value:g}, among {len(counts)} different ones.{warning}"
     return _bias(
-        one, "constant figures", CalibrationValue(share, wilson(most, len(one.items))), len(one.items), says
+        judge,
+        "constant figures",
+        CalibrationValue(share, wilson(most, len(judge.items))),
+        len(judge.items),
+        says,
     )
 
 
-def _family_bias(one: CalibratedJudge) -> list[JudgeBias]:
+def _family_bias(judge: CalibratedJudge) -> list[JudgeBias]:
     """Preference for answers by models of the judge's own family, beyond people's."""
-    mine = model_family(one.judge)
-    own = np.array([model_family(item.model) == mine for item in one.items])
-    if own.all() or not own.any():
+    judge_family = model_family(judge.judge)
+    same_family = np.array([model_family(item.model) == judge_family for item in judge.items])
+    if same_family.all() or not same_family.any():
         return []
-    gap = np.array([item.judge - item.people for item in one.items])
-    value = float(gap[own].mean() - gap[~own].mean())
-    weights, groups = _weights([item.sample for item in one.items], 0, _RESAMPLES)
-    drawn = None
+    gap = np.array([item.judge - item.people for item in judge.items])
+    value = float(gap[same_family].mean() - gap[~same_family].mean())
+    weights, groups = _weights([item.sample for item in judge.items], 0, _RESAMPLES)
+    resampled = None
     if groups > 1:
         with np.errstate(divide="ignore", invalid="ignore"):
-            drawn = weights @ (gap * own) / (weights @ own) - weights @ (gap * ~own) / (weights @ ~own)
-    says = (
-        f"(judge − people) on answers by {mine} models minus the same on others; above 0: it prefers its own"
+            resampled = weights @ (gap * same_family) / (weights @ same_family) - weights @ (
+                gap * ~same_family
+            ) / (weights @ ~same_family)
+    says = f"(judge − people) on answers by {judge_family} models minus the same on others; above 0: it prefers its own"
+    return [_bias(judge, "own family", _with_interval(value, resampled), int(same_family.sum()), says)]
+
+
+def _bias(judge: CalibratedJudge, name: str, figure: CalibrationValue, n: int, says: str) -> JudgeBias:
+    return JudgeBias(
+        judge=judge.judge, fingerprint=judge.fingerprint, name=name, figure=figure, n=n, says=says
     )
-    return [_bias(one, "own family", _with_interval(value, drawn), int(own.sum()), says)]
 
 
-def _bias(one: CalibratedJudge, name: str, figure: CalibrationValue, n: int, says: str) -> JudgeBias:
-    return JudgeBias(judge=one.judge, fingerprint=one.fingerprint, name=name, figure=figure, n=n, says=says)
-
-
-def _position_bias(judge: str, fingerprint: str, places: Sequence[str]) -> list[JudgeBias]:
-    decided = [place for place in places if place in ("first", "second")]
+def _position_bias(judge: str, fingerprint: str, positions: Sequence[str]) -> list[JudgeBias]:
+    decided = [position for position in positions if position in ("first", "second")]
     if not decided:
         return []
     first = decided.count("first")
@@ -383,5 +393,5 @@ _FAMILIES: Mapping[str, str] = {
 def model_family(name: str) -> str:
     """The family of a model by its name: `openai/gpt-4o + placeholder cards` is of the family gpt."""
     short = name.split(" + ")[0].rsplit("/", 1)[-1].casefold()
-    known: Any = next((kind for pattern, kind in _FAMILIES.items() if re.search(pattern, short)), None)
-    return known or (re.match(r"[a-z]+", short) or [short])[0]
+    family: Any = next((kind for pattern, kind in _FAMILIES.items() if re.search(pattern, short)), None)
+    return family or (re.match(r"[a-z]+", short) or [short])[0]

@@ -33,8 +33,8 @@ class HumanScores(Struct, frozen=True, kw_only=True):
 
     def find(self, item: str, model: str) -> float | None:
         """The mean of people's scores of one answer."""
-        given = self.scores.get((item, model)) or self.scores.get((item, ""))
-        return fmean(given) if given else None
+        scores = self.scores.get((item, model)) or self.scores.get((item, ""))
+        return fmean(scores) if scores else None
 
     @property
     def names_models(self) -> bool:
@@ -51,23 +51,23 @@ def read_human_scores(path: Path, low: float | None = None, high: float | None =
     """Read a file; a score that is no number, or off the scale, is refused by its line."""
     scores: dict[tuple[str, str], list[float]] = {}
     annotators: dict[tuple[str, str], list[str]] = {}
-    for place, entry in _entries(path):
-        item, given = _field(entry, "id"), _field(entry, "score")
+    for where, entry in _entries(path):
+        item, score = _field(entry, "id"), _field(entry, "score")
         if item in (None, ""):
-            raise DataError(f"{path}, {place}: there is no id (columns: {', '.join(map(str, entry))})")
-        value = _number(given)
+            raise DataError(f"{path}, {where}: there is no id (columns: {', '.join(map(str, entry))})")
+        value = _number(score)
         if value is None:
-            raise DataError(f"{path}, {place}: the score of '{item}' is {given!r}, not a number")
+            raise DataError(f"{path}, {where}: the score of '{item}' is {score!r}, not a number")
         if (low is not None and value < low) or (high is not None and value > high):
             raise DataError(
-                f"{path}, {place}: the score of '{item}' is {value:g}, off the scale {low:g} to {high:g}"
+                f"{path}, {where}: the score of '{item}' is {value:g}, off the scale {low:g} to {high:g}"
             )
         key = (str(item), str(_field(entry, "model") or ""))
-        who = str(_field(entry, "annotator") or "")
-        if who and who in annotators.get(key, ()):
-            raise DataError(f"{path}, {place}: the annotator '{who}' scored '{item}' twice")
+        annotator = str(_field(entry, "annotator") or "")
+        if annotator and annotator in annotators.get(key, ()):
+            raise DataError(f"{path}, {where}: the annotator '{annotator}' scored '{item}' twice")
         scores.setdefault(key, []).append(value)
-        annotators.setdefault(key, []).append(who)
+        annotators.setdefault(key, []).append(annotator)
     if not scores:
         raise DataError(f"{path} holds no scores")
     return HumanScores(file=str(path), scores=scores, annotators=annotators)
@@ -77,11 +77,11 @@ def _field(entry: dict[str, Any], name: str) -> Any:
     return next((entry[alias] for alias in _NAMES[name] if alias in entry), None)
 
 
-def _number(given: Any) -> float | None:
-    if isinstance(given, bool) or given is None:
+def _number(value_given: Any) -> float | None:
+    if isinstance(value_given, bool) or value_given is None:
         return None
     try:
-        value = float(given)
+        value = float(value_given)
     except (TypeError, ValueError):
         return None
     return value if math.isfinite(value) else None
@@ -107,7 +107,7 @@ def _entries(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             values = [(f"line {n}", msgspec.json.decode(line)) for n, line in lines]
     except (msgspec.DecodeError, TypeError) as error:
         raise DataError(f"{path} holds no list of scores: {error}") from error
-    for place, value in values:
+    for where, value in values:
         if not isinstance(value, dict):
-            raise DataError(f"{path}, {place}: should be an object with an id and a score")
-        yield place, value
+            raise DataError(f"{path}, {where}: should be an object with an id and a score")
+        yield where, value

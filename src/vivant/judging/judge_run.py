@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -46,6 +47,8 @@ from vivant.runs.judgements import (
 from vivant.runs.log import LogWriter
 from vivant.runs.run import Run, common_protocol, iter_answers
 from vivant.runs.settings import digest
+
+logger = logging.getLogger("vivant")
 
 
 class JudgeRequest(Struct, frozen=True, kw_only=True, gc=False):
@@ -121,14 +124,12 @@ class JudgeRunner:
         folder: Path,
         read: VerdictReader,
         options: JudgeOptions,
-        say: Callable[[str], None],
     ) -> None:
         self._model = model
         self._settings = settings
         self._store = Judgements(folder)
         self._read = read
         self._options = options
-        self._say = say
         self._rubrics = {rubric.name: rubric for rubric in settings.rubrics}
         self._state: _State = {}
 
@@ -149,32 +150,32 @@ class JudgeRunner:
                 self._note(record)
             total = len(asks) * self._settings.samples
             if done:
-                self._say(f"Resuming {self._store.path}: {done} of {total} verdicts are there already.")
+                logger.info("Resuming %s: %d of %d verdicts are done.", self._store.path, done, total)
             try:
                 return asyncio.run(self._passes(log, asks, total, done))
             except ModelError as error:
-                told = str(error).replace("--base-url", "--judge-base-url")
-                raise ModelError(f"The judge {self._model.name} cannot judge: {told}") from error
+                message = str(error).replace("--base-url", "--judge-base-url")
+                raise ModelError(f"The judge {self._model.name} cannot judge: {message}") from error
 
     def _resume(self, log: LogWriter, asks: Sequence[JudgeRequest]) -> int:
         """Drop failures and what answers another question; count the verdicts that stay."""
-        kept = log.drop(lambda record: record.reply.status == "error" and not self._options.keep_errors)
-        if not kept:
+        keys = log.drop(lambda record: record.reply.status == "error" and not self._options.keep_errors)
+        if not keys:
             return 0
-        wanted = {
+        digests = {
             ask.key: tuple(digest(ask.question.messages(again=a)) for a in (False, True)) for ask in asks
         }
 
         def stale(key: str, messages: Any) -> bool:
             answer, sample, attempt = split_key(key)
             return (
-                answer not in wanted
+                answer not in digests
                 or sample >= self._settings.samples
-                or digest(messages) != wanted[answer][attempt > 0]
+                or digest(messages) != digests[answer][attempt > 0]
             )
 
-        kept = log.drop(lambda record: stale(record.key, record.messages))
-        return len({split_key(key)[:2] for key in kept})
+        keys = log.drop(lambda record: stale(record.key, record.messages))
+        return len({split_key(key)[:2] for key in keys})
 
     async def _passes(
         self, log: LogWriter, asks: Sequence[JudgeRequest], total: int, done: int
@@ -214,8 +215,10 @@ class JudgeRunner:
         return summed
 
     def _open_cache(self) -> ReplyCache | None:
-        wanted = self._model.cacheable if self._options.cache == "auto" else self._options.cache == "always"
-        return ReplyCache(cache_root() / "replies.sqlite") if wanted else None
+        use_cache = (
+            self._model.cacheable if self._options.cache == "auto" else self._options.cache == "always"
+        )
+        return ReplyCache(cache_root() / "replies.sqlite") if use_cache else None
 
     def _jobs(self, asks: Sequence[JudgeRequest], attempt: int, greedy: bool) -> Iterator[Job]:
         """The jobs of one pass: verdicts whose earlier attempts could all not be read."""
@@ -228,15 +231,15 @@ class JudgeRunner:
     def _note(self, record: Record) -> None:
         """Keep count of what is settled, as the log has it and as records arrive: the log is read once."""
         key, sample, attempt = split_key(record.key)
-        said = read_verdict(record, attempt, self._rubrics, self._read)
-        if said.verdict.read or said.error:
+        verdict = read_verdict(record, attempt, self._rubrics, self._read)
+        if verdict.verdict.read or verdict.error:
             self._state[key, sample] = _SETTLED
         elif (before := self._state.get((key, sample), 0)) != _SETTLED:
             self._state[key, sample] = max(before, attempt + 1)
 
     def _job(self, ask: JudgeRequest, sample: int, attempt: int) -> Job:
         question = ask.question
-        drawn = bool(sample or attempt)
+        sampled = bool(sample or attempt)
         seed = derive_seed(sample, "judge", ask.key, str(attempt))
         return Job(
             key=verdict_key(ask.key, sample, attempt),
@@ -249,8 +252,8 @@ class JudgeRunner:
             run=ask.run,
             decoding=Decoding(
                 max_tokens=question.max_tokens,
-                temperature=self._settings.temperature if drawn else 0.0,
-                seed=seed & 0x7FFFFFFF if drawn else None,
+                temperature=self._settings.temperature if sampled else 0.0,
+                seed=seed & 0x7FFFFFFF if sampled else None,
             ),
             seed=seed,
             lost_images=question.lost_images,
@@ -258,12 +261,12 @@ class JudgeRunner:
         )
 
 
-def _add_outcome(total: RunOutcome, one: RunOutcome) -> None:
-    total.done += one.done
-    total.errors += one.errors
-    total.cached += one.cached
-    total.highest_in_flight = max(total.highest_in_flight, one.highest_in_flight)
-    total.stopped = total.stopped or one.stopped
+def _add_outcome(total: RunOutcome, outcome: RunOutcome) -> None:
+    total.done += outcome.done
+    total.errors += outcome.errors
+    total.cached += outcome.cached
+    total.highest_in_flight = max(total.highest_in_flight, outcome.highest_in_flight)
+    total.stopped = total.stopped or outcome.stopped
 
 
 def make_settings(
@@ -287,10 +290,8 @@ def judge_run(
     run: Run,
     judges: Sequence[JudgeOptions],
     protocol: Protocol | None = None,
-    say: Callable[[str], None] | None = None,
 ) -> RunOutcome:
     """Have all answers of a run judged, and let these judges count for its scores from now on."""
-    say = say or (lambda _: None)
     tasks = [task for task in run.manifest.tasks if registry.of_task(task).task(task).judged]
     if not tasks:
         raise UsageError(f"{run.name}: nothing in {', '.join(run.manifest.tasks)} is scored by a judge")
@@ -312,14 +313,16 @@ def judge_run(
             )
         folder = find_judgements_folder(run.dir.path, fingerprint)
         asks = build_judge_requests(run, tasks, settled, options)
-        say(f"Judge {model.name}: {len(asks)} answers → {folder}")
+        logger.info("Judge %s: %d answers → %s", model.name, len(asks), folder)
         partial = [(ask.key, ask.question.notes[0]) for ask in asks if ask.question.notes]
         if partial:
             key, note = partial[0]
-            say(f"Note: {len(partial)} answers are not shown to the judge in full; the first: {key}: {note}")
+            logger.warning(
+                "%d answers are not shown to the judge in full; the first: %s: %s", len(partial), key, note
+            )
         if model.caveat:
-            say(f"Note: {model.name} is {model.caveat}.")
-        _add_outcome(summed, JudgeRunner(model, settings, folder, read, options, say).judge(asks))
+            logger.warning("%s is %s.", model.name, model.caveat)
+        _add_outcome(summed, JudgeRunner(model, settings, folder, read, options).judge(asks))
         if summed.stopped:
             return summed
         fingerprints.append(fingerprint)
@@ -347,8 +350,8 @@ def build_judge_requests(
             question = benchmark.judged.ask(sample, record, context)
             if isinstance(question, JudgeQuestion):
                 if options.prompts:
-                    own = question.rubric.reworded(options.prompts)
-                    question = msgspec.structs.replace(question, rubric=own)
+                    rubric = question.rubric.reworded(options.prompts)
+                    question = msgspec.structs.replace(question, rubric=rubric)
                 asks.append(
                     JudgeRequest(
                         key=record.key, task=task, id=record.id, question=question, root=root, run=home

@@ -1,12 +1,13 @@
 """A judge model in the place of people: the same two questions about every comment of a pack.
 
-It works as every judge does (`vivant.scoring.judge`): fenced material, a contract, attempts, a log that
+It works as every judge does (`vivant.judging.judge_run`): fenced material, a contract, attempts, a log that
 resumes. What it says is written as judgements of the kind `model`, which no figure mixes with people's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import logging
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -24,6 +25,8 @@ from vivant.judging.judge_run import JudgeRequest, JudgeRunner, make_settings
 from vivant.judging.options import JudgeOptions
 from vivant.models.registry import create
 from vivant.runs.judgements import Judgements, JudgeSettings
+
+logger = logging.getLogger("vivant")
 
 RUBRIC = Rubric(
     name="mimic",
@@ -83,9 +86,7 @@ def build_requests(pack: Pack, rubric: Rubric = RUBRIC) -> Iterator[JudgeRequest
         )
 
 
-def judge_pack(
-    pack: Pack, options: JudgeOptions, out: Path, say: Callable[[str], None] = lambda _: None
-) -> JudgedPack:
+def judge_pack(pack: Pack, options: JudgeOptions, out: Path) -> JudgedPack:
     """Ask a judge model about every comment; the same call again goes on where it stopped."""
     model = create(options.model, options.backend_options)
     settings = make_settings(options, model, "paper", (RUBRIC,))
@@ -94,15 +95,13 @@ def judge_pack(
         raise UsageError(f"{out} holds judgements by others or with other settings; choose another --out")
     folder = out.with_name(f"{out.name}.judge") / settings.fingerprint()[:8]
     if model.caveat:
-        say(f"Note: {model.name} is {model.caveat}.")
-    say(f"Judge {model.name}: {pack.header.items} comments → {folder}")
-    outcome = JudgeRunner(model, settings, folder, _read, options, say).judge(
-        list(build_requests(pack, rubric))
-    )
-    said = Judgements(folder).said(_read)
+        logger.warning("%s is %s.", model.name, model.caveat)
+    logger.info("Judge %s: %d comments → %s", model.name, pack.header.items, folder)
+    outcome = JudgeRunner(model, settings, folder, _read, options).judge(list(build_requests(pack, rubric)))
+    verdicts_by_item = Judgements(folder).verdicts(_read)
     judgements: list[Judgement] = []
     unparsed = failed = 0
-    for item, verdicts in said.items():
+    for item, verdicts in verdicts_by_item.items():
         for number, verdict in sorted(verdicts.items()):
             if not verdict.verdict.read:
                 failed += bool(verdict.error)

@@ -6,8 +6,9 @@ whatever stands first (or second), the pair is inconsistent and nobody wins.
 
 from __future__ import annotations
 
+import logging
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -30,6 +31,7 @@ from vivant.runs.judgements import FOLDER, Judgements, JudgeVerdict
 from vivant.runs.run import Run, common_protocol, iter_answers
 from vivant.runs.settings import digest
 
+logger = logging.getLogger("vivant")
 Winner = Literal["first", "second", "tie", "inconsistent", "unparsed"]
 CHOICES = ("first", "tie", "second")
 _CONTRACT = Contract(fields=(Field(name="Better", choices=CHOICES),))
@@ -76,7 +78,6 @@ def judge_pairs(
     second: Run,
     options: JudgeOptions,
     protocol: Protocol | None = None,
-    say: Callable[[str], None] | None = None,
 ) -> list[PairVerdict]:
     """Compare two runs' answers to the samples that both answered; resumes like any judging."""
     protocol = common_protocol((first, second), protocol)
@@ -88,9 +89,8 @@ def judge_pairs(
     settings = make_settings(options, model, protocol, rubrics)
     name = f"{settings.fingerprint()[:8]}-{digest(second.manifest.fingerprint + second.name)[:8]}"
     folder = first.dir.path / FOLDER / "pairs" / name
-    tell = say or (lambda _: None)
-    tell(f"Judge {model.name}: {len(asks) // 2} pairs in both orders → {folder}")
-    outcome = JudgeRunner(model, settings, folder, _read, options, tell).judge(asks)
+    logger.info("Judge %s: %d pairs in both orders → %s", model.name, len(asks) // 2, folder)
+    outcome = JudgeRunner(model, settings, folder, _read, options).judge(asks)
     return [] if outcome.stopped else read_pairs(Judgements(folder))
 
 
@@ -100,30 +100,36 @@ def _read(text: str, rubric: Rubric) -> Verdict:
 
 def read_pairs(judgements: Judgements) -> list[PairVerdict]:
     """The comparisons in a folder; one with a failed request is not among them."""
-    said = judgements.said(_read)
-    keys = dict.fromkeys(key.removesuffix(order) for key in said for order in _ORDERS if key.endswith(order))
+    by_key = judgements.verdicts(_read)
+    keys = dict.fromkeys(
+        key.removesuffix(order) for key in by_key for order in _ORDERS if key.endswith(order)
+    )
     pairs: list[PairVerdict] = []
     for key in keys:
-        both = [said.get(key + order, {}).get(0) for order in _ORDERS]
-        if any(one is None or one.error for one in both):
+        verdicts = [by_key.get(key + order, {}).get(0) for order in _ORDERS]
+        if any(verdict is None or verdict.error for verdict in verdicts):
             continue
-        places = [_chosen_position(one) for one in both if one is not None]
-        pairs.append(PairVerdict(key, decide_winner(*places), tuple(place or "unparsed" for place in places)))
+        positions = [_chosen_position(verdict) for verdict in verdicts if verdict is not None]
+        pairs.append(
+            PairVerdict(
+                key, decide_winner(*positions), tuple(position or "unparsed" for position in positions)
+            )
+        )
     return pairs
 
 
-def _chosen_position(said: JudgeVerdict) -> str | None:
-    return str(said.verdict.values["Better"]) if said.verdict.read else None
+def _chosen_position(verdict: JudgeVerdict) -> str | None:
+    return str(verdict.verdict.values["Better"]) if verdict.verdict.read else None
 
 
 def list_pairs(run: Run, protocol: str) -> list[tuple[str, str, list[PairVerdict]]]:
     """Name and fingerprint of the judge and its comparisons, for every comparison kept in a run."""
     folders = sorted((run.dir.path / FOLDER / "pairs").glob("*/judge.json"))
-    found = [Judgements(file.parent) for file in folders]
+    judges = [Judgements(file.parent) for file in folders]
     return [
-        (one.manifest.name, one.manifest.fingerprint, read_pairs(one))
-        for one in found
-        if one.manifest.settings.protocol == protocol
+        (judgements.manifest.name, judgements.manifest.fingerprint, read_pairs(judgements))
+        for judgements in judges
+        if judgements.manifest.settings.protocol == protocol
     ]
 
 
@@ -136,9 +142,9 @@ def _build_requests(
     ]
     for task in tasks:
         base = _common_folder([first, second], task)
-        found = [dict(_load_questions(run, task, protocol, options, base)) for run in (first, second)]
-        for key in found[0].keys() & found[1].keys():
-            one, other = found[0][key], found[1][key]
+        by_run = [dict(_load_questions(run, task, protocol, options, base)) for run in (first, second)]
+        for key in by_run[0].keys() & by_run[1].keys():
+            one, other = by_run[0][key], by_run[1][key]
             for order, (left, right) in zip(_ORDERS, ((one, other), (other, one)), strict=True):
                 question = _pair_question(left, right)
                 yield JudgeRequest(
@@ -173,9 +179,9 @@ def _load_questions(
     for sample, record in iter_answers(task, run.samples(), run.records(), protocol):
         question = benchmark.judged.ask(sample, record, context)
         if isinstance(question, JudgeQuestion) and record.repeat == 0:
-            own = question.rubric.reworded(options.prompts)
+            rubric = question.rubric.reworded(options.prompts)
             moved = tuple(_rebase_material(material, context, base) for material in question.materials)
-            yield record.key, msgspec.structs.replace(question, rubric=own, materials=moved)
+            yield record.key, msgspec.structs.replace(question, rubric=rubric, materials=moved)
 
 
 def _rebase_material(material: FencedBlock, context: JudgeContext, base: Path) -> FencedBlock:
@@ -196,6 +202,6 @@ def _rebase_path(path: str, context: JudgeContext, base: Path) -> str:
 
 
 def _common_folder(runs: Sequence[Run], task: str) -> Path:
-    places = [os.path.realpath(run.dir.path) for run in runs]
-    places += [os.path.realpath(run.manifest.roots.get(task, run.dir.path)) for run in runs]
-    return Path(os.path.commonpath(places))
+    folders = [os.path.realpath(run.dir.path) for run in runs]
+    folders += [os.path.realpath(run.manifest.roots.get(task, run.dir.path)) for run in runs]
+    return Path(os.path.commonpath(folders))

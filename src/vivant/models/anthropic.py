@@ -120,8 +120,8 @@ def read_message(answer: Any, where: str) -> Reply:
     )
 
 
-def create(rest: str, options: ModelOptions) -> Model:
+def create(name: str, options: ModelOptions) -> Model:
     """`--model anthropic/NAME`."""
-    if not rest:
+    if not name:
         raise UsageError("Name the model: anthropic/NAME, e.g. anthropic/claude-sonnet-4-5")
-    return Anthropic(rest, options)
+    return Anthropic(name, options)

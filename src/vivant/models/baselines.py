@@ -38,29 +38,29 @@ class GuessingModel(Model):
         return Reply(text=texts[index])
 
 
-def _check_no_arguments(options: ModelOptions, rest: str, name: str) -> None:
+def _check_no_arguments(options: ModelOptions, argument: str, name: str) -> None:
     options.resolve()
-    if rest:
-        raise UsageError(f"'{name}' takes nothing after its name; got '{name}/{rest}'")
+    if argument:
+        raise UsageError(f"'{name}' takes nothing after its name; got '{name}/{argument}'")
 
 
-def create_random(rest: str, options: ModelOptions) -> Model:
+def create_random(argument: str, options: ModelOptions) -> Model:
     """Each option is as likely as the others; the choice depends on the run's seed and the sample."""
-    _check_no_arguments(options, rest, "random")
+    _check_no_arguments(options, argument, "random")
     return GuessingModel(
         "random", lambda request, texts: derive_generator(request.seed, "guess").randrange(len(texts))
     )
 
 
-def create_first(rest: str, options: ModelOptions) -> Model:
+def create_first(argument: str, options: ModelOptions) -> Model:
     """Shows a preference of the data for the first place, if there is one."""
-    _check_no_arguments(options, rest, "first")
+    _check_no_arguments(options, argument, "first")
     return GuessingModel("first", lambda _request, _texts: 0)
 
 
-def create_longest(rest: str, options: ModelOptions) -> Model:
+def create_longest(argument: str, options: ModelOptions) -> Model:
     """Shows whether right options are longer than wrong ones. The first of equals."""
-    _check_no_arguments(options, rest, "longest")
+    _check_no_arguments(options, argument, "longest")
     return GuessingModel(
         "longest", lambda _request, texts: max(range(len(texts)), key=lambda i: len(texts[i]))
     )
@@ -92,9 +92,9 @@ class NearestOption(GuessingModel):
         return max(range(len(texts)), key=lambda i: float(self._vectors[texts[i]] @ target))
 
 
-def create_blind(rest: str, options: ModelOptions) -> Model:
+def create_blind(argument: str, options: ModelOptions) -> Model:
     """What a model without eyes could reach."""
-    _check_no_arguments(options, rest, "blind")
+    _check_no_arguments(options, argument, "blind")
     return NearestOption()
 
 
@@ -117,7 +117,7 @@ class EchoModel(Model):
         return Reply(text=self._text)
 
 
-def create_echo(rest: str, options: ModelOptions) -> Model:
+def create_echo(argument: str, options: ModelOptions) -> Model:
     """Useful for checking how a benchmark reads a given reply."""
     options.resolve()
-    return EchoModel(rest)
+    return EchoModel(argument)

@@ -63,17 +63,17 @@ class ModelCheck(Struct, frozen=True):
 async def check_model(model: Model) -> ModelCheck:
     """Ask what colour a red picture is. What cannot pass is a reply with the status `error`."""
     began = time.perf_counter()
-    asked = began
+    sent = began
     try:
         try:
             await model.open()
-            asked = time.perf_counter()
+            sent = time.perf_counter()
             reply = await model.generate(build_question(pictures=model.capabilities.images))
         finally:
             await model.close()
     except (TransientError, ModelError) as error:
         reply = Reply(status="error", error=str(error))
-    return ModelCheck(reply, time.perf_counter() - asked, asked - began)
+    return ModelCheck(reply, time.perf_counter() - sent, sent - began)
 
 
 def build_question(*, pictures: bool = True) -> Request:

@@ -125,14 +125,14 @@ class _BatchModel(_UserModel):
 
 def list_pictures(request: Request) -> list[bytes]:
     """All pictures of a request, frames of videos included, in order, as encoded bytes."""
-    found: list[bytes] = []
+    pictures: list[bytes] = []
     for turn in request.turns:
         for part in turn.parts:
             if isinstance(part, Picture):
-                found.append(part.data)
+                pictures.append(part.data)
             elif isinstance(part, Clip):
-                found.extend(frame.data for frame in part.frames)
-    return found
+                pictures.extend(frame.data for frame in part.frames)
+    return pictures
 
 
 def to_reply(result: Any) -> Reply:

@@ -53,8 +53,8 @@ class Gemini(HttpModel):
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        given = {key: value for key, value in {**self._settings, "extra": self._extra}.items() if value}
-        return {"model": self.name, "video": self.capabilities.video, **given}
+        settings = {key: value for key, value in {**self._settings, "extra": self._extra}.items() if value}
+        return {"model": self.name, "video": self.capabilities.video, **settings}
 
     async def close(self) -> None:
         try:
@@ -127,10 +127,12 @@ def read_response(answer: Any, where: str) -> Reply:
         raise TransientError(f"{where} sent JSON that is no answer: {str(answer)[:120]}")
     usage = answer.get("usageMetadata") or {}
     thought_tokens = usage.get("thoughtsTokenCount") or 0
-    said = usage.get("candidatesTokenCount")
+    answer_tokens = usage.get("candidatesTokenCount")
     counts: dict[str, Any] = {
         "tokens_in": usage.get("promptTokenCount"),
-        "tokens_out": None if said is None and not thought_tokens else (said or 0) + thought_tokens,
+        "tokens_out": None
+        if answer_tokens is None and not thought_tokens
+        else (answer_tokens or 0) + thought_tokens,
         "model": answer.get("modelVersion") or "",
     }
     blocked = (answer.get("promptFeedback") or {}).get("blockReason")
@@ -155,8 +157,8 @@ def read_response(answer: Any, where: str) -> Reply:
     return Reply(status=status, text=text, thinking=thinking, error=error_text, **counts)
 
 
-def create(rest: str, options: ModelOptions) -> Model:
+def create(name: str, options: ModelOptions) -> Model:
     """`--model gemini/NAME`."""
-    if not rest:
+    if not name:
         raise UsageError("Name the model: gemini/NAME, e.g. gemini/gemini-2.5-flash")
-    return Gemini(rest, options)
+    return Gemini(name, options)

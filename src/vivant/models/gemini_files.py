@@ -69,8 +69,8 @@ class UploadedFiles:
             "X-Goog-Upload-Header-Content-Length": str(len(data)),
             "X-Goog-Upload-Header-Content-Type": media_type,
         }
-        about = msgspec.json.encode({"file": {"display_name": name}})
-        _, headers = await self._client.call("POST", "//upload/v1beta/files", about, begin)
+        metadata = msgspec.json.encode({"file": {"display_name": name}})
+        _, headers = await self._client.call("POST", "//upload/v1beta/files", metadata, begin)
         address = headers.get("X-Goog-Upload-URL", "")
         if not address:
             raise TransientError("The files API gave no address to upload to")
@@ -79,7 +79,7 @@ class UploadedFiles:
             "X-Goog-Upload-Command": "upload, finalize",
             "Content-Type": media_type,
         }
-        answer = self._client.decoded((await self._client.call("POST", address, data, send))[0])
+        answer = self._client.decode((await self._client.call("POST", address, data, send))[0])
         file = answer.get("file") if isinstance(answer, dict) else None
         if not isinstance(file, dict) or not file.get("name"):
             raise TransientError(f"The files API sent no file after an upload: {str(answer)[:120]}")
@@ -90,20 +90,20 @@ class UploadedFiles:
             file = self._files.pop(clip.path, None)
             if file is None or time.monotonic() - file.since > _MAX_AGE:
                 data = await asyncio.to_thread(Path(clip.path).read_bytes)
-                about = await self.upload(data, clip.media_type, f"vivant-{os.getpid()}")
+                file_info = await self.upload(data, clip.media_type, f"vivant-{os.getpid()}")
                 try:
-                    uri = await self._active(about, clip.path)
+                    uri = await self._active(file_info, clip.path)
                 except BaseException:  # also when the run is interrupted: nothing stays at the provider
-                    await self._delete(about["name"])
+                    await self._delete(file_info["name"])
                     raise
-                file = _File(about["name"], uri, time.monotonic())
+                file = _File(file_info["name"], uri, time.monotonic())
             self._files[clip.path] = file
             return file.uri
 
-    async def _active(self, about: Mapping[str, Any], path: str) -> str:
+    async def _active(self, file_info: Mapping[str, Any], path: str) -> str:
         """Wait until the provider has looked through the video."""
         waited, pause = 0.0, _FIRST_POLL
-        while about.get("state", "ACTIVE") == "PROCESSING":
+        while file_info.get("state", "ACTIVE") == "PROCESSING":
             if waited > _PROCESSING_SECONDS:
                 raise TransientError(
                     f"The files API has been processing a video for {_PROCESSING_SECONDS:.0f} s"
@@ -111,10 +111,12 @@ class UploadedFiles:
             await asyncio.sleep(pause)
             waited += pause
             pause = min(_LONGEST_POLL, pause * 1.5)
-            about = await self._client.get(f"/{about['name']}")
-        if about.get("state", "ACTIVE") != "ACTIVE":
-            raise MediaError(f"{Path(path).name}: the provider cannot read this video ({about.get('state')})")
-        return str(about["uri"])
+            file_info = await self._client.get(f"/{file_info['name']}")
+        if file_info.get("state", "ACTIVE") != "ACTIVE":
+            raise MediaError(
+                f"{Path(path).name}: the provider cannot read this video ({file_info.get('state')})"
+            )
+        return str(file_info["uri"])
 
     async def _trim(self, keep: int) -> None:
         idle = [path for path in self._files if self._used[path] <= 0]

@@ -28,15 +28,15 @@ class HeuristicJudge(Model):
     async def generate(self, request: Request) -> Reply:
         if not request.candidates:
             return Reply(status="error", error="'heuristic' only judges; this request lists no verdicts")
-        found = parse_blocks(part for turn in request.turns for part in turn.parts)
-        merit, why = rate_answer(found)
-        place = round(merit * (len(request.candidates) - 1))
-        return Reply(text=request.candidates[place], thinking=why)
+        materials = parse_blocks(part for turn in request.turns for part in turn.parts)
+        merit, why = rate_answer(materials)
+        index = round(merit * (len(request.candidates) - 1))
+        return Reply(text=request.candidates[index], thinking=why)
 
 
-def rate_answer(found: dict[str, ParsedBlock]) -> tuple[float, str]:
+def rate_answer(materials: dict[str, ParsedBlock]) -> tuple[float, str]:
     """From 0 to 1, and what it is made of."""
-    answer = found.get("answer", ParsedBlock())
+    answer = materials.get("answer", ParsedBlock())
     words = _WORD.findall(answer.text.casefold())
     if not words and not answer.pictures:
         return 0.0, "the answer is empty"
@@ -46,17 +46,19 @@ def rate_answer(found: dict[str, ParsedBlock]) -> tuple[float, str]:
         "variety": len(set(words)) / len(words) if words else 0.0,
     }
     for name in ("question", "reference"):
-        wanted = set(_CONTENT_WORD.findall(found[name].text.casefold())) if name in found else set()
-        if wanted:
-            marks[f"overlap with the {name}"] = len(wanted & content) / len(wanted)
-    if "reference" not in found:
+        words_expected = (
+            set(_CONTENT_WORD.findall(materials[name].text.casefold())) if name in materials else set()
+        )
+        if words_expected:
+            marks[f"overlap with the {name}"] = len(words_expected & content) / len(words_expected)
+    if "reference" not in materials:
         marks["pictures"] = min(1.0, answer.pictures / 2)
     return fmean(marks.values()), ", ".join(f"{name} {mark:.2f}" for name, mark in marks.items())
 
 
-def create(rest: str, options: ModelOptions) -> Model:
+def create(argument: str, options: ModelOptions) -> Model:
     """`--judge heuristic`."""
     options.resolve()
-    if rest:
-        raise UsageError(f"'heuristic' takes nothing after its name; got 'heuristic/{rest}'")
+    if argument:
+        raise UsageError(f"'heuristic' takes nothing after its name; got 'heuristic/{argument}'")
     return HeuristicJudge()

@@ -70,13 +70,13 @@ class HttpClient:
 
     async def post(self, path: str, body: bytes) -> Any:
         """The decoded JSON of a 200; everything else is raised."""
-        return self.decoded((await self.call("POST", path, body))[0])
+        return self.decode((await self.call("POST", path, body))[0])
 
     async def get(self, path: str) -> Any:
         """The decoded JSON of a 200; everything else is raised."""
-        return self.decoded((await self.call("GET", path))[0])
+        return self.decode((await self.call("GET", path))[0])
 
-    def decoded(self, data: bytes) -> Any:
+    def decode(self, data: bytes) -> Any:
         """JSON; something else may come right on another try."""
         try:
             return msgspec.json.decode(data)
@@ -106,7 +106,7 @@ class HttpClient:
                 method, self.address(path), data=body, headers=headers
             ) as response:
                 data = await response.read()
-                status, answered = response.status, response.headers
+                status, response_headers = response.status, response.headers
         except TimeoutError as error:
             raise TransientError(f"{where} did not answer in time") from error
         except aiohttp.ClientConnectorError as error:
@@ -120,8 +120,8 @@ class HttpClient:
         if status != 200:
             for secret in self._secrets:  # servers like to quote a key that they refuse
                 data = data.replace(secret, b"[key]")
-            raise classify_error(status, answered, data, where)
-        return data, answered
+            raise classify_error(status, response_headers, data, where)
+        return data, response_headers
 
 
 class HttpModel(Model):
@@ -143,9 +143,9 @@ class HttpModel(Model):
         await self.client.close()
 
     async def generate(self, request: Request) -> Reply:
-        return await self.answered(self.ask(request))
+        return await self.read_reply(self.ask(request))
 
-    async def answered(self, asking: Awaitable[Reply]) -> Reply:
+    async def read_reply(self, asking: Awaitable[Reply]) -> Reply:
         """The reply, also where the server refused the request."""
         try:
             return await asking
@@ -198,9 +198,9 @@ def parse_retry_after(headers: Mapping[str, str]) -> float | None:
 
 def _retry_delay(data: bytes) -> float | None:
     """Seconds to wait, from a body in the form of Google's APIs: details with a `retryDelay` of "34s"."""
-    found = re.search(rb'"retryDelay"\s*:\s*"([0-9.]+)s"', data[:20_000])
+    match = re.search(rb'"retryDelay"\s*:\s*"([0-9.]+)s"', data[:20_000])
     try:
-        return float(found[1]) if found else None
+        return float(match[1]) if match else None
     except ValueError:
         return None
 

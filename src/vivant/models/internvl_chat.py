@@ -33,8 +33,8 @@ _IMAGE_TOKEN = "<image>"
 class InternVLChat(LocalModel):
     """`internvl-chat/ID`, a name on the hub or a folder."""
 
-    def __init__(self, place: str, options: ModelOptions) -> None:
-        given = options.resolve(
+    def __init__(self, checkpoint: str, options: ModelOptions) -> None:
+        values = options.resolve(
             trust_remote_code=False,
             tiles=12,
             frame_tiles=1,
@@ -43,34 +43,36 @@ class InternVLChat(LocalModel):
             workers="auto",
             revision=None,
         )
-        if not parse_bool("trust_remote_code", given["trust_remote_code"]):
-            raise UsageError(f"internvl-chat/{place} runs code of the checkpoint's own; --trust-remote-code")
+        if not parse_bool("trust_remote_code", values["trust_remote_code"]):
+            raise UsageError(
+                f"internvl-chat/{checkpoint} runs code of the checkpoint's own; --trust-remote-code"
+            )
         if options.video == "native":
             raise UsageError("internvl-chat takes videos as frames; leave out --native-video")
-        place = check_checkpoint_path(place, "model")
-        tiles = {name: parse_positive(name, given[name]) for name in ("tiles", "frame_tiles")}
-        settings = {name: given[name] for name in ("dtype", "device", "revision")}
+        checkpoint = check_checkpoint_path(checkpoint, "model")
+        tiles = {name: parse_positive(name, values[name]) for name in ("tiles", "frame_tiles")}
+        settings = {name: values[name] for name in ("dtype", "device", "revision")}
         super().__init__(
-            format_checkpoint_name("internvl-chat", place),
+            format_checkpoint_name("internvl-chat", checkpoint),
             "vivant.models.internvl_chat:InternVLChatEngine",
-            {"model": place, **tiles, **settings},
+            {"model": checkpoint, **tiles, **settings},
             batch_size=1,
-            workers=1 if given["device"] != "auto" else given["workers"],
+            workers=1 if values["device"] != "auto" else values["workers"],
         )
-        self._identity = {"model": self.name, **tiles, "checkpoint": hash_checkpoint(place)}
+        self._identity = {"model": self.name, **tiles, "checkpoint": hash_checkpoint(checkpoint)}
 
     @property
     def identity(self) -> Mapping[str, Any]:
         return self._identity
 
 
-def create(rest: str, options: ModelOptions) -> Model:
+def create(name: str, options: ModelOptions) -> Model:
     """`--model internvl-chat/ID --trust-remote-code`."""
-    if not rest:
+    if not name:
         raise UsageError("Name the checkpoint: internvl-chat/ID, e.g. internvl-chat/OpenGVLab/InternVL2-8B")
     for module in ("torch", "transformers"):
-        require_package(module, "transformers", f"--model internvl-chat/{rest}")
-    return InternVLChat(rest, options)
+        require_package(module, "transformers", f"--model internvl-chat/{name}")
+    return InternVLChat(name, options)
 
 
 def choose_grid(width: int, height: int, most: int) -> tuple[int, int]:
@@ -95,9 +97,9 @@ def cut_tiles(image: Any, most: int) -> list[Any]:
     from PIL import Image
 
     columns, rows = choose_grid(image.width, image.height, most)
-    whole = image.resize((columns * TILE, rows * TILE), Image.Resampling.BICUBIC)
+    resized = image.resize((columns * TILE, rows * TILE), Image.Resampling.BICUBIC)
     tiles = [
-        whole.crop((c * TILE, r * TILE, (c + 1) * TILE, (r + 1) * TILE))
+        resized.crop((c * TILE, r * TILE, (c + 1) * TILE, (r + 1) * TILE))
         for r in range(rows)
         for c in range(columns)
     ]
@@ -118,35 +120,35 @@ class InternVLChatEngine:
         self.accelerators = torch.cuda.device_count()
         device, dtype = choose_device(settings, accelerator)
         origin = {"trust_remote_code": True, "revision": settings["revision"] or "main"}
-        place = settings["model"]
+        checkpoint = settings["model"]
         try:
-            self._model = AutoModel.from_pretrained(place, dtype=dtype, **origin).to(device).eval()
-            self._words = AutoTokenizer.from_pretrained(place, **origin)
+            self._model = AutoModel.from_pretrained(checkpoint, dtype=dtype, **origin).to(device).eval()
+            self._tokenizer = AutoTokenizer.from_pretrained(checkpoint, **origin)
         except (OSError, ValueError, ImportError, KeyError, AttributeError) as error:
-            raise ModelError(loading_error(place, error)) from error
+            raise ModelError(loading_error(checkpoint, error)) from error
         if not callable(getattr(self._model, "chat", None)):
-            raise ModelError(f"{place} has no .chat(); try --model transformers/{place}")
-        self._system = getattr(self._model, "system_message", "")
+            raise ModelError(f"{checkpoint} has no .chat(); try --model transformers/{checkpoint}")
+        self._default_system = getattr(self._model, "system_message", "")
 
     def generate(self, requests: Sequence[Request]) -> list[Reply]:
         """One after another: `.chat()` knows no batches of different shapes."""
-        return [self._one(request) for request in requests]
+        return [self._reply(request) for request in requests]
 
     def loglikelihood(self, requests: Sequence[Request], answers: Sequence[tuple[str, ...]]) -> list[Reply]:  # noqa: ARG002
         raise UsageError("internvl-chat does not report likelihoods")
 
-    def _one(self, request: Request) -> Reply:
+    def _reply(self, request: Request) -> Reply:
         tiles: list[list[Any]] = []
-        said = [(turn.role, self._text(turn, tiles)) for turn in request.turns]
-        system = "\n".join(text for role, text in said if role == "system")
-        self._model.system_message = system or self._system
-        talk = [text for role, text in said if role != "system"]
+        turns = [(turn.role, self._text(turn, tiles)) for turn in request.turns]
+        system = "\n".join(text for role, text in turns if role == "system")
+        self._model.system_message = system or self._default_system
+        talk = [text for role, text in turns if role != "system"]
         if len(talk) % 2 == 0:
             raise UsageError("the last turn must be the user's")
         pixels = self._pixels([tile for picture in tiles for tile in picture]) if tiles else None
         with self._torch.inference_mode():
             text = self._model.chat(
-                self._words,
+                self._tokenizer,
                 pixels,
                 talk[-1],
                 generation_arguments(request.decoding),

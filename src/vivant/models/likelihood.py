@@ -56,10 +56,10 @@ class LikelihoodModel(Model):
             return await self._inner.generate(request)
         forms = tuple(request.answer_form.format(option.name) for option in request.options)
         reply = await self._inner.loglikelihood(request, forms)
-        known = [(weight, place) for place, weight in enumerate(reply.likelihoods) if weight is not None]
-        if reply.status != "ok" or not known:
+        weighed = [(weight, index) for index, weight in enumerate(reply.likelihoods) if weight is not None]
+        if reply.status != "ok" or not weighed:
             return reply
-        best = max(known, key=lambda pair: (pair[0], -pair[1]))[1]
+        best = max(weighed, key=lambda pair: (pair[0], -pair[1]))[1]
         return msgspec.structs.replace(reply, text=forms[best])
 
 
@@ -70,15 +70,15 @@ def option_likelihoods(tokens: Sequence[Any], names: Sequence[str]) -> tuple[flo
     name written in several ways (with a space, in brackets) counts with their sum. Nothing is returned where
     no alternative names an option.
     """
-    places = [token for token in tokens if _strip_token(token.get("token")) in names]
-    for token in [*places, *tokens]:
-        found: dict[str, list[float]] = {}
-        for other in token.get("top_logprobs") or []:
-            name = _strip_token(other.get("token"))
+    naming = [token for token in tokens if _strip_token(token.get("token")) in names]
+    for token in [*naming, *tokens]:
+        by_name: dict[str, list[float]] = {}
+        for alternative in token.get("top_logprobs") or []:
+            name = _strip_token(alternative.get("token"))
             if name in names:
-                found.setdefault(name, []).append(float(other["logprob"]))
-        if found:
-            return tuple(_log_sum_exp(found[name]) if name in found else None for name in names)
+                by_name.setdefault(name, []).append(float(alternative["logprob"]))
+        if by_name:
+            return tuple(_log_sum_exp(by_name[name]) if name in by_name else None for name in names)
     return ()
 
 

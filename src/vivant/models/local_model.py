@@ -83,19 +83,19 @@ class LocalModel(Model):
         self._engine = engine
         self._settings = settings
         self._size = parse_positive("batch_size", batch_size)
-        self._wanted = None if workers == "auto" else parse_positive("workers", workers)
+        self._worker_count = None if workers == "auto" else parse_positive("workers", workers)
         self._waiting: list[_PendingRequest] = []
         self._workers: list[_Worker] = []
         self._tasks: list[asyncio.Task[None]] = []
-        self._broken: ModelError | None = None
+        self._failure: ModelError | None = None
         self._deaths = 0
 
     async def open(self) -> None:
         self._arrived = asyncio.Event()
-        self._broken = None
+        self._failure = None
         try:
             first = await self._start(0)
-            count = self._wanted or max(1, first.accelerators)
+            count = self._worker_count or max(1, first.accelerators)
             others = (self._start(number) for number in range(1, count))
             for outcome in await asyncio.gather(*others, return_exceptions=True):
                 if isinstance(outcome, BaseException):
@@ -121,14 +121,14 @@ class LocalModel(Model):
         self._workers = []
 
     async def generate(self, request: Request) -> Reply:
-        return await self._ask(request, ())
+        return await self._enqueue(request, ())
 
     async def loglikelihood(self, request: Request, answers: tuple[str, ...]) -> Reply:
-        return await self._ask(request, answers)
+        return await self._enqueue(request, answers)
 
-    async def _ask(self, request: Request, answers: tuple[str, ...]) -> Reply:
-        if self._broken is not None:
-            raise self._broken
+    async def _enqueue(self, request: Request, answers: tuple[str, ...]) -> Reply:
+        if self._failure is not None:
+            raise self._failure
         reply: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         length, pictures = estimate_length(request)
         kind = (pictures, bool(answers), request.decoding)
@@ -147,18 +147,20 @@ class LocalModel(Model):
             if not batch:
                 continue
             answers = tuple(waiting.answers for waiting in batch) if batch[0].answers else ()
-            said = await worker.ask(BatchRequest(requests=tuple(w.request for w in batch), answers=answers))
-            if said is None:
-                await self._mourn(worker, batch)
+            answer = await worker.send(
+                BatchRequest(requests=tuple(w.request for w in batch), answers=answers)
+            )
+            if answer is None:
+                await self._replace_worker(worker, batch)
                 continue
             self._deaths = 0
-            for waiting, reply in zip(batch, said.replies, strict=True):
+            for waiting, reply in zip(batch, answer.replies, strict=True):
                 if not waiting.reply.done():
                     waiting.reply.set_result(reply)
 
-    async def _mourn(self, worker: _Worker, batch: list[_PendingRequest]) -> None:
-        """A worker died over a batch: its samples failed; start another, unless that goes on and on."""
-        error = f"the worker died: {await worker.epitaph()}"
+    async def _replace_worker(self, worker: _Worker, batch: list[_PendingRequest]) -> None:
+        """A worker died over a batch: its samples failed. Start another, unless that happens again and again."""
+        error = f"the worker died: {await worker.exit_reason()}"
         for waiting in batch:
             if not waiting.reply.done():
                 waiting.reply.set_result(Reply(status="error", error=error))
@@ -167,11 +169,11 @@ class LocalModel(Model):
             if self._deaths >= _MAX_DEATHS:
                 raise ModelError(f"{self.name}: {self._deaths} times in a row, {error}")
             await worker.start(self.name)
-        except ModelError as broken:
-            self._broken = broken
+        except ModelError as failure:
+            self._failure = failure
             for waiting in self._waiting:
                 if not waiting.reply.done():
-                    waiting.reply.set_exception(broken)
+                    waiting.reply.set_exception(failure)
             self._waiting = []
 
 
@@ -205,15 +207,15 @@ def select_batch(waiting: list[_PendingRequest], most: int) -> list[_PendingRequ
 class _Worker:
     """One process. `start` may be called again after it died."""
 
-    def __init__(self, begin: LoadEngine) -> None:
-        self._begin = begin
+    def __init__(self, setup: LoadEngine) -> None:
+        self._setup = setup
         self._process: asyncio.subprocess.Process | None = None
         self._errors: IO[bytes] | None = None
         self.accelerators = 0
 
     async def start(self, name: str) -> None:
         """Start the process and wait until its model is loaded."""
-        self._forget()
+        self._reset()
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (outlives this function)
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         self._process = await asyncio.create_subprocess_exec(
@@ -227,19 +229,19 @@ class _Worker:
             env=environment,
             start_new_session=True,  # Ctrl-C is for the run, which then ends its workers
         )
-        heard = await self._exchange(self._begin)
-        if heard is None:
-            raise ModelError(f"{name}: the worker died while loading: {await self.epitaph()}")
-        begun = msgspec.msgpack.decode(heard, type=EngineLoaded)
-        if begun.error:
+        message = await self._exchange(self._setup)
+        if message is None:
+            raise ModelError(f"{name}: the worker died while loading: {await self.exit_reason()}")
+        loaded = msgspec.msgpack.decode(message, type=EngineLoaded)
+        if loaded.error:
             await self.stop()
-            raise ModelError(f"{name}: {begun.error}")
-        self.accelerators = begun.accelerators
+            raise ModelError(f"{name}: {loaded.error}")
+        self.accelerators = loaded.accelerators
 
-    async def ask(self, ask: BatchRequest) -> BatchReplies | None:
+    async def send(self, batch: BatchRequest) -> BatchReplies | None:
         """Replies to a batch; None where the process died over it."""
-        heard = await self._exchange(ask)
-        return None if heard is None else msgspec.msgpack.decode(heard, type=BatchReplies)
+        answer = await self._exchange(batch)
+        return None if answer is None else msgspec.msgpack.decode(answer, type=BatchReplies)
 
     async def _exchange(self, message: Struct) -> bytes | None:
         process = self._process
@@ -253,7 +255,7 @@ class _Worker:
         except (ConnectionError, asyncio.IncompleteReadError):
             return None
 
-    async def epitaph(self) -> str:
+    async def exit_reason(self) -> str:
         """Why a dead process died, in one line."""
         assert self._process is not None and self._errors is not None
         code = await self._process.wait()
@@ -272,9 +274,9 @@ class _Worker:
                 with suppress(ProcessLookupError):  # it ended by itself meanwhile
                     self._process.kill()
             await self._process.wait()
-        self._forget()
+        self._reset()
 
-    def _forget(self) -> None:
+    def _reset(self) -> None:
         if self._errors is not None:
             self._errors.close()
         self._errors = None
@@ -284,17 +286,17 @@ class _Worker:
 # ── checkpoints ──
 
 
-def format_checkpoint_name(backend: str, place: str) -> str:
+def format_checkpoint_name(backend: str, checkpoint: str) -> str:
     """As tables show it: a hub's name in full, a folder by its last part."""
-    return f"{backend}/{Path(place).name if Path(place).expanduser().is_dir() else place}"
+    return f"{backend}/{Path(checkpoint).name if Path(checkpoint).expanduser().is_dir() else checkpoint}"
 
 
-def hash_checkpoint(place: str) -> str:
+def hash_checkpoint(checkpoint: str) -> str:
     """What tells a folder's content from another's: all of small files, both ends of large ones.
 
     Replies are reused by it, so a checkpoint trained further under the same name must differ.
     """
-    folder = Path(place).expanduser()
+    folder = Path(checkpoint).expanduser()
     if not folder.is_dir():
         return ""
     hashed = hashlib.sha256()
@@ -314,10 +316,10 @@ _HASHED = frozenset(
 )
 
 
-def check_checkpoint_path(place: str, option: Literal["model", "adapter"]) -> str:
+def check_checkpoint_path(checkpoint: str, option: Literal["model", "adapter"]) -> str:
     """A path that is written as one must be there; anything else is a name on the hub."""
-    if place.startswith((".", "/", "~")):
-        if not Path(place).expanduser().is_dir():
-            raise UsageError(f"The {option} {place} does not exist, or is no folder")
-        return str(Path(place).expanduser().resolve())
-    return place
+    if checkpoint.startswith((".", "/", "~")):
+        if not Path(checkpoint).expanduser().is_dir():
+            raise UsageError(f"The {option} {checkpoint} does not exist, or is no folder")
+        return str(Path(checkpoint).expanduser().resolve())
+    return checkpoint

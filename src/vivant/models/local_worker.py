@@ -37,33 +37,33 @@ def main() -> None:
     # Whatever a library prints must not get between the answers.
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    asked: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-    threading.Thread(target=_receive_batches, args=(sys.stdin.buffer, asked), daemon=True).start()
-    begin = msgspec.msgpack.decode(asked.get(), type=LoadEngine)
+    messages: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    threading.Thread(target=_receive_batches, args=(sys.stdin.buffer, messages), daemon=True).start()
+    setup = msgspec.msgpack.decode(messages.get(), type=LoadEngine)
     try:
-        engine = load_engine(begin)
+        engine = load_engine(setup)
     except VivantError as error:
         send(out, EngineLoaded(error=str(error)))
         return
     send(out, EngineLoaded(accelerators=engine.accelerators))
     decoder = msgspec.msgpack.Decoder(BatchRequest)
     while True:
-        ask = decoder.decode(asked.get())
+        ask = decoder.decode(messages.get())
         send(out, BatchReplies(tuple(run_batch(engine, ask.requests, ask.answers))))
 
 
-def _receive_batches(stream: BinaryIO, asked: queue.SimpleQueue[bytes]) -> None:
+def _receive_batches(stream: BinaryIO, messages: queue.SimpleQueue[bytes]) -> None:
     """Queue batches; end the process at once when nobody is left to hear the answers, even amid a batch."""
     while (message := receive(stream)) is not None:
-        asked.put(message)
+        messages.put(message)
     os._exit(0)
 
 
-def load_engine(begin: LoadEngine) -> InferenceEngine:
+def load_engine(setup: LoadEngine) -> InferenceEngine:
     """The engine that a message names. What it raises that is not ours ends the process, with its words."""
-    module, _, attribute = begin.engine.partition(":")
-    made: Callable[..., Any] = getattr(import_module(module), attribute)
-    engine: InferenceEngine = made(begin.settings, begin.accelerator)
+    module, _, attribute = setup.engine.partition(":")
+    engine_class: Callable[..., Any] = getattr(import_module(module), attribute)
+    engine: InferenceEngine = engine_class(setup.settings, setup.accelerator)
     return engine
 
 

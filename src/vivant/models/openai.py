@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from vivant.models.batch.base import BatchApi
 
 DEFAULT_URL = "https://api.openai.com/v1"
-_WEIGHED_TOKENS = 16
+_OPTION_TOKENS = 16
 """An option must be named within so many tokens to be weighed."""
 
 
@@ -47,24 +47,24 @@ class OpenAI(HttpModel):
         bearer = "Bearer " if self.facts.key_header == "Authorization" else ""
         headers = {self.facts.key_header: bearer + key} if key else {}
         super().__init__(f"openai/{model}", url, headers, options.timeout)
-        self._may("--native-video", options.video == "native", self.facts.video)
-        self._may("--model-option detail", settings["detail"] != "auto", self.facts.detail)
+        self._check_supported("--native-video", options.video == "native", self.facts.video)
+        self._check_supported("--model-option detail", settings["detail"] != "auto", self.facts.detail)
         self.capabilities = Capabilities(video=options.video == "native", audio=self.facts.audio)
         self.model = model
         self._detail: str = settings["detail"]
         self._extra = parse_mapping("extra_body", settings["extra_body"])
-        known = find_model(model)
+        model_facts = find_model(model)
         reasoning, sampling = settings["reasoning"], settings["sampling"]
-        self._reasoning = known.reasoning if reasoning is None else parse_bool("reasoning", reasoning)
-        self._sampling = not self._reasoning and known.sampling
+        self._reasoning = model_facts.reasoning if reasoning is None else parse_bool("reasoning", reasoning)
+        self._sampling = not self._reasoning and model_facts.sampling
         if sampling is not None:
             self._sampling = parse_bool("sampling", sampling)
-        self.limits = merge_limits(self.facts, known, settings)
+        self.limits = merge_limits(self.facts, model_facts, settings)
         self.has_loglikelihood = self.facts.top_logprobs > 0 and not self._reasoning
 
-    def _may(self, what: str, asked: bool, taken: bool) -> None:
-        if asked and not taken:
-            raise UsageError(f"{self.facts.name} does not take {what}; leave it out")
+    def _check_supported(self, option: str, used: bool, supported: bool) -> None:
+        if used and not supported:
+            raise UsageError(f"{self.facts.name} does not take {option}; leave it out")
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -81,12 +81,18 @@ class OpenAI(HttpModel):
 
     async def loglikelihood(self, request: Request, answers: tuple[str, ...]) -> Reply:  # noqa: ARG002
         """From the alternatives that the server reports at the token which names an option."""
-        return await self.answered(self._weigh(request))
+        return await self.read_reply(self._fetch_loglikelihood(request))
 
-    async def _weigh(self, request: Request) -> Reply:
+    async def _fetch_loglikelihood(self, request: Request) -> Reply:
         names = [option.name for option in request.options]
-        wanted = {"max_tokens": _WEIGHED_TOKENS, "logprobs": True, "top_logprobs": self.facts.top_logprobs}
-        answer = await self.client.post("/chat/completions", msgspec.json.encode(self.body(request) | wanted))
+        logprob_options = {
+            "max_tokens": _OPTION_TOKENS,
+            "logprobs": True,
+            "top_logprobs": self.facts.top_logprobs,
+        }
+        answer = await self.client.post(
+            "/chat/completions", msgspec.json.encode(self.body(request) | logprob_options)
+        )
         reply = read_completion(answer, self.server)
         tokens = (answer["choices"][0].get("logprobs") or {}).get("content") or []
         if not tokens and reply.status in ("ok", "truncated"):
@@ -203,8 +209,8 @@ def _interleave_parts(content: Any, images: Any) -> tuple[Part, ...]:
     return tuple(parts) if any(isinstance(part, Image) for part in parts) else ()
 
 
-def create(rest: str, options: ModelOptions) -> Model:
+def create(name: str, options: ModelOptions) -> Model:
     """`--model openai/NAME [--base-url URL]`."""
-    if not rest:
+    if not name:
         raise UsageError("Name the model: openai/NAME, e.g. openai/gpt-4o-mini")
-    return OpenAI(rest, options)
+    return OpenAI(name, options)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
@@ -183,9 +183,9 @@ _BUILTIN = (
 
 def list_backends() -> dict[str, Backend]:
     """All backends by name: the built-in ones and those of installed packages."""
-    found = {backend.name: backend for backend in _BUILTIN}
+    by_name = {backend.name: backend for backend in _BUILTIN}
     for point in entry_points(group="vivant.models"):
-        found.setdefault(
+        by_name.setdefault(
             point.name,
             Backend(
                 name=point.name,
@@ -194,39 +194,40 @@ def list_backends() -> dict[str, Backend]:
                 factory=point.value,
             ),
         )
-    return found
+    return by_name
 
 
 def create(spec: str, options: ModelOptions | None = None) -> Model:
-    """The model that `spec` names: `openai/gpt-4o-mini`, `random`, `./my_model.py:MyModel`."""
+    """Create the model that `spec` names: `openai/gpt-4o-mini`, `random`, `./my_model.py:MyModel`."""
     options = options or ModelOptions()
     if ".py:" in spec or spec.endswith(".py"):
         from vivant.models.custom import load_model_file
 
         return load_model_file(spec, options)
-    name, _, rest = spec.partition("/")
-    known = list_backends()
-    if name not in known:
+    backend, _, name = spec.partition("/")
+    backends = list_backends()
+    if backend not in backends:
         hint = "" if "/" in spec else "(a model on a server is written backend/name, e.g. openai/gpt-4o-mini)"
-        raise unknown_name_error("model", spec if "/" not in spec else name, known, hint)
-    return _load_factory(known[name].factory, name)(rest, options)
+        raise unknown_name_error("model", backend, backends, hint)
+    path = backends[backend].factory
+    model = _load_factory(path, backend)(name, options)
+    if not isinstance(model, Model):
+        kind = type(model).__name__
+        raise UsageError(f"The backend '{backend}' returned a {kind} in place of a Model: {path}")
+    return model
 
 
-def _load_factory(path: str, name: str) -> Factory:
+def _load_factory(path: str, backend: str) -> Factory:
     module, _, attribute = path.partition(":")
     try:
         target: Any = getattr(import_module(module), attribute)
     except (ImportError, AttributeError) as error:
-        raise UsageError(f"The backend '{name}' cannot be loaded from {path}: {error}") from error
+        raise UsageError(f"The backend '{backend}' cannot be loaded from {path}: {error}") from error
     if isinstance(target, type):
         from vivant.models.custom import adapt_class
 
-        return lambda rest, options: adapt_class(target, rest or name, options)
+        return lambda name, options: adapt_class(target, name or backend, options)
+    if not callable(target):
+        raise UsageError(f"The backend '{backend}' is no function or class: {path}")
     factory: Factory = target
     return factory
-
-
-def describe(spec: str) -> Mapping[str, str]:
-    """What a model needs, for error messages."""
-    backend = list_backends().get(spec.partition("/")[0])
-    return {"needs": backend.needs if backend else ""}

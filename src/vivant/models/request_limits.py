@@ -69,21 +69,21 @@ def fit_request(
 
 def find_problems(turns: tuple[Turn, ...], budget: RequestLimits) -> Iterator[str]:
     """What is over the limits, a phrase each. Reads sizes only, so that it costs next to nothing."""
-    shown = list(iter_pictures(turns))
+    pictures = list(iter_pictures(turns))
     if budget.formats:
-        wrong = {picture.media_type for picture in shown} - set(budget.formats)
+        wrong = {picture.media_type for picture in pictures} - set(budget.formats)
         if wrong:
             yield f"pictures in {', '.join(sorted(wrong))}"
-    if budget.images is not None and len(shown) > budget.images:
-        yield f"{len(shown)} pictures of at most {budget.images}"
+    if budget.images is not None and len(pictures) > budget.images:
+        yield f"{len(pictures)} pictures of at most {budget.images}"
     if budget.tokens is not None and (tokens := estimate_tokens(turns, budget)) > budget.tokens:
         yield f"about {tokens} tokens of at most {budget.tokens}"
-    for picture in shown:
-        if _max_side(picture, budget, len(shown)) < max(picture.width, picture.height):
+    for picture in pictures:
+        if _max_side(picture, budget, len(pictures)) < max(picture.width, picture.height):
             yield f"a picture of {picture.width}×{picture.height} pixels"
             break
     if budget.image_bytes is not None:
-        largest = max((base64_size(picture) for picture in shown), default=0)
+        largest = max((base64_size(picture) for picture in pictures), default=0)
         if largest > budget.image_bytes:
             yield f"a picture of {_format_mb(largest)} of at most {_format_mb(budget.image_bytes)}"
     if budget.request_bytes is not None and (total := measure_request_bytes(turns)) > budget.request_bytes:
@@ -104,8 +104,10 @@ def estimate_tokens(turns: tuple[Turn, ...], budget: RequestLimits) -> int:
     """Tokens, by the budget's own rules."""
     characters = sum(len(part.text) for turn in turns for part in turn.parts if isinstance(part, Text))
     rule = budget.picture
-    seen = sum(rule.of(picture.width, picture.height) for picture in iter_pictures(turns)) if rule else 0
-    return seen + math.ceil(characters / 4)
+    picture_tokens = (
+        sum(rule.of(picture.width, picture.height) for picture in iter_pictures(turns)) if rule else 0
+    )
+    return picture_tokens + math.ceil(characters / 4)
 
 
 def base64_size(media: Picture | Sound) -> int:
@@ -154,8 +156,8 @@ class _RequestShrinker:
         self.done: list[str] = []
 
     def result(self) -> tuple[tuple[Turn, ...], tuple[MediaUse, ...]]:
-        rest = iter(self._parts)
-        turns = tuple(Turn(turn.role, tuple(next(rest) for _ in turn.parts)) for turn in self._turns)
+        parts = iter(self._parts)
+        turns = tuple(Turn(turn.role, tuple(next(parts) for _ in turn.parts)) for turn in self._turns)
         return turns, tuple(self._media)
 
     def _now(self) -> tuple[Turn, ...]:
@@ -166,11 +168,13 @@ class _RequestShrinker:
         if not formats:
             return
         changed = 0
-        for place, picture in self._each():
+        for position, picture in self._each():
             if picture.media_type not in formats:
                 longer = max(picture.width, picture.height)
                 self._put(
-                    place, scale_picture(picture, longer, self._name(place), png=True), "converted to PNG"
+                    position,
+                    scale_picture(picture, longer, self._name(position), png=True),
+                    "converted to PNG",
                 )
                 changed += 1
         if changed:
@@ -179,13 +183,13 @@ class _RequestShrinker:
     def thin(self) -> None:
         clips = [i for i, part in enumerate(self._parts) if isinstance(part, Clip) and part.frames]
         before = {i: self._frames(i) for i in clips}
-        shown = sum(map(len, before.values()))
+        total = sum(map(len, before.values()))
         fixed = sum(isinstance(part, Picture) for part in self._parts)
         if self._fits():
             return
         if not clips:
             raise _CannotFit("; ".join(self._counts()))
-        low, high = 0, shown  # so many frames: none is too few, all are too many
+        low, high = 0, total  # so many frames: none is too few, all are too many
         while high - low > 1:
             middle = (low + high) // 2
             self._keep(before, middle)
@@ -193,13 +197,13 @@ class _RequestShrinker:
         self._keep(before, low)
         if not self._fits():
             raise _CannotFit(f"{'; '.join(self._counts())}, {fixed} of them pictures of the question")
-        left = sum(len(self._frames(i)) for i in clips)
+        remaining = sum(len(self._frames(i)) for i in clips)
         for i in clips:
-            kept = self._frames(i)
-            if len(kept) < len(before[i]):
-                times = tuple(frame.time for frame in kept if frame.time is not None)
-                self._note(i, f"{len(kept)} of {len(before[i])} frames shown", times)
-        self.done.append(f"{left} of {shown} frames shown")
+            frames = self._frames(i)
+            if len(frames) < len(before[i]):
+                times = tuple(frame.time for frame in frames if frame.time is not None)
+                self._note(i, f"{len(frames)} of {len(before[i])} frames shown", times)
+        self.done.append(f"{remaining} of {total} frames shown")
 
     def _frames(self, index: int) -> tuple[Picture, ...]:
         part = self._parts[index]
@@ -216,8 +220,8 @@ class _RequestShrinker:
         for i, frames in before.items():
             clip = self._parts[i]
             assert isinstance(clip, Clip)
-            kept = tuple(frames[k] for k in spread_evenly(len(frames), shares[i]))
-            self._parts[i] = msgspec.structs.replace(clip, frames=kept)
+            chosen = tuple(frames[k] for k in spread_evenly(len(frames), shares[i]))
+            self._parts[i] = msgspec.structs.replace(clip, frames=chosen)
 
     def _counts(self) -> list[str]:
         limits = RequestLimits(
@@ -232,15 +236,17 @@ class _RequestShrinker:
         budget = self._budget
         count = sum(1 for _ in self._each())
         changed = 0
-        for place, picture in self._each():
-            made = picture
+        for position, picture in self._each():
+            resized = picture
             side = _max_side(picture, budget, count)
             if side < max(picture.width, picture.height):
-                made = scale_picture(picture, side, self._name(place))
-            while budget.image_bytes is not None and base64_size(made) > budget.image_bytes:
-                made = self._smaller(made, math.sqrt(budget.image_bytes / base64_size(made)), place)
-            if made is not picture:
-                self._put(place, made, f"resized to {made.width}×{made.height}")
+                resized = scale_picture(picture, side, self._name(position))
+            while budget.image_bytes is not None and base64_size(resized) > budget.image_bytes:
+                resized = self._smaller(
+                    resized, math.sqrt(budget.image_bytes / base64_size(resized)), position
+                )
+            if resized is not picture:
+                self._put(position, resized, f"resized to {resized.width}×{resized.height}")
                 changed += 1
         if changed:
             self.done.append(f"{changed} pictures resized")
@@ -249,24 +255,24 @@ class _RequestShrinker:
         limit = self._budget.request_bytes
         changed = False
         while limit is not None and measure_request_bytes(self._now()) > limit:
-            places = list(self._each())
-            if not places:
+            positions = list(self._each())
+            if not positions:
                 raise _CannotFit(
                     f"{_format_mb(measure_request_bytes(self._now()))} of at most {_format_mb(limit)} without pictures"
                 )
             factor = math.sqrt(limit / measure_request_bytes(self._now()))
-            for place, picture in places:
-                made = self._smaller(picture, factor, place)
-                self._put(place, made, f"resized to {made.width}×{made.height}")
+            for position, picture in positions:
+                resized = self._smaller(picture, factor, position)
+                self._put(position, resized, f"resized to {resized.width}×{resized.height}")
             changed = True
         if changed:
             self.done.append(f"all pictures resized to fit {_format_mb(limit or 0)}")
 
-    def _smaller(self, picture: Picture, factor: float, place: tuple[int, int]) -> Picture:
+    def _smaller(self, picture: Picture, factor: float, position: tuple[int, int]) -> Picture:
         side = int(max(picture.width, picture.height) * min(_STEP, factor))
         if side < _LEAST_SIDE:
             raise _CannotFit(f"pictures would have to be smaller than {_LEAST_SIDE} pixels")
-        return scale_picture(picture, side, self._name(place))
+        return scale_picture(picture, side, self._name(position))
 
     def _each(self) -> Iterator[tuple[tuple[int, int], Picture]]:
         """Every picture with its place: the part's, and the frame's inside it (-1 for a picture)."""
@@ -276,8 +282,8 @@ class _RequestShrinker:
             elif isinstance(part, Clip):
                 yield from (((i, k), frame) for k, frame in enumerate(part.frames))
 
-    def _put(self, place: tuple[int, int], picture: Picture, note: str) -> None:
-        i, k = place
+    def _put(self, position: tuple[int, int], picture: Picture, note: str) -> None:
+        i, k = position
         part = self._parts[i]
         if isinstance(part, Clip):
             frames = (*part.frames[:k], picture, *part.frames[k + 1 :])
@@ -288,16 +294,16 @@ class _RequestShrinker:
             self._note(i, note if k < 0 else f"frames {note}")
 
     def _note(self, index: int, note: str, times: tuple[float, ...] | None = None) -> None:
-        place = self._uses.index(index)
-        use = self._media[place]
+        position = self._uses.index(index)
+        use = self._media[position]
         old = [word for word in use.note.split("; ") if word and not _replaces(word, note)]
         changed = msgspec.structs.replace(use, note="; ".join([*old, note]))
         if times is not None:
             changed = msgspec.structs.replace(changed, times=times)
-        self._media[place] = changed
+        self._media[position] = changed
 
-    def _name(self, place: tuple[int, int]) -> str:
-        return self._media[self._uses.index(place[0])].path
+    def _name(self, position: tuple[int, int]) -> str:
+        return self._media[self._uses.index(position[0])].path
 
 
 def _replaces(old: str, new: str) -> bool:

@@ -75,9 +75,9 @@ class ScriptedModel(Model):
         return Reply(status="error", error=f"no rule of {self.name} fits {request.key}")
 
 
-def create(rest: str, options: ModelOptions) -> Model:
+def create(name: str, options: ModelOptions) -> Model:
     """`--model scripted/FILE.yaml`."""
     options.resolve()
-    if not rest:
+    if not name:
         raise UsageError("Name the file of rules: scripted/FILE.yaml")
-    return ScriptedModel(Path(rest).expanduser())
+    return ScriptedModel(Path(name).expanduser())

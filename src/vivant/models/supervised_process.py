@@ -2,8 +2,8 @@
 
 `python -m vivant.models.supervised_process CMD …` is how it is called.
 
-Standard input is the leash: when it ends, because the other side closed it or died, the command and all its
-children are asked to end, and killed where they do not within `_GRACE` seconds.
+Standard input tells whether the other process is alive: when it ends, because that process closed it or died, the
+command and all its children are terminated, and killed where they do not end within `_GRACE` seconds.
 """
 
 from __future__ import annotations

@@ -11,21 +11,21 @@ from vivant.core.types import Tokenizer
 _FILE = "tokenizer.json"
 
 
-def load_tokenizer(place: str, revision: str | None = None) -> Tokenizer | None:
+def load_tokenizer(checkpoint: str, revision: str | None = None) -> Tokenizer | None:
     """The tokenizer in a folder, or of a name on the hub that was fetched before; None where there is none."""
-    file = Path(place) / _FILE if Path(place).is_dir() else _find_cached(place, revision)
+    file = Path(checkpoint) / _FILE if Path(checkpoint).is_dir() else _find_cached(checkpoint, revision)
     if file is None or not file.is_file():
         return None
     from tokenizers import Tokenizer as Words
 
     try:
-        words = Words.from_file(str(file))
+        tokenizer = Words.from_file(str(file))
     except Exception as error:  # the library raises nothing narrower
         raise UsageError(f"{file} cannot be read as a tokenizer: {error}") from error
 
     def pieces(text: str) -> list[str]:
         """By where tokens begin, so that the pieces joined are the text again, spaces and all."""
-        begins = [start for start, _ in words.encode(text, add_special_tokens=False).offsets]
+        begins = [start for start, _ in tokenizer.encode(text, add_special_tokens=False).offsets]
         return (
             [text[a:b] for a, b in pairwise([0, *begins[1:], len(text)])] if begins else [text] * bool(text)
         )
@@ -38,7 +38,7 @@ def _find_cached(name: str, revision: str | None) -> Path | None:
     from huggingface_hub.errors import HFValidationError
 
     try:
-        found = try_to_load_from_cache(name, _FILE, revision=revision)
+        path = try_to_load_from_cache(name, _FILE, revision=revision)
     except HFValidationError:
         return None
-    return Path(found) if isinstance(found, str) else None
+    return Path(path) if isinstance(path, str) else None

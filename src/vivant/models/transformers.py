@@ -28,8 +28,8 @@ class Transformers(LocalModel):
 
     has_loglikelihood = True
 
-    def __init__(self, place: str, options: ModelOptions) -> None:
-        given = options.resolve(
+    def __init__(self, checkpoint: str, options: ModelOptions) -> None:
+        values = options.resolve(
             batch_size=8,
             workers="auto",
             dtype="auto",
@@ -45,34 +45,36 @@ class Transformers(LocalModel):
         )
         if options.video == "native":
             raise UsageError("transformers takes videos as frames; leave out --native-video")
-        place = check_checkpoint_path(place, "model")
-        adapter = check_checkpoint_path(given["adapter"], "adapter") if given["adapter"] else None
-        pixels = given.pop("max_pixels")
-        workers = 1 if given["device_map"] or given["device"] != "auto" else given["workers"]
+        checkpoint = check_checkpoint_path(checkpoint, "model")
+        adapter = check_checkpoint_path(values["adapter"], "adapter") if values["adapter"] else None
+        pixels = values.pop("max_pixels")
+        workers = 1 if values["device_map"] or values["device"] != "auto" else values["workers"]
         settings = {
-            "model": place,
+            "model": checkpoint,
             "adapter": adapter,
             "max_pixels": None if pixels is None else parse_positive("max_pixels", pixels),
-            "text_only": parse_bool("text_only", given["text_only"]),
-            "trust_remote_code": parse_bool("trust_remote_code", given["trust_remote_code"]),
-            **{name: given[name] for name in _LOADING},
+            "text_only": parse_bool("text_only", values["text_only"]),
+            "trust_remote_code": parse_bool("trust_remote_code", values["trust_remote_code"]),
+            **{name: values[name] for name in _LOADING},
         }
         super().__init__(
-            format_checkpoint_name("transformers", place),
+            format_checkpoint_name("transformers", checkpoint),
             "vivant.models.transformers_engine:TransformersEngine",
             settings,
-            batch_size=given["batch_size"],
-            workers=given["workers"] if given["workers"] != "auto" else workers,
+            batch_size=values["batch_size"],
+            workers=values["workers"] if values["workers"] != "auto" else workers,
         )
         self.capabilities = Capabilities(images=not settings["text_only"])
-        self.limits = merge_limits(ServerFacts(name="here"), ModelFacts(), given)
-        said = {
+        self.limits = merge_limits(ServerFacts(name="here"), ModelFacts(), values)
+        named = {
             name: settings[name] for name in ("dtype", "max_pixels", "revision", "gguf_file", "attention")
         }
-        digests = {"checkpoint": hash_checkpoint(place), "adapter": hash_checkpoint(adapter or "")}
-        kept = {name: value for name, value in {**said, **digests}.items() if value not in (None, "", "auto")}
-        self._identity = {"model": self.name, **kept}
-        self._place, self._revision = place, given["revision"]
+        digests = {"checkpoint": hash_checkpoint(checkpoint), "adapter": hash_checkpoint(adapter or "")}
+        stated = {
+            name: value for name, value in {**named, **digests}.items() if value not in (None, "", "auto")
+        }
+        self._identity = {"model": self.name, **stated}
+        self._place, self._revision = checkpoint, values["revision"]
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -85,20 +87,20 @@ class Transformers(LocalModel):
 _LOADING = ("dtype", "device", "device_map", "attention", "revision", "gguf_file")
 
 
-def create(rest: str, options: ModelOptions) -> Model:
+def create(name: str, options: ModelOptions) -> Model:
     """`--model transformers/ID-or-folder`."""
-    if not rest:
+    if not name:
         raise UsageError(
             "Name the checkpoint: transformers/ID or transformers/FOLDER, "
             "e.g. transformers/Qwen/Qwen2.5-VL-7B-Instruct"
         )
     for module in ("torch", "transformers"):
-        require_package(module, "transformers", f"--model transformers/{rest}")
-    if _chats_by_itself(Path(rest)):
+        require_package(module, "transformers", f"--model transformers/{name}")
+    if _chats_by_itself(Path(name)):
         from vivant.models.internvl_chat import InternVLChat
 
-        return InternVLChat(rest, options)
-    return Transformers(rest, options)
+        return InternVLChat(name, options)
+    return Transformers(name, options)
 
 
 def _chats_by_itself(folder: Path) -> bool:

@@ -28,18 +28,20 @@ class TransformersEngine:
         device, dtype = choose_device(settings, accelerator)
         try:
             self._model = self._load(settings, dtype)
-            self._processor = self._prepare(settings)
+            self._processor = self._load_processor(settings)
         except (OSError, ValueError, ImportError, KeyError) as error:
             raise ModelError(loading_error(settings["model"], error)) from error
         if not settings["device_map"]:
             self._model.to(device)
         self._model.eval()
-        self._words = self._processor if self._text_only else self._processor.tokenizer
-        self._words.padding_side = "left"
-        if self._words.pad_token_id is None:
-            self._words.pad_token = self._words.eos_token
+        self._tokenizer = self._processor if self._text_only else self._processor.tokenizer
+        self._tokenizer.padding_side = "left"
+        if self._tokenizer.pad_token_id is None:
+            self._tokenizer.pad_token = self._tokenizer.eos_token
         ends = self._model.generation_config.eos_token_id
-        self._ends = set(ends) if isinstance(ends, list) else {ends, self._words.eos_token_id} - {None}
+        self._end_tokens = (
+            set(ends) if isinstance(ends, list) else {ends, self._tokenizer.eos_token_id} - {None}
+        )
 
     def _load(self, settings: Mapping[str, Any], dtype: Any) -> Any:
         from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageTextToText
@@ -56,15 +58,15 @@ class TransformersEngine:
                 )
         auto = AutoModelForCausalLM if self._text_only else AutoModelForImageTextToText
         more = {"device_map": settings["device_map"], "attn_implementation": settings["attention"]}
-        given = {name: value for name, value in more.items() if value}
-        model = auto.from_pretrained(settings["model"], dtype=dtype, **given, **origin)
+        extra = {name: value for name, value in more.items() if value}
+        model = auto.from_pretrained(settings["model"], dtype=dtype, **extra, **origin)
         if settings["adapter"]:
             from peft import PeftModel
 
             model = PeftModel.from_pretrained(model, settings["adapter"])
         return model
 
-    def _prepare(self, settings: Mapping[str, Any]) -> Any:
+    def _load_processor(self, settings: Mapping[str, Any]) -> Any:
         from transformers import AutoProcessor, AutoTokenizer
 
         origin = self._origin(settings)
@@ -85,39 +87,41 @@ class TransformersEngine:
     @staticmethod
     def _origin(settings: Mapping[str, Any]) -> dict[str, Any]:
         named = {"revision": settings["revision"], "gguf_file": settings["gguf_file"]}
-        given = {name: value for name, value in named.items() if value}
-        return {"trust_remote_code": settings["trust_remote_code"], **given}
+        stated = {name: value for name, value in named.items() if value}
+        return {"trust_remote_code": settings["trust_remote_code"], **stated}
 
     def generate(self, requests: Sequence[Request]) -> list[Reply]:
         """Greedy, or sampled where a temperature is given. All requests share their decoding."""
         decoding = requests[0].decoding
         inputs = self._inputs(requests)
         begin = inputs["input_ids"].shape[1]
-        wanted = generation_arguments(decoding)
-        if wanted["do_sample"]:
+        arguments = generation_arguments(decoding)
+        if arguments["do_sample"]:
             self._torch.manual_seed(requests[0].seed % 2**63)
         if decoding.stop:
-            wanted |= {"stop_strings": list(decoding.stop), "tokenizer": self._words}
+            arguments |= {"stop_strings": list(decoding.stop), "tokenizer": self._tokenizer}
         with self._torch.inference_mode():
-            made = self._model.generate(**inputs, **wanted, pad_token_id=self._words.pad_token_id)
-        rows = made[:, begin:].tolist()
+            generated = self._model.generate(**inputs, **arguments, pad_token_id=self._tokenizer.pad_token_id)
+        rows = generated[:, begin:].tolist()
         counts = inputs["attention_mask"].sum(dim=1).tolist()
-        tail = self._words.batch_decode(inputs["input_ids"][:, -8:])
+        tail = self._tokenizer.batch_decode(inputs["input_ids"][:, -8:])
         return [
-            self._reply(row, count, decoding, wanted["max_new_tokens"], end.rstrip().endswith("<think>"))
+            self._reply(row, count, decoding, arguments["max_new_tokens"], end.rstrip().endswith("<think>"))
             for row, count, end in zip(rows, counts, tail, strict=True)
         ]
 
     def _reply(self, row: list[int], count: int, decoding: Decoding, most: int, opened: bool) -> Reply:
-        end = next((place for place, token in enumerate(row) if token in self._ends), None)
+        end = next((index for index, token in enumerate(row) if token in self._end_tokens), None)
         if end is None and decoding.stop:  # after a stop string, only padding follows
-            end = next((p for p, token in enumerate(row) if token == self._words.pad_token_id), None)
-        kept = row if end is None else row[:end]
-        text = self._words.decode(kept, skip_special_tokens=True)
+            end = next((p for p, token in enumerate(row) if token == self._tokenizer.pad_token_id), None)
+        tokens = row if end is None else row[:end]
+        text = self._tokenizer.decode(tokens, skip_special_tokens=True)
         for stop in decoding.stop:
             text = text.partition(stop)[0]
         thinking, text = split_thinking(text, opened=opened)
-        cut = end is None and len(row) >= most and not _has_stop(self._words.decode(kept), decoding.stop)
+        cut = (
+            end is None and len(row) >= most and not _has_stop(self._tokenizer.decode(tokens), decoding.stop)
+        )
         return Reply(
             status="truncated" if cut else "ok",
             text=text.strip(),
@@ -129,29 +133,32 @@ class TransformersEngine:
 
     def loglikelihood(self, requests: Sequence[Request], answers: Sequence[tuple[str, ...]]) -> list[Reply]:
         """The sum of the likelihoods of an answer's tokens, after the prompt."""
-        ids = [[self._words.encode(text, add_special_tokens=False) for text in texts] for texts in answers]
+        ids = [
+            [self._tokenizer.encode(text, add_special_tokens=False) for text in texts] for texts in answers
+        ]
         if any(len(tokens) != 1 for options in ids for tokens in options):
             return [
-                self._weigh_long(request, options) for request, options in zip(requests, ids, strict=True)
+                self._sum_loglikelihood(request, options)
+                for request, options in zip(requests, ids, strict=True)
             ]
         inputs = self._inputs(requests)
         with self._torch.inference_mode():
-            made = self._model.generate(
+            generated = self._model.generate(
                 **inputs,
                 max_new_tokens=1,
                 do_sample=False,
                 output_logits=True,
                 return_dict_in_generate=True,
-                pad_token_id=self._words.pad_token_id,
+                pad_token_id=self._tokenizer.pad_token_id,
             )
-        logs = made.logits[0].float().log_softmax(-1)
+        logs = generated.logits[0].float().log_softmax(-1)
         counts = inputs["attention_mask"].sum(dim=1).tolist()
         return [
             Reply(tokens_in=count, likelihoods=tuple(float(row[tokens[0]]) for tokens in options))
             for row, count, options in zip(logs, counts, ids, strict=True)
         ]
 
-    def _weigh_long(self, request: Request, options: Sequence[list[int]]) -> Reply:
+    def _sum_loglikelihood(self, request: Request, options: Sequence[list[int]]) -> Reply:
         """One pass for each answer, without padding: positions in a padded row differ between families."""
         torch = self._torch
         inputs = self._inputs([request])
@@ -167,19 +174,19 @@ class TransformersEngine:
             with torch.inference_mode():
                 logits = self._model(**longer).logits
             logs = logits[0, begin - 1 : begin - 1 + len(tokens)].float().log_softmax(-1)
-            weights.append(sum(float(logs[place, token]) for place, token in enumerate(tokens)))
+            weights.append(sum(float(logs[index, token]) for index, token in enumerate(tokens)))
         return Reply(tokens_in=begin, likelihoods=tuple(weights))
 
     def _inputs(self, requests: Sequence[Request]) -> Any:
         """A batch as the model takes it, padded on the left."""
         chats = [self._chat(request) for request in requests]
         if self._text_only:
-            if self._words.chat_template:
-                texts = self._words.apply_chat_template(chats, add_generation_prompt=True, tokenize=False)
+            if self._tokenizer.chat_template:
+                texts = self._tokenizer.apply_chat_template(chats, add_generation_prompt=True, tokenize=False)
             else:  # a model that was never taught to chat continues the plain text
                 texts = ["\n".join(turn["content"] for turn in chat) for chat in chats]
-            plain = self._words.chat_template is None
-            inputs = self._words(texts, padding=True, return_tensors="pt", add_special_tokens=plain)
+            plain = self._tokenizer.chat_template is None
+            inputs = self._tokenizer(texts, padding=True, return_tensors="pt", add_special_tokens=plain)
         else:
             inputs = self._processor.apply_chat_template(
                 chats,
@@ -224,14 +231,14 @@ def _has_stop(text: str, stops: tuple[str, ...]) -> bool:
 def generation_arguments(decoding: Decoding) -> dict[str, Any]:
     """Decoding in the library's own words."""
     sampled = bool(decoding.temperature)
-    wanted: dict[str, Any] = {
+    arguments: dict[str, Any] = {
         "max_new_tokens": decoding.max_tokens or DEFAULT_NEW_TOKENS,
         "do_sample": sampled,
         "num_beams": 1,
     }
     if sampled:
-        wanted |= {"temperature": decoding.temperature, "top_k": 0, "top_p": decoding.top_p or 1.0}
-    return wanted
+        arguments |= {"temperature": decoding.temperature, "top_k": 0, "top_p": decoding.top_p or 1.0}
+    return arguments
 
 
 def decode_picture(picture: Picture, max_pixels: int | None = None) -> Any:
@@ -267,33 +274,33 @@ def choose_device(settings: Mapping[str, Any], accelerator: int) -> tuple[Any, A
     return device, dtype
 
 
-def loading_error(place: str, error: Exception) -> str:
+def loading_error(checkpoint: str, error: Exception) -> str:
     """Why a checkpoint cannot be loaded, in one line."""
     line = " ".join(str(error).split())
     if "trust_remote_code" in line:
-        return f"{place} brings code of its own; --trust-remote-code runs it, if you trust it"
-    return f"{place} cannot be loaded: {line[:300]}"
+        return f"{checkpoint} brings code of its own; --trust-remote-code runs it, if you trust it"
+    return f"{checkpoint} cannot be loaded: {line[:300]}"
 
 
-def load_image_processor(place: str, origin: Mapping[str, Any]) -> Any:
+def load_image_processor(checkpoint: str, origin: Mapping[str, Any]) -> Any:
     """A processor without its video half, which alone needs torchvision: videos come as frames anyway."""
     from transformers import AutoConfig, AutoFeatureExtractor, AutoImageProcessor, AutoTokenizer
     from transformers.models.auto.processing_auto import PROCESSOR_MAPPING
 
-    family: Any = PROCESSOR_MAPPING[type(AutoConfig.from_pretrained(place, **origin))]
+    family: Any = PROCESSOR_MAPPING[type(AutoConfig.from_pretrained(checkpoint, **origin))]
 
     def check(self: Any, name: str, part: Any) -> Any:
         return None if "video" in name else family.check_argument_for_proper_class(self, name, part)
 
     stills: Any = type(family.__name__, (family,), {"check_argument_for_proper_class": check})
-    given, rest = stills.get_processor_dict(place, **origin)
+    values, options = stills.get_processor_dict(checkpoint, **origin)
     makers = {
         "tokenizer": AutoTokenizer,
         "image_processor": AutoImageProcessor,
         "feature_extractor": AutoFeatureExtractor,
     }
     parts = [
-        None if "video" in name else makers[name].from_pretrained(place, **origin)
+        None if "video" in name else makers[name].from_pretrained(checkpoint, **origin)
         for name in stills.get_attributes()
     ]
-    return stills.from_args_and_dict(parts, given, **rest)
+    return stills.from_args_and_dict(parts, values, **options)

@@ -29,31 +29,33 @@ class VLLMModel(OpenAI):
     """With an address, it is talked to as any server; without, it is started on loopback first."""
 
     def __init__(self, model: str, options: ModelOptions) -> None:
-        own = {
+        server_options = {
             **_SERVER_OPTIONS,
             **{name: value for name, value in options.values.items() if name in _SERVER_OPTIONS},
         }
-        rest = {name: value for name, value in options.values.items() if name not in _SERVER_OPTIONS}
+        model_values = {name: value for name, value in options.values.items() if name not in _SERVER_OPTIONS}
         facts = find_server("", "vllm")
-        self._attached = options.base_url is not None
-        self.is_local = not self._attached
-        if not self._attached:
+        self._is_running_already = options.base_url is not None
+        self.is_local = not self._is_running_already
+        if not self._is_running_already:
             facts = msgspec.structs.replace(facts, key="")  # nobody's key goes to a server of our own
-            program = which(str(own["executable"]))
+            program = which(str(server_options["executable"]))
             if program is None:
                 raise UsageError(
-                    f"No program '{own['executable']}' here: pip install vllm, name it with --model-option "
+                    f"No program '{server_options['executable']}' here: pip install vllm, name it with --model-option "
                     "executable=PATH, or give the address of a running server with --base-url"
                 )
             self._command = [program, "serve", model, "--host", "127.0.0.1"]
-            if parse_bool("trust_remote_code", own["trust_remote_code"]):
+            if parse_bool("trust_remote_code", server_options["trust_remote_code"]):
                 self._command.append("--trust-remote-code")
-            self._command += shlex.split(str(own["args"]))
+            self._command += shlex.split(str(server_options["args"]))
         address = options.base_url or "http://127.0.0.1/v1"
-        super().__init__(model, msgspec.structs.replace(options, base_url=address, values=rest), facts=facts)
+        super().__init__(
+            model, msgspec.structs.replace(options, base_url=address, values=model_values), facts=facts
+        )
         self.name = f"vllm/{model}"
-        self._args = str(own["args"])
-        self._patience = parse_positive("start_timeout", own["start_timeout"])
+        self._args = str(server_options["args"])
+        self._start_timeout = parse_positive("start_timeout", server_options["start_timeout"])
         self._process: asyncio.subprocess.Process | None = None
         self._log: Path | None = None
 
@@ -64,15 +66,15 @@ class VLLMModel(OpenAI):
     @property
     def server(self) -> str:
         # The port is another each time; what answers is not.
-        return super().server if self._attached else "vllm, started for the run"
+        return super().server if self._is_running_already else "vllm, started for the run"
 
     async def open(self) -> None:
-        if not self._attached:
+        if not self._is_running_already:
             await self._start()
         await super().open()
-        if not self._attached:
+        if not self._is_running_already:
             try:
-                await self._ready()
+                await self._wait_until_ready()
             except BaseException:
                 await self.close()
                 raise
@@ -98,29 +100,31 @@ class VLLMModel(OpenAI):
             )
         self.client.base_url = f"http://127.0.0.1:{port}/v1"
 
-    async def _ready(self) -> None:
+    async def _wait_until_ready(self) -> None:
         """Wait until the model is loaded."""
         assert self._process is not None
-        until = time.monotonic() + self._patience
+        until = time.monotonic() + self._start_timeout
         while time.monotonic() < until:
             if self._process.returncode is not None:
-                raise ModelError(f"{self.name}: the server ended while starting: {self._last_words()}")
+                raise ModelError(f"{self.name}: the server ended while starting: {self._last_log_line()}")
             try:
                 await self.client.call("GET", "//health")
                 return
             except (TransientError, ModelError, RequestRefusedError):
                 await asyncio.sleep(0.25)
-        raise ModelError(f"{self.name}: the server is not ready after {self._patience} s; see {self._log}")
+        raise ModelError(
+            f"{self.name}: the server is not ready after {self._start_timeout} s; see {self._log}"
+        )
 
     async def ask(self, request: Request) -> Reply:
         try:
             return await super().ask(request)
         except TransientError:
             if self._process is not None and self._process.returncode is not None:
-                raise ModelError(f"{self.name}: the server died: {self._last_words()}") from None
+                raise ModelError(f"{self.name}: the server died: {self._last_log_line()}") from None
             raise
 
-    def _last_words(self) -> str:
+    def _last_log_line(self) -> str:
         assert self._log is not None
         lines = self._log.read_text("utf-8", "replace").splitlines()
         last = next((line.strip() for line in reversed(lines) if line.strip()), "it said nothing")
@@ -147,8 +151,8 @@ def find_free_port() -> int:
         return port
 
 
-def create(rest: str, options: ModelOptions) -> Model:
+def create(name: str, options: ModelOptions) -> Model:
     """`--model vllm/ID`, with `--base-url` to attach."""
-    if not rest:
+    if not name:
         raise UsageError("Name the model: vllm/ID, e.g. vllm/Qwen/Qwen2.5-VL-7B-Instruct")
-    return VLLMModel(rest, options)
+    return VLLMModel(name, options)

@@ -129,7 +129,7 @@ def _parse_entry(entry: Any, where: str) -> ModelConfig:
     return config
 
 
-def _check_keys(entry: Mapping[Any, Any], known: tuple[str, ...], where: str) -> None:
+def _check_keys(entry: Mapping[Any, Any], allowed: tuple[str, ...], where: str) -> None:
     for key in entry:
-        if key not in known:
-            raise unknown_name_error(f"key in {where}:", str(key), known)
+        if key not in allowed:
+            raise unknown_name_error(f"key in {where}:", str(key), allowed)

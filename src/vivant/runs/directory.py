@@ -87,9 +87,9 @@ class RunDir:
         """Whether there is nothing here but what a run leaves that was killed while it started."""
         if not self.path.is_dir():
             return True
-        own = (self.log_file.name, self.samples_file.name, self.manifest_file.name)
+        file_names = (self.log_file.name, self.samples_file.name, self.manifest_file.name)
         return self.log_bytes() == 0 and all(
-            file.name.removeprefix(".").startswith(own)
+            file.name.removeprefix(".").startswith(file_names)
             for file in self.path.iterdir()
             if file.name != "scores"
         )
@@ -215,13 +215,13 @@ def new_manifest(
 
 
 def _package_versions() -> dict[str, str]:
-    found: dict[str, str] = {}
+    versions: dict[str, str] = {}
     for name in _PACKAGES:
         try:
-            found[name] = version(name)
+            versions[name] = version(name)
         except PackageNotFoundError:
-            found[name] = "absent"
-    return found
+            versions[name] = "absent"
+    return versions
 
 
 def command_line() -> str:

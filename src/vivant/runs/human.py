@@ -1,6 +1,6 @@
 """People as a model: their recorded answers, found by the benchmark in its own data.
 
-There is nothing to generate, so a run with this model is filled by `vivant.engine.imports`;
+There is nothing to generate, so a run with this model is filled by `vivant.runs.importing`;
 the class exists so that people have a name, an identity and a place in the list of models.
 """
 
@@ -22,9 +22,9 @@ class HumanModel(Model):
         raise ModelError(f"People cannot be asked here; no recorded human answer for {request.key}")
 
 
-def create(rest: str, options: ModelOptions) -> Model:
+def create(name: str, options: ModelOptions) -> Model:
     """`--model human`."""
     options.resolve()
-    if rest:
-        raise ModelError(f"'human' takes nothing after its name; got 'human/{rest}'")
+    if name:
+        raise ModelError(f"'human' takes nothing after its name; got 'human/{name}'")
     return HumanModel()

@@ -81,13 +81,13 @@ def import_human(selections: Sequence[Selection], out: Path, style: str) -> Run:
     if len(selections) != 1:
         raise UsageError("--model human takes one benchmark at a time")
     selection = selections[0]
-    found = []
+    parts = []
     for task in selection.tasks:
         imported = selection.benchmark.native.read_human(selection.benchmark, selection.root, task)
         if imported is None:
             raise DataError(f"{selection.root} holds no human answers for {task}")
-        found.append(imported)
-    return write_run(found, selection, out, "human", style)
+        parts.append(imported)
+    return write_run(parts, selection, out, "human", style)
 
 
 def import_answers(
@@ -107,26 +107,26 @@ def import_answers(
     benchmark = registry.get(name, **(options or {}))
     if not folder.exists():
         raise DataError(f"No such folder: {folder}")
-    wanted = {f"{benchmark.name}/{task}" for task in benchmark.expand(selectors[0].partition("/")[2])}
+    tasks = {f"{benchmark.name}/{task}" for task in benchmark.expand(selectors[0].partition("/")[2])}
     facets = _load_facets(selectors, data, options) if data else {}
     runs: list[Run] = []
     by_model = benchmark.native.read_answers(benchmark, folder)
     for model, parts in by_model.items():
-        chosen = [part for part in parts if part.task in wanted or not task]
+        chosen = [part for part in parts if part.task in tasks or not task]
         if not chosen:
             raise DataError(f"{folder} holds no answers to {selectors[0]}")
         imported = [_add_facets(part, facets) for part in chosen]
         selection = Selection(benchmark, tuple(part.task for part in imported), folder)
         variant = {"answers": digest([part.records for part in imported])[:16]}
         settings = _import_settings(imported, model, "prepared", variant)
-        place = Path(out or f"runs/{_slug(benchmark.name, model)}-answers-{settings.fingerprint()[:8]}")
+        path = Path(out or f"runs/{_slug(benchmark.name, model)}-answers-{settings.fingerprint()[:8]}")
         if out and len(by_model) > 1:
-            place = place / _slug(model)
-        directory = RunDir(place)
+            path = path / _slug(model)
+        directory = RunDir(path)
         if directory.exists() and directory.manifest().fingerprint == settings.fingerprint():
-            runs.append(Run(place))
+            runs.append(Run(path))
         else:
-            runs.append(write_run(imported, selection, place, model, "prepared", variant))
+            runs.append(write_run(imported, selection, path, model, "prepared", variant))
     return runs
 
 
@@ -208,7 +208,7 @@ def read_prediction_lines(
 ) -> Imported:
     """JSONL of `{"id", "response"}`, joined by id. Every id must be a sample's, and stand once."""
     task = selection.tasks[0]
-    known = {sample.id: sample for sample in samples}
+    by_id = {sample.id: sample for sample in samples}
     responses: dict[str, PredictionLine] = {}
     strangers: list[str] = []
     try:
@@ -229,23 +229,23 @@ def read_prediction_lines(
         if name in responses:
             raise DataError(f"{file}, line {number}: the id '{name}' stands twice")
         responses[name] = prediction
-        if name not in known:
+        if name not in by_id:
             strangers.append(name)
     if strangers:
         raise DataError(
             f"{file}: {len(strangers)} of {len(responses)} ids are no samples of {task}, "
-            f"the first is '{strangers[0]}' (samples are called like '{next(iter(known))}')"
+            f"the first is '{strangers[0]}' (samples are called like '{next(iter(by_id))}')"
         )
     context = PromptContext(style=style, pool=tuple(samples), root=selection.root)
     records = []
     for name, prediction in responses.items():
         try:
-            shown = _options_shown(known[name], prediction, selection.benchmark, context)
+            options = _options_shown(by_id[name], prediction, selection.benchmark, context)
         except VivantError as error:
             raise DataError(f"{file}, id '{name}': {error}") from error
-        records.append(_record(known[name], prediction.response, *shown))
-    absent = len(known) - len(responses)
-    notes = (f"{absent} of {len(known)} samples have no prediction and count as missing",) if absent else ()
+        records.append(_record(by_id[name], prediction.response, *options))
+    absent = len(by_id) - len(responses)
+    notes = (f"{absent} of {len(by_id)} samples have no prediction and count as missing",) if absent else ()
     return Imported(task=task, records=tuple(records), samples=tuple(samples), notes=notes)
 
 

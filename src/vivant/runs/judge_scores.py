@@ -23,18 +23,21 @@ def score_verdicts(
 ) -> list[Score]:
     """The scores of one task: the mean of judges, each the mean of its verdicts that can be read."""
     verdicts = [
-        (one, one.said(lambda text, rubric: benchmark.judged.read(text, rubric, protocol))) for one in panel
+        (judgements, judgements.verdicts(lambda text, rubric: benchmark.judged.read(text, rubric, protocol)))
+        for judgements in panel
     ]
     context = JudgeContext(protocol=protocol, root=root, run=run)
     scores: list[Score] = []
     for sample, record in items:
-        by_judge = [(one, found[record.key]) for one, found in verdicts if record.key in found]
+        by_judge = [
+            (judgements, by_key[record.key]) for judgements, by_key in verdicts if record.key in by_key
+        ]
         if by_judge:
             scores.append(_score(benchmark, record, by_judge))
             continue
-        asked = benchmark.judged.ask(sample, record, context)
+        question = benchmark.judged.ask(sample, record, context)
         scores.append(
-            asked if isinstance(asked, Score) else _empty_score(record, "missing", "not judged yet")
+            question if isinstance(question, Score) else _empty_score(record, "missing", "not judged yet")
         )
     return scores
 
@@ -52,14 +55,16 @@ def _score(
     ratings: list[float] = []
     detail: dict[str, Any] = {}
     first = ""
-    for judgements, said in by_judge:
+    for judgements, verdicts in by_judge:
         rubrics = {rubric.name: rubric for rubric in judgements.manifest.settings.rubrics}
-        ordered = [said[number] for number in sorted(said)]
-        read = [one for one in ordered if one.verdict.read]
-        own = [benchmark.judged.value(one.verdict, rubrics[one.rubric]) for one in read]
-        said_figures = [figure for one in read if (figure := _rating(one, rubrics[one.rubric])) is not None]
-        if own:
-            values.append(statistics.fmean(own))
+        ordered = [verdicts[number] for number in sorted(verdicts)]
+        read = [verdict for verdict in ordered if verdict.verdict.read]
+        judge_values = [benchmark.judged.value(verdict.verdict, rubrics[verdict.rubric]) for verdict in read]
+        said_figures = [
+            figure for verdict in read if (figure := _rating(verdict, rubrics[verdict.rubric])) is not None
+        ]
+        if judge_values:
+            values.append(statistics.fmean(judge_values))
             first = first or _format_answer(read[0], rubrics[read[0].rubric])
         if said_figures:
             ratings.append(statistics.fmean(said_figures))
@@ -67,20 +72,22 @@ def _score(
             {
                 "judge": judgements.manifest.name,
                 "fingerprint": judgements.manifest.fingerprint[:8],
-                "verdicts": [dict(one.verdict.values) for one in read],
-                "replies": [one.text for one in ordered if one.text],
-                "spread": round(statistics.pstdev(own), 6) if len(own) > 1 else 0.0,
-                "unparsed": sum(not one.verdict.read and not one.error for one in ordered),
-                "errors": sum(bool(one.error) for one in ordered),
-                "again": sum(one.attempts - 1 for one in ordered),
+                "verdicts": [dict(verdict.verdict.values) for verdict in read],
+                "replies": [verdict.text for verdict in ordered if verdict.text],
+                "spread": round(statistics.pstdev(judge_values), 6) if len(judge_values) > 1 else 0.0,
+                "unparsed": sum(not verdict.verdict.read and not verdict.error for verdict in ordered),
+                "errors": sum(bool(verdict.error) for verdict in ordered),
+                "again": sum(verdict.attempts - 1 for verdict in ordered),
             }
         )
-    unseen = next((one.notes for _, said in by_judge for one in said.values() if one.notes), ())
+    unseen = next(
+        (verdict.notes for _, verdicts in by_judge for verdict in verdicts.values() if verdict.notes), ()
+    )
     if unseen:
         detail["unseen"] = list(unseen)
     if not values:
-        everything = [one for _, said in by_judge for one in said.values()]
-        unread = [one.verdict.why for one in everything if not one.error]
+        everything = [verdict for _, verdicts in by_judge for verdict in verdicts.values()]
+        unread = [verdict.verdict.why for verdict in everything if not verdict.error]
         if unread:
             return _empty_score(record, "unparsed", f"the judge's reply cannot be read: {unread[0]}", detail)
         return _empty_score(record, "missing", f"the judge failed: {everything[0].error}", detail)
@@ -98,27 +105,27 @@ def _score(
     )
 
 
-def _rating(said: JudgeVerdict, rubric: Rubric) -> float | None:
+def _rating(verdict: JudgeVerdict, rubric: Rubric) -> float | None:
     """The first field on its own scale, where it is a number."""
-    value = said.verdict.values.get(rubric.contract.fields[0].name)
+    value = verdict.verdict.values.get(rubric.contract.fields[0].name)
     return value if isinstance(value, float) else None
 
 
-def _format_answer(said: JudgeVerdict, rubric: Rubric) -> str:
-    value = said.verdict.values[rubric.contract.fields[0].name]
+def _format_answer(verdict: JudgeVerdict, rubric: Rubric) -> str:
+    value = verdict.verdict.values[rubric.contract.fields[0].name]
     return f"{value:g}" if isinstance(value, float) else value
 
 
 def mean_ratings(judgements: Judgements, read: VerdictReader) -> dict[str, float]:
     """A judge's mean figure for every answer of which a verdict could be read, on the rubric's own scale."""
     rubrics = {rubric.name: rubric for rubric in judgements.manifest.settings.rubrics}
-    found: dict[str, float] = {}
-    for key, verdicts in judgements.said(read).items():
-        own = [
+    means: dict[str, float] = {}
+    for key, verdicts in judgements.verdicts(read).items():
+        ratings = [
             figure
-            for said in verdicts.values()
-            if said.verdict.read and (figure := _rating(said, rubrics[said.rubric])) is not None
+            for verdict in verdicts.values()
+            if verdict.verdict.read and (figure := _rating(verdict, rubrics[verdict.rubric])) is not None
         ]
-        if own:
-            found[key] = statistics.fmean(own)
-    return found
+        if ratings:
+            means[key] = statistics.fmean(ratings)
+    return means

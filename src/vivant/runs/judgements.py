@@ -123,17 +123,17 @@ class Judgements:
             key, sample, attempt = split_key(record.key)
             yield key, sample, attempt, record
 
-    def said(self, read: VerdictReader) -> dict[str, dict[int, JudgeVerdict]]:
+    def verdicts(self, read: VerdictReader) -> dict[str, dict[int, JudgeVerdict]]:
         """Verdicts by the answer's key and their number; of several attempts the first that can be read."""
         rubrics = {rubric.name: rubric for rubric in self.manifest.settings.rubrics}
-        found: dict[str, dict[int, JudgeVerdict]] = {}
+        verdicts: dict[str, dict[int, JudgeVerdict]] = {}
         for key, sample, attempt, record in self.records():
-            own = found.setdefault(key, {})
-            before = own.get(sample)
+            by_sample = verdicts.setdefault(key, {})
+            before = by_sample.get(sample)
             if before is not None and before.verdict.read:
                 continue
-            own[sample] = read_verdict(record, attempt, rubrics, read)
-        return found
+            by_sample[sample] = read_verdict(record, attempt, rubrics, read)
+        return verdicts
 
 
 def read_verdict(
@@ -181,9 +181,11 @@ def find_judgements_folder(run: Path, fingerprint: str) -> Path:
 def list_judgements(run: Path, protocol: str) -> list[Judgements]:
     """Every judge that was asked about a run under a protocol, in the order of asking."""
     folders = sorted((run / FOLDER).glob("*/judge.json"))
-    found = [Judgements(file.parent) for file in folders]
-    chosen = [one for one in found if one.manifest.settings.protocol == protocol]
-    return sorted(chosen, key=lambda one: (one.manifest.created, one.manifest.fingerprint))
+    judges = [Judgements(file.parent) for file in folders]
+    chosen = [judgements for judgements in judges if judgements.manifest.settings.protocol == protocol]
+    return sorted(
+        chosen, key=lambda judgements: (judgements.manifest.created, judgements.manifest.fingerprint)
+    )
 
 
 def read_panel(run: Path, protocol: str) -> list[Judgements]:
@@ -211,5 +213,8 @@ def write_panel(run: Path, protocol: str, fingerprints: list[str]) -> None:
 def measure_panel(panel: list[Judgements]) -> dict[str, int]:
     """Fingerprint and length of each judge's log: what scores made from them depend on."""
     return {
-        one.manifest.fingerprint: one.log_file.stat().st_size if one.log_file.exists() else 0 for one in panel
+        judgements.manifest.fingerprint: judgements.log_file.stat().st_size
+        if judgements.log_file.exists()
+        else 0
+        for judgements in panel
     }

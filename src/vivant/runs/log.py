@@ -84,7 +84,7 @@ class LogWriter:
         self._end += written
 
     def drop(
-        self, unwanted: Callable[[Record], bool], kept: Callable[[Record], None] | None = None
+        self, unwanted: Callable[[Record], bool], on_kept: Callable[[Record], None] | None = None
     ) -> set[str]:
         """Remove records that are to be asked again. A kill leaves the old or the new log.
 
@@ -97,8 +97,8 @@ class LogWriter:
                 dropped.add(number)
                 continue
             keys.add(record.key)
-            if kept is not None:
-                kept(record)
+            if on_kept is not None:
+                on_kept(record)
         if dropped:
             try:
                 self._rewrite_without(dropped)

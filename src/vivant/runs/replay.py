@@ -57,15 +57,15 @@ def _parse_replies(data: bytes, path: Path) -> dict[str, str]:
             entries = [msgspec.json.decode(line) for line in data.splitlines() if line.strip()]
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"{path} holds no JSON: {error}") from error
-    found: dict[str, str] = {}
+    replies: dict[str, str] = {}
     for number, entry in enumerate(entries if isinstance(entries, list) else [entries], 1):
         name = next((field for field in _FIELDS if isinstance(entry, dict) and field in entry), None)
         if name is None or "id" not in entry or not isinstance(entry[name], str):
             raise UsageError(f"{path}, entry {number}: a reply is an object with an id and a {_FIELDS[0]}")
-        if str(entry["id"]) in found:
+        if str(entry["id"]) in replies:
             raise UsageError(f"{path}, entry {number}: the id '{entry['id']}' stands twice")
-        found[str(entry["id"])] = entry[name]
-    return found
+        replies[str(entry["id"])] = entry[name]
+    return replies
 
 
 class RunReplay(Model):
@@ -93,8 +93,8 @@ class RunReplay(Model):
         record = self._said.get(request.key)
         if record is None:
             return Reply(status="error", error=f"{self.name} has no answer to {request.key}")
-        asked = "\n".join(p.text for m in record.messages for p in m.parts if isinstance(p, Text))
-        if record.options != request.options or asked != request.text:
+        question = "\n".join(p.text for m in record.messages for p in m.parts if isinstance(p, Text))
+        if record.options != request.options or question != request.text:
             return Reply(
                 status="error",
                 error=f"{self.name} put {request.key} otherwise; give the same --style, --seed and --prompts",
@@ -109,10 +109,10 @@ class RunReplay(Model):
         return part
 
 
-def create(rest: str, options: ModelOptions) -> Model:
+def create(name: str, options: ModelOptions) -> Model:
     """`--model replay/FILE`, `--model replay/RUN` or `--judge replay/FILE`."""
     options.resolve()
-    if not rest:
+    if not name:
         raise UsageError("Name the file of replies, or the run: replay/FILE or replay/RUN")
-    path = Path(rest).expanduser()
+    path = Path(name).expanduser()
     return RunReplay(path) if path.is_dir() else FileReplay(path)

@@ -64,21 +64,23 @@ class Run:
         """
         protocol = common_protocol([self], protocol)
         samples, records = self.samples(), self.records()
-        wanted = {task: merge_scoring_values(registry.of_task(task), values) for task in self.manifest.tasks}
+        settings = {
+            task: merge_scoring_values(registry.of_task(task), values) for task in self.manifest.tasks
+        }
         judges = self._judges(protocol)
         state = measure_panel(judges)
         header = self.dir.score_header(protocol)
         fresh = header is not None and not anew and header.judges == state
-        if header is not None and fresh and header.values == (wanted if values else header.values):
+        if header is not None and fresh and header.values == (settings if values else header.values):
             stored = {
                 score.key: score for score in read_jsonl(self.dir.score_file(protocol), Score, RunError)
             }
             return self._gather(samples, records, stored, protocol, header.values, judges)
         scores: dict[str, Score] = {}
         for task in self.manifest.tasks:
-            scores.update(self._score_task(task, samples, records, protocol, wanted[task], judges))
-        self.dir.write_scores(protocol, wanted, scores.values(), state)
-        return self._gather(samples, records, scores, protocol, wanted, judges)
+            scores.update(self._score_task(task, samples, records, protocol, settings[task], judges))
+        self.dir.write_scores(protocol, settings, scores.values(), state)
+        return self._gather(samples, records, scores, protocol, settings, judges)
 
     def _judges(self, protocol: Protocol) -> list[Judgements]:
         """The judges that count, where any task needs one. To have none is an error, not another metric."""
@@ -115,11 +117,11 @@ class Run:
                 scores[key] = Score(key=key, task=task, id=sample.id)
         if judged:
             root = Path(self.manifest.roots.get(task, ""))
-            found = score_verdicts(benchmark, readable, judges, protocol, root, self.dir.path)
+            task_scores = score_verdicts(benchmark, readable, judges, protocol, root, self.dir.path)
         else:
             settings = ScoreSettings(protocol=protocol, style=self.manifest.style, values=values)
-            found = score_records(benchmark, readable, settings)
-        for score in found:
+            task_scores = score_records(benchmark, readable, settings)
+        for score in task_scores:
             scores[score.key] = score
         return scores
 
@@ -133,7 +135,7 @@ class Run:
         judges: list[Judgements],
     ) -> list[ScoredRun]:
         gathered: list[ScoredRun] = []
-        infos = tuple(one.info for one in judges)
+        infos = tuple(judgements.info for judgements in judges)
         for task in self.manifest.tasks:
             rows = tuple((s, r, scores[key]) for s, r, key in _join_records(task, samples, records))
             gathered.append(
@@ -175,9 +177,9 @@ def _join_records(
     for sample in samples:
         if sample.task != task:
             continue
-        found = sorted(by_id.get(sample.id, ()), key=lambda record: (record.permutation, record.repeat))
-        pairs += [(sample, record, record.key) for record in found]
-        if not found:
+        matches = sorted(by_id.get(sample.id, ()), key=lambda record: (record.permutation, record.repeat))
+        pairs += [(sample, record, record.key) for record in matches]
+        if not matches:
             pairs.append((sample, None, job_key(task, sample.id)))
     return pairs
 
@@ -208,10 +210,10 @@ def _score_unreadable(
     return None
 
 
-def merge_scoring_values(benchmark: Benchmark, given: Mapping[str, Any] | None) -> dict[str, Any]:
+def merge_scoring_values(benchmark: Benchmark, overrides: Mapping[str, Any] | None) -> dict[str, Any]:
     """A benchmark's scoring settings with the user's over the defaults, of the same type."""
     values = dict(benchmark.settings)
-    for name, value in (given or {}).items():
+    for name, value in (overrides or {}).items():
         if name not in values:
             raise unknown_name_error(f"scoring setting of {benchmark.name}", name, values)
         values[name] = _convert_like(values[name], value, name)

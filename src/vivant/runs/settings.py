@@ -54,11 +54,11 @@ def list_differences(old: Any, new: Any, path: str = "") -> list[str]:
     """Where two settings differ, one readable entry per leaf: `frames.count: 8 → 16`."""
     old, new = msgspec.to_builtins(old), msgspec.to_builtins(new)
     if isinstance(old, dict) and isinstance(new, dict):
-        found: list[str] = []
+        entries: list[str] = []
         for name in sorted(old.keys() | new.keys()):
             inner = f"{path}.{name}" if path else str(name)
-            found += list_differences(old.get(name), new.get(name), inner)
-        return found
+            entries += list_differences(old.get(name), new.get(name), inner)
+        return entries
     if old == new:
         return []
     return [f"{path}: {_shorten(old)} → {_shorten(new)}"]

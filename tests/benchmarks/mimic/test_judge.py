@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.helpers import logged_messages
 from tests.support.media_kit import make_video
 from tests.support.mimic_kit import comment_run, folder, lines, ref, small_pack, video
 from vivant.benchmarks.mimic.judged import judge_outcome
@@ -71,8 +72,7 @@ def test_verdicts_become_judgements_of_a_model(tmp_path: Path) -> None:
     del replies[3]
     file = lines(tmp_path / "said.jsonl", replies)
     out = tmp_path / "judged.jsonl"
-    said: list[str] = []
-    done = judge_pack(pack, JudgeOptions(model=f"replay/{file}", attempts=2), out, said.append)
+    done = judge_pack(pack, JudgeOptions(model=f"replay/{file}", attempts=2), out)
     assert (done.written, done.judges.unparsed, done.judges.failed) == (24, 3, 1)
     judges, judgements = read_judgements(out, pack)
     assert judges.kind == "model" and judges.settings["attempts"] == 2
@@ -89,9 +89,9 @@ def test_judging_resumes_and_other_settings_need_another_file(tmp_path: Path) ->
     out = tmp_path / "judged.jsonl"
     judge_pack(pack, options, out)
     first = out.read_bytes()
-    said: list[str] = []
-    judge_pack(pack, options, out, said.append)
-    assert out.read_bytes() == first and any("28 of 28 verdicts are there already" in line for line in said)
+    with logged_messages() as messages:
+        judge_pack(pack, options, out)
+    assert out.read_bytes() == first and any("28 of 28 verdicts are done" in line for line in messages)
     with pytest.raises(UsageError, match="other settings"):
         judge_pack(pack, JudgeOptions(model=f"replay/{file}", attempts=1), out)
 

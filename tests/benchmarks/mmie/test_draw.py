@@ -64,7 +64,7 @@ class Broken(ImageGenerator):
     def __init__(self, errors: list[Exception]) -> None:
         self.errors = errors
 
-    async def draw(self, description: str, seed: int) -> bytes:
+    async def generate_image(self, description: str, seed: int) -> bytes:
         if self.errors:
             raise self.errors.pop(0)
         return draw_card(f"{description} {seed}")
@@ -124,14 +124,14 @@ def test_an_images_endpoint(tmp_path: Path) -> None:
             "openai/dall-e-3", ModelOptions(base_url=server.url, values={"size": "512x512"})
         )
 
-        async def draw() -> bytes:
+        async def generate_image() -> bytes:
             await drawer.open()
             try:
-                return await drawer.draw("a boat", 1)
+                return await drawer.generate_image("a boat", 1)
             finally:
                 await drawer.close()
 
-        assert asyncio.run(draw()) == data
+        assert asyncio.run(generate_image()) == data
     (body,) = server.requests
     assert {k: body[k] for k in ("model", "prompt", "n", "size", "response_format")} == {
         "model": "dall-e-3",

@@ -100,10 +100,10 @@ def label_run(
     say(f"Judge {model.name}: {len(asks)} questions on {len(items)} replies → {folder}")
     if model.caveat:
         say(f"Note: {model.name} is {model.caveat}.")
-    outcome = JudgeRunner(model, settings, folder, _read, judge, say).judge(asks)
+    outcome = JudgeRunner(model, settings, folder, _read, judge).judge(asks)
     if outcome.stopped:
         return outcome
-    said = Judgements(folder).said(_read)
+    said = Judgements(folder).verdicts(_read)
     by = f"{model.name} ({settings.fingerprint()[:8]})"
     write_labels(run.dir.path, by, (_labelled(item, said, by) for item in items))
     return outcome

@@ -47,18 +47,18 @@ class AnthropicBatches(BatchApi):
         ]
 
     async def state(self, batch: str) -> BatchState:
-        about = await self._client.get(f"/messages/batches/{batch}")
-        counts = dict(about.get("request_counts") or {})
+        info = await self._client.get(f"/messages/batches/{batch}")
+        counts = dict(info.get("request_counts") or {})
         processing = counts.pop("processing", 0)
-        ended = about["processing_status"] == "ended"
+        ended = info["processing_status"] == "ended"
         return BatchState("ended" if ended else "running", 0 if processing is None else sum(counts.values()))
 
     async def results(self, batch: str) -> list[tuple[str, Reply]]:
-        about = await self._client.get(f"/messages/batches/{batch}")
-        if not about.get("results_url"):
+        info = await self._client.get(f"/messages/batches/{batch}")
+        if not info.get("results_url"):
             return []
-        found = await fetch_json_lines(self._client, about["results_url"])
-        return [(line["custom_id"], self._reply(line["result"])) for line in found]
+        lines = await fetch_json_lines(self._client, info["results_url"])
+        return [(line["custom_id"], self._reply(line["result"])) for line in lines]
 
     def _reply(self, result: dict[str, Any]) -> Reply:
         if result["type"] == "succeeded":

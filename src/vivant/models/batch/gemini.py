@@ -29,36 +29,36 @@ class GeminiBatches(BatchApi):
 
     async def submit(self, lines: list[bytes], name: str) -> str:
         file = await self._model.files.upload(b"\n".join(lines) + b"\n", "application/jsonl", name)
-        wanted = {"batch": {"display_name": name, "input_config": {"file_name": file["name"]}}}
+        body = {"batch": {"display_name": name, "input_config": {"file_name": file["name"]}}}
         path = f"/models/{self._model.model}:batchGenerateContent"
-        answer = await self._client.post(path, msgspec.json.encode(wanted))
+        answer = await self._client.post(path, msgspec.json.encode(body))
         return str(answer["name"])
 
     async def find(self, name: str, since: float, count: int) -> list[str]:  # noqa: ARG002
         answer = await self._client.get("/batches?pageSize=100")
-        known = answer.get("operations") or []
-        return [b["name"] for b in known if (b.get("metadata") or {}).get("displayName") == name]
+        batches = answer.get("operations") or []
+        return [b["name"] for b in batches if (b.get("metadata") or {}).get("displayName") == name]
 
     async def state(self, batch: str) -> BatchState:
-        about = await self._client.get(f"/{batch}")
-        metadata = about.get("metadata") or {}
+        info = await self._client.get(f"/{batch}")
+        metadata = info.get("metadata") or {}
         state = str(metadata.get("state") or "")
-        if about.get("error") or state.endswith("_FAILED"):
-            return BatchState("failed", note=str((about.get("error") or {}).get("message") or state))
+        if info.get("error") or state.endswith("_FAILED"):
+            return BatchState("failed", note=str((info.get("error") or {}).get("message") or state))
         stats = metadata.get("batchStats") or {}
         done = int(stats.get("successfulRequestCount") or 0) + int(stats.get("failedRequestCount") or 0)
-        ended = bool(about.get("done")) or state.endswith(("_SUCCEEDED", "_CANCELLED", "_EXPIRED"))
+        ended = bool(info.get("done")) or state.endswith(("_SUCCEEDED", "_CANCELLED", "_EXPIRED"))
         return BatchState("ended" if ended else "running", done)
 
     async def results(self, batch: str) -> list[tuple[str, Reply]]:
-        about = await self._client.get(f"/{batch}")
-        output = about.get("response") or (about.get("metadata") or {}).get("output") or {}
+        info = await self._client.get(f"/{batch}")
+        output = info.get("response") or (info.get("metadata") or {}).get("output") or {}
         if not output.get("responsesFile"):
             return []
-        found = await fetch_json_lines(
+        lines = await fetch_json_lines(
             self._client, f"//download/v1beta/{output['responsesFile']}:download?alt=media"
         )
-        return [(line["key"], self._reply(line)) for line in found]
+        return [(line["key"], self._reply(line)) for line in lines]
 
     def _reply(self, line: dict[str, Any]) -> Reply:
         if "response" in line:

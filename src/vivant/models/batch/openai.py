@@ -35,13 +35,13 @@ class OpenAIBatches(BatchApi):
     async def submit(self, lines: list[bytes], name: str) -> str:
         body, kind = _encode_form(b"\n".join(lines) + b"\n", name)
         data, _ = await self._client.call("POST", "/files", body, {"Content-Type": kind})
-        wanted = {
-            "input_file_id": self._client.decoded(data)["id"],
+        batch_body = {
+            "input_file_id": self._client.decode(data)["id"],
             "endpoint": _ENDPOINT,
             "completion_window": "24h",
             "metadata": {"vivant": name},
         }
-        answer = await self._client.post("/batches", msgspec.json.encode(wanted))
+        answer = await self._client.post("/batches", msgspec.json.encode(batch_body))
         return str(answer["id"])
 
     async def find(self, name: str, since: float, count: int) -> list[str]:  # noqa: ARG002
@@ -49,21 +49,21 @@ class OpenAIBatches(BatchApi):
         return [b["id"] for b in answer["data"] if (b.get("metadata") or {}).get("vivant") == name]
 
     async def state(self, batch: str) -> BatchState:
-        about = await self._client.get(f"/batches/{batch}")
-        if about["status"] == "failed":
-            problems = (about.get("errors") or {}).get("data") or [{}]
+        info = await self._client.get(f"/batches/{batch}")
+        if info["status"] == "failed":
+            problems = (info.get("errors") or {}).get("data") or [{}]
             return BatchState("failed", note=str(problems[0].get("message") or "no reason given"))
-        counts = about.get("request_counts") or {}
+        counts = info.get("request_counts") or {}
         done = (counts.get("completed") or 0) + (counts.get("failed") or 0)
-        return BatchState("ended" if about["status"] in _ENDED else "running", done)
+        return BatchState("ended" if info["status"] in _ENDED else "running", done)
 
     async def results(self, batch: str) -> list[tuple[str, Reply]]:
-        about = await self._client.get(f"/batches/{batch}")
-        files = [about.get("output_file_id"), about.get("error_file_id")]
-        found: list[Any] = []
+        info = await self._client.get(f"/batches/{batch}")
+        files = [info.get("output_file_id"), info.get("error_file_id")]
+        lines: list[Any] = []
         for file in filter(None, files):
-            found += await fetch_json_lines(self._client, f"/files/{file}/content")
-        return [(line["custom_id"], self._reply(line)) for line in found]
+            lines += await fetch_json_lines(self._client, f"/files/{file}/content")
+        return [(line["custom_id"], self._reply(line)) for line in lines]
 
     def _reply(self, line: dict[str, Any]) -> Reply:
         response = line.get("response") or {}

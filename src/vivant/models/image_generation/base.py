@@ -16,7 +16,7 @@ class ImageRefusedError(Exception):
 
 
 class ImageGenerator(ABC):
-    """Subclass and implement `draw`. `open` and `close` frame a run."""
+    """Subclass and implement `generate_image`. `open` and `close` frame a run."""
 
     name: str
     """As tables show it."""
@@ -44,7 +44,7 @@ class ImageGenerator(ABC):
         return
 
     @abstractmethod
-    async def draw(self, description: str, seed: int) -> bytes:
+    async def generate_image(self, description: str, seed: int) -> bytes:
         """An encoded picture.
 
         Raise `TransientError` for what may pass, `DrawingRefusedError` for what will not, `ModelError` where

@@ -54,30 +54,30 @@ class DiffusersGenerator(ImageGenerator):
     async def close(self) -> None:
         self._pipeline = None
 
-    async def draw(self, description: str, seed: int) -> bytes:
+    async def generate_image(self, description: str, seed: int) -> bytes:
         async with self._busy:
-            return await asyncio.to_thread(self._drawn, description, seed)
+            return await asyncio.to_thread(self._generate, description, seed)
 
-    def _drawn(self, description: str, seed: int) -> bytes:
+    def _generate(self, description: str, seed: int) -> bytes:
         import torch
 
-        wanted: dict[str, Any] = {"generator": torch.Generator("cpu").manual_seed(seed)}
+        arguments: dict[str, Any] = {"generator": torch.Generator("cpu").manual_seed(seed)}
         if self._settings["steps"] is not None:
-            wanted["num_inference_steps"] = int(self._settings["steps"])
+            arguments["num_inference_steps"] = int(self._settings["steps"])
         if self._settings["size"] is not None:
             width, _, height = str(self._settings["size"]).partition("x")
-            wanted |= {"width": int(width), "height": int(height or width)}
-        picture = self._pipeline(description, **wanted).images[0]
+            arguments |= {"width": int(width), "height": int(height or width)}
+        picture = self._pipeline(description, **arguments).images[0]
         encoded = io.BytesIO()
         picture.save(encoded, "PNG")
         return encoded.getvalue()
 
 
-def create(rest: str, options: ModelOptions) -> ImageGenerator:
+def create(name: str, options: ModelOptions) -> ImageGenerator:
     """`--image-model diffusers/ID`, a repository or a folder."""
-    if not rest:
+    if not name:
         raise UsageError(
             "Name the pipeline: diffusers/ID, e.g. diffusers/stabilityai/stable-diffusion-xl-base-1.0"
         )
-    require_package("diffusers", "diffusers", f"--image-model diffusers/{rest}")
-    return DiffusersGenerator(rest, options)
+    require_package("diffusers", "diffusers", f"--image-model diffusers/{name}")
+    return DiffusersGenerator(name, options)

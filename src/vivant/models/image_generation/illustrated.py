@@ -18,26 +18,26 @@ MAX_PICTURES = 8
 
 
 class IllustratedModel(Model):
-    """Asks the language model, then has its descriptions drawn; the reply's parts interleave both."""
+    """Asks the language model, then has its descriptions count; the reply's parts interleave both."""
 
-    def __init__(self, writer: Model, drawer: ImageGenerator) -> None:
-        self.name = f"{writer.name} + {drawer.name}"
+    def __init__(self, writer: Model, generator: ImageGenerator) -> None:
+        self.name = f"{writer.name} + {generator.name}"
         self.capabilities = writer.capabilities
         self.limits = writer.limits
         self.is_local = writer.is_local
-        self.cacheable = writer.cacheable and drawer.cacheable
-        self.caveat = "; ".join(caveat for caveat in (writer.caveat, drawer.caveat) if caveat)
+        self.cacheable = writer.cacheable and generator.cacheable
+        self.caveat = "; ".join(caveat for caveat in (writer.caveat, generator.caveat) if caveat)
         self._writer = writer
-        self._drawer = drawer
+        self._generator = generator
         self._written: dict[str, Reply] = {}
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        return {**self._writer.identity, **self._drawer.identity}
+        return {**self._writer.identity, **self._generator.identity}
 
     @property
     def server(self) -> str:
-        return " + ".join(server for server in (self._writer.server, self._drawer.server) if server)
+        return " + ".join(server for server in (self._writer.server, self._generator.server) if server)
 
     def tokenizer(self) -> Tokenizer | None:
         return self._writer.tokenizer()
@@ -45,7 +45,7 @@ class IllustratedModel(Model):
     async def open(self) -> None:
         await self._writer.open()
         try:
-            await self._drawer.open()
+            await self._generator.open()
         except BaseException:
             await self._writer.close()
             raise
@@ -54,7 +54,7 @@ class IllustratedModel(Model):
         try:
             await self._writer.close()
         finally:
-            await self._drawer.close()
+            await self._generator.close()
 
     async def generate(self, request: Request) -> Reply:
         # Kept while drawing is tried again, so that the text is not paid for twice.
@@ -63,24 +63,26 @@ class IllustratedModel(Model):
             return reply
         self._written[request.key] = reply
         parts: list[Part] = []
-        drawn = 0
+        count = 0
         for piece in split_marks(reply.text):
             if isinstance(piece, str):
                 parts.append(Text(piece))
-            elif drawn == MAX_PICTURES:
+            elif count == MAX_PICTURES:
                 parts.append(Text(piece.text))
             else:
-                drawn += 1
+                count += 1
                 try:
-                    parts.append(await self._draw(piece, request.seed, drawn))
+                    parts.append(await self._draw(piece, request.seed, count))
                 except ImageRefusedError as refused:
                     del self._written[request.key]
-                    error = f"the image model would not draw picture {drawn}: {refused}"
+                    error = f"the image model would not draw picture {count}: {refused}"
                     return msgspec.structs.replace(reply, status="refused", error=error)
         del self._written[request.key]
-        return msgspec.structs.replace(reply, parts=tuple(parts)) if drawn else reply
+        return msgspec.structs.replace(reply, parts=tuple(parts)) if count else reply
 
     async def _draw(self, piece: PictureDescription, seed: int, number: int) -> Part:
         return encode_image(
-            await self._drawer.draw(piece.text, derive_seed(seed, "picture", str(number)) & 0x7FFFFFFF)
+            await self._generator.generate_image(
+                piece.text, derive_seed(seed, "picture", str(number)) & 0x7FFFFFFF
+            )
         )

@@ -48,7 +48,7 @@ class OpenAIImageGenerator(ImageGenerator):
     async def close(self) -> None:
         await self._client.close()
 
-    async def draw(self, description: str, seed: int) -> bytes:  # noqa: ARG002
+    async def generate_image(self, description: str, seed: int) -> bytes:  # noqa: ARG002
         body: dict[str, Any] = {"model": self._model, "prompt": description, "n": 1, "size": self._size}
         if not self._model.startswith("gpt-image"):  # those send base64 always, and refuse to be asked for it
             body["response_format"] = "b64_json"
@@ -62,8 +62,8 @@ class OpenAIImageGenerator(ImageGenerator):
             raise TransientError(f"{self.server} sent no picture as base64: {str(answer)[:120]}") from error
 
 
-def create(rest: str, options: ModelOptions) -> ImageGenerator:
+def create(name: str, options: ModelOptions) -> ImageGenerator:
     """`--image-model openai/NAME [--image-base-url URL]`."""
-    if not rest:
+    if not name:
         raise UsageError("Name the image model: openai/NAME, e.g. openai/gpt-image-1")
-    return OpenAIImageGenerator(rest, options)
+    return OpenAIImageGenerator(name, options)

@@ -22,7 +22,7 @@ class PlaceholderGenerator(ImageGenerator):
     cacheable = True
     caveat = "illustrated by placeholder cards that bear the descriptions, not by an image model"
 
-    async def draw(self, description: str, seed: int) -> bytes:  # noqa: ARG002
+    async def generate_image(self, description: str, seed: int) -> bytes:  # noqa: ARG002
         return draw_card(description)
 
 
@@ -53,9 +53,9 @@ def strip_unprintable(text: str) -> str:
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
-def create(rest: str, options: ModelOptions) -> ImageGenerator:
+def create(argument: str, options: ModelOptions) -> ImageGenerator:
     """`--image-model placeholder`."""
     options.resolve()
-    if rest:
-        raise UsageError(f"'placeholder' takes nothing after its name; got 'placeholder/{rest}'")
+    if argument:
+        raise UsageError(f"'placeholder' takes nothing after its name; got 'placeholder/{argument}'")
     return PlaceholderGenerator()
