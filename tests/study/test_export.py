@@ -21,8 +21,8 @@ from tests.support.media_kit import make_video
 from tests.support.mime_kit import MIME, edition, write_lines
 from tests.support.runs_kit import call
 from tests.support.study_kit import OPTIONS, SOURCES, judged, tiny_study
-from vivant.benchmarks.mimic.judged import judge_outcome
 from vivant.benchmarks.mimic.judgements import import_judgements
+from vivant.benchmarks.mimic.panels import compute_outcome
 from vivant.benchmarks.registry import select
 from vivant.build.mime.labels import read_labels
 from vivant.core.errors import DataError, UsageError, VivantError
@@ -172,7 +172,7 @@ def test_a_blind_study_gives_the_pack_its_judgements(tmp_path: Path) -> None:
 
     judged(load_study(tmp_path / "s"), ["ann", "bob"], verdict)
     export_study(collect(tmp_path / "s"), tmp_path / "out")
-    (panel,) = judge_outcome(pack, key, [tmp_path / "out" / "pack" / "judgements.jsonl"]).panels
+    (panel,) = compute_outcome(pack, key, [tmp_path / "out" / "pack" / "judgements.jsonl"]).panels
     assert {row.source: row.human for row in panel.sources} == {
         "model0": 50.0,
         "model1": 50.0,

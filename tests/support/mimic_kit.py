@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from vivant.benchmarks.mimic.packing import Packed, build_pack
+from vivant.benchmarks.mimic.pack_builder import PackReport, build_pack
 from vivant.benchmarks.mimic.packs import Key, Pack, open_key
 from vivant.core.types import Decoding, Record, Reply
 from vivant.judging.comment_authors import authors
@@ -115,7 +115,7 @@ def comment_run(
     return path
 
 
-def small_pack(path: Path, seed: int = 0, models: int = 2, **options: Any) -> tuple[Pack, Key, Packed]:
+def small_pack(path: Path, seed: int = 0, models: int = 2, **options: Any) -> tuple[Pack, Key, PackReport]:
     """A pack of two models over four videos, with its key."""
     root = folder(path / "data") if not (path / "data").exists() else path / "data"
     runs = []

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from vivant.benchmarks.mimic import names
-from vivant.benchmarks.mimic.judgements import Judgement, Judges, read_head, write_judgements
+from vivant.benchmarks.mimic.judgements import CommentJudgement, Judges, read_judges, write_judgements
 from vivant.benchmarks.mimic.packs import Pack
 from vivant.benchmarks.rubric import Criterion, Question, Rubric
 from vivant.benchmarks.verdict import Contract, Field, Verdict
@@ -87,7 +87,7 @@ def judge_pack(
     model = create(options.model, options.model_options)
     settings = options.settings(model, "paper", (RUBRIC,))
     rubric = settings.rubrics[0]
-    if out.exists() and read_head(out).settings != _recorded(settings):
+    if out.exists() and read_judges(out).settings != _recorded(settings):
         raise UsageError(f"{out} holds judgements by others or with other settings; choose another --out")
     folder = out.with_name(f"{out.name}.judge") / settings.fingerprint()[:8]
     if model.caveat:
@@ -95,7 +95,7 @@ def judge_pack(
     say(f"Judge {model.name}: {pack.header.items} comments → {folder}")
     outcome = Judging(model, settings, folder, _read, options, say).judge(list(asks(pack, rubric)))
     said = Judgements(folder).said(_read)
-    judgements: list[Judgement] = []
+    judgements: list[CommentJudgement] = []
     unparsed = failed = 0
     for item, verdicts in said.items():
         for number, verdict in sorted(verdicts.items()):
@@ -105,7 +105,7 @@ def judge_pack(
                 continue
             values = verdict.verdict.values
             judgements.append(
-                Judgement(
+                CommentJudgement(
                     annotator=f"{model.name}#{number + 1}" if settings.samples > 1 else model.name,
                     item=item,
                     verdict="human" if values["verdict"] == "human" else "ai",

@@ -10,14 +10,14 @@ from PIL import Image as Pillow
 
 from tests.support.milebench_kit import item, write_dataset
 from vivant.benchmarks.milebench import MileBench
-from vivant.benchmarks.milebench.datasets import DATASETS, GROUPS, expand, level
-from vivant.benchmarks.milebench.native import place
+from vivant.benchmarks.milebench.datasets import DATASETS, GROUPS, expand_selector, find_level
+from vivant.benchmarks.milebench.native import place_pictures
 from vivant.core.errors import DataError, UsageError
 from vivant.core.types import Image, Text
 
 
 def paths(context: str, images: list[str]) -> list[str]:
-    parts = place(context, images, "").parts
+    parts = place_pictures(context, images, "").parts
     return [part.path.removeprefix("images/") if isinstance(part, Image) else "" for part in parts if part]
 
 
@@ -25,10 +25,10 @@ def test_the_table_of_datasets_adds_up() -> None:
     assert len(DATASETS) == 29
     assert sum(dataset.size for dataset in DATASETS) == 6440
     assert {dataset.group for dataset in DATASETS} == {group.name for group in GROUPS}
-    assert len(expand("realistic")) == 26
-    assert expand("diagnostic") == ("TextNeedleInAHaystack", "ImageNeedleInAHaystack", "GPR1200")
-    assert expand("S-4") == ("MMCoQA", "ALFRED")
-    assert expand("") == tuple(task.name for task in MileBench.tasks)
+    assert len(expand_selector("realistic")) == 26
+    assert expand_selector("diagnostic") == ("TextNeedleInAHaystack", "ImageNeedleInAHaystack", "GPR1200")
+    assert expand_selector("S-4") == ("MMCoQA", "ALFRED")
+    assert expand_selector("") == tuple(task.name for task in MileBench.tasks)
 
 
 def test_an_unknown_selector_gets_the_nearest_name() -> None:
@@ -39,11 +39,18 @@ def test_an_unknown_selector_gets_the_nearest_name() -> None:
 
 
 def test_levels_come_from_the_number_of_images() -> None:
-    assert [level(n) for n in (0, 5, 6, 31, 32, 109)] == ["Few", "Few", "Medium", "Medium", "Many", "Many"]
+    assert [find_level(n) for n in (0, 5, 6, 31, 32, 109)] == [
+        "Few",
+        "Few",
+        "Medium",
+        "Medium",
+        "Many",
+        "Many",
+    ]
 
 
 def test_pictures_stand_at_their_marks() -> None:
-    placed = place("a {image#1}b{table#2} c", ["x.jpg", "y.jpg"], "TQA/")
+    placed = place_pictures("a {image#1}b{table#2} c", ["x.jpg", "y.jpg"], "TQA/")
     assert placed.parts == (
         Text("a "),
         Image("TQA/images/x.jpg"),
@@ -66,13 +73,13 @@ def test_marks_of_two_kinds_with_the_same_numbers_go_by_order() -> None:
 
 
 def test_a_mark_without_a_picture_becomes_a_file_that_is_missing() -> None:
-    placed = place("{image#1} {image#3}", ["a.jpg"], "TQA/")
+    placed = place_pictures("{image#1} {image#3}", ["a.jpg"], "TQA/")
     assert Image("TQA/images/{image#3}") in placed.parts
     assert placed.faults == ("mark {image#3} has no picture (there are 1)",)
 
 
 def test_a_picture_without_a_mark_comes_first() -> None:
-    placed = place("see {image#2}", ["a.jpg", "b.jpg"], "")
+    placed = place_pictures("see {image#2}", ["a.jpg", "b.jpg"], "")
     assert [part.path for part in placed.parts if isinstance(part, Image)] == ["images/a.jpg", "images/b.jpg"]
     assert placed.numbers == (0, 2)
     assert "a.jpg has no mark" in placed.faults[0]

@@ -13,7 +13,7 @@ import pytest
 from vivant.benchmarks.base import PromptContext, ScoredRun, ScoreSettings
 from vivant.benchmarks.milebench import MileBench
 from vivant.benchmarks.milebench.data import read_samples
-from vivant.benchmarks.milebench.native import Annotation, Item, Meta
+from vivant.benchmarks.milebench.native import Annotation, AnnotationItem, AnnotationMeta
 from vivant.core.types import Image, Text
 
 
@@ -37,7 +37,7 @@ def test_every_prompt_and_kept_image(folder: Path) -> None:
     for case in cases:
         kind = "multi-choice" if "choice_list" in case["annotation"]["task_instance"] else "open-ended"
         annotation = Annotation(
-            Meta([case["instruction"]], kind), [msgspec.convert(case["annotation"], Item)]
+            AnnotationMeta([case["instruction"]], kind), [msgspec.convert(case["annotation"], AnnotationItem)]
         )
         (sample,) = read_samples(annotation, case["dataset"], "", "prompts.json")
         combine = case["combine_image"] or 0

@@ -14,7 +14,7 @@ from PIL import Image as Pillow
 from tests.support.milebench_kit import item, write_dataset
 from vivant.benchmarks.base import Prompt, PromptContext
 from vivant.benchmarks.milebench import MileBench
-from vivant.benchmarks.milebench.truncate import estimate, fit, window
+from vivant.benchmarks.milebench.truncation import estimate_tokens, fit_context, read_window
 from vivant.core.errors import MediaError, UsageError
 from vivant.core.types import Image, Part, Sample, Text
 from vivant.media.image_grid import TILE, draw_grid, grid_file, shares
@@ -116,7 +116,7 @@ def test_a_window_smaller_than_the_instruction_keeps_the_instruction_alone(root:
 )
 def test_bad_limits_are_refused(limits: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
-        window(limits)
+        read_window(limits)
 
 
 PARTS = st.lists(st.one_of(st.text("ab \n", max_size=12).map(Text), st.just(Image("x"))), max_size=12)
@@ -126,7 +126,7 @@ PARTS = st.lists(st.one_of(st.text("ab \n", max_size=12).map(Text), st.just(Imag
 def test_what_is_kept_fits_and_is_the_end_of_the_context(
     parts: list[Part], instruction: str, tokens: int, per_image: int
 ) -> None:
-    limits = window({"max_context_len": tokens, "n_tokens_per_image": per_image, "tokenizer": words})
+    limits = read_window({"max_context_len": tokens, "n_tokens_per_image": per_image, "tokenizer": words})
     assert limits is not None
     # Texts that stand side by side are one fragment: so prompts hand them over.
     joined: list[Part] = []
@@ -135,7 +135,7 @@ def test_what_is_kept_fits_and_is_the_end_of_the_context(
             joined[-1] = Text(joined[-1].text + part.text)
         else:
             joined.append(part)
-    fitted = fit(instruction, joined, limits)
+    fitted = fit_context(instruction, joined, limits)
 
     def flat(pieces: tuple[Part, ...] | list[Part]) -> str:
         return "".join(piece.text if isinstance(piece, Text) else "#" for piece in pieces)
@@ -150,7 +150,7 @@ def test_what_is_kept_fits_and_is_the_end_of_the_context(
 
 @given(st.text())
 def test_estimated_tokens_are_the_text(text: str) -> None:
-    assert "".join(estimate(text)) == text
+    assert "".join(estimate_tokens(text)) == text
 
 
 # ── grids ──

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.support.milebench_kit import reply
 from vivant.benchmarks.base import Protocol, ScoreSettings
 from vivant.benchmarks.milebench import MileBench
-from vivant.benchmarks.milebench.normalise import SIGNS, normalise
+from vivant.benchmarks.milebench.normalisation import SIGNS, normalise
 from vivant.benchmarks.milebench.paper import option_name, read_choice
 from vivant.core.types import Option, Record, Reply, Sample, Score
 

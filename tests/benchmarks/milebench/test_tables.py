@@ -11,8 +11,8 @@ from msgspec import structs
 from tests.support.milebench_kit import item, scored, write_dataset
 from vivant.benchmarks.base import ScoredRun
 from vivant.benchmarks.milebench import MileBench
-from vivant.benchmarks.milebench.datasets import DATASETS, of_realm
-from vivant.benchmarks.milebench.published import leaderboard
+from vivant.benchmarks.milebench.datasets import DATASETS, list_realm_groups
+from vivant.benchmarks.milebench.published import group_by_model
 from vivant.core.errors import UsageError
 from vivant.core.table import Table, to_json, to_text
 from vivant.core.types import Sample
@@ -58,7 +58,9 @@ def test_a_full_run_has_both_means(tmp_path: Path) -> None:
     for group, values in groups.items():
         assert cell(made, 0, group) == pytest.approx(fmean(values))
     for realm in ("realistic", "diagnostic"):
-        assert cell(made, 0, realm) == pytest.approx(fmean(fmean(groups[g]) for g in of_realm(realm)))
+        assert cell(made, 0, realm) == pytest.approx(
+            fmean(fmean(groups[g]) for g in list_realm_groups(realm))
+        )
     assert cell(made, 0, "n") == 4 * 29
     assert not any("*" in str(entry) for entry in made.body[0])
     by_group = {tuple(row.group.items()): row for row in made.rows if row.source == "measured"}
@@ -88,12 +90,12 @@ def test_published_rows_stand_beside_with_their_arithmetic(tmp_path: Path) -> No
 
 
 def test_published_means_are_those_of_their_columns_but_for_the_known_rows() -> None:
-    rows = leaderboard()
+    rows = group_by_model()
     assert len(rows) == 23
     odd = set()
     for model, values in rows.items():
         for realm in ("realistic", "diagnostic"):
-            if abs(fmean(values[group] for group in of_realm(realm)) - values[realm]) > 0.11:
+            if abs(fmean(values[group] for group in list_realm_groups(realm)) - values[realm]) > 0.11:
                 odd.add((model, realm))
     assert odd == {
         ("Random", "realistic"),

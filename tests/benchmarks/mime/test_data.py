@@ -309,7 +309,7 @@ def test_any_text_is_read_as_texts_without_a_fault(text: str) -> None:
 def test_any_name_joins_with_itself_wherever_it_lies(name: str, folder: str) -> None:
     last = names.file_name(name)
     assert names.join_key(folder + last) == names.join_key(last)
-    names.parse(name)
+    names.parse_video_name(name)
 
 
 def test_two_spellings_of_a_name_meet() -> None:

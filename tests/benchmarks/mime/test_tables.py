@@ -16,7 +16,7 @@ from scipy import stats
 from tests.support.mime_kit import MIME, edition, raw_free, read, samples, scored, write_json, write_lines
 from vivant.benchmarks.base import Protocol, Published, ScoredRun
 from vivant.benchmarks.mime import failures, ttest
-from vivant.benchmarks.mime.cells import gather
+from vivant.benchmarks.mime.cells import group_runs
 from vivant.benchmarks.mime.names import VARIANTS
 from vivant.benchmarks.summary import summarise
 from vivant.core.errors import UsageError
@@ -86,14 +86,14 @@ def test_multiple_choice_and_free_form_stand_side_by_side() -> None:
 def test_runs_of_one_model_on_the_same_samples_are_rivals() -> None:
     first = [run_of({"none": share(1, 4)}, task, name="a") for task in TASKS]
     second = [run_of({"none": share(2, 4)}, task, name="b") for task in TASKS]
-    lines = gather([first[0], second[0], second[1], first[1]])
+    lines = group_runs([first[0], second[0], second[1], first[1]])
     assert [line.label for line in lines] == ["m (a)", "m (b)"]
     assert [[part.run for part in line.parts] for line in lines] == [["a", "a"], ["b", "b"]]
 
 
 def test_lines_are_sorted_by_model_and_style_with_people_last() -> None:
     order = [("human", "zero-shot"), ("x", "few-shot"), ("y", "cot"), ("x", "zero-shot"), ("x", "mine")]
-    lines = gather([run_of({"none": [1.0]}, model=model, style=style) for model, style in order])
+    lines = group_runs([run_of({"none": [1.0]}, model=model, style=style) for model, style in order])
     assert [(line.model, line.style) for line in lines] == [
         ("x", "zero-shot"),
         ("x", "few-shot"),
@@ -189,14 +189,14 @@ def test_welch_agrees_with_scipy(seed: int) -> None:
     first = [chance.gauss(0, 1 + seed) for _ in range(chance.randint(2, 40))]
     second = [chance.gauss(0.5, 1) for _ in range(chance.randint(2, 400))]
     expected = stats.ttest_ind(first, second, equal_var=False)
-    found = ttest.welch(first, second)
+    found = ttest.welch_t_test(first, second)
     assert found.t == pytest.approx(expected.statistic, rel=1e-10)
     assert found.freedom == pytest.approx(expected.df, rel=1e-10)
     assert found.p == pytest.approx(expected.pvalue, rel=1e-8)
 
 
 def test_groups_without_spread_have_no_t() -> None:
-    for test in (ttest.welch, ttest.pooled):
+    for test in (ttest.welch_t_test, ttest.pooled_t_test):
         assert test([1.0, 1.0], [1.0, 1.0]).t is None
         assert test([1.0], [1.0]).p is None
     table = MIME.layout("6", [run_of({"base+blank@0": [1.0] * 6})], "paper")

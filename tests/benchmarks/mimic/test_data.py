@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tests.support.mimic_kit import folder, item, lines, ref, video
 from vivant.benchmarks import registry
 from vivant.benchmarks.mimic import Mimic, names
-from vivant.benchmarks.mimic.check import Facts, check, item_problems
-from vivant.benchmarks.mimic.format import Comment, Item, most_liked
+from vivant.benchmarks.mimic.check import VideoFacts, check, list_item_problems
+from vivant.benchmarks.mimic.format import Comment, MimicItem, select_most_liked
 from vivant.core.errors import DataError, UsageError
 from vivant.core.types import Video
 
@@ -196,8 +196,8 @@ def test_the_most_liked_comments_are_whole_texts_of_their_own() -> None:
         Comment(id="5", text="   ", likes=80),
         Comment(id="6", text="best", likes=50),
     ]
-    assert [c.id for c in most_liked(comments, 5)] == ["6", "3", "1"]
-    assert [c.id for c in most_liked(comments, 1)] == ["6"]
+    assert [c.id for c in select_most_liked(comments, 5)] == ["6", "3", "1"]
+    assert [c.id for c in select_most_liked(comments, 1)] == ["6"]
 
 
 def test_lengths_have_buckets_with_names_that_need_no_quoting() -> None:
@@ -215,13 +215,13 @@ def test_lengths_have_buckets_with_names_that_need_no_quoting() -> None:
 @settings(max_examples=60, deadline=None)
 @given(
     st.builds(
-        Item,
+        MimicItem,
         id=st.just("x"),
         task=st.sampled_from([*names.THINKING, "comment", "other"]),
         video=st.sampled_from(["a/1", "a/2"]),
         key=st.integers(-1, 5) | st.none(),
     )
 )
-def test_no_item_breaks_the_check(made: Item) -> None:
-    facts = Facts(true={k: frozenset() for k in ("title",)}, comments={}, likes=(), file="")
-    assert all(isinstance(problem, str) for problem in item_problems(made, {"a/1": facts}))
+def test_no_item_breaks_the_check(made: MimicItem) -> None:
+    facts = VideoFacts(true={k: frozenset() for k in ("title",)}, comments={}, likes=(), file="")
+    assert all(isinstance(problem, str) for problem in list_item_problems(made, {"a/1": facts}))

@@ -8,10 +8,10 @@ import pytest
 
 from tests.support.media_kit import make_video
 from tests.support.mimic_kit import comment_run, folder, lines, ref, small_pack, video
-from vivant.benchmarks.mimic.judged import judge_outcome
 from vivant.benchmarks.mimic.judgements import read_judgements
-from vivant.benchmarks.mimic.packing import build_pack
+from vivant.benchmarks.mimic.pack_builder import build_pack
 from vivant.benchmarks.mimic.packs import Pack
+from vivant.benchmarks.mimic.panels import compute_outcome
 from vivant.core.errors import UsageError
 from vivant.core.types import Text, Video
 from vivant.judging.comment_authors import authors
@@ -77,7 +77,7 @@ def test_verdicts_become_judgements_of_a_model(tmp_path: Path) -> None:
     judges, judgements = read_judgements(out, pack)
     assert judges.kind == "model" and judges.settings["attempts"] == 2
     assert {(j.verdict, j.realism) for j in judgements} == {("human", 4.0)}
-    panel = judge_outcome(pack, key, [out]).panels[0]
+    panel = compute_outcome(pack, key, [out]).panels[0]
     assert (panel.kind, panel.unparsed, panel.failed) == ("model", 3, 1)
     assert sum(j.unjudged for j in panel.sources) == 4
 
@@ -102,7 +102,7 @@ def test_several_samples_are_several_judgements(tmp_path: Path) -> None:
     done = judge_pack(pack, options, tmp_path / "j.jsonl")
     _, judgements = read_judgements(tmp_path / "j.jsonl", pack)
     assert done.written == 14 and {j.annotator for j in judgements} == {"heuristic#1", "heuristic#2"}
-    panel = judge_outcome(pack, key, [tmp_path / "j.jsonl"]).panels[0]
+    panel = compute_outcome(pack, key, [tmp_path / "j.jsonl"]).panels[0]
     assert "never for results" in panel.caveat
     assert panel.agreement.items == 7
 

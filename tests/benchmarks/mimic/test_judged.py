@@ -14,18 +14,18 @@ import pytest
 
 from tests.support.helpers import vivant
 from tests.support.mimic_kit import comment_run, folder, lines, ref, small_pack
-from vivant.benchmarks.mimic.judged import Outcome, judge_outcome
-from vivant.benchmarks.mimic.judged_tables import judged_tables
 from vivant.benchmarks.mimic.judgements import (
-    Judgement,
+    CommentJudgement,
     Judges,
+    count_reasons,
     import_judgements,
     read_judgements,
     read_rows,
-    reasons,
     write_judgements,
 )
 from vivant.benchmarks.mimic.packs import Key, Pack
+from vivant.benchmarks.mimic.panel_tables import build_judged_tables
+from vivant.benchmarks.mimic.panels import PackOutcome, compute_outcome
 from vivant.core.errors import DataError, UsageError
 from vivant.core.table import to_text
 from vivant.metrics.intervals import mean_interval
@@ -44,7 +44,7 @@ def people(
 ) -> Path:
     """Judgements of everyone on everything."""
     judgements = [
-        Judgement(annotator=a, item=i.item, verdict=verdict, realism=realism)  # type: ignore[arg-type]
+        CommentJudgement(annotator=a, item=i.item, verdict=verdict, realism=realism)  # type: ignore[arg-type]
         for a in annotators
         for i in pack.items()
         for verdict, realism in [said(a, i.text)]
@@ -85,7 +85,7 @@ def test_rows_that_cannot_be_used_go_into_a_file_beside_with_their_reasons(tmp_p
     rejected = [msgspec.json.decode(line) for line in beside.read_bytes().splitlines()]
     assert len(rejected) + len(kept) + read.repeated == len(rows), "no row is lost"
     assert sorted(r["line"] for r in rejected) == [2, 4, 5, 6, 7, 8, 9]
-    told = "\n".join(reasons(read.rejected))
+    told = "\n".join(count_reasons(read.rejected))
     for words in (
         "no such item in the pack",
         "neither human nor ai",
@@ -140,16 +140,16 @@ def test_judgements_of_another_pack_are_refused(tmp_path: Path) -> None:
     other, _, _ = small_pack(tmp_path, seed=3)
     file = people(tmp_path / "j.jsonl", other, lambda _a, _t: ("human", 3))
     with pytest.raises(DataError, match="judges another pack"):
-        judge_outcome(pack, key, [file])
+        compute_outcome(pack, key, [file])
     with pytest.raises(DataError, match="vivant mimic import"):
-        judge_outcome(pack, key, [lines(tmp_path / "x.jsonl", [{"annotator": "a"}])])
+        compute_outcome(pack, key, [lines(tmp_path / "x.jsonl", [{"annotator": "a"}])])
 
 
 # ── figures ──
 
 
 def by_source(pack: Pack, key: Key, file: Path) -> dict[str, Any]:
-    panel = judge_outcome(pack, key, [file]).panels[0]
+    panel = compute_outcome(pack, key, [file]).panels[0]
     return {judged.source: judged for judged in panel.sources}
 
 
@@ -184,20 +184,20 @@ def test_comments_that_nobody_judged_are_counted(tmp_path: Path) -> None:
 def test_people_and_judge_models_never_share_a_figure(tmp_path: Path) -> None:
     pack, key, _ = small_pack(tmp_path)
     ours = people(tmp_path / "people.jsonl", pack, lambda _a, _t: ("human", 5))
-    every = [Judgement(annotator="gpt", item=i.item, verdict="ai", realism=0) for i in pack.items()]
+    every = [CommentJudgement(annotator="gpt", item=i.item, verdict="ai", realism=0) for i in pack.items()]
     files = [ours]
     for name in ("gpt", "other"):
         head = Judges(pack=pack.header.pack, kind="model", name=name, unparsed=2)
         write_judgements(tmp_path / f"{name}.jsonl", head, every)
         files.append(tmp_path / f"{name}.jsonl")
-    outcome = judge_outcome(pack, key, files)
+    outcome = compute_outcome(pack, key, files)
     assert [(p.kind, p.name) for p in outcome.panels] == [
         ("people", "people"),
         ("model", "gpt"),
         ("model", "other"),
     ]
     assert [p.sources[0].human for p in outcome.panels] == [100.0, 0.0, 0.0]
-    tables = judged_tables(outcome)
+    tables = build_judged_tables(outcome)
     assert "†" in to_text(tables[0]) and "†" not in to_text(tables[1])
     assert "2 verdicts that could not be read" in to_text(tables[1])
     assert {row.group["judges"] for row in tables[1].rows} == {"gpt"}
@@ -211,7 +211,7 @@ def test_one_judge_model_with_two_settings_is_two_judges(tmp_path: Path) -> None
         write_judgements(tmp_path / f"{n}.jsonl", head, [])
         files.append(tmp_path / f"{n}.jsonl")
     with pytest.raises(UsageError, match="other settings"):
-        judge_outcome(pack, key, files)
+        compute_outcome(pack, key, files)
 
 
 def test_agreement_is_that_of_pairs_and_beyond_chance(tmp_path: Path) -> None:
@@ -224,7 +224,7 @@ def test_agreement_is_that_of_pairs_and_beyond_chance(tmp_path: Path) -> None:
             even = not even
         return ("human", 4.0) if even else ("ai", 1.0)
 
-    panel = judge_outcome(pack, key, [people(tmp_path / "j.jsonl", pack, said)]).panels[0]
+    panel = compute_outcome(pack, key, [people(tmp_path / "j.jsonl", pack, said)]).panels[0]
     # 28 comments: 21 with three equal verdicts (3 of 3 pairs), 7 with one dissenting (1 of 3 pairs).
     pairs = (21 * 3 + 7 * 1) / (28 * 3)
     assert panel.agreement.percent == pytest.approx(100 * pairs)
@@ -244,19 +244,19 @@ def test_kappa_takes_the_comments_with_the_usual_number_of_judgements(tmp_path: 
     file = people(tmp_path / "j.jsonl", pack, lambda a, t: ("human" if len(t) % 2 or a == "a" else "ai", 1))
     first = next(pack.items()).item
     with file.open("ab") as more:
-        more.write(msgspec.json.encode(Judgement(annotator="d", item=first, verdict="ai")) + b"\n")
-    found = judge_outcome(pack, key, [file]).panels[0].agreement
+        more.write(msgspec.json.encode(CommentJudgement(annotator="d", item=first, verdict="ai")) + b"\n")
+    found = compute_outcome(pack, key, [file]).panels[0].agreement
     assert (found.items, found.kappa_items) == (28, 27) and found.kappa is not None
 
 
 def test_with_one_annotator_there_is_no_agreement_and_intervals_go_by_video(tmp_path: Path) -> None:
     pack, key, _ = small_pack(tmp_path)
     file = people(tmp_path / "j.jsonl", pack, lambda _a, t: ("human" if "1" in t else "ai", 2), "a")
-    outcome = judge_outcome(pack, key, [file])
+    outcome = compute_outcome(pack, key, [file])
     assert outcome.panels[0].agreement.percent is None
     interval = outcome.panels[0].sources[-1].human_interval
     assert interval is not None and interval.method == "one-way clustered Wilson"
-    assert "cannot be told" in to_text(judged_tables(outcome)[0])
+    assert "cannot be told" in to_text(build_judged_tables(outcome)[0])
 
 
 # ── two-way intervals ──
@@ -345,6 +345,6 @@ def test_from_runs_to_the_table_by_the_commands(tmp_path: Path) -> None:
     assert table[name, "tiny", "judged human"]["value"] == 0.0
     assert table[name, "human comments", "judged human"]["interval"][1] == 100.0
     assert table["published", "MIMIC-Chat", "judged human"]["value"] == 64.24
-    assert msgspec.json.decode((tmp_path / "o.json").read_bytes(), type=Outcome).panels[0].annotators == 2
+    assert msgspec.json.decode((tmp_path / "o.json").read_bytes(), type=PackOutcome).panels[0].annotators == 2
     checked = vivant("mimic", "check", "p", "--key", "k.jsonl", cwd=tmp_path)
     assert checked.returncode == 0 and "opens it, 2 sources" in checked.stderr

@@ -12,14 +12,14 @@ import pytest
 from vivant.benchmarks.mimic import Mimic
 from vivant.benchmarks.mimic.check import check
 from vivant.benchmarks.mimic.format import iter_items, iter_videos
-from vivant.benchmarks.mimic.mapping import convert
+from vivant.benchmarks.mimic.mapping import convert_dataset
 from vivant.core.errors import DataError, UsageError, VivantError
 
 
 def mapped(folder: Path, text: str) -> Path:
     """Convert by this mapping, in place."""
     (folder / "map.yaml").write_text(text, "utf-8")
-    convert(folder / "map.yaml", folder)
+    convert_dataset(folder / "map.yaml", folder)
     return folder
 
 
@@ -181,4 +181,4 @@ def test_nothing_is_written_over(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"holds videos\.jsonl or items\.jsonl already"):
         mapped(tmp_path, GOOD)
     with pytest.raises(DataError, match="Cannot read the mapping"):
-        convert(tmp_path / "none.yaml", tmp_path / "out")
+        convert_dataset(tmp_path / "none.yaml", tmp_path / "out")

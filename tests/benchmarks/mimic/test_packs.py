@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support.mimic_kit import comment_run, folder, lines, ref, small_pack, video
-from vivant.benchmarks.mimic.packing import build_pack, parse_human
+from vivant.benchmarks.mimic.pack_builder import build_pack, parse_human
 from vivant.benchmarks.mimic.packs import Pack, open_key
 from vivant.core.errors import DataError, UsageError
 from vivant.core.types import Reply

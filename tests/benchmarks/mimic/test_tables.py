@@ -12,16 +12,16 @@ import pytest
 from tests.support.mimic_kit import folder, item
 from vivant.benchmarks.base import ScoredRun, ScoreSettings
 from vivant.benchmarks.mimic import Mimic, names, published
-from vivant.benchmarks.mimic.judged import Agreement, Judged, Outcome, Panel
-from vivant.benchmarks.mimic.textmetrics import (
-    Commented,
-    Vectors,
-    asks,
-    figures,
+from vivant.benchmarks.mimic.panels import JudgedSource, PackOutcome, Panel, PanelAgreement
+from vivant.benchmarks.mimic.text_metrics import (
+    ComparedComment,
+    TextVectors,
+    compute_text_figures,
     has_emoji,
-    human_comments,
-    one_a_video,
-    words,
+    has_question,
+    pair_human_comments,
+    pick_one_per_video,
+    split_words,
 )
 from vivant.core.errors import DataError, UsageError
 from vivant.core.table import to_text
@@ -69,7 +69,7 @@ def test_the_published_rows_stand_below_with_both_means() -> None:
         assert len(values) == 8, model
         apart = fmean(values[:-1]) - values[-1]
         assert 1.8 < apart < 3.3, "the published overall is not the mean of the tasks"
-    rows = list(published.rows())
+    rows = list(published.list_published())
     assert len(rows) == 8 * 8 + 4 + 3
     found = {(r.model, r.task, r.metric): r.value for r in rows}
     assert found["o3", "mimic/comment-popularity", "accuracy"] == 45.5
@@ -116,20 +116,20 @@ def test_the_mimicking_table_has_people_beside_the_model(tmp_path: Path) -> None
 
 
 def test_judgements_that_a_score_names_fill_the_first_columns(tmp_path: Path) -> None:
-    nothing = Agreement(percent=None, alpha=None, kappa=None, kappa_items=0, realism_alpha=None, items=0)
+    nothing = PanelAgreement(percent=None, alpha=None, kappa=None, kappa_items=0, realism_alpha=None, items=0)
     sources = (
-        Judged(source="m", kind="model", comments=4, unjudged=0, judgements=4, human=25.0, realism=2.0),
-        Judged(source="human comments", kind="human", comments=4, unjudged=0, judgements=4, human=90.0),
+        JudgedSource(source="m", kind="model", comments=4, unjudged=0, judgements=4, human=25.0, realism=2.0),
+        JudgedSource(source="human comments", kind="human", comments=4, unjudged=0, judgements=4, human=90.0),
     )
     panel = Panel(
         name="people", kind="people", annotators=1, judgements=8, sources=sources, agreement=nothing
     )
     file = tmp_path / "judged.json"
-    file.write_bytes(msgspec.json.encode(Outcome(pack="p", panels=(panel,))))
+    file.write_bytes(msgspec.json.encode(PackOutcome(pack="p", panels=(panel,))))
     run = commented(folder(tmp_path / "d"), ["a b", "c d", "e f", "g h"], judged=str(file))
     table = BENCHMARK.layout("mimicking", [run], "paper")
     assert table.body[0][:3] == ("m", 25.0, 2.0) and table.body[1][:3] == ("human comments", 90.0, None)
-    file.write_bytes(msgspec.json.encode(Outcome(pack="p", panels=(panel, panel))))
+    file.write_bytes(msgspec.json.encode(PackOutcome(pack="p", panels=(panel, panel))))
     with pytest.raises(UsageError, match="2 panels of judges"):
         BENCHMARK.layout("mimicking", [run], "paper")
     file.write_bytes(b"[]")
@@ -143,8 +143,8 @@ def test_judgements_that_a_score_names_fill_the_first_columns(tmp_path: Path) ->
 # ── text figures ──
 
 
-def of(*texts: str) -> list[Commented]:
-    return [Commented(text=text) for text in texts]
+def of(*texts: str) -> list[ComparedComment]:
+    return [ComparedComment(text=text) for text in texts]
 
 
 @pytest.mark.parametrize(
@@ -162,11 +162,11 @@ def of(*texts: str) -> list[Commented]:
     ],
 )
 def test_words_emoji_and_questions_in_any_script(text: str, emoji: bool, question: bool, count: int) -> None:
-    assert (has_emoji(text), asks(text), len(words(text))) == (emoji, question, count)
+    assert (has_emoji(text), has_question(text), len(split_words(text))) == (emoji, question, count)
 
 
 def test_figures_of_variety_and_repetition() -> None:
-    found = figures(of("so good", "So good!", "so bad today", "never seen that"))
+    found = compute_text_figures(of("so good", "So good!", "so bad today", "never seen that"))
     assert found is not None
     assert found.repeated == 0.5, "equal but for case and stops"
     assert found.opening == 0.5
@@ -174,30 +174,32 @@ def test_figures_of_variety_and_repetition() -> None:
     assert found.distinct_2 == pytest.approx(5 / 6)
     assert found.words == 2.5 and found.characters == 10.0
     assert found.to_human is None
-    assert figures([]) is None
+    assert compute_text_figures([]) is None
 
 
 def test_a_model_is_compared_with_as_many_comments_as_a_person_is() -> None:
     texts = ["I love this cat", "what a lovely kitten", "the stock market fell"]
-    people = human_comments("A cat plays", texts)
+    people = pair_human_comments("A cat plays", texts)
     assert [len(c.others) for c in people] == [2, 2, 2]
-    model = [Commented(text="this cat is lovely", description="A cat plays", others=tuple(texts), spare=True)]
-    vectors = Vectors([people, model])
+    model = [
+        ComparedComment(text="this cat is lovely", description="A cat plays", others=tuple(texts), spare=True)
+    ]
+    vectors = TextVectors([people, model])
     near = vectors.cosines(model[0].text, texts)
     assert near == sorted(near, reverse=True)
-    found = figures(model, vectors)
+    found = compute_text_figures(model, vectors)
     assert found is not None and found.to_description is not None
     assert found.to_human == pytest.approx((2 * near[0] + near[1]) / 3)
-    restated = figures(
-        [Commented(text="A cat plays", description="A cat plays")],
-        Vectors([of("A cat plays"), [Commented(text="A cat plays", description="A cat plays")]]),
+    restated = compute_text_figures(
+        [ComparedComment(text="A cat plays", description="A cat plays")],
+        TextVectors([of("A cat plays"), [ComparedComment(text="A cat plays", description="A cat plays")]]),
     )
     assert restated is not None and restated.to_description == pytest.approx(1.0, abs=1e-5)
 
 
 def test_one_human_comment_a_video_is_drawn_by_seed() -> None:
-    groups = [human_comments("", [f"{v}-{n}" for n in range(5)]) for v in range(20)]
-    assert one_a_video(groups) == one_a_video(groups)
-    assert [c.text.split("-")[0] for c in one_a_video(groups)] == [str(v) for v in range(20)]
-    assert one_a_video(groups, seed=1) != one_a_video(groups)
-    assert len(one_a_video([[], *groups[:1]])) == 1, "a video without comments gives none"
+    groups = [pair_human_comments("", [f"{v}-{n}" for n in range(5)]) for v in range(20)]
+    assert pick_one_per_video(groups) == pick_one_per_video(groups)
+    assert [c.text.split("-")[0] for c in pick_one_per_video(groups)] == [str(v) for v in range(20)]
+    assert pick_one_per_video(groups, seed=1) != pick_one_per_video(groups)
+    assert len(pick_one_per_video([[], *groups[:1]])) == 1, "a video without comments gives none"

@@ -14,7 +14,7 @@ from tests.support.fault_server import Act, FaultServer, serving
 from tests.support.helpers import picture
 from tests.support.mmie_kit import answers, entry, part, three, verdict, vivant
 from vivant.benchmarks import registry
-from vivant.benchmarks.mmie.paper import averages, judge_inputs
+from vivant.benchmarks.mmie.paper import compute_averages, list_judge_inputs
 from vivant.core.table import to_json, to_text
 from vivant.core.types import Image
 from vivant.engine.evaluation import evaluate
@@ -49,7 +49,7 @@ def test_parity_through_the_whole_path(parity: Path, tmp_path: Path) -> None:
     server = judged(run, lambda *_: Act(verdict(3)))
     texts = sorted(shown(body) for body in server.requests)
     assert len(texts) == 80
-    for expected in judge_inputs(folder):
+    for expected in list_judge_inputs(folder):
         found = [
             pictures
             for text, pictures in texts
@@ -62,7 +62,7 @@ def test_parity_through_the_whole_path(parity: Path, tmp_path: Path) -> None:
     export_result(run, "paper")
     written = json.loads((run.dir.path / "eval_result.json").read_text())
     by_id = {one["id"]: one for one in written}
-    for expected in judge_inputs(folder):
+    for expected in list_judge_inputs(folder):
         mine = by_id[expected.id]
         assert (mine["question"], mine["answer"]) == (expected.question, expected.answer)
         assert tuple(mine["images"]) == expected.images
@@ -231,13 +231,13 @@ def test_exports_are_read_back_as_the_same_answers(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (data,) = benchmark.export_run(run.scores(), "eval_input", tmp_path / "out")
     (result,) = benchmark.export_run(run.scores(), "eval_result", tmp_path / "out")
-    mine, theirs = judge_inputs(tmp_path / "out"), judge_inputs(folder)
+    mine, theirs = list_judge_inputs(tmp_path / "out"), list_judge_inputs(folder)
     assert [(m.id, m.question, m.answer, m.gt_answer) for m in mine] == [
         (t.id, t.question, t.answer, t.gt_answer) for t in theirs
     ]
     assert data.name == "data.json"
     scores = [(one["id"], one["score"]) for one in json.loads(result.read_text())]
-    assert averages(scores) == {"SA": 2.0, "PBL": 2.0, "MSR": 2.0, "AVG": 2.0, "n": 3}
+    assert compute_averages(scores) == {"SA": 2.0, "PBL": 2.0, "MSR": 2.0, "AVG": 2.0, "n": 3}
 
 
 def test_tables_in_every_layout_beside_the_leaderboard(tmp_path: Path) -> None:
@@ -257,10 +257,10 @@ def test_tables_in_every_layout_beside_the_leaderboard(tmp_path: Path) -> None:
 
 
 def test_the_published_average_is_over_items() -> None:
-    from vivant.benchmarks.mmie.published import SIZES, leaderboard
+    from vivant.benchmarks.mmie.published import SIZES, list_leaderboard
 
-    assert len(leaderboard()) == 20
-    for model, _, (story, project, reasoning, mean) in leaderboard():
+    assert len(list_leaderboard()) == 20
+    for model, _, (story, project, reasoning, mean) in list_leaderboard():
         weighted = (story * SIZES["SA"] + project * SIZES["PBL"] + reasoning * SIZES["MSR"]) / sum(
             SIZES.values()
         )

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tests.support.mmrv_kit import item, sample, write
 from vivant.benchmarks.mmrv import MMRV, names
-from vivant.benchmarks.mmrv.parse import key_letter, option_texts, parse_options, skipped_letters
+from vivant.benchmarks.mmrv.options import find_skipped_letters, parse_key, parse_options, split_options
 from vivant.core.errors import DataError
 from vivant.core.types import Sample, Video
 
@@ -38,9 +38,9 @@ def test_the_200_questions_have_the_published_make_up(parity: Path) -> None:
         "Philosophy": 10,
     }
     assert all(s.key is not None for s in samples)
-    assert [skipped_letters(s.options) for s in samples if skipped_letters(s.options)] == ["J", "G"]
+    assert [find_skipped_letters(s.options) for s in samples if find_skipped_letters(s.options)] == ["J", "G"]
     assert {s.facets["ability"] for s in samples} == set(names.ABILITIES)
-    assert all(names.known_l3(s.facets["l3"]) for s in samples)
+    assert all(names.is_known_l3(s.facets["l3"]) for s in samples)
 
 
 def test_json_lines_and_parquet_say_the_same(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_unknown_names_are_kept() -> None:
 
 @pytest.mark.parametrize("spelling", ["movie", "Movie", "FILM", " film "])
 def test_video_types_fold(spelling: str) -> None:
-    assert names.video_type(spelling) == "Film"
+    assert names.normalise_video_type(spelling) == "Film"
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_video_types_fold(spelling: str) -> None:
     ],
 )
 def test_options_with_and_without_letters(raw: Any, letters: str, texts: list[str]) -> None:
-    options = parse_options(option_texts(raw))
+    options = parse_options(split_options(raw))
     assert "".join(option.name for option in options) == letters
     assert [option.text for option in options] == texts
 
@@ -134,7 +134,7 @@ def test_letters_put_before_texts_are_read_back(texts: list[str]) -> None:
     letters = "ABCDEFGHIJKL"[: len(texts)]
     lettered = [f"({letter}) {text}" for letter, text in zip(letters, texts, strict=True)]
     for raw in (lettered, texts):
-        options = parse_options(option_texts(raw))
+        options = parse_options(split_options(raw))
         assert [option.text for option in options] == texts
         assert [option.name for option in options] == list(letters)
 
@@ -152,7 +152,7 @@ def test_letters_put_before_texts_are_read_back(texts: list[str]) -> None:
     ],
 )
 def test_keys_in_several_forms(key: str, letter: str) -> None:
-    assert key_letter(key, sample().options) == letter
+    assert parse_key(key, sample().options) == letter
 
 
 def test_a_key_that_is_no_option_is_kept_and_said() -> None:

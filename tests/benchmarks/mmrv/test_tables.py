@@ -10,7 +10,7 @@ import pytest
 from tests.support.mmrv_kit import TASK, record, sample, scored
 from vivant.benchmarks.base import Prompt, PromptContext
 from vivant.benchmarks.mmrv import MMRV, names, published
-from vivant.benchmarks.mmrv.tables import frames_table
+from vivant.benchmarks.mmrv.tables import build_frames_table
 from vivant.core.errors import UsageError
 from vivant.core.table import Cell, Table, to_json, to_latex, to_markdown, to_text
 from vivant.core.types import Sample, Score, Text, Video
@@ -127,7 +127,7 @@ def test_frames_come_from_the_log_or_are_given() -> None:
     assert line(table, 8)["overall"] == 48.0
     assert line(table, 2)["overall"] == 42.6
     assert {row.group["frames"] for row in table.rows} == {"8", "16"}
-    assert frames_table([(16, runs[0]), (8, runs[1])], "paper", MMRV()) == table
+    assert build_frames_table([(16, runs[0]), (8, runs[1])], "paper", MMRV()) == table
     with pytest.raises(UsageError, match="how many frames"):
         MMRV().layout("frames", [scored(PAIRS)], "paper")
 
@@ -188,11 +188,11 @@ def test_the_text_comes_first_then_the_video_and_options_keep_their_letters() ->
 
 
 def test_no_bracketed_option_of_the_prompt_could_be_echoed_as_an_answer() -> None:
-    from vivant.benchmarks.mmrv.score import extract
+    from vivant.benchmarks.mmrv.score import extract_letter
 
     one = sample(options=["(A) x", "(B) y"])
     for style in ("zero-shot", "cot"):
-        assert extract(said(phrase(style, one)), bare=False).letter is None
+        assert extract_letter(said(phrase(style, one)), bare=False).letter is None
 
 
 def test_a_users_own_wording_wins_and_braces_in_questions_are_safe() -> None:

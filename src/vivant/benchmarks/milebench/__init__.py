@@ -81,13 +81,13 @@ class MileBench(Benchmark):
 
     def expand(self, selector: str) -> tuple[str, ...]:
         """Datasets behind a name, a group (`T-1`), a half (`realistic`), or nothing (all)."""
-        return datasets.expand(selector)
+        return datasets.expand_selector(selector)
 
     def available(self, root: Path, tasks: Sequence[str]) -> tuple[str, ...]:
         """Those datasets whose annotation file is there."""
-        from vivant.benchmarks.milebench.data import present
+        from vivant.benchmarks.milebench.data import list_present
 
-        there = set(present(root, adv=self.adv))
+        there = set(list_present(root, adv=self.adv))
         return tuple(task for task in tasks if task.rpartition("/")[2] in there)
 
     def load(self, root: Path, task: str) -> list[Sample]:
@@ -105,9 +105,9 @@ class MileBench(Benchmark):
 
     def prompt(self, sample: Sample, context: PromptContext) -> Prompt:
         """Instruction, context with its pictures, choices."""
-        from vivant.benchmarks.milebench.prompts import phrase
+        from vivant.benchmarks.milebench.prompts import build_prompt
 
-        return phrase(sample, context, self.combine)
+        return build_prompt(sample, context, self.combine)
 
     def score(self, items: Sequence[tuple[Sample, Record]], settings: ScoreSettings) -> list[Score]:
         """Accuracy or ROUGE-L, by what the dataset's file says."""
@@ -117,20 +117,15 @@ class MileBench(Benchmark):
 
     def published(self) -> Sequence[Published]:
         """The project's leaderboard."""
-        from vivant.benchmarks.milebench.published import published
+        from vivant.benchmarks.milebench.published import list_published
 
-        return published()
+        return list_published()
 
     def layout(self, name: str, runs: Sequence[ScoredRun], protocol: Protocol) -> Any:
         """One of MileBench's tables."""
-        from vivant.benchmarks.milebench import tables
-        from vivant.benchmarks.milebench.compare import protocols
+        from vivant.benchmarks.milebench.tables import build_table
 
-        if name == "protocols":
-            return protocols(self, runs)
-        if name not in self.layouts:
-            raise UsageError(f"{self.name} has no table '{name}'")
-        return getattr(tables, name)(self, runs, protocol)
+        return build_table(name, runs, protocol, self)
 
     def read_predictions(self, file: Path, samples: Sequence[Sample], task: str) -> Imported | None:
         """The original's `pred.json`."""
@@ -151,10 +146,10 @@ def _adv(value: Any) -> bool:
     """From Python or, as text, from the command line."""
     if isinstance(value, bool):
         return value
-    known = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-    if str(value).lower() not in known:
+    values = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+    if str(value).lower() not in values:
         raise UsageError(f"adv is true or false, not '{value}'")
-    return known[str(value).lower()]
+    return values[str(value).lower()]
 
 
 def _combine(value: Any) -> int:

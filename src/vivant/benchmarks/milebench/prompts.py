@@ -10,7 +10,7 @@ from pathlib import Path
 
 from vivant.benchmarks.base import Prompt, PromptContext
 from vivant.benchmarks.milebench.datasets import UNLETTERED
-from vivant.benchmarks.milebench.truncate import fit, window
+from vivant.benchmarks.milebench.truncation import fit_context, read_window
 from vivant.core.types import Image, Message, Option, Part, Sample, Text
 from vivant.media.image_grid import shares
 
@@ -20,7 +20,7 @@ WORDING: Mapping[str, str] = {"choices": "Choice list: ", "answer": "Your answer
 MAX_TOKENS = 512
 
 
-def phrase(sample: Sample, context: PromptContext, combine: int = 0) -> Prompt:
+def build_prompt(sample: Sample, context: PromptContext, combine: int = 0) -> Prompt:
     """The one user message of a sample, cut to the model's window where there is one."""
     dataset = sample.facets["dataset"]
     wording = {**WORDING, **context.wording}
@@ -41,9 +41,9 @@ def phrase(sample: Sample, context: PromptContext, combine: int = 0) -> Prompt:
         body = (*body, Text(_choices(options, wording, lettered=dataset not in UNLETTERED)))
     body = _joined(body)
     lost, notes = 0, []
-    limits = window(context.limits)
+    limits = read_window(context.limits)
     if limits is not None:
-        fitted = fit(instruction, body, limits)
+        fitted = fit_context(instruction, body, limits)
         body, lost = fitted.parts, fitted.lost_images
         if fitted.lost_images or fitted.lost_tokens:
             notes.append(

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 
 from vivant.benchmarks.base import Protocol
-from vivant.benchmarks.milebench.normalise import PAPER_STOPS, normalise, normalise_choice
+from vivant.benchmarks.milebench.normalisation import PAPER_STOPS, normalise, normalise_choice
 from vivant.benchmarks.milebench.paper import option_name, read_choice
 from vivant.core.types import Option, Record, Sample, Score
 from vivant.metrics.option_extraction import extract_option
@@ -28,30 +28,30 @@ def score_records(items: Sequence[tuple[Sample, Record]], protocol: Protocol) ->
     return [(choose if s.extra["match"] == "choice" else compare)(s, r) for s, r in items]
 
 
-def shown_options(sample: Sample, record: Record) -> tuple[tuple[Option, ...], int | None]:
+def list_shown_options(sample: Sample, record: Record) -> tuple[tuple[Option, ...], int | None]:
     """The options in the order in which the model saw them, and the place of the right one among them."""
     if not record.order or record.order == tuple(range(len(sample.options))):
         return sample.options, sample.key
     texts = [sample.options[index].text for index in record.order]
-    shown = tuple(Option(option_name(place), text) for place, text in enumerate(texts))
-    return shown, None if sample.key is None else record.order.index(sample.key)
+    options = tuple(Option(option_name(place), text) for place, text in enumerate(texts))
+    return options, None if sample.key is None else record.order.index(sample.key)
 
 
 def _paper_choice(sample: Sample, record: Record) -> Score:
-    options, key = shown_options(sample, record)
+    options, key = list_shown_options(sample, record)
     if key is None:
         return _no_key(record)
     choices = [normalise_choice(option.text) for option in options]
     reading = read_choice(normalise(record.reply.text), choices)
     # The key is the first of equal choices, as the published scorer takes it.
-    right = reading.name == option_name(choices.index(choices[key]))
-    known = any(option.name == reading.name for option in options)
+    correct = reading.name == option_name(choices.index(choices[key]))
+    is_option = any(option.name == reading.name for option in options)
     return Score(
         key=record.key,
         task=record.task,
         id=record.id,
-        status="scored" if known else "unparsed",
-        value=float(right) if known else None,
+        status="scored" if is_option else "unparsed",
+        value=float(correct) if is_option else None,
         answer=reading.name,
         rule=reading.rule,
         guessed=reading.rule == "empty",
@@ -59,21 +59,21 @@ def _paper_choice(sample: Sample, record: Record) -> Score:
 
 
 def _strict_choice(sample: Sample, record: Record) -> Score:
-    options, key = shown_options(sample, record)
+    options, key = list_shown_options(sample, record)
     if key is None:
         return _no_key(record)
-    found = extract_option(record.reply.text, options)
-    if found.name is None:
-        return _unparsed(record, found.rule)
-    place = [option.name for option in options].index(found.name)
-    right = options[place].text == options[key].text
+    extraction = extract_option(record.reply.text, options)
+    if extraction.name is None:
+        return _unparsed(record, extraction.rule)
+    index = [option.name for option in options].index(extraction.name)
+    correct = options[index].text == options[key].text
     return Score(
         key=record.key,
         task=record.task,
         id=record.id,
-        value=float(right),
-        answer=found.name,
-        rule=found.rule,
+        value=float(correct),
+        answer=extraction.name,
+        rule=extraction.rule,
     )
 
 
@@ -84,10 +84,10 @@ def _paper_open(sample: Sample, record: Record) -> Score:
     if match == "rouge":
         return _rouge(record, reply, key)
     if match == "word":
-        right = key in reply.split()
+        correct = key in reply.split()
     else:
-        right = key in reply
-    return _unparsed(record, "empty") if not reply else _judged(record, right, reply, match)
+        correct = key in reply
+    return _unparsed(record, "empty") if not reply else _judged(record, correct, reply, match)
 
 
 def _strict_open(sample: Sample, record: Record) -> Score:
@@ -99,8 +99,8 @@ def _strict_open(sample: Sample, record: Record) -> Score:
         return _rouge(record, reply, key)
     if not reply:
         return _unparsed(record, "empty")
-    right = bool(key) and re.search(rf"(?<!\w){re.escape(key)}(?!\w)", reply) is not None
-    return _judged(record, right, reply, "whole words")
+    correct = bool(key) and re.search(rf"(?<!\w){re.escape(key)}(?!\w)", reply) is not None
+    return _judged(record, correct, reply, "whole words")
 
 
 def _rouge(record: Record, reply: str, key: str) -> Score:
@@ -116,8 +116,10 @@ def _rouge(record: Record, reply: str, key: str) -> Score:
     )
 
 
-def _judged(record: Record, right: bool, answer: str, rule: str) -> Score:
-    return Score(key=record.key, task=record.task, id=record.id, value=float(right), answer=answer, rule=rule)
+def _judged(record: Record, correct: bool, answer: str, rule: str) -> Score:
+    return Score(
+        key=record.key, task=record.task, id=record.id, value=float(correct), answer=answer, rule=rule
+    )
 
 
 def _unparsed(record: Record, rule: str) -> Score:

@@ -14,12 +14,12 @@ from vivant.benchmarks.milebench.datasets import (
     DATASETS,
     GROUPS,
     REALMS,
-    of_group,
-    of_realm,
+    list_group_datasets,
+    list_realm_groups,
 )
-from vivant.benchmarks.milebench.published import SOURCE, leaderboard, published
+from vivant.benchmarks.milebench.published import SOURCE, group_by_model, list_published
 from vivant.benchmarks.summary import natural, published_row, summarise
-from vivant.core.errors import UsageError
+from vivant.core.errors import UsageError, unknown
 from vivant.core.table import Cell, Row, Table
 from vivant.core.types import Sample
 
@@ -36,7 +36,7 @@ _DIAGNOSTIC = (
 )
 
 
-class Whole(Struct, frozen=True):
+class ModelRuns(Struct, frozen=True):
     """One run with all of its datasets."""
 
     run: str
@@ -46,7 +46,7 @@ class Whole(Struct, frozen=True):
     """By dataset, in the order of the benchmark."""
 
 
-def gather(runs: Sequence[ScoredRun]) -> list[Whole]:
+def group_runs(runs: Sequence[ScoredRun]) -> list[ModelRuns]:
     """Scored datasets put together again: by model where its runs share no dataset, else by run.
 
     Imported predictions come as one run a dataset; they are one line of a table all the same.
@@ -54,54 +54,58 @@ def gather(runs: Sequence[ScoredRun]) -> list[Whole]:
     by_model: dict[tuple[str, str], list[ScoredRun]] = defaultdict(list)
     for part in runs:
         by_model[part.model, part.style].append(part)
-    wholes = []
+    groups = []
     for parts in by_model.values():
         if len({part.task for part in parts}) == len(parts):
-            wholes.append(_whole(parts))
+            groups.append(_whole(parts))
             continue
         by_run: dict[str, list[ScoredRun]] = defaultdict(list)
         for part in parts:
             by_run[part.run].append(part)
-        wholes += [_whole(one) for one in by_run.values()]
-    return wholes
+        groups += [_whole(run_parts) for run_parts in by_run.values()]
+    return groups
 
 
-def _whole(parts: Sequence[ScoredRun]) -> Whole:
+def _whole(parts: Sequence[ScoredRun]) -> ModelRuns:
     by_name = {part.task.rpartition("/")[2]: part for part in parts}
     ordered = {d.name: by_name[d.name] for d in DATASETS if d.name in by_name}
     names = dict.fromkeys(part.run for part in parts)
-    return Whole(" + ".join(names), parts[0].model, parts[0].style, ordered)
+    return ModelRuns(" + ".join(names), parts[0].model, parts[0].style, ordered)
 
 
-def main(benchmark: Benchmark, runs: Sequence[ScoredRun], protocol: Protocol) -> Table:
+def build_main_table(benchmark: Benchmark, runs: Sequence[ScoredRun], protocol: Protocol) -> Table:
     """The leaderboard's columns."""
     columns = [*(group.name for group in GROUPS), *REALMS]
     body: list[tuple[Cell, ...]] = []
     rows: list[Row] = []
     partial: list[str] = []
-    for whole in gather(runs):
-        per_dataset = {name: summarise(part, benchmark)[0] for name, part in whole.parts.items()}
+    for model_runs in group_runs(runs):
+        per_dataset = {name: summarise(part, benchmark)[0] for name, part in model_runs.parts.items()}
         figures: dict[str, Row] = {}
         for group in GROUPS:
-            members = [per_dataset[name] for name in of_group(group.name) if name in per_dataset]
-            figures |= _mean_row(whole, members, {"group": group.name}, protocol)
+            members = [per_dataset[name] for name in list_group_datasets(group.name) if name in per_dataset]
+            figures |= _mean_row(model_runs, members, {"group": group.name}, protocol)
         for realm in REALMS:
-            groups = [figures[name] for name in of_realm(realm) if name in figures]
-            if len(groups) == len(of_realm(realm)):
-                figures |= _mean_row(whole, groups, {"realm": realm}, protocol)
-        incomplete = {group.name for group in GROUPS if not set(of_group(group.name)) <= set(per_dataset)}
-        incomplete |= {realm for realm in REALMS if incomplete & set(of_realm(realm))}
+            groups = [figures[name] for name in list_realm_groups(realm) if name in figures]
+            if len(groups) == len(list_realm_groups(realm)):
+                figures |= _mean_row(model_runs, groups, {"realm": realm}, protocol)
+        incomplete = {
+            group.name for group in GROUPS if not set(list_group_datasets(group.name)) <= set(per_dataset)
+        }
+        incomplete |= {realm for realm in REALMS if incomplete & set(list_realm_groups(realm))}
         if incomplete & set(figures):
-            held = ", ".join(per_dataset)
-            partial.append(f"* {whole.model}: not all datasets of these columns were run, only {held}.")
+            names = ", ".join(per_dataset)
+            partial.append(f"* {model_runs.model}: not all datasets of these columns were run, only {names}.")
         totals = _totals(list(per_dataset.values()))
-        body.append((whole.model, *(_starred(figures.get(c), c in incomplete) for c in columns), *totals))
+        body.append(
+            (model_runs.model, *(_starred(figures.get(c), c in incomplete) for c in columns), *totals)
+        )
         rows += figures.values()
     measured = len(body)
-    for model, values in leaderboard().items():
+    for model, values in group_by_model().items():
         body.append((f"{model} †", *(values[column] for column in columns), *[None] * len(COUNTS)))
     notes = _notes(runs, rows)
-    rows += [published_row(figure) for figure in published()]
+    rows += [published_row(figure) for figure in list_published()]
     return Table(
         title=f"MileBench: groups, protocol {protocol}",
         columns=("model", *columns, *COUNTS),
@@ -113,7 +117,7 @@ def main(benchmark: Benchmark, runs: Sequence[ScoredRun], protocol: Protocol) ->
 
 
 def _mean_row(
-    whole: Whole, members: Sequence[Row], group: Mapping[str, str], protocol: Protocol
+    model_runs: ModelRuns, members: Sequence[Row], group: Mapping[str, str], protocol: Protocol
 ) -> dict[str, Row]:
     """The mean of means, by the column's name; nothing where one of them has nothing to count."""
     values = [row.value for row in members if row.value is not None]
@@ -122,7 +126,7 @@ def _mean_row(
     n, errors, unparsed, guessed = _totals(members)
     interval = _mean_interval(members)
     row = Row(
-        run=whole.run,
+        run=model_runs.run,
         benchmark="milebench",
         task="milebench",
         group=group,
@@ -134,8 +138,8 @@ def _mean_row(
         guessed=guessed,
         interval=interval,
         interval_method="from the parts' intervals" if interval else "",
-        model=whole.model,
-        style=whole.style,
+        model=model_runs.model,
+        style=model_runs.style,
         protocol=protocol,
     )
     return {next(iter(group.values())): row}
@@ -170,12 +174,12 @@ def _totals(rows: Sequence[Row]) -> tuple[int, int, int, int]:
 
 def _notes(runs: Sequence[ScoredRun], rows: Sequence[Row]) -> list[str]:
     notes = []
-    for whole in gather(runs):
-        records = [record for part in whole.parts.values() for _, record, _ in part.rows if record]
+    for model_runs in group_runs(runs):
+        records = [record for part in model_runs.parts.values() for _, record, _ in part.rows if record]
         lost = [record.lost_images for record in records if record.lost_images]
         if lost:
             notes.append(
-                f"{whole.model}: {len(lost)} samples lost {sum(lost)} images to fit the model's window."
+                f"{model_runs.model}: {len(lost)} samples lost {sum(lost)} images to fit the model's window."
             )
     if any(row.guessed for row in rows):
         notes.append(_GUESSED)
@@ -184,19 +188,19 @@ def _notes(runs: Sequence[ScoredRun], rows: Sequence[Row]) -> list[str]:
     return notes
 
 
-def datasets(benchmark: Benchmark, runs: Sequence[ScoredRun], protocol: Protocol) -> Table:
+def build_datasets_table(benchmark: Benchmark, runs: Sequence[ScoredRun], protocol: Protocol) -> Table:
     """One line a dataset and run."""
     body: list[tuple[Cell, ...]] = []
     rows: list[Row] = []
-    for whole in gather(runs):
-        for name, part in whole.parts.items():
+    for model_runs in group_runs(runs):
+        for name, part in model_runs.parts.items():
             row = summarise(part, benchmark)[0]
             rows.append(row)
             interval = f"{row.interval[0]:.1f} – {row.interval[1]:.1f}" if row.interval else None
             lost = sum(record.lost_images for _, record, _ in part.rows if record)
             group = BY_NAME[name].group
             counts = _totals([row])
-            body.append((whole.model, name, group, row.metric, row.value, interval, *counts, lost))
+            body.append((model_runs.model, name, group, row.metric, row.value, interval, *counts, lost))
     return Table(
         title=f"MileBench: datasets, protocol {protocol}",
         columns=("model", "dataset", "group", "metric", "score", "95 % interval", *COUNTS, "images lost"),
@@ -206,7 +210,7 @@ def datasets(benchmark: Benchmark, runs: Sequence[ScoredRun], protocol: Protocol
     )
 
 
-def levels(benchmark: Benchmark, runs: Sequence[ScoredRun], protocol: Protocol) -> Table:
+def build_levels_table(benchmark: Benchmark, runs: Sequence[ScoredRun], protocol: Protocol) -> Table:
     """All samples together, then each dataset, by number of images."""
     return _split(
         benchmark,
@@ -219,7 +223,7 @@ def levels(benchmark: Benchmark, runs: Sequence[ScoredRun], protocol: Protocol) 
     )
 
 
-def position(benchmark: Benchmark, runs: Sequence[ScoredRun], protocol: Protocol) -> Table:
+def build_position_table(benchmark: Benchmark, runs: Sequence[ScoredRun], protocol: Protocol) -> Table:
     """Samples whose evidence has a known place."""
     fifths = {"1": "first fifth", "2": "second", "3": "middle", "4": "fourth", "5": "last fifth"}
     return _split(
@@ -254,25 +258,28 @@ def _split(
     """Columns by a property of samples; lines by run, all datasets first, then each of them."""
     body: list[tuple[Cell, ...]] = []
     rows: list[Row] = []
-    for whole in gather(runs):
-        lines = {"all": list(whole.parts.values()), **{name: [part] for name, part in whole.parts.items()}}
+    for model_runs in group_runs(runs):
+        lines = {
+            "all": list(model_runs.parts.values()),
+            **{name: [part] for name, part in model_runs.parts.items()},
+        }
         for name, parts in lines.items():
             cells: list[Cell] = []
-            found: list[Row] = []
+            line_rows: list[Row] = []
             for column in columns:
-                chosen = [row for part in parts for row in part.rows if value(row[0]) == column]
-                if not chosen:
+                matching = [row for part in parts for row in part.rows if value(row[0]) == column]
+                if not matching:
                     cells += [None, 0]
                     continue
-                row = summarise(structs.replace(parts[0], rows=tuple(chosen)), benchmark)[0]
+                row = summarise(structs.replace(parts[0], rows=tuple(matching)), benchmark)[0]
                 if name == "all":
                     row = structs.replace(row, task="milebench", metric="mean over samples")
-                found.append(structs.replace(row, group={facet: column}))
+                line_rows.append(structs.replace(row, group={facet: column}))
                 cells += [row.value, row.n]
-            if found:
-                _, errors, unparsed, guessed = _totals(found)
-                body.append((whole.model, name, *cells, errors, unparsed, guessed))
-                rows += found
+            if line_rows:
+                _, errors, unparsed, guessed = _totals(line_rows)
+                body.append((model_runs.model, name, *cells, errors, unparsed, guessed))
+                rows += line_rows
     if not body:
         raise UsageError(f"In these runs no sample says where its {facet} lies; there is nothing to show")
     heads = [head for label in columns.values() for head in (label, "n")]
@@ -285,25 +292,25 @@ def _split(
     )
 
 
-def needles(benchmark: Benchmark, runs: Sequence[ScoredRun], protocol: Protocol) -> Table:
+def build_needles_table(benchmark: Benchmark, runs: Sequence[ScoredRun], protocol: Protocol) -> Table:
     """A line a length, a column a depth."""
     body: list[tuple[Cell, ...]] = []
     rows: list[Row] = []
     sources: set[str] = set()
     depths = [str(depth) for depth in range(10)]
-    for whole in gather(runs):
-        for name, part in whole.parts.items():
-            known = [row for row in part.rows if "depth" in row[0].facets]
-            sources |= {row[0].facets["depth_from"] for row in known}
-            lengths = sorted({row[0].facets["length"] for row in known}, key=natural)
+    for model_runs in group_runs(runs):
+        for name, part in model_runs.parts.items():
+            located = [row for row in part.rows if "depth" in row[0].facets]
+            sources |= {row[0].facets["depth_from"] for row in located}
+            lengths = sorted({row[0].facets["length"] for row in located}, key=natural)
             cells = (
                 {
                     (row.group["length"], row.group["depth"]): row
                     for row in summarise(
-                        structs.replace(part, rows=tuple(known)), benchmark, ("length", "depth")
+                        structs.replace(part, rows=tuple(located)), benchmark, ("length", "depth")
                     )
                 }
-                if known
+                if located
                 else {}
             )
             for length in lengths:
@@ -311,7 +318,7 @@ def needles(benchmark: Benchmark, runs: Sequence[ScoredRun], protocol: Protocol)
                 totals = _totals([row for row in line if row])
                 unit = "tokens" if name.startswith("Text") else "images"
                 values = [row.value if row else None for row in line]
-                body.append((whole.model, name, f"{length} {unit}", *values, *totals))
+                body.append((model_runs.model, name, f"{length} {unit}", *values, *totals))
             rows += cells.values()
     if not body:
         raise UsageError("These runs hold no needle whose depth is known")
@@ -330,3 +337,20 @@ def needles(benchmark: Benchmark, runs: Sequence[ScoredRun], protocol: Protocol)
         rows=tuple(rows),
         decimals=0,
     )
+
+
+def build_table(name: str, runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Benchmark) -> Table:
+    """One of the tables by its short name."""
+    from vivant.benchmarks.milebench.comparison import build_protocols_table
+
+    builders: Mapping[str, Callable[[Benchmark, Sequence[ScoredRun], Protocol], Table]] = {
+        "main": build_main_table,
+        "datasets": build_datasets_table,
+        "levels": build_levels_table,
+        "needles": build_needles_table,
+        "position": build_position_table,
+        "protocols": build_protocols_table,
+    }
+    if name not in builders:
+        raise unknown("table of milebench", name, builders)
+    return builders[name](benchmark, runs, protocol)

@@ -65,34 +65,38 @@ class Mime(Benchmark):
         return data.load(root, f"mime/{self.task(task).name}", self.data_help)
 
     def media_root(self, root: Path) -> Path:
-        return data.media_root(root)
+        return data.find_media_root(root)
 
     def prompt(self, sample: Sample, context: PromptContext) -> Prompt:
-        return prompts.prompt(sample, context)
+        return prompts.build_prompt(sample, context)
 
     def score(self, items: Sequence[tuple[Sample, Record]], settings: ScoreSettings) -> list[Score]:
         if not items:
             return []
-        return score.score(items, settings, self.task(items[0][0].task).name)
+        return score.score_records(items, settings, self.task(items[0][0].task).name)
 
     def keep(self, sample: Sample, style: str) -> bool:
         return style != "few-shot" or not prompts.is_demonstration(sample)
 
     def human(self, root: Path, task: str) -> Imported | None:
-        files = human.find(root)
-        return human.read(files, self.load(root, task), f"mime/{self.task(task).name}") if files else None
+        files = human.find_judgement_files(root)
+        return (
+            human.read_judgements(files, self.load(root, task), f"mime/{self.task(task).name}")
+            if files
+            else None
+        )
 
     def published(self) -> Sequence[Published]:
-        return list(published.rows())
+        return list(published.list_published())
 
     def answer_kinds(self, task: str) -> Scheme | None:
         return KINDS if self.task(task).name == "ff" else None
 
     def layout(self, name: str, runs: Sequence[ScoredRun], protocol: Protocol) -> Table:
-        return tables.layout(name, runs, protocol, self)
+        return tables.build_table(name, runs, protocol, self)
 
     def read_predictions(self, file: Path, samples: Sequence[Sample], task: str) -> Imported | None:
-        return native.read(file, samples, f"mime/{self.task(task).name}")
+        return native.read_predictions(file, samples, f"mime/{self.task(task).name}")
 
     def export(self, run: ScoredRun, kind: str, out: Path) -> list[Path]:
         return exports.export(run, kind, out)

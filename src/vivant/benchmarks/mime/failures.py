@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from vivant.benchmarks.base import Imported, ScoredRun
-from vivant.benchmarks.mime.names import REAL, VARIANTS, Index
+from vivant.benchmarks.mime.names import REAL, VARIANTS, SampleIndex
 from vivant.core.errors import DataError, UsageError, unknown
 from vivant.core.table import Cell, Row, Table
 from vivant.core.types import Record, Reply, Sample
@@ -42,13 +42,13 @@ def is_labelled(columns: set[str]) -> bool:
     return any(name in columns for name in _MODES) and any(name in columns for name in (*_VIDEOS, "variant"))
 
 
-def read(
+def read_labels(
     file: Path, lines: Iterable[tuple[int, dict[str, Any]]], samples: Sequence[Sample], task: str
 ) -> Imported:
     """The labels as records; a row that names no video stands for a sample of its variant."""
     if task != "mime/ff":
         raise DataError(f"{file} holds failure labels of free-form answers; import it as mime/ff")
-    index = Index(samples)
+    index = SampleIndex(samples)
     records: list[Record] = []
     answered: dict[str, Sample] = {}
     for number, line in lines:
@@ -76,13 +76,13 @@ def read(
     return Imported(task=task, records=tuple(records), samples=tuple(answered.values()))
 
 
-def _sample(where: str, number: int, line: dict[str, Any], index: Index) -> Sample:
+def _sample(where: str, number: int, line: dict[str, Any], index: SampleIndex) -> Sample:
     video = next((str(line[name]).strip() for name in _VIDEOS if line.get(name)), "")
     if video:
-        found = index.find(video)
-        if found is None:
+        sample = index.find(video)
+        if sample is None:
             raise DataError(f"{where}: '{video}' is not in the data; give the data that were labelled")
-        return found
+        return sample
     variant = str(line.get("variant") or "").strip()
     if not variant:
         raise DataError(f"{where}: neither the video nor its variant is named")
@@ -91,7 +91,7 @@ def _sample(where: str, number: int, line: dict[str, Any], index: Index) -> Samp
     return Sample(id=f"row-{number}", task="mime/ff", answers=("",), facets={"variant": variant})
 
 
-def table(title: str, runs: Sequence[ScoredRun]) -> Table:
+def build_failure_table(title: str, runs: Sequence[ScoredRun]) -> Table:
     """How often each mode occurs in each variant, beside the published counts."""
     counts = _count(runs)
     if not counts:
@@ -99,11 +99,11 @@ def table(title: str, runs: Sequence[ScoredRun]) -> Table:
             "None of these runs holds failure labels; import a file with a column fail_mode (docs/mime.md)"
         )
     several = len({run for run, _ in counts}) > 1
-    found = {mode for group in counts.values() for mode in group}
-    modes = [*PUBLISHED, *sorted(found - set(PUBLISHED))]
-    nothing = (0,) * len(PUBLISHED_VARIANTS)
+    observed = {mode for group in counts.values() for mode in group}
+    modes = [*PUBLISHED, *sorted(observed - set(PUBLISHED))]
+    zeros = (0,) * len(PUBLISHED_VARIANTS)
     body: list[tuple[Cell, ...]] = [
-        (mode, *(group[mode] for group in counts.values()), *PUBLISHED.get(mode, nothing)) for mode in modes
+        (mode, *(group[mode] for group in counts.values()), *PUBLISHED.get(mode, zeros)) for mode in modes
     ]
     totals = [sum(group.values()) for group in counts.values()]
     body.append(("all", *totals, *(PUBLISHED_TOTAL for _ in PUBLISHED_VARIANTS)))
@@ -147,10 +147,17 @@ def _rows(
             yield _row(
                 run.run, variant, mode, group[mode], total, run.model, run.style, run.protocol, "measured"
             )
-    for place, variant in enumerate(PUBLISHED_VARIANTS):
+    for column, variant in enumerate(PUBLISHED_VARIANTS):
         for mode, cells in PUBLISHED.items():
             yield _row(
-                "published", variant, mode, cells[place], PUBLISHED_TOTAL, *PUBLISHED_BY, "", PUBLISHED_SOURCE
+                "published",
+                variant,
+                mode,
+                cells[column],
+                PUBLISHED_TOTAL,
+                *PUBLISHED_BY,
+                "",
+                PUBLISHED_SOURCE,
             )
 
 

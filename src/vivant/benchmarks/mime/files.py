@@ -79,8 +79,8 @@ def texts(value: Any) -> tuple[str, ...]:
     if value is None:
         return ()
     if isinstance(value, str):
-        written = listed(value)
-        parts: list[Any] = value.split("|") if written is None else written
+        parsed = listed(value)
+        parts: list[Any] = value.split("|") if parsed is None else parsed
     else:
         parts = list(value) if isinstance(value, list | tuple) else [value]
     return tuple(text for part in parts if (text := str(part).strip()))

@@ -35,37 +35,39 @@ _MAX_TOKENS = {"mcq.zero-shot": 32, "mcq.few-shot": 32, "ff.zero-shot": 64, "ff.
 _MAX_TOKENS_COT = 512
 
 
-def prompt(sample: Sample, context: PromptContext) -> Prompt:
+def build_prompt(sample: Sample, context: PromptContext) -> Prompt:
     """Phrase a sample in the context's style."""
     if context.style not in STYLES:
         raise unknown("style of mime", context.style, STYLES)
     name = f"{sample.task.rpartition('/')[2]}.{context.style}"
     order = context.order(sample)
-    shown = show(sample, order)
+    options = label_options(sample, order)
     messages: list[Message] = []
     if context.style == "few-shot":
         unpermuted = msgspec.structs.replace(context, permutation=0)
-        for example in demonstrations(sample, context.pool):
+        for example in choose_demonstrations(sample, context.pool):
             # Demonstrations keep their own order: only the question itself is permuted.
-            places = unpermuted.order(example)
-            choices = show(example, places)
+            example_order = unpermuted.order(example)
+            choices = label_options(example, example_order)
             answer = (
-                choices[places.index(example.key)].name if example.key is not None else example.answers[0]
+                choices[example_order.index(example.key)].name
+                if example.key is not None
+                else example.answers[0]
             )
             messages.append(_question(example, choices, name, context.wording))
             messages.append(Message("assistant", (Text(answer),)))
-    messages.append(_question(sample, shown, name, context.wording))
-    labels = {label: None for other in context.pool for label in other.answers} if not shown else {}
+    messages.append(_question(sample, options, name, context.wording))
+    labels = {label: None for other in context.pool for label in other.answers} if not options else {}
     return Prompt(
         messages=tuple(messages),
-        options=shown,
+        options=options,
         order=order,
         candidates=tuple(sorted(labels)),
         max_tokens=_MAX_TOKENS.get(name, _MAX_TOKENS_COT),
     )
 
 
-def show(sample: Sample, order: tuple[int, ...]) -> tuple[Option, ...]:
+def label_options(sample: Sample, order: tuple[int, ...]) -> tuple[Option, ...]:
     """The options in an order, lettered by their places."""
     return tuple(Option(option_name(i), sample.options[place].text) for i, place in enumerate(order))
 
@@ -76,7 +78,7 @@ def is_demonstration(sample: Sample) -> bool:
     return facets.get("action") in DEMONSTRATIONS or facets.get("split") == DEMONSTRATION_SPLIT
 
 
-def demonstrations(sample: Sample, pool: tuple[Sample, ...]) -> list[Sample]:
+def choose_demonstrations(sample: Sample, pool: tuple[Sample, ...]) -> list[Sample]:
     """Up to three examples, one an action, each in the sample's own variant where the pool has it."""
     by_action: dict[str, dict[str, Sample]] = {}
     for other in pool:
@@ -92,16 +94,16 @@ def demonstrations(sample: Sample, pool: tuple[Sample, ...]) -> list[Sample]:
 
 
 def _variant_like(sample: Sample, variants: Mapping[str, Sample]) -> Sample:
-    plain = next((name for name in VARIANTS if name in variants), next(iter(variants)))
-    return variants.get(sample.facets["variant"], variants[plain])
+    default = next((name for name in VARIANTS if name in variants), next(iter(variants)))
+    return variants.get(sample.facets["variant"], variants[default])
 
 
-def _question(sample: Sample, shown: tuple[Option, ...], name: str, wording: Mapping[str, str]) -> Message:
-    for given in wording:
-        if given.partition(".")[0] in ("mcq", "ff") and given not in WORDING:
-            raise unknown("prompt of mime", given, WORDING)
+def _question(sample: Sample, options: tuple[Option, ...], name: str, wording: Mapping[str, str]) -> Message:
+    for key in wording:
+        if key.partition(".")[0] in ("mcq", "ff") and key not in WORDING:
+            raise unknown("prompt of mime", key, WORDING)
     template = wording.get(name, WORDING[name])
-    if shown and "{options}" not in template:
+    if options and "{options}" not in template:
         raise UsageError(f"The prompt '{name}' must hold {{options}}, where the choices are to stand")
-    choices = "\n".join(f"{option.name}. {option.text}" for option in shown)
+    choices = "\n".join(f"{option.name}. {option.text}" for option in options)
     return Message("user", (*sample.question, Text(template.replace("{options}", choices))))

@@ -18,7 +18,7 @@ class TTest(Struct, frozen=True):
     p: float | None
 
 
-def pooled(first: Sequence[float], second: Sequence[float]) -> TTest:
+def pooled_t_test(first: Sequence[float], second: Sequence[float]) -> TTest:
     """As published: equal variances, from the two groups' variances divided by n instead of n − 1."""
     n, m = len(first), len(second)
     freedom = n + m - 2
@@ -28,7 +28,7 @@ def pooled(first: Sequence[float], second: Sequence[float]) -> TTest:
     return _test(first, second, spread / n + spread / m if n and m else 0.0, freedom)
 
 
-def welch(first: Sequence[float], second: Sequence[float]) -> TTest:
+def welch_t_test(first: Sequence[float], second: Sequence[float]) -> TTest:
     """Unequal variances, unbiased estimates: the sound default for groups of different size."""
     n, m = len(first), len(second)
     if n < 2 or m < 2:

@@ -81,8 +81,8 @@ class Mimic(Benchmark):
 
     def available(self, root: Path, tasks: Sequence[str]) -> tuple[str, ...]:
         """Those that items ask; comments can be asked for without items."""
-        there = data.tasks_in(root)
-        return tuple(task for task in tasks if task in there)
+        present = data.list_tasks(root)
+        return tuple(task for task in tasks if task in present)
 
     def load(self, root: Path, task: str) -> list[Sample]:
         """The samples of one task."""
@@ -96,24 +96,24 @@ class Mimic(Benchmark):
 
     def prompt(self, sample: Sample, context: PromptContext) -> Prompt:
         """The video, the question, the options in the sample's own order."""
-        return prompts.phrase(sample, context)
+        return prompts.build_prompt(sample, context)
 
     def score(self, items: Sequence[tuple[Sample, Record]], settings: ScoreSettings) -> list[Score]:
         """The option that a reply names; for comments, whether there is one."""
-        return score.score(items, settings)
+        return score.score_records(items, settings)
 
     def published(self) -> Sequence[Published]:
         """Both tables of the paper."""
-        return tuple(published.rows())
+        return tuple(published.list_published())
 
     def layout(self, name: str, runs: Sequence[ScoredRun], protocol: Protocol) -> Any:  # noqa: ARG002
         """One of the tables by its short name."""
         from vivant.benchmarks.mimic import tables
 
         if name == "tasks":
-            return tables.tasks_table(runs, self)
+            return tables.build_tasks_table(runs, self)
         if name == "axes":
-            return tables.axes_table(runs, self)
+            return tables.build_axes_table(runs, self)
         if name == "mimicking":
-            return tables.mimicking_table(runs)
+            return tables.build_mimicking_table(runs)
         raise unknown("table of mimic", name, self.layouts)

@@ -9,14 +9,14 @@ from vivant.benchmarks.mimic import names
 from vivant.benchmarks.mimic.format import (
     ITEMS,
     VIDEOS,
-    Item,
-    VideoInfo,
-    VideoLine,
+    MimicItem,
+    MimicVideo,
+    MimicVideoInfo,
     has_items,
     iter_infos,
     iter_items,
     iter_videos,
-    most_liked,
+    select_most_liked,
 )
 from vivant.core.errors import DataError, unknown
 from vivant.core.types import Option, Sample, Video
@@ -38,15 +38,15 @@ def load(root: Path, task: str) -> list[Sample]:
     if not has_items(root):
         raise DataError(f"{root} has no {ITEMS}, so that only comments can be asked for: mimic/comment")
     videos = read_infos(root)
-    samples = [thinking_sample(item, videos, place) for place, item in _items(root, task)]
+    samples = [build_thinking_sample(item, videos, where) for where, item in _items(root, task)]
     if not samples:
         raise DataError(f"{root / ITEMS} holds no items of the task {task}")
     return samples
 
 
-def read_infos(root: Path) -> dict[str, VideoInfo]:
+def read_infos(root: Path) -> dict[str, MimicVideoInfo]:
     """All videos by `platform/id`, without their comments. A video may stand twice if both say the same."""
-    videos: dict[str, VideoInfo] = {}
+    videos: dict[str, MimicVideoInfo] = {}
     first: dict[str, int] = {}
     for number, video in iter_infos(root):
         before = videos.setdefault(video.ref, video)
@@ -56,7 +56,7 @@ def read_infos(root: Path) -> dict[str, VideoInfo]:
     return videos
 
 
-def distinct_videos(root: Path) -> Iterator[tuple[int, VideoLine]]:
+def iter_distinct_videos(root: Path) -> Iterator[tuple[int, MimicVideo]]:
     """Each video once, with the line it stands in. Reads on as it is asked; keeps a hash per video."""
     seen: dict[str, tuple[int, int]] = {}
     for number, video in iter_videos(root):
@@ -75,21 +75,21 @@ def _twice(root: Path, number: int, ref: str, first: int) -> DataError:
     )
 
 
-def _items(root: Path, task: str) -> Iterator[tuple[str, Item]]:
+def _items(root: Path, task: str) -> Iterator[tuple[str, MimicItem]]:
     """Items of one task with the place they stand at; ids may stand once in the whole file."""
-    seen: dict[str, int] = {}
+    first_lines: dict[str, int] = {}
     for number, item in iter_items(root):
-        place = f"{root / ITEMS}, line {number} (item {item.id})"
-        if item.id in seen:
-            raise DataError(f"{place}: the id stands already in line {seen[item.id]} {_ALL}")
-        seen[item.id] = number
+        where = f"{root / ITEMS}, line {number} (item {item.id})"
+        if item.id in first_lines:
+            raise DataError(f"{where}: the id stands already in line {first_lines[item.id]} {_ALL}")
+        first_lines[item.id] = number
         if item.task not in (*names.THINKING, names.MIMICKING):
-            raise DataError(f"{place}: {unknown('task', item.task, (*names.THINKING, names.MIMICKING))}")
+            raise DataError(f"{where}: {unknown('task', item.task, (*names.THINKING, names.MIMICKING))}")
         if item.task == task:
-            yield place, item
+            yield where, item
 
 
-def fault(item: Item) -> str | None:
+def find_fault(item: MimicItem) -> str | None:
     """Why an item of a thinking task cannot be asked at all."""
     if len(item.options) < 2:
         return f"{len(item.options)} option(s); four are expected"
@@ -99,37 +99,37 @@ def fault(item: Item) -> str | None:
         return "there is no key"
     if not 0 <= item.key < len(item.options):
         return f"the key {item.key} is no option (0 to {len(item.options) - 1})"
-    empty = [place for place, option in enumerate(item.options) if not option.text.strip()]
+    empty = [index for index, option in enumerate(item.options) if not option.text.strip()]
     return f"option {empty[0]} is empty" if empty else None
 
 
-def thinking_sample(item: Item, videos: Mapping[str, VideoInfo], place: str) -> Sample:
+def build_thinking_sample(item: MimicItem, videos: Mapping[str, MimicVideoInfo], where: str) -> Sample:
     """One question with its options in the order of the file."""
-    wrong = fault(item)
-    if wrong:
-        raise DataError(f"{place}: {wrong} {_ALL}")
+    problem = find_fault(item)
+    if problem:
+        raise DataError(f"{where}: {problem} {_ALL}")
     video = videos.get(item.video)
     if video is None:
-        raise DataError(f"{place}: the video {item.video} is not in {VIDEOS} {_ALL}")
+        raise DataError(f"{where}: the video {item.video} is not in {VIDEOS} {_ALL}")
     return Sample(
         id=item.id,
         task=names.task_name(item.task),
         question=(Video(video.path),),
         options=tuple(Option(_LETTERS[i], option.text) for i, option in enumerate(item.options)),
         key=item.key,
-        facets=facets(video, item.task),
+        facets=build_facets(video, item.task),
         cluster=video.ref,
         extra={"sources": [option.video for option in item.options]},
     )
 
 
-def tasks_in(root: Path) -> set[str]:
+def list_tasks(root: Path) -> set[str]:
     """The tasks that a folder can ask: those of its items, and comments always."""
-    asked = {item.task for _, item in iter_items(root)} if has_items(root) else set()
-    return asked | {names.MIMICKING}
+    tasks = {item.task for _, item in iter_items(root)} if has_items(root) else set()
+    return tasks | {names.MIMICKING}
 
 
-def facets(video: VideoInfo, task: str) -> dict[str, str]:
+def build_facets(video: MimicVideoInfo, task: str) -> dict[str, str]:
     """What tables filter and group by."""
     return {
         "axis": names.AXIS_OF.get(task, "mimicking"),
@@ -144,27 +144,31 @@ def facets(video: VideoInfo, task: str) -> dict[str, str]:
 
 def _mimicking(root: Path) -> list[Sample]:
     """One sample per video, or per video that an item of the task `comment` names, where there are such."""
-    asked = {}
+    requested = {}
     if has_items(root):
-        asked = {item.video: place for place, item in _items(root, names.MIMICKING)}
-    samples = [comment_sample(video) for _, video in distinct_videos(root) if not asked or video.ref in asked]
-    strangers = asked.keys() - {sample.id for sample in samples}
-    if strangers:
-        ref = min(strangers)
-        raise DataError(f"{asked[ref]}: the video {ref} is not in {VIDEOS} {_ALL}")
+        requested = {item.video: where for where, item in _items(root, names.MIMICKING)}
+    samples = [
+        build_comment_sample(video)
+        for _, video in iter_distinct_videos(root)
+        if not requested or video.ref in requested
+    ]
+    unknown_refs = requested.keys() - {sample.id for sample in samples}
+    if unknown_refs:
+        ref = min(unknown_refs)
+        raise DataError(f"{requested[ref]}: the video {ref} is not in {VIDEOS} {_ALL}")
     if not samples:
         raise DataError(f"{root / VIDEOS} holds no videos")
     return samples
 
 
-def comment_sample(video: VideoLine) -> Sample:
+def build_comment_sample(video: MimicVideo) -> Sample:
     """A video to be commented on. What people wrote goes along for the figures, never into the prompt."""
-    human = most_liked(video.comments, HUMAN_COMMENTS)
+    human = select_most_liked(video.comments, HUMAN_COMMENTS)
     return Sample(
         id=video.ref,
         task=names.task_name(names.MIMICKING),
         question=(Video(video.path),),
-        facets=facets(video, names.MIMICKING),
+        facets=build_facets(video, names.MIMICKING),
         cluster=video.ref,
         extra={"description": video.description, "human": [comment.text.strip() for comment in human]},
     )

@@ -32,7 +32,7 @@ class Comment(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unkn
     """The comment that this one answers; empty for one that stands by itself."""
 
 
-class VideoInfo(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class MimicVideoInfo(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A video without its comments."""
 
     platform: Annotated[str, Meta(min_length=1)]
@@ -72,7 +72,7 @@ class VideoInfo(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.file or f"videos/{self.id}.mp4"
 
 
-class VideoLine(VideoInfo, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+class MimicVideo(MimicVideoInfo, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """One line of `videos.jsonl`. Unknown fields are refused, so that a misspelt one is not ignored."""
 
     comments: tuple[Comment, ...] = ()
@@ -80,7 +80,7 @@ class VideoLine(VideoInfo, frozen=True, kw_only=True, omit_defaults=True, forbid
     """Anything else that somebody wants to keep."""
 
 
-class ItemOption(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+class MimicOption(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """One of the four options, and where it comes from."""
 
     text: str
@@ -93,33 +93,33 @@ class ItemOption(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_u
     likes: Count | None = None
 
 
-class Item(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+class MimicItem(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """One line of `items.jsonl`: a question about one video."""
 
     id: Annotated[str, Meta(min_length=1)]
     task: str
     video: str
     """`platform/id`."""
-    options: tuple[ItemOption, ...] = ()
+    options: tuple[MimicOption, ...] = ()
     """In any order: a run shuffles them. None for the task `comment`."""
     key: int | None = None
     """Place of the right option, from 0."""
     extra: dict[str, Any] = field(default_factory=dict)
 
 
-def iter_videos(root: Path) -> Iterator[tuple[int, VideoLine]]:
+def iter_videos(root: Path) -> Iterator[tuple[int, MimicVideo]]:
     """Lines of `videos.jsonl` with their numbers, whole."""
-    return _lines(root / VIDEOS, VideoLine)
+    return _lines(root / VIDEOS, MimicVideo)
 
 
-def iter_infos(root: Path) -> Iterator[tuple[int, VideoInfo]]:
+def iter_infos(root: Path) -> Iterator[tuple[int, MimicVideoInfo]]:
     """The same without comments, which are passed over unread."""
-    return _lines(root / VIDEOS, VideoInfo)
+    return _lines(root / VIDEOS, MimicVideoInfo)
 
 
-def iter_items(root: Path) -> Iterator[tuple[int, Item]]:
+def iter_items(root: Path) -> Iterator[tuple[int, MimicItem]]:
     """Lines of `items.jsonl` with their numbers."""
-    return _lines(root / ITEMS, Item)
+    return _lines(root / ITEMS, MimicItem)
 
 
 def has_items(root: Path) -> bool:
@@ -159,7 +159,7 @@ def write_jsonl(path: Path, values: Iterator[Struct] | Sequence[Struct]) -> int:
     return count
 
 
-def most_liked(comments: Sequence[Comment], count: int) -> list[Comment]:
+def select_most_liked(comments: Sequence[Comment], count: int) -> list[Comment]:
     """The `count` comments with most likes that stand by themselves, each text once.
 
     Those whose likes are unknown come last, in the order of the file; `likes` tells them apart.
@@ -169,9 +169,9 @@ def most_liked(comments: Sequence[Comment], count: int) -> list[Comment]:
         key=lambda c: -1 if c.likes is None else c.likes,
         reverse=True,
     )
-    chosen: dict[str, Comment] = {}
+    selected: dict[str, Comment] = {}
     for comment in ranked:
-        if len(chosen) >= count:
+        if len(selected) >= count:
             break
-        chosen.setdefault(comment.text.strip(), comment)
-    return list(chosen.values())
+        selected.setdefault(comment.text.strip(), comment)
+    return list(selected.values())

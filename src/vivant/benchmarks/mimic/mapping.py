@@ -33,9 +33,9 @@ from vivant.benchmarks.mimic.format import (
     ITEMS,
     VIDEOS,
     Comment,
-    Item,
-    ItemOption,
-    VideoLine,
+    MimicItem,
+    MimicOption,
+    MimicVideo,
     raw_lines,
     write_jsonl,
 )
@@ -46,7 +46,7 @@ Row = Mapping[str, Any]
 _STRETCH = 50_000
 
 
-class Column(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class MappedColumn(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Where one of our fields comes from, and what is done to it on the way, in this order."""
 
     column: str | None = None
@@ -58,14 +58,14 @@ class Column(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     format: str | None = None
     base: int = 0
     """For `key`: the number of the first option."""
-    columns: dict[str, str | Column] | None = None
+    columns: dict[str, str | MappedColumn] | None = None
     """For lists of objects: our field ← theirs."""
 
 
-Source = str | Column
+Source = str | MappedColumn
 
 
-class Block(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class MappedFile(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One file, and which of its columns are which."""
 
     file: str
@@ -74,38 +74,38 @@ class Block(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     columns: dict[str, Source | list[Source]]
 
 
-class Mapped(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class ColumnMapping(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A mapping file."""
 
-    videos: Block
-    items: Block | None = None
-    comments: Block | None = None
+    videos: MappedFile
+    items: MappedFile | None = None
+    comments: MappedFile | None = None
 
 
-def read_mapping(path: Path) -> Mapped:
+def read_mapping(path: Path) -> ColumnMapping:
     """The mapping in a YAML file, with our fields checked by name."""
     import yaml
 
     try:
-        mapped = msgspec.convert(yaml.safe_load(path.read_text(encoding="utf-8")), Mapped)
+        mapped = msgspec.convert(yaml.safe_load(path.read_text(encoding="utf-8")), ColumnMapping)
     except OSError as error:
         raise DataError(f"Cannot read the mapping {path}: {error.strerror}") from error
     except (yaml.YAMLError, UnicodeDecodeError, msgspec.ValidationError) as error:
         raise DataError(f"{path}: {' '.join(str(error).split())}") from error
-    known = {
-        "videos": set(VideoLine.__struct_fields__),
-        "items": set(Item.__struct_fields__),
+    allowed = {
+        "videos": set(MimicVideo.__struct_fields__),
+        "items": set(MimicItem.__struct_fields__),
         "comments": {*Comment.__struct_fields__, "video"},
     }
-    for name, fields in known.items():
-        block: Block | None = getattr(mapped, name)
+    for name, fields in allowed.items():
+        block: MappedFile | None = getattr(mapped, name)
         for field in block.columns if block else ():
             if field not in fields:
                 raise UsageError(f"{path}, {name}: {unknown('field', field, fields)}")
     return mapped
 
 
-def convert(mapping: Path, out: Path) -> tuple[int, int]:
+def convert_dataset(mapping: Path, out: Path) -> tuple[int, int]:
     """Write `videos.jsonl` and `items.jsonl` into a folder; returns how many of each."""
     mapped = read_mapping(mapping)
     if any((out / name).exists() for name in (VIDEOS, ITEMS)):
@@ -119,17 +119,17 @@ def convert(mapping: Path, out: Path) -> tuple[int, int]:
     return videos, items
 
 
-def map_videos(mapped: Mapped, folder: Path) -> Iterator[VideoLine]:
+def map_videos(mapped: ColumnMapping, folder: Path) -> Iterator[MimicVideo]:
     """Videos one by one; comments of a file of their own are gathered first."""
     apart = _comments_apart(mapped.comments, folder) if mapped.comments else {}
-    for place, row in _rows(mapped.videos, folder):
-        fields = _fields(mapped.videos.columns, row, place)
+    for where, row in _rows(mapped.videos, folder):
+        fields = _fields(mapped.videos.columns, row, where)
         fields["comments"] = [
             _numbered(comment, number) for number, comment in enumerate(fields.get("comments") or [], 1)
         ]
         ref = f"{fields.get('platform')}/{_text(fields.get('id'))}"
         fields["comments"] += apart.pop(ref, None) or apart.pop(_text(fields.get("id")), [])
-        yield _make(fields, VideoLine, place)
+        yield _make(fields, MimicVideo, where)
     if apart:
         assert mapped.comments is not None
         raise DataError(
@@ -138,38 +138,38 @@ def map_videos(mapped: Mapped, folder: Path) -> Iterator[VideoLine]:
         )
 
 
-def iter_fields(block: Block, folder: Path) -> Iterator[tuple[str, dict[str, Any] | DataError]]:
+def iter_fields(block: MappedFile, folder: Path) -> Iterator[tuple[str, dict[str, Any] | DataError]]:
     """Place and fields of each row as they stand, unchecked; in place of a row that cannot be read, why."""
     file = folder / block.file
     rows = _rows(block, folder) if file.suffix.lower() not in (".jsonl", ".ndjson") else _each_line(file)
-    for place, row in rows:
+    for where, row in rows:
         try:
-            yield place, row if isinstance(row, DataError) else _fields(block.columns, row, place)
+            yield where, row if isinstance(row, DataError) else _fields(block.columns, row, where)
         except DataError as error:
-            yield place, error
+            yield where, error
 
 
 def _each_line(file: Path) -> Iterator[tuple[str, Row | DataError]]:
     for number, line in raw_lines(file):
-        place = f"{file}, row {number}"
+        where = f"{file}, row {number}"
         try:
             row = msgspec.json.decode(line)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            yield place, DataError(f"{place}: {error}")
+            yield where, DataError(f"{where}: {error}")
             continue
-        yield place, row if isinstance(row, Mapping) else DataError(f"{place}: not an object with fields")
+        yield where, row if isinstance(row, Mapping) else DataError(f"{where}: not an object with fields")
 
 
-def _comments_apart(block: Block, folder: Path) -> dict[str, list[dict[str, Any]]]:
-    found: dict[str, list[dict[str, Any]]] = {}
-    for place, row in _rows(block, folder):
-        fields = _fields(block.columns, row, place)
+def _comments_apart(block: MappedFile, folder: Path) -> dict[str, list[dict[str, Any]]]:
+    by_video: dict[str, list[dict[str, Any]]] = {}
+    for where, row in _rows(block, folder):
+        fields = _fields(block.columns, row, where)
         video = _text(fields.pop("video", None))
         if not video:
-            raise DataError(f"{place}: the comment names no video; map the field `video`")
-        own = found.setdefault(video, [])
-        own.append(_numbered(fields, len(own) + 1))
-    return found
+            raise DataError(f"{where}: the comment names no video; map the field `video`")
+        comments = by_video.setdefault(video, [])
+        comments.append(_numbered(fields, len(comments) + 1))
+    return by_video
 
 
 def _numbered(comment: Any, number: int) -> dict[str, Any]:
@@ -178,20 +178,20 @@ def _numbered(comment: Any, number: int) -> dict[str, Any]:
     return {"id": f"c{number}", **{name: value for name, value in fields.items() if value is not None}}
 
 
-def map_items(block: Block, folder: Path) -> Iterator[Item]:
+def map_items(block: MappedFile, folder: Path) -> Iterator[MimicItem]:
     """Items one by one; an id is made of the row's place where the data give none."""
-    for number, (place, row) in enumerate(_rows(block, folder), 1):
-        fields = _fields(block.columns, row, place)
-        options = [_option(option, place) for option in _listed(fields.get("options"))]
+    for number, (where, row) in enumerate(_rows(block, folder), 1):
+        fields = _fields(block.columns, row, where)
+        options = [_option(option, where) for option in _listed(fields.get("options"))]
         fields["options"] = options
         source = block.columns.get("key")
-        base = source.base if isinstance(source, Column) else 0
+        base = source.base if isinstance(source, MappedColumn) else 0
         if fields.get("key") is not None:
-            fields["key"] = _key(fields["key"], base, options, place)
-            right = options[fields["key"]]
-            right.setdefault("video", fields.get("video"))
+            fields["key"] = _key(fields["key"], base, options, where)
+            correct = options[fields["key"]]
+            correct.setdefault("video", fields.get("video"))
         fields.setdefault("id", str(number))
-        yield _make(fields, Item, place)
+        yield _make(fields, MimicItem, where)
 
 
 def _listed(options: Any) -> list[Any]:
@@ -201,77 +201,77 @@ def _listed(options: Any) -> list[Any]:
     return list(options or [])
 
 
-def _option(option: Any, place: str) -> dict[str, Any]:
+def _option(option: Any, where: str) -> dict[str, Any]:
     if isinstance(option, Mapping):
         return {name: value for name, value in option.items() if value is not None}
     if option is None:
-        raise DataError(f"{place}: an option is missing")
+        raise DataError(f"{where}: an option is missing")
     return {"text": _text(option)}
 
 
-def _key(value: Any, base: int, options: list[dict[str, Any]], place: str) -> int:
+def _key(value: Any, base: int, options: list[dict[str, Any]], where: str) -> int:
     texts = [option.get("text") for option in options]
-    written = _text(value).strip()
-    letter = written.strip("().").upper()
-    if written in texts:
-        found = texts.index(written)
-    elif written.lstrip("-").isdecimal():
-        found = int(written) - base
+    text = _text(value).strip()
+    letter = text.strip("().").upper()
+    if text in texts:
+        index = texts.index(text)
+    elif text.lstrip("-").isdecimal():
+        index = int(text) - base
     elif len(letter) == 1 and letter.isalpha():
-        found = ord(letter) - ord("A")
+        index = ord(letter) - ord("A")
     else:
-        raise DataError(f"{place}: the key '{written}' is no letter, no place and no option's text")
-    if not 0 <= found < len(options):
-        raise DataError(f"{place}: the key '{written}' is none of {len(options)} options")
-    return found
+        raise DataError(f"{where}: the key '{text}' is no letter, no place and no option's text")
+    if not 0 <= index < len(options):
+        raise DataError(f"{where}: the key '{text}' is none of {len(options)} options")
+    return index
 
 
 # ── a row's fields ──
 
 
-def _fields(columns: Mapping[str, Source | list[Source]], row: Row, place: str) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def _fields(columns: Mapping[str, Source | list[Source]], row: Row, where: str) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
     for field, source in columns.items():
         value: Any
         if isinstance(source, list):
-            value = [_value(one, row, f"{place}, field {field}") for one in source]
+            value = [_value(item, row, f"{where}, field {field}") for item in source]
         else:
-            value = _value(source, row, f"{place}, field {field}")
+            value = _value(source, row, f"{where}, field {field}")
         if value is not None:
-            found[field] = value
-    return found
+            fields[field] = value
+    return fields
 
 
-def _value(source: Source, row: Row, place: str) -> Any:
+def _value(source: Source, row: Row, where: str) -> Any:
     if isinstance(source, str):
         return _at(row, source)
     value = source.value if source.column is None else _at(row, source.column)
     if source.columns is not None:
         inner = [row] if source.column is None else value
         if not isinstance(inner, list | tuple):
-            raise DataError(f"{place}: '{source.column}' should be a list")
-        made = [_fields(source.columns, each, place) for each in inner if isinstance(each, Mapping)]
-        return made[0] if source.column is None else made
+            raise DataError(f"{where}: '{source.column}' should be a list")
+        objects = [_fields(source.columns, each, where) for each in inner if isinstance(each, Mapping)]
+        return objects[0] if source.column is None else objects
     if value is None:
         return None
     if source.split is not None:
-        value = _split(value, source.split, place)
+        value = _split(value, source.split, where)
     if source.values is not None:
         if _text(value) not in source.values:
-            raise DataError(f"{place}: {unknown('value', _text(value), source.values)}")
+            raise DataError(f"{where}: {unknown('value', _text(value), source.values)}")
         value = source.values[_text(value)]
     return value if source.format is None else source.format.replace("{}", _text(value))
 
 
-def _split(value: Any, how: str, place: str) -> Any:
+def _split(value: Any, separator: str, where: str) -> Any:
     if isinstance(value, list | tuple):
         return value
-    if how == "json":
+    if separator == "json":
         try:
             return msgspec.json.decode(str(value))
         except msgspec.MsgspecError as error:
-            raise DataError(f"{place}: not JSON: {error}") from error
-    return [piece.strip() for piece in str(value).split(how) if piece.strip()]
+            raise DataError(f"{where}: not JSON: {error}") from error
+    return [piece.strip() for piece in str(value).split(separator) if piece.strip()]
 
 
 def _at(row: Any, path: str) -> Any:
@@ -296,38 +296,38 @@ def _text(value: Any) -> str:
 
 _TEXTS = {
     name
-    for kind in (VideoLine, Item, Comment, ItemOption)
+    for kind in (MimicVideo, MimicItem, Comment, MimicOption)
     for name in kind.__struct_fields__
     if name not in ("likes", "views", "width", "height", "comment_count", "duration", "key", "rank")
 }
 
 
-def _make(fields: dict[str, Any], kind: type[_T], place: str) -> _T:
+def _make(fields: dict[str, Any], kind: type[_T], where: str) -> _T:
     try:
         return msgspec.convert(_texts(fields), kind, strict=False)
     except msgspec.ValidationError as error:
-        raise DataError(f"{place}: {error}") from error
+        raise DataError(f"{where}: {error}") from error
 
 
 def _texts(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Numbers as texts where texts are wanted, in objects inside as well."""
-    made: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for name, value in fields.items():
         if isinstance(value, list | tuple):
-            made[name] = [_texts(v) if isinstance(v, Mapping) else _text(v) for v in value]
+            result[name] = [_texts(v) if isinstance(v, Mapping) else _text(v) for v in value]
         elif name in _TEXTS and isinstance(value, int | float):
-            made[name] = _text(value)
+            result[name] = _text(value)
         elif isinstance(value, float) and value.is_integer() and name != "duration":
-            made[name] = int(value)
+            result[name] = int(value)
         else:
-            made[name] = value
-    return made
+            result[name] = value
+    return result
 
 
 # ── their files ──
 
 
-def _rows(block: Block, folder: Path) -> Iterator[tuple[str, Row]]:
+def _rows(block: MappedFile, folder: Path) -> Iterator[tuple[str, Row]]:
     file = folder / block.file
     kind = file.suffix.lower()
     readers = {".csv": _csv, ".tsv": _csv, ".jsonl": _jsonl, ".ndjson": _jsonl, ".parquet": _parquet}

@@ -26,7 +26,7 @@ ITEMS_FILE, VIDEOS_FILE, HEADER_FILE = "items.jsonl", "videos.jsonl", "pack.json
 _T = TypeVar("_T")
 
 
-class Source(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class CommentSource(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Who wrote comments of a pack. Stands in the key only."""
 
     name: str
@@ -80,7 +80,7 @@ class KeyHeader(Struct, frozen=True, kw_only=True):
     seed: int
     human: int
     """Human comments per video asked for."""
-    sources: tuple[Source, ...]
+    sources: tuple[CommentSource, ...]
     counts: Mapping[str, int] = field(default_factory=dict)
     """What was left out or is odd, and how often."""
 
@@ -111,8 +111,8 @@ class Pack:
         self.header = _decode(file.read_bytes(), PackHeader, str(file))
         if self.header.format != FORMAT:
             raise DataError(f"{file}: format {self.header.format}; this version reads format {FORMAT}")
-        found = digest(path / ITEMS_FILE)
-        if found != self.header.pack:
+        actual = hash_file(path / ITEMS_FILE)
+        if actual != self.header.pack:
             raise DataError(f"{path / ITEMS_FILE} was changed after the pack was made; build the pack anew")
 
     def items(self) -> Iterator[PackItem]:
@@ -159,7 +159,7 @@ def open_key(path: Path, pack: Pack) -> Key:
     return Key(header=header, entries=entries)
 
 
-def digest(path: Path) -> str:
+def hash_file(path: Path) -> str:
     """SHA-256 of a file."""
     try:
         with path.open("rb") as file:
@@ -177,8 +177,8 @@ def _read(path: Path, kind: type[_T]) -> Iterator[_T]:
             raise DataError(f"{path}, line {number}: {error}") from error
 
 
-def _decode(data: bytes, kind: type[_T], place: str) -> _T:
+def _decode(data: bytes, kind: type[_T], where: str) -> _T:
     try:
         return msgspec.json.decode(data, type=kind)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise DataError(f"{place}: {error}") from error
+        raise DataError(f"{where}: {error}") from error

@@ -59,7 +59,7 @@ CANDIDATES = 24
 _FIELD = re.compile(r"\{(question|options|language)\}")
 
 
-def phrase(sample: Sample, context: PromptContext) -> Prompt:
+def build_prompt(sample: Sample, context: PromptContext) -> Prompt:
     """The prompt for a sample of any of the eight tasks."""
     short = sample.task.partition("/")[2]
     if short == names.MIMICKING:
@@ -101,15 +101,15 @@ def _mimicking(sample: Sample, context: PromptContext) -> Prompt:
 def _candidates(sample: Sample, context: PromptContext) -> tuple[str, ...]:
     """Comments that people left under other videos, for guessers: a few, drawn by the sample's own seed."""
     chance = generator(context.seed, sample.task, sample.id, "candidates")
-    found: dict[str, None] = {}
+    candidates: dict[str, None] = {}
     for _ in range(4 * CANDIDATES):
         other = context.pool[chance.randrange(len(context.pool))] if context.pool else sample
         comments = other.extra["human"]
         if other.id != sample.id and comments:
-            found.setdefault(comments[chance.randrange(len(comments))])
-        if len(found) == CANDIDATES:
+            candidates.setdefault(comments[chance.randrange(len(comments))])
+        if len(candidates) == CANDIDATES:
             break
-    return tuple(found)
+    return tuple(candidates)
 
 
 def one_line(text: str) -> str:

@@ -38,7 +38,7 @@ TASKS: Mapping[str, tuple[float, ...]] = {
 """Seven tasks in the paper's order, then its overall."""
 
 
-def rows() -> Iterator[Published]:
+def list_published() -> Iterator[Published]:
     """Every figure of both tables."""
     for model, values in TASKS.items():
         for short, value in zip((*names.THINKING, OVERALL), values, strict=True):

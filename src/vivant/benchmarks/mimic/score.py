@@ -20,7 +20,7 @@ _LABEL = re.compile(rf"(?:^|\n)[ \t*_]*{LABEL}[ \t*_]*", re.IGNORECASE)
 _QUOTES = {'"': '"', "“": "”", "'": "'", "‘": "’", "«": "»", "„": "“", "「": "」", "`": "`"}
 
 
-def score(items: Sequence[tuple[Sample, Record]], settings: ScoreSettings) -> list[Score]:
+def score_records(items: Sequence[tuple[Sample, Record]], settings: ScoreSettings) -> list[Score]:
     """One score per record, in order. The paper does not say how it reads replies: both protocols agree."""
     mimicking = names.task_name(names.MIMICKING)
     return [

@@ -69,7 +69,7 @@ class MMIE(Benchmark):
 
     def available(self, root: Path, tasks: Sequence[str]) -> tuple[str, ...]:
         """The categories met in the data, and `other` where items have none of them: nothing is lost."""
-        met = {data.category(item).lower() for item in data.items_in(root, self.options["file"])}
+        met = {data.classify_item(item).lower() for item in data.list_items(root, self.options["file"])}
         return tuple(task for task in (*tasks, "other") if task in met)
 
     def load(self, root: Path, task: str) -> list[Sample]:
@@ -78,7 +78,7 @@ class MMIE(Benchmark):
 
     def prompt(self, sample: Sample, context: PromptContext) -> Prompt:
         """The interleaved question, and what the answer may hold."""
-        return prompts.phrase(sample, context, self._references(context))
+        return prompts.build_prompt(sample, context, self._references(context))
 
     def _references(self, context: PromptContext) -> tuple[str, ...]:
         """Texts that a guesser may answer with: references of the same task, at most 64 of them."""
@@ -86,8 +86,8 @@ class MMIE(Benchmark):
             texts = {
                 " ".join(p.text for p in s.reference if isinstance(p, Text)).strip() for s in context.pool
             }
-            chosen = sample_ids(sorted(texts - {""}), _MOST_CANDIDATES, context.seed, "mmie candidates")
-            self._candidates = (context.pool, tuple(chosen))
+            candidates = sample_ids(sorted(texts - {""}), _MOST_CANDIDATES, context.seed, "mmie candidates")
+            self._candidates = (context.pool, tuple(candidates))
         return self._candidates[1]
 
     def score(self, items: Sequence[tuple[Sample, Record]], settings: ScoreSettings) -> list[Score]:  # noqa: ARG002
@@ -104,19 +104,19 @@ class MMIE(Benchmark):
 
     def ask_judge(self, sample: Sample, record: Record, context: JudgeContext) -> Question | Score:
         """As published, cuts included; or in full."""
-        from vivant.benchmarks.mmie.judged import ask
+        from vivant.benchmarks.mmie.judge_input import build_judge_question
 
-        return ask(sample, record, context)
+        return build_judge_question(sample, record, context)
 
     def read_judge(self, text: str, rubric: Rubric, protocol: Protocol) -> Verdict:
         """As published, or by the contract."""
-        from vivant.benchmarks.mmie.judged import read
+        from vivant.benchmarks.mmie.judge_input import read_verdict
 
-        return read(text, rubric, protocol)
+        return read_verdict(text, rubric, protocol)
 
     def judge_agreement(self) -> Sequence[JudgeAgreement]:
         """The paper's judge and two others against people."""
-        return published.judge_agreement()
+        return published.list_judge_agreement()
 
     def read_answers(self, root: Path) -> dict[str, list[Imported]]:
         """`data.json` with answers."""
@@ -124,7 +124,7 @@ class MMIE(Benchmark):
 
     def published(self) -> Sequence[Published]:
         """The project's leaderboard."""
-        return published.rows()
+        return published.list_published()
 
     def check(self, root: Path, progress: ProgressCallback | None = None) -> DataReport:  # noqa: ARG002
         """Unpack the pictures, read all items, open all pictures."""
@@ -134,9 +134,9 @@ class MMIE(Benchmark):
 
     def layout(self, name: str, runs: Sequence[ScoredRun], protocol: Protocol) -> Any:
         """`main`, `fields`, `judges`."""
-        from vivant.benchmarks.mmie.tables import layout
+        from vivant.benchmarks.mmie.tables import build_table
 
-        return layout(name, runs, protocol, self)
+        return build_table(name, runs, protocol, self)
 
     def export_run(self, parts: Sequence[ScoredRun], kind: str, out: Path) -> list[Path]:
         """`eval_input`: what the original's judge reads. `eval_result`: what it writes."""

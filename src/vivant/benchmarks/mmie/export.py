@@ -11,9 +11,9 @@ import msgspec
 
 from vivant.benchmarks.base import ScoredRun
 from vivant.benchmarks.mmie import paper
-from vivant.benchmarks.mmie.data import IMAGES, answer_of, raw
+from vivant.benchmarks.mmie.data import IMAGES, get_answer_parts, group_parts
 from vivant.benchmarks.mmie.items import EVALUATION, RawPart
-from vivant.benchmarks.mmie.judged import find_picture
+from vivant.benchmarks.mmie.judge_input import find_picture
 from vivant.benchmarks.rubric import JudgeContext
 from vivant.core.files import write_atomic
 from vivant.core.types import Record, Sample, Score
@@ -43,10 +43,11 @@ def _as_input(
 ) -> dict[str, Any]:
     return {
         "id": sample.id,
-        "question": [_copied(part, context, images) for part in raw(sample.question)],
-        "answer": [_copied(part, context, images) for part in answer_of(record)],
+        "question": [_copied(part, context, images) for part in group_parts(sample.question)],
+        "answer": [_copied(part, context, images) for part in get_answer_parts(record)],
         "model": model,
-        "gt_answer": [_copied(part, context, images) for part in raw(sample.reference)] or [RawPart("")],
+        "gt_answer": [_copied(part, context, images) for part in group_parts(sample.reference)]
+        or [RawPart("")],
     }
 
 
@@ -70,17 +71,19 @@ def _as_result(
     replies: list[str] = next((judge["replies"] for judge in score.detail.get("judges", [])), [])
     if not replies:
         return None
-    shown = paper.show(
-        raw(sample.question), answer_of(record), lambda path: find_picture(path, context) is not None
+    view = paper.build_judge_view(
+        group_parts(sample.question),
+        get_answer_parts(record),
+        lambda path: find_picture(path, context) is not None,
     )
-    found = paper.find_score(replies[0])
+    value = paper.find_score(replies[0])
     return {
         "id": sample.id,
         "model": model,
-        "question": shown.question_text,
-        "answer": shown.answer_text,
+        "question": view.question_text,
+        "answer": view.answer_text,
         "gt_answer": sample.extra.get("gt"),
-        "images": shown.images,
+        "images": view.images,
         "gpt_feedback": replies[0],
-        "score": found if paper.kept(found) else None,
+        "score": value if paper.is_on_scale(value) else None,
     }

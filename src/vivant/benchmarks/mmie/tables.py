@@ -9,7 +9,7 @@ import msgspec
 
 from vivant.benchmarks.base import Benchmark, Protocol, ScoredRun
 from vivant.benchmarks.mmie import published
-from vivant.benchmarks.mmie.data import answer_of
+from vivant.benchmarks.mmie.data import get_answer_parts
 from vivant.benchmarks.mmie.items import CATEGORIES
 from vivant.benchmarks.summary import judge_notes, summarise
 from vivant.core.errors import unknown
@@ -20,12 +20,12 @@ TOP = 6.0
 _TAIL = ("n", "errors", "unparsed", "left out")
 
 
-def layout(name: str, runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Benchmark) -> Table:
+def build_table(name: str, runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Benchmark) -> Table:
     """One of the tables by its short name."""
     makers: Mapping[str, Callable[[Sequence[ScoredRun], Protocol, Benchmark], Table]] = {
-        "main": main_table,
-        "fields": fields_table,
-        "judges": judges_table,
+        "main": build_main_table,
+        "fields": build_fields_table,
+        "judges": build_judges_table,
     }
     if name not in makers:
         raise unknown("table of mmie", name, makers)
@@ -62,35 +62,35 @@ def _excluded(parts: Sequence[ScoredRun]) -> int:
     return sum(score.status == "excluded" for part in parts for _, _, score in part.rows)
 
 
-def main_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Benchmark) -> Table:
+def build_main_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Benchmark) -> Table:
     """The leaderboard with our runs on top."""
     body: list[tuple[Cell, ...]] = []
     rows: list[Row] = []
     for parts in _by_run(runs).values():
         by_task = {part.task: summarise(part, benchmark)[0] for part in parts}
         each = [by_task.get(f"mmie/{name.lower()}") for name in CATEGORIES]
-        whole = _whole(parts, benchmark)
-        rows += [*by_task.values(), whole]
+        total_row = _whole(parts, benchmark)
+        rows += [*by_task.values(), total_row]
         body.append(
             (
-                whole.model,
+                total_row.model,
                 *(row.value if row else None for row in each),
-                whole.value,
-                _interval(whole),
+                total_row.value,
+                _interval(total_row),
                 *(_on_scale(row) for row in each),
-                _on_scale(whole),
+                _on_scale(total_row),
                 _pictures(parts),
-                whole.n,
-                whole.errors,
-                whole.unparsed,
+                total_row.n,
+                total_row.errors,
+                total_row.unparsed,
                 _excluded(parts),
             )
         )
     rules = (len(body),)
-    for model, _, figures in published.leaderboard():
+    for model, _, figures in published.list_leaderboard():
         scaled = [figure / 100 * TOP for figure in figures]
         body.append((f"{model} †", *figures, "published", *scaled, None, *([None] * len(_TAIL))))
-    rows += [_published_row(model, style, figures) for model, style, figures in published.leaderboard()]
+    rows += [_published_row(model, style, figures) for model, style, figures in published.list_leaderboard()]
     names = (*CATEGORIES, "AVG")
     return Table(
         title=_title("main", protocol, benchmark),
@@ -131,7 +131,7 @@ def _published_row(model: str, style: str, figures: Sequence[float]) -> Row:
 def _pictures(parts: Sequence[ScoredRun]) -> float | None:
     """Pictures per answer: what tells an answer in text and pictures from a text."""
     counts = [
-        sum(part.image is not None for part in answer_of(record))
+        sum(part.image is not None for part in get_answer_parts(record))
         for run in parts
         for _, record, _ in run.rows
         if record is not None and record.reply.status in ("ok", "truncated")
@@ -139,17 +139,17 @@ def _pictures(parts: Sequence[ScoredRun]) -> float | None:
     return statistics.fmean(counts) if counts else None
 
 
-def fields_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Benchmark) -> Table:
+def build_fields_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Benchmark) -> Table:
     """One line per run, category and field."""
     body: list[tuple[Cell, ...]] = []
     rows: list[Row] = []
     for part in runs:
         name = part.task.rsplit("/", 1)[-1].upper()
         for row in summarise(part, benchmark, ["field"]):
-            own = [
+            scores = [
                 score for sample, _, score in part.rows if sample.facets.get("field") == row.group["field"]
             ]
-            excluded = sum(score.status == "excluded" for score in own)
+            excluded = sum(score.status == "excluded" for score in scores)
             rows.append(row)
             body.append(
                 (
@@ -175,21 +175,21 @@ def fields_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Bench
     )
 
 
-def judges_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Benchmark) -> Table:
+def build_judges_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Benchmark) -> Table:
     """One line per run and judge, then what was published on judges."""
     body: list[tuple[Cell, ...]] = []
     for run, parts in _by_run(runs).items():
         scores = [(sample, score) for part in parts for sample, _, score in part.rows]
-        for place, judge in enumerate(parts[0].judges):
-            body.append((run, judge.name, *_verdicts(scores, place)))
+        for index, judge in enumerate(parts[0].judges):
+            body.append((run, judge.name, *_verdicts(scores, index)))
     rules = (len(body),)
     notes = judge_notes(runs)
     notes.append(
         "Spread: mean standard deviation of one judge's verdicts on the same answer, 0 to 6. Most frequent: "
         "share of the commonest verdict; near 100 % the judge does not tell answers apart."
     )
-    for figure in published.judge_agreement():
-        said = [
+    for figure in published.list_judge_agreement():
+        figures = [
             f"{name} {value:.3f}"
             for name, value in (
                 ("Pearson", figure.pearson),
@@ -200,7 +200,7 @@ def judges_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Bench
             if value is not None
         ]
         notes.append(
-            f"Agreement with people, published, {figure.judge}: {', '.join(said)} ({figure.source})."
+            f"Agreement with people, published, {figure.judge}: {', '.join(figures)} ({figure.source})."
         )
     notes.append("A judge of your own against people: vivant judge-check HUMAN_SCORES RUN…")
     return Table(
@@ -223,28 +223,32 @@ def judges_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Bench
     )
 
 
-def _verdicts(scores: Sequence[tuple[Sample, Score]], place: int) -> tuple[Cell, ...]:
+def _verdicts(scores: Sequence[tuple[Sample, Score]], index: int) -> tuple[Cell, ...]:
     by_category: dict[str, list[float]] = {}
-    said: list[float] = []
+    values: list[float] = []
     spreads: list[float] = []
     again = unparsed = errors = answers = 0
     for sample, score in scores:
         judges = score.detail.get("judges", [])
-        if place >= len(judges):
+        if index >= len(judges):
             continue
-        own = judges[place]
+        verdicts = judges[index]
         answers += 1
-        again, unparsed, errors = again + own["again"], unparsed + own["unparsed"], errors + own["errors"]
-        figures = [verdict["Score"] for verdict in own["verdicts"]]
+        again, unparsed, errors = (
+            again + verdicts["again"],
+            unparsed + verdicts["unparsed"],
+            errors + verdicts["errors"],
+        )
+        figures = [verdict["Score"] for verdict in verdicts["verdicts"]]
         if figures:
             by_category.setdefault(sample.facets["category"], []).append(statistics.fmean(figures))
-            said += figures
-            spreads.append(own["spread"] * TOP)
-    most = max((said.count(value) for value in set(said)), default=0)
+            values += figures
+            spreads.append(verdicts["spread"] * TOP)
+    largest = max((values.count(value) for value in set(values)), default=0)
     return (
         *(statistics.fmean(by_category[name]) if name in by_category else None for name in CATEGORIES),
         statistics.fmean(spreads) if spreads else None,
-        100 * most / len(said) if said else None,
+        100 * largest / len(values) if values else None,
         answers,
         again,
         unparsed,
@@ -259,19 +263,19 @@ def _notes(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Benchmark) 
         *judge_notes(runs),
     ]
     for run, parts in _by_run(runs).items():
-        whole = _whole(parts, benchmark)
-        if whole.unparsed and whole.value is not None:
-            total = whole.n + whole.unparsed
-            low = whole.value * whole.n / total
+        total_row = _whole(parts, benchmark)
+        if total_row.unparsed and total_row.value is not None:
+            total = total_row.n + total_row.unparsed
+            low = total_row.value * total_row.n / total
             notes.append(
-                f"{run}: {whole.unparsed} verdicts could not be read and are left out of the means"
+                f"{run}: {total_row.unparsed} verdicts could not be read and are left out of the means"
                 f"{', as published' if protocol == 'paper' else ''}; were they all 0 or all 6, AVG would be "
-                f"{low:.2f} or {low + 100 * whole.unparsed / total:.2f} %."
+                f"{low:.2f} or {low + 100 * total_row.unparsed / total:.2f} %."
             )
         reasons = [score.rule for part in parts for _, _, score in part.rows if score.status == "excluded"]
         if reasons:
             notes.append(f"{run}: {len(reasons)} answers left out; the first: {reasons[0]}.")
-        if "placeholder" in whole.model:
+        if "placeholder" in total_row.model:
             notes.append(
                 f"{run}: its pictures are placeholder cards that bear descriptions; no image model drew."
             )

@@ -54,10 +54,10 @@ class MMRV(Benchmark):
         return data.load(root)
 
     def prompt(self, sample: Sample, context: PromptContext) -> Prompt:
-        return prompts.phrase(sample, context)
+        return prompts.build_prompt(sample, context)
 
     def score(self, items: Sequence[tuple[Sample, Record]], settings: ScoreSettings) -> list[Score]:
-        return score.score(items, settings)
+        return score.score_records(items, settings)
 
     def check(self, root: Path, progress: ProgressCallback | None = None) -> DataReport:
         from vivant.benchmarks.mmrv.check import check  # late: it opens videos
@@ -65,16 +65,16 @@ class MMRV(Benchmark):
         return check(root, progress)
 
     def frame_curves(self) -> Mapping[str, Sequence[tuple[float, float]]]:
-        return tables.published_curve()
+        return tables.list_frame_curves()
 
     def published(self) -> Sequence[Published]:
-        return list(published.rows())
+        return list(published.list_published())
 
     def answer_kinds(self, task: str) -> Scheme | None:
         return KINDS if self.task(task).name == "mcq" else None
 
     def layout(self, name: str, runs: Sequence[ScoredRun], protocol: Protocol) -> Table:
-        return tables.layout(name, runs, protocol, self)
+        return tables.build_table(name, runs, protocol, self)
 
     def read_predictions(self, file: Path, samples: Sequence[Sample], task: str) -> Imported | None:
         return native.read_results(file, samples, f"mmrv/{self.task(task).name}")

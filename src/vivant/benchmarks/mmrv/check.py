@@ -8,8 +8,8 @@ from pathlib import Path, PurePosixPath
 
 from vivant.benchmarks.base import DataReport
 from vivant.benchmarks.mmrv import names
-from vivant.benchmarks.mmrv.data import VIDEO_FOLDERS, Item, VideoIndex, item_id, read_items, to_sample
-from vivant.benchmarks.mmrv.parse import skipped_letters
+from vivant.benchmarks.mmrv.data import VIDEO_FOLDERS, Item, VideoIndex, format_id, read_items, to_sample
+from vivant.benchmarks.mmrv.options import find_skipped_letters
 from vivant.core.errors import DataError
 from vivant.core.file_parts import Piece, find_pieces, sound_pieces
 from vivant.core.progress import ProgressCallback
@@ -95,20 +95,20 @@ def _samples(
     """Samples that can be made, and a line for every item that cannot, or whose id is taken."""
     samples: list[tuple[str, Sample]] = []
     problems: list[str] = []
-    seen: dict[str, str] = {}
+    first_places: dict[str, str] = {}
     with_id = any(item.get("question_idx") is not None for _, item in items)
-    for number, (place, item) in enumerate(items):
+    for number, (where, item) in enumerate(items):
         value = item.get("question_idx") if with_id else number
         if value is None:
-            problems.append(f"{place}: no question_idx, though other items have one")
+            problems.append(f"{where}: no question_idx, though other items have one")
             continue
-        name = item_id(value)
-        if name in seen:
-            problems.append(f"{place}: question_idx {name} stands already in {seen[name]}")
+        name = format_id(value)
+        if name in first_places:
+            problems.append(f"{where}: question_idx {name} stands already in {first_places[name]}")
             continue
-        seen[name] = place
+        first_places[name] = where
         try:
-            samples.append((place, to_sample(item, place, name, videos)))
+            samples.append((where, to_sample(item, where, name, videos)))
         except DataError as error:
             problems.append(str(error))
     return samples, problems
@@ -124,7 +124,7 @@ def _oddities(sample: Sample) -> Iterator[str]:
         yield f"option(s) {', '.join(beyond)} lie beyond L, which the `paper` rules cannot read"
     if sample.facets["ability"] == "other":
         yield f"unknown ability {sample.facets['l2']!r}"
-    if not names.known_l3(sample.facets["l3"]):
+    if not names.is_known_l3(sample.facets["l3"]):
         yield f"unknown level-3 ability {sample.facets['l3']!r}"
     if sample.facets["type"] not in names.VIDEO_TYPES:
         yield f"unknown video type {sample.facets['type']!r}"
@@ -139,11 +139,11 @@ def _summary(file: Path, samples: Sequence[Sample]) -> Iterator[str]:
     yield "reasoning: " + ", ".join(f"{name} {sides[name]}" for name in sorted(sides))
     order = [code for code in (*names.ABILITIES, "other") if abilities[code]]
     yield "abilities: " + ", ".join(f"{code} {abilities[code]}" for code in order)
-    skipped = [(s.id, skipped_letters(s.options)) for s in samples if skipped_letters(s.options)]
+    skipped = [(s.id, find_skipped_letters(s.options)) for s in samples if find_skipped_letters(s.options)]
     if skipped:
-        shown = ", ".join(f"{name} ({letters})" for name, letters in skipped[:8])
+        listing = ", ".join(f"{name} ({letters})" for name, letters in skipped[:8])
         more = " …" if len(skipped) > 8 else ""
-        yield f"letters skipped in {len(skipped)} question(s): {shown}{more}"
+        yield f"letters skipped in {len(skipped)} question(s): {listing}{more}"
 
 
 def _videos(folder: Path, samples: Sequence[Sample], verify: Verify | None) -> tuple[list[str], int]:
@@ -152,19 +152,19 @@ def _videos(folder: Path, samples: Sequence[Sample], verify: Verify | None) -> t
         from vivant.media import verify as verify_media
 
         verify = verify_media
-    wanted: dict[str, list[str]] = {}
+    users: dict[str, list[str]] = {}
     for sample in samples:
         for part in sample.question:
             if isinstance(part, Video):
-                wanted.setdefault(part.path, []).append(sample.id)
+                users.setdefault(part.path, []).append(sample.id)
     problems: list[str] = []
-    for name, ids in wanted.items():
+    for name, ids in users.items():
         path = folder / name
-        asked = f"question_idx {ids[0]}" + (f" and {len(ids) - 1} more" if len(ids) > 1 else "")
+        used_by = f"question_idx {ids[0]}" + (f" and {len(ids) - 1} more" if len(ids) > 1 else "")
         if ".." in PurePosixPath(name).parts or PurePosixPath(name).is_absolute():
-            problems.append(f"{name}: leads out of the data folder ({asked})")
+            problems.append(f"{name}: leads out of the data folder ({used_by})")
         elif not path.is_file():
-            problems.append(f"{path}: missing ({asked})")
+            problems.append(f"{path}: missing ({used_by})")
         elif fault := verify(path):
-            problems.append(f"{path}: {fault} ({asked})")
-    return problems, len(wanted) - len(problems)
+            problems.append(f"{path}: {fault} ({used_by})")
+    return problems, len(users) - len(problems)

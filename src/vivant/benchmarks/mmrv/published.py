@@ -64,7 +64,7 @@ Phi-4-mm         27.7 31.3 18.1 15.4 19.7 24.5 27.8 37.3 26.7
 """
 
 
-def rows() -> Iterator[Published]:
+def list_published() -> Iterator[Published]:
     """Every figure of Table 3, of the human study, of the frame sweep and of the runs with sound."""
     for model, *figures in _lines(_TABLE):
         numbers = [float(figure) for figure in figures]

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from vivant.benchmarks.mimic.format import Item, VideoLine
+from vivant.benchmarks.mimic.format import MimicItem, MimicVideo
 from vivant.benchmarks.mimic.names import length_bucket
 from vivant.build.mimic.audit import read_report
 from vivant.build.mimic.settings import Settings
@@ -92,7 +92,7 @@ all-MiniLM-L6-v2, which knows English best. {verdict}
 """
 
 
-def card(work: Path, settings: Settings, videos: Sequence[VideoLine], items: Sequence[Item]) -> str:
+def card(work: Path, settings: Settings, videos: Sequence[MimicVideo], items: Sequence[MimicItem]) -> str:
     """The README of the full edition."""
     tasks = Counter(item.task for item in items)
     rows = "\n".join(f"| {task} | {number:,} |" for task, number in tasks.items())
@@ -110,7 +110,9 @@ def card(work: Path, settings: Settings, videos: Sequence[VideoLine], items: Seq
     )
 
 
-def datasheet(work: Path, settings: Settings, videos: Sequence[VideoLine], items: Sequence[Item]) -> str:
+def datasheet(
+    work: Path, settings: Settings, videos: Sequence[MimicVideo], items: Sequence[MimicItem]
+) -> str:
     """The data sheet, with the counts of every step."""
     platforms = Counter(video.platform for video in videos)
     facets = {

@@ -20,19 +20,19 @@ import msgspec
 from msgspec import Struct
 
 from vivant.benchmarks.mimic import names
-from vivant.benchmarks.mimic.data import distinct_videos
-from vivant.benchmarks.mimic.format import VideoLine, most_liked
+from vivant.benchmarks.mimic.data import iter_distinct_videos
+from vivant.benchmarks.mimic.format import MimicVideo, select_most_liked
 from vivant.benchmarks.mimic.packs import (
     HEADER_FILE,
     HUMAN,
     ITEMS_FILE,
     VIDEOS_FILE,
+    CommentSource,
     KeyEntry,
     KeyHeader,
     PackHeader,
     PackItem,
     PackVideo,
-    Source,
 )
 from vivant.benchmarks.mimic.score import read_comment
 from vivant.core.errors import DataError, UsageError
@@ -44,7 +44,7 @@ LONG = 2000
 _TASK = names.task_name(names.MIMICKING)
 
 
-class Packed(Struct, frozen=True, kw_only=True):
+class PackReport(Struct, frozen=True, kw_only=True):
     """What was written, and what there is to know about it."""
 
     header: PackHeader
@@ -53,10 +53,10 @@ class Packed(Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...]
 
 
-class Author(Struct, frozen=True, kw_only=True):
+class CommentAuthor(Struct, frozen=True, kw_only=True):
     """A model and what it wrote."""
 
-    source: Source
+    source: CommentSource
     records: Iterable[Record]
 
 
@@ -81,7 +81,7 @@ def parse_human(text: str) -> int:
 
 
 def build_pack(
-    authors: Sequence[Author],
+    authors: Sequence[CommentAuthor],
     root: Path,
     out: Path,
     *,
@@ -89,13 +89,13 @@ def build_pack(
     human: int = 5,
     seed: int = 0,
     limit: int | None = None,
-) -> Packed:
+) -> PackReport:
     """Write a pack from models' comments and the people's comments in the data folder `root`."""
     key_file = key or out.with_name(f"{out.name}.key.jsonl")
     _check_places(out, key_file)
     if not authors:
         raise UsageError("Name at least one run of mimic/comment")
-    sources = (*(author.source for author in authors), Source(name=HUMAN, kind="human"))
+    sources = (*(author.source for author in authors), CommentSource(name=HUMAN, kind="human"))
     if len({source.name for source in sources}) != len(sources):
         raise UsageError("Two sources of comments have the same name")
     counts: Counter[str] = Counter()
@@ -116,20 +116,20 @@ def _check_places(out: Path, key_file: Path) -> None:
         raise UsageError(f"The key {key_file} would travel inside the pack; put it outside of {out}")
 
 
-def _gather(authors: Sequence[Author], counts: Counter[str]) -> sqlite3.Connection:
+def _gather(authors: Sequence[CommentAuthor], counts: Counter[str]) -> sqlite3.Connection:
     """Models' comments by video; an empty one where a model wrote none."""
     waiting = sqlite3.connect("")
     waiting.execute("PRAGMA journal_mode = OFF")
     waiting.execute("CREATE TABLE comments (video TEXT, source INT, text TEXT)")
-    for place, author in enumerate(authors):
-        rows = ((video, place, text) for video, text in _written(author, counts))
+    for index, author in enumerate(authors):
+        rows = ((video, index, text) for video, text in _written(author, counts))
         waiting.executemany("INSERT INTO comments VALUES (?, ?, ?)", rows)
     # Afterwards, sorted once: logs come in no order, and keeping one up row by row costs twice as much.
     waiting.execute("CREATE INDEX by_video ON comments (video, source)")
     return waiting
 
 
-def _written(author: Author, counts: Counter[str]) -> Iterator[tuple[str, str]]:
+def _written(author: CommentAuthor, counts: Counter[str]) -> Iterator[tuple[str, str]]:
     for record in author.records:
         if record.task != _TASK:
             continue
@@ -159,7 +159,7 @@ class _Maker:
     def __init__(
         self,
         waiting: sqlite3.Connection,
-        sources: tuple[Source, ...],
+        sources: tuple[CommentSource, ...],
         counts: Counter[str],
         human: int,
         seed: int,
@@ -172,7 +172,7 @@ class _Maker:
         self._secret = hashlib.sha256(msgspec.json.encode((seed, human, sources))).hexdigest()
         self._items = self._videos = 0
 
-    def write(self, root: Path, out: Path, key_file: Path) -> Packed:
+    def write(self, root: Path, out: Path, key_file: Path) -> PackReport:
         out.mkdir(parents=True, exist_ok=True)
         key_file.parent.mkdir(parents=True, exist_ok=True)
         body_file = key_file.with_name(key_file.name + ".tmp")
@@ -182,7 +182,7 @@ class _Maker:
                 _Hashed(out / VIDEOS_FILE) as videos,
                 _Hashed(body_file) as body,
             ):
-                for _, video in distinct_videos(root):
+                for _, video in iter_distinct_videos(root):
                     self._video(video, items, videos, body)
                 self._complete(root)
         except (DataError, OSError):
@@ -200,27 +200,27 @@ class _Maker:
             key.write(msgspec.json.encode(header) + b"\n")
             shutil.copyfileobj(lines, key)
         body_file.unlink()
-        made = PackHeader(
+        pack_header = PackHeader(
             pack=items.sha256,
             key=body.sha256,
             items=self._items,
             videos=self._videos,
             root=str(root.resolve()),
         )
-        (out / HEADER_FILE).write_bytes(msgspec.json.format(msgspec.json.encode(made), indent=1))
-        notes = tuple(f"{count} {what}" for what, count in sorted(self._counts.items()))
-        return Packed(header=made, key=header, key_file=key_file, notes=notes)
+        (out / HEADER_FILE).write_bytes(msgspec.json.format(msgspec.json.encode(pack_header), indent=1))
+        notes = tuple(f"{count} {label}" for label, count in sorted(self._counts.items()))
+        return PackReport(header=pack_header, key=header, key_file=key_file, notes=notes)
 
-    def _video(self, video: VideoLine, items: _Hashed, videos: _Hashed, body: _Hashed) -> None:
-        written = self._waiting.execute(
+    def _video(self, video: MimicVideo, items: _Hashed, videos: _Hashed, body: _Hashed) -> None:
+        comments = self._waiting.execute(
             "SELECT source, text FROM comments WHERE video = ? ORDER BY source", (video.ref,)
         ).fetchall()
-        if not written:
+        if not comments:
             self._counts["videos of the data that no run comments on, or that --limit leaves out"] += 1
             return
-        entries = [_Entry(source, text) for source, text in written if text]
-        for place in set(range(len(self._sources) - 1)) - {source for source, _ in written}:
-            self._counts[f"videos without a comment by {self._sources[place].name} (not asked)"] += 1
+        entries = [_Entry(source, text) for source, text in comments if text]
+        for index in set(range(len(self._sources) - 1)) - {source for source, _ in comments}:
+            self._counts[f"videos without a comment by {self._sources[index].name} (not asked)"] += 1
         entries += self._people(video)
         self._count_odd(entries)
         videos.write(
@@ -233,8 +233,8 @@ class _Maker:
             )
         )
         ref = video.ref
-        for place in permutation(len(entries), self._seed, self._secret, ref):
-            entry = entries[place]
+        for index in permutation(len(entries), self._seed, self._secret, ref):
+            entry = entries[index]
             name = self._item_id(ref, entry)
             items.write(PackItem(item=name, video=ref, text=entry.text))
             body.write(
@@ -250,13 +250,13 @@ class _Maker:
         self._items += len(entries)
         self._videos += 1
 
-    def _people(self, video: VideoLine) -> Iterator[_Entry]:
-        chosen = most_liked(video.comments, self._human)
-        if len(chosen) < self._human:
+    def _people(self, video: MimicVideo) -> Iterator[_Entry]:
+        selected = select_most_liked(video.comments, self._human)
+        if len(selected) < self._human:
             self._counts[f"videos with fewer than {self._human} human comments: all of them are taken"] += 1
-        if any(comment.likes is None for comment in chosen):
+        if any(comment.likes is None for comment in selected):
             self._counts["videos with human comments of unknown likes among those taken: file order"] += 1
-        for rank, comment in enumerate(chosen, 1):
+        for rank, comment in enumerate(selected, 1):
             yield _Entry(len(self._sources) - 1, comment.text.strip(), comment.id, rank, comment.likes)
 
     def _count_odd(self, entries: Sequence[_Entry]) -> None:
@@ -274,12 +274,12 @@ class _Maker:
         return hashlib.sha256(name.encode()).hexdigest()[:16]
 
     def _complete(self, root: Path) -> None:
-        (asked,) = self._waiting.execute("SELECT COUNT(DISTINCT video) FROM comments").fetchone()
-        if not asked:
+        (expected,) = self._waiting.execute("SELECT COUNT(DISTINCT video) FROM comments").fetchone()
+        if not expected:
             raise DataError("The runs hold no comments; finish them first")
-        if self._videos < asked:
+        if self._videos < expected:
             raise DataError(
-                f"{asked - self._videos} of the {asked} videos that the runs comment on are not in {root}; "
+                f"{expected - self._videos} of the {expected} videos that the runs comment on are not in {root}; "
                 "give the folder that the runs were made with"
             )
         if not self._items:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from vivant.benchmarks.base import Benchmark, Protocol, ScoredRun, ScoreSettings
-from vivant.benchmarks.milebench.tables import gather
+from vivant.benchmarks.milebench.tables import group_runs
 from vivant.benchmarks.summary import summarise
 from vivant.core.table import Cell, Row, Table
 from vivant.core.types import Record, Sample, Score
@@ -20,12 +20,12 @@ _NOTES = (
 )
 
 
-def protocols(benchmark: Benchmark, runs: Sequence[ScoredRun]) -> Table:
+def build_protocols_table(benchmark: Benchmark, runs: Sequence[ScoredRun], _protocol: Protocol) -> Table:
     """One line a dataset and run, both scores, and what makes the difference."""
     body: list[tuple[Cell, ...]] = []
     rows: list[Row] = []
-    for whole in gather(runs):
-        for name, part in whole.parts.items():
+    for model_runs in group_runs(runs):
+        for name, part in model_runs.parts.items():
             paper, strict = (_scored(benchmark, part, protocol) for protocol in ("paper", "strict"))
             first, second = summarise(paper, benchmark)[0], summarise(strict, benchmark)[0]
             rows += [first, second]
@@ -37,7 +37,7 @@ def protocols(benchmark: Benchmark, runs: Sequence[ScoredRun]) -> Table:
             )
             body.append(
                 (
-                    whole.model,
+                    model_runs.model,
                     name,
                     first.value,
                     second.value,

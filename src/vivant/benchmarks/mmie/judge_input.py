@@ -7,7 +7,7 @@ from pathlib import Path
 
 from vivant.benchmarks.base import Protocol
 from vivant.benchmarks.mmie import paper
-from vivant.benchmarks.mmie.data import answer_of, raw
+from vivant.benchmarks.mmie.data import get_answer_parts, group_parts
 from vivant.benchmarks.mmie.items import RawPart
 from vivant.benchmarks.mmie.rubrics import BY_TASK
 from vivant.benchmarks.rubric import JudgeContext, Question, Rubric
@@ -22,7 +22,7 @@ from vivant.media.paths import resolve
 MAX_TOKENS = 1024
 
 
-def ask(sample: Sample, record: Record, context: JudgeContext) -> Question | Score:
+def build_judge_question(sample: Sample, record: Record, context: JudgeContext) -> Question | Score:
     """The question for one answer; a Score where the protocol leaves it out or there is no rubric for it."""
     short = sample.task.rsplit("/", 1)[-1]
     if short not in BY_TASK:
@@ -47,16 +47,18 @@ def find_picture(path: str, context: JudgeContext) -> str | None:
 
 
 def _as_published(sample: Sample, record: Record, context: JudgeContext, rubric: Rubric) -> Question | Score:
-    answer = answer_of(record)
-    shown = paper.show(raw(sample.question), answer, lambda path: find_picture(path, context) is not None)
-    if shown.left_out:
-        return _excluded(record, f"{len(shown.images)} pictures; the published protocol takes at most 4")
-    materials = [Material("question", shown.question), Material("answer", shown.answer)]
+    answer = get_answer_parts(record)
+    view = paper.build_judge_view(
+        group_parts(sample.question), answer, lambda path: find_picture(path, context) is not None
+    )
+    if view.left_out:
+        return _excluded(record, f"{len(view.images)} pictures; the published protocol takes at most 4")
+    materials = [Material("question", view.question), Material("answer", view.answer)]
     if rubric is BY_TASK["msr"]:
         materials.append(Material("reference", (Text(str(sample.extra.get("gt", ""))),)))
-    notes = [f"missing: {path}" for path in shown.missing]
-    if shown.cut:
-        notes.append(f"{shown.cut} of {len(answer)} parts of the answer cut by the published protocol")
+    notes = [f"missing: {path}" for path in view.missing]
+    if view.cut:
+        notes.append(f"{view.cut} of {len(answer)} parts of the answer cut by the published protocol")
     return Question(rubric=rubric, materials=tuple(materials), max_tokens=MAX_TOKENS, notes=tuple(notes))
 
 
@@ -101,9 +103,12 @@ class _Full:
 
 def _in_full(sample: Sample, record: Record, context: JudgeContext, rubric: Rubric) -> Question:
     full = _Full(context)
-    materials = [full.material("question", raw(sample.question)), full.material("answer", answer_of(record))]
+    materials = [
+        full.material("question", group_parts(sample.question)),
+        full.material("answer", get_answer_parts(record)),
+    ]
     if rubric is BY_TASK["msr"]:
-        materials.append(full.material("reference", raw(sample.reference)))
+        materials.append(full.material("reference", group_parts(sample.reference)))
     return Question(
         rubric=rubric,
         materials=tuple(materials),
@@ -113,13 +118,13 @@ def _in_full(sample: Sample, record: Record, context: JudgeContext, rubric: Rubr
     )
 
 
-def read(text: str, rubric: Rubric, protocol: Protocol) -> Verdict:
+def read_verdict(text: str, rubric: Rubric, protocol: Protocol) -> Verdict:
     """`paper`: the first number after the first heading, rounded; `strict`: what the contract allows."""
     if protocol == "strict":
         return rubric.contract.read(text)
     score = paper.find_score(text)
     if score is None:
         return Verdict(why="there is no number after '### Score'")
-    if not paper.kept(score):
+    if not paper.is_on_scale(score):
         return Verdict(why=f"the score {score} is off the scale from {paper.LOW} to {paper.HIGH}")
     return Verdict({"Score": float(score)})
