@@ -16,9 +16,10 @@ import msgspec
 from msgspec import Struct
 
 from vivant.benchmarks import registry
+from vivant.benchmarks.data_files import iter_json_objects
 from vivant.benchmarks.jsonl import option_name
 from vivant.benchmarks.mime import human, names
-from vivant.benchmarks.mime.files import json_lines, texts
+from vivant.benchmarks.mime.text_lists import split_texts
 from vivant.core.errors import DataError, MediaError
 from vivant.core.types import Option, Sample, Video
 from vivant.study.balance import largest_share
@@ -92,7 +93,7 @@ def _first(files: Sequence[Path], notes: list[str]) -> Iterator[_Line]:
     seen: set[tuple[str, str]] = set()
     again = 0
     for file in files:
-        for number, raw in json_lines(file):
+        for number, raw in iter_json_objects(file):
             if not human.is_judgement(raw):
                 raise DataError(f"{file}, line {number}: this is no line of {human.FILE_NAME}")
             line = _Line(f"{file}, line {number}", raw["question"], human.parse_judgement(file, number, raw))
@@ -218,7 +219,7 @@ def _item(line: _Line, index: names.SampleIndex, root: Path, shelf: Shelf) -> tu
     entry = KeyLine(
         item=sample.id,
         option=options.index(right),
-        accepted=texts(question.label),
+        accepted=split_texts(question.label),
         extra={SAMPLE: msgspec.to_builtins(sample), ROOT: str(root.resolve()), MIME: asked},
     )
     return item, entry
@@ -230,7 +231,7 @@ def _sample(line: _Line, known: Sample | None, right: str) -> Sample:
     options = (right, *(text for text in question.options if text != right))
     named = tuple(Option(option_name(place), text) for place, text in enumerate(options))
     if known is not None:
-        return msgspec.structs.replace(known, options=named, key=0, answers=texts(question.label))
+        return msgspec.structs.replace(known, options=named, key=0, answers=split_texts(question.label))
     name = names.file_name(question.s3_url) or line.judged.sample_id
     parsed = names.parse_video_name(name)
     real = parsed.dataset != "MIME"
@@ -245,7 +246,7 @@ def _sample(line: _Line, known: Sample | None, right: str) -> Sample:
         question=(Video(name),),
         options=named,
         key=0,
-        answers=texts(question.label),
+        answers=split_texts(question.label),
         facets={
             "variant": variant or absent,
             "action": action,

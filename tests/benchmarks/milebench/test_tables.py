@@ -157,7 +157,7 @@ def test_tables_without_anything_to_show_say_so(tmp_path: Path) -> None:
     for name in ("needles", "position"):
         with pytest.raises(UsageError):
             MileBench().layout(name, [run], "paper")
-    with pytest.raises(UsageError, match="no table 'mian'"):
+    with pytest.raises(UsageError, match="'mian'; did you mean 'main'"):
         MileBench().layout("mian", [run], "paper")
 
 

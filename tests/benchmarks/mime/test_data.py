@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from tests.support.mime_kit import LABELS, MIME, edition, row, write_lines
 from vivant.benchmarks.mime import names
-from vivant.benchmarks.mime.files import texts
 from vivant.benchmarks.mime.names import VARIANTS
+from vivant.benchmarks.mime.text_lists import split_texts
 from vivant.core.errors import DataError
 from vivant.core.types import Sample, Video
 
@@ -294,15 +294,15 @@ WORDS = st.text(st.characters(blacklist_categories=("Cs", "Cc"), blacklist_chara
 
 @given(st.lists(WORDS.filter(lambda word: bool(word) and not word.startswith("[")), min_size=1, max_size=5))
 def test_lists_of_texts_are_read_however_they_are_written(words: list[str]) -> None:
-    assert texts(words) == tuple(words)
-    assert texts("|".join(words)) == tuple(words)
-    assert texts(json.dumps(words)) == tuple(words)
-    assert texts(repr(words)) == tuple(words)
+    assert split_texts(words) == tuple(words)
+    assert split_texts("|".join(words)) == tuple(words)
+    assert split_texts(json.dumps(words)) == tuple(words)
+    assert split_texts(repr(words)) == tuple(words)
 
 
 @given(st.text())
 def test_any_text_is_read_as_texts_without_a_fault(text: str) -> None:
-    assert all(part.strip() == part != "" for part in texts(text))
+    assert all(part.strip() == part != "" for part in split_texts(text))
 
 
 @given(st.text(), st.sampled_from(["", "/data/test/", "C:\\videos\\", "https://example.org/x/"]))

@@ -180,5 +180,5 @@ def test_nothing_is_written_over(tmp_path: Path) -> None:
     mapped(tmp_path, GOOD)
     with pytest.raises(UsageError, match=r"holds videos\.jsonl or items\.jsonl already"):
         mapped(tmp_path, GOOD)
-    with pytest.raises(DataError, match="Cannot read the mapping"):
+    with pytest.raises(DataError, match="cannot be read"):
         convert_dataset(tmp_path / "none.yaml", tmp_path / "out")

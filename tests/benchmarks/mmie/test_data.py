@@ -95,8 +95,8 @@ def test_multiple_choice_is_told_from_open(text: str, expected: bool) -> None:
 @pytest.mark.parametrize(
     ("content", "line"),
     [
-        (b"", "is no JSON"),
-        (b"[{", "is no JSON"),
+        (b"", "is not valid JSON"),
+        (b"[{", "is not valid JSON"),
         (b"{}", "should hold a list of items"),
         (b"[]", "holds no items"),
         (b"[3]", "item 1: should be an object"),
@@ -105,7 +105,7 @@ def test_multiple_choice_is_told_from_open(text: str, expected: bool) -> None:
         (b'[{"question": []}]', "item 1: Object missing required field `id`"),
         (b'[{"id": 1, "question": [{"text": 4}]}]', "item 1 .'1'."),
         (b'[{"id": 1, "conversations": []}]', "asks nothing"),
-        (b"\xff\xfe", "is no JSON"),
+        (b"\xff\xfe", "is not UTF-8 text"),
     ],
 )
 def test_a_broken_file_is_one_line(tmp_path: Path, content: bytes, line: str) -> None:

@@ -110,7 +110,7 @@ def test_ids_that_do_not_fit_are_counted_and_the_first_is_named(tmp_path: Path) 
     assert read(write(tmp_path / "gpt-y_on_MMR_V.json", two)).model == "gpt-y"
     broken = tmp_path / "b.json"
     broken.write_bytes(msgspec.json.encode([result(0, "[[A]]")])[:-30])
-    refuse(broken, "not JSON")
+    refuse(broken, "not valid JSON")
 
 
 def test_other_files_are_left_to_others(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests.support.mimic_build_kit import Words, settings, thread, video, write_clean
-from vivant.benchmarks.mimic.format import MimicItem, MimicOption, iter_items, write_jsonl
+from vivant.benchmarks.mimic.format import MimicItem, MimicOption, iter_items
 from vivant.benchmarks.mimic.names import OWN, THINKING
 from vivant.build.mimic.audit import Report, audit, read_report, show_report
 from vivant.build.mimic.blind_guessers import GUESSERS, guess, look, solved_by_all
@@ -24,6 +24,7 @@ from vivant.build.mimic.task_settings import Tasks
 from vivant.build.mimic.tasks import tasks
 from vivant.build.mimic.vectors import VectorStore
 from vivant.core.errors import DataError
+from vivant.core.files import write_jsonl
 
 
 def build(work: Path, change: Callable[[Path], None] | None = None, **sections: Any) -> None:

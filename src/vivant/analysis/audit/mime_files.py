@@ -9,9 +9,10 @@ from typing import Any
 from vivant.analysis.audit.case import percent
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import ScoreSettings
+from vivant.benchmarks.data_files import read_json
 from vivant.benchmarks.mime.data import walk_folders
-from vivant.benchmarks.mime.files import listed, read_json, texts
 from vivant.benchmarks.mime.names import SampleIndex
+from vivant.benchmarks.mime.text_lists import parse_list, split_texts
 from vivant.core.errors import DataError
 
 
@@ -88,7 +89,7 @@ def _is_marked(item: Mapping[str, Any]) -> bool:
     lists = [
         place
         for place, option in enumerate(options)
-        if isinstance(option, list) or (isinstance(option, str) and listed(option) is not None)
+        if isinstance(option, list) or (isinstance(option, str) and parse_list(option) is not None)
     ]
     return lists == ["ABCDEFGHIJ".find(str(item.get("correct_answer", "?")))]
 
@@ -107,7 +108,7 @@ def released_options(root: Path) -> tuple[str, ...]:
         total += len(known)
         same += sum(
             {option.text for option in sample.options}
-            == {", ".join(texts(o)) for o in item.get("options", [])}
+            == {", ".join(split_texts(o)) for o in item.get("options", [])}
             for sample, item in known
         )
     if not files:

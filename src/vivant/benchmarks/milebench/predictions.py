@@ -15,10 +15,12 @@ import numpy as np
 from msgspec import Struct, field
 
 from vivant.benchmarks.base import Imported, ScoredRun
+from vivant.benchmarks.data_files import read_bytes
 from vivant.benchmarks.milebench.datasets import DATASETS, LEVELS, find_level
 from vivant.benchmarks.milebench.normalisation import normalise
 from vivant.benchmarks.milebench.score import list_shown_options
 from vivant.core.errors import DataError
+from vivant.core.files import write_atomic
 from vivant.core.types import Image, Record, Reply, Sample, Score, Text
 
 FILES = ("pred.json", "eval.json", "eval_score.json", "pred_with_extracted.json")
@@ -52,10 +54,7 @@ class NativePrediction(Struct):
 
 def read_predictions(file: Path, samples: Sequence[Sample], task: str) -> Imported | None:
     """`pred.json`, joined by id. None where the file is something else."""
-    try:
-        raw = file.read_bytes()
-    except OSError as error:
-        raise DataError(f"Cannot read {file}: {error.strerror}") from error
+    raw = read_bytes(file)
     if not raw.lstrip().startswith(b"["):
         return None
     try:
@@ -222,7 +221,7 @@ def write_results(out: Path) -> list[Path]:
             for part, datasets in _TAXONOMY.items()
         }
     table = out / "result.csv"
-    table.write_text(_results_csv(results), encoding="utf-8")
+    write_atomic(table, _results_csv(results))
     return [_write(out / "result.json", results, indent=4, ascii_only=False), table]
 
 
@@ -249,5 +248,5 @@ def _safe(model: str) -> str:
 
 
 def _write(file: Path, content: Any, *, indent: int | None, ascii_only: bool = True) -> Path:
-    file.write_text(json.dumps(content, indent=indent, ensure_ascii=ascii_only), encoding="utf-8")
+    write_atomic(file, json.dumps(content, indent=indent, ensure_ascii=ascii_only))
     return file

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from vivant.benchmarks.base import Protocol
 from vivant.benchmarks.milebench.normalisation import PAPER_STOPS, normalise, normalise_choice
 from vivant.benchmarks.milebench.paper import option_name, read_choice
-from vivant.core.types import Option, Record, Sample, Score
+from vivant.core.types import Option, Record, Sample, Score, make_score
 from vivant.metrics.option_extraction import extract_option
 from vivant.metrics.rouge import rouge_l
 from vivant.metrics.text import strip_thinking
@@ -46,10 +46,8 @@ def _paper_choice(sample: Sample, record: Record) -> Score:
     # The key is the first of equal choices, as the published scorer takes it.
     correct = reading.name == option_name(choices.index(choices[key]))
     is_option = any(option.name == reading.name for option in options)
-    return Score(
-        key=record.key,
-        task=record.task,
-        id=record.id,
+    return make_score(
+        record,
         status="scored" if is_option else "unparsed",
         value=float(correct) if is_option else None,
         answer=reading.name,
@@ -67,10 +65,8 @@ def _strict_choice(sample: Sample, record: Record) -> Score:
         return _unparsed(record, extraction.rule)
     index = [option.name for option in options].index(extraction.name)
     correct = options[index].text == options[key].text
-    return Score(
-        key=record.key,
-        task=record.task,
-        id=record.id,
+    return make_score(
+        record,
         value=float(correct),
         answer=extraction.name,
         rule=extraction.rule,
@@ -87,7 +83,7 @@ def _paper_open(sample: Sample, record: Record) -> Score:
         correct = key in reply.split()
     else:
         correct = key in reply
-    return _unparsed(record, "empty") if not reply else _judged(record, correct, reply, match)
+    return _unparsed(record, "empty") if not reply else make_score(record, float(correct), reply, match)
 
 
 def _strict_open(sample: Sample, record: Record) -> Score:
@@ -100,32 +96,19 @@ def _strict_open(sample: Sample, record: Record) -> Score:
     if not reply:
         return _unparsed(record, "empty")
     correct = bool(key) and re.search(rf"(?<!\w){re.escape(key)}(?!\w)", reply) is not None
-    return _judged(record, correct, reply, "whole words")
+    return make_score(record, float(correct), reply, "whole words")
 
 
 def _rouge(record: Record, reply: str, key: str) -> Score:
     if not reply:
         return _unparsed(record, "empty")
-    return Score(
-        key=record.key,
-        task=record.task,
-        id=record.id,
-        value=rouge_l(reply, key).f,
-        answer=reply,
-        rule="rouge-l",
-    )
-
-
-def _judged(record: Record, correct: bool, answer: str, rule: str) -> Score:
-    return Score(
-        key=record.key, task=record.task, id=record.id, value=float(correct), answer=answer, rule=rule
-    )
+    return make_score(record, rouge_l(reply, key).f, reply, "rouge-l")
 
 
 def _unparsed(record: Record, rule: str) -> Score:
-    return Score(key=record.key, task=record.task, id=record.id, status="unparsed", rule=rule)
+    return make_score(record, rule=rule, status="unparsed")
 
 
 def _no_key(record: Record) -> Score:
     """The data are at fault, not the model."""
-    return Score(key=record.key, task=record.task, id=record.id, status="missing", rule="key is no choice")
+    return make_score(record, rule="key is no choice", status="missing")

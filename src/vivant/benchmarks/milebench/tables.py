@@ -19,6 +19,7 @@ from vivant.benchmarks.milebench.datasets import (
 )
 from vivant.benchmarks.milebench.published import SOURCE, group_by_model, list_published
 from vivant.benchmarks.summary import natural, published_row, summarise
+from vivant.benchmarks.table_parts import format_interval
 from vivant.core.errors import UsageError, unknown
 from vivant.core.table import Cell, Row, Table
 from vivant.core.types import Sample
@@ -196,7 +197,7 @@ def build_datasets_table(benchmark: Benchmark, runs: Sequence[ScoredRun], protoc
         for name, part in model_runs.parts.items():
             row = summarise(part, benchmark)[0]
             rows.append(row)
-            interval = f"{row.interval[0]:.1f} – {row.interval[1]:.1f}" if row.interval else None
+            interval = format_interval(row)
             lost = sum(record.lost_images for _, record, _ in part.rows if record)
             group = BY_NAME[name].group
             counts = _totals([row])

@@ -10,9 +10,10 @@ from typing import Any
 
 from msgspec import Struct
 
+from vivant.benchmarks.data_files import iter_csv_rows, iter_json_objects
 from vivant.benchmarks.jsonl import option_name
 from vivant.benchmarks.mime import names, shards
-from vivant.benchmarks.mime.files import csv_rows, json_lines, texts
+from vivant.benchmarks.mime.text_lists import split_texts
 from vivant.core.errors import DataError
 from vivant.core.types import Option, Sample, Video
 
@@ -138,9 +139,9 @@ def _described_by(files: list[str]) -> list[str]:
 
 def _rows(file: Path) -> Iterator[MetadataRow]:
     if file.suffix == ".jsonl":
-        rows = [MetadataRow(file, f"line {number}", values) for number, values in json_lines(file)]
+        rows = [MetadataRow(file, f"line {number}", values) for number, values in iter_json_objects(file)]
     elif file.suffix == ".csv":
-        rows = [MetadataRow(file, f"row {number}", values) for number, values in csv_rows(file)]
+        rows = [MetadataRow(file, f"row {number}", values) for number, values in iter_csv_rows(file)]
     else:
         rows = [
             MetadataRow(file, f"row {number}", values)
@@ -168,7 +169,7 @@ def _sample(row: MetadataRow, base: Path, task: str) -> Sample:
     if not name:
         raise row.fault("there is no file_name (nor video, nor s3_url); name the video in a column file_name")
     parsed = names.parse_video_name(name)
-    labels = texts(row.values.get("label"))
+    labels = split_texts(row.values.get("label"))
     if not labels:
         if "label" not in row.values:
             close = difflib.get_close_matches("label", list(row.values), n=1, cutoff=0.5)
@@ -191,7 +192,7 @@ def _sample(row: MetadataRow, base: Path, task: str) -> Sample:
 
 def _options(row: MetadataRow, name: str, labels: tuple[str, ...]) -> tuple[Option, ...]:
     """The first label, then the distractors; the order in which they are shown is drawn later."""
-    distractors = texts(row.values.get("distractors"))
+    distractors = split_texts(row.values.get("distractors"))
     if not distractors:
         raise row.fault(f"'{name}' has a label but no options; fill in its column 'distractors' (a|b|c)")
     both = next((text for text in distractors if text in labels), None)

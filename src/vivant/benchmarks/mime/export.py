@@ -18,6 +18,7 @@ import msgspec
 from vivant.benchmarks.base import ScoredRun
 from vivant.benchmarks.mime.cells import ScoredItem
 from vivant.core.errors import UsageError
+from vivant.core.files import write_atomic
 from vivant.core.types import Option
 
 KINDS = ("mime-raw", "mime-score")
@@ -48,7 +49,7 @@ def export(run: ScoredRun, kind: str, out: Path) -> list[Path]:
             path = folder_out / f"score_{task}_{_suffix(run.model)}.csv"
             text = _score_rows(items, task)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8", newline="")
+        write_atomic(path, text)
         paths.append(path)
     return paths
 

@@ -12,8 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from vivant.benchmarks.base import Imported, ScoredRun
+from vivant.benchmarks.base import Imported, Published, ScoredRun
 from vivant.benchmarks.mime.names import REAL, VARIANTS, SampleIndex
+from vivant.benchmarks.summary import published_row
 from vivant.core.errors import DataError, UsageError, unknown
 from vivant.core.table import Cell, Row, Table
 from vivant.core.types import Record, Reply, Sample
@@ -124,7 +125,7 @@ def _count(runs: Sequence[ScoredRun]) -> dict[tuple[str, str], Counter[str]]:
     for run in runs:
         for variant in (*VARIANTS, REAL):
             modes = Counter(
-                _folded(record.extra["fail_mode"])
+                _fold_mode(record.extra["fail_mode"])
                 for sample, record, _ in run.rows
                 if record and record.extra.get("fail_mode") and sample.facets.get("variant") == variant
             )
@@ -133,7 +134,7 @@ def _count(runs: Sequence[ScoredRun]) -> dict[tuple[str, str], Counter[str]]:
     return counts
 
 
-def _folded(mode: Any) -> str:
+def _fold_mode(mode: Any) -> str:
     return " ".join(str(mode).lower().split())
 
 
@@ -144,47 +145,28 @@ def _rows(
     for (name, variant), group in counts.items():
         run, total = by_name[name], sum(group.values())
         for mode in modes:
-            yield _row(
-                run.run, variant, mode, group[mode], total, run.model, run.style, run.protocol, "measured"
+            yield Row(
+                run=run.run,
+                benchmark="mime",
+                task="mime/ff",
+                group={"variant": variant, "fail_mode": mode},
+                metric="count",
+                value=float(group[mode]),
+                n=total,
+                model=run.model,
+                style=run.style,
+                protocol=run.protocol,
             )
+    model, style = PUBLISHED_BY
     for column, variant in enumerate(PUBLISHED_VARIANTS):
         for mode, cells in PUBLISHED.items():
-            yield _row(
-                "published",
-                variant,
-                mode,
-                cells[column],
-                PUBLISHED_TOTAL,
-                *PUBLISHED_BY,
-                "",
-                PUBLISHED_SOURCE,
+            figure = Published(
+                model=model,
+                task="mime/ff",
+                style=style,
+                group={"variant": variant, "fail_mode": mode},
+                value=float(cells[column]),
+                metric="count",
+                source=PUBLISHED_SOURCE,
             )
-
-
-def _row(
-    run: str,
-    variant: str,
-    mode: str,
-    count: int,
-    total: int,
-    model: str,
-    style: str,
-    protocol: str,
-    source: str,
-) -> Row:
-    return Row(
-        run=run,
-        benchmark="mime",
-        task="mime/ff",
-        group={"variant": variant, "fail_mode": mode},
-        metric="count",
-        value=float(count),
-        n=total,
-        errors=0,
-        unparsed=0,
-        interval=None,
-        model=model,
-        style=style,
-        protocol=protocol,
-        source=source,
-    )
+            yield published_row(figure, PUBLISHED_TOTAL)

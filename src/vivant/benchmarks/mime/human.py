@@ -15,10 +15,11 @@ import msgspec
 from msgspec import Struct
 
 from vivant.benchmarks.base import Imported
+from vivant.benchmarks.data_files import iter_json_objects
 from vivant.benchmarks.jsonl import option_name
 from vivant.benchmarks.mime.data import walk_folders
-from vivant.benchmarks.mime.files import json_lines, texts
 from vivant.benchmarks.mime.names import SampleIndex
+from vivant.benchmarks.mime.text_lists import split_texts
 from vivant.core.errors import DataError
 from vivant.core.types import Option, Record, Reply, Sample
 
@@ -86,7 +87,7 @@ def _read_file(
     repeats: dict[str, int] = {}
     unmatched: list[str] = []
     repeated = contradictory = 0
-    for number, line in json_lines(file):
+    for number, line in iter_json_objects(file):
         judgement = parse_judgement(file, number, line)
         sample = index.find(judgement.question.s3_url, judgement.sample_id)
         if sample is None:
@@ -131,7 +132,7 @@ def parse_judgement(file: Path, number: int, line: dict[str, Any]) -> HumanJudge
         raise DataError(f"{file}, line {number}: label_idx is no place among the {len(options)} options")
     if judgement.user_mcq_selection is not None and not 1 <= judgement.user_mcq_selection <= len(options):
         raise DataError(f"{file}, line {number}: user_mcq_selection is not one of 1 to {len(options)}")
-    if not texts(judgement.question.label):
+    if not split_texts(judgement.question.label):
         raise DataError(f"{file}, line {number}: the question has no label")
     return judgement
 
@@ -165,7 +166,7 @@ def _record(
                 "file": file,
                 "place": judgement.question_i,
                 "key": question.label_idx,
-                "labels": list(texts(question.label)),
+                "labels": list(split_texts(question.label)),
             }
         },
     )

@@ -11,11 +11,12 @@ import msgspec
 from msgspec import Struct
 
 from vivant.benchmarks.base import Imported
+from vivant.benchmarks.data_files import iter_csv_rows, iter_json_objects, read_json
 from vivant.benchmarks.jsonl import option_name
 from vivant.benchmarks.mime import failures, human, positions
-from vivant.benchmarks.mime.files import csv_rows, json_lines, listed, read_json, texts
 from vivant.benchmarks.mime.names import SampleIndex
 from vivant.benchmarks.mime.prompts import STYLES, is_demonstration
+from vivant.benchmarks.mime.text_lists import parse_list, split_texts
 from vivant.core.errors import DataError
 from vivant.core.types import Option, Record, Reply, Sample
 
@@ -117,20 +118,20 @@ def read_predictions(file: Path, samples: Sequence[Sample], task: str) -> Import
     if file.suffix == ".json":
         return _read_raw(file, samples, task)
     if file.suffix == ".csv":
-        header = next((set(row) for _, row in csv_rows(file)), set())
+        header = next((set(row) for _, row in iter_csv_rows(file)), set())
         if failures.is_labelled(header):
-            return failures.read_labels(file, csv_rows(file), samples, task)
+            return failures.read_labels(file, iter_csv_rows(file), samples, task)
         if "instance_id" in header and "is_correct" in header:
             return _read_score(file, samples, task, "mcq", _verdict)
         if "instance_id" in header and "output_text" in header:
             return _read_score(file, samples, task, "ff", _scored_text)
         return None
     if file.suffix == ".jsonl":
-        first = next((line for _, line in json_lines(file)), {})
+        first = next((line for _, line in iter_json_objects(file)), {})
         if human.is_judgement(first):
             return human.read_judgements([file], samples, task)
         if failures.is_labelled(set(first)):
-            return failures.read_labels(file, json_lines(file), samples, task)
+            return failures.read_labels(file, iter_json_objects(file), samples, task)
     return None
 
 
@@ -218,11 +219,11 @@ def _take_choice(reading: ResultFileReader, where: str, item: RawChoice) -> None
 
 def _option_text(option: Any) -> str:
     """An option as text; the few-shot files hold the right one as a list of one."""
-    return ", ".join(texts(option)) if _is_list(option) else str(option)
+    return ", ".join(split_texts(option)) if _is_list(option) else str(option)
 
 
 def _is_list(option: Any) -> bool:
-    return isinstance(option, list) or (isinstance(option, str) and listed(option) is not None)
+    return isinstance(option, list) or (isinstance(option, str) and parse_list(option) is not None)
 
 
 def _note_choices(reading: ResultFileReader, items: Sequence[dict[str, Any]]) -> None:
@@ -246,8 +247,8 @@ def _take_free(reading: ResultFileReader, where: str, item: RawFree) -> None:
     sample = reading.find(where, item.video_path, item.instance_id)
     if sample is None:
         return
-    labels = texts(item.action) or sample.answers
-    thinking = "\n".join(texts(item.chain_of_thought)) if item.chain_of_thought else ""
+    labels = split_texts(item.action) or sample.answers
+    thinking = "\n".join(split_texts(item.chain_of_thought)) if item.chain_of_thought else ""
     extra: dict[str, Any] = {"filed": True}
     if item.fail_mode:
         extra["fail_mode"] = item.fail_mode
@@ -276,7 +277,7 @@ def _read_score(
 ) -> Imported:
     _check_task(file, task, kind)
     reading = ResultFileReader(file, samples, task)
-    rows = [row for _, row in csv_rows(file)]
+    rows = [row for _, row in iter_csv_rows(file)]
     matched = positions.match_rows(file, rows, reading.index, reading.notes)
     for number, (row, sample) in enumerate(zip(rows, matched, strict=True), 1):
         take(reading, f"row {number}", sample, row)
@@ -290,7 +291,7 @@ def _verdict(reading: ResultFileReader, where: str, sample: Sample, row: dict[st
 
 
 def _scored_text(reading: ResultFileReader, where: str, sample: Sample, row: dict[str, str]) -> None:
-    labels = texts(row.get("ground_truth"))
+    labels = split_texts(row.get("ground_truth"))
     if labels and set(labels) != set(sample.answers):
         raise DataError(
             f"{reading.file}, {where}: ground_truth is {labels[0]!r}, but the sample at this place, "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from vivant.benchmarks.mime.files import read_json
+from vivant.benchmarks.data_files import read_json
 from vivant.benchmarks.mime.names import VARIANTS, SampleIndex
 from vivant.core.errors import DataError
 from vivant.core.types import Sample

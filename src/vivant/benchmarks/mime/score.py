@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from vivant.benchmarks.base import ScoreSettings
 from vivant.core.errors import UsageError
-from vivant.core.types import Option, Record, Sample, Score
+from vivant.core.types import Option, Record, Sample, Score, make_score
 from vivant.metrics.option_extraction import extract_option
 from vivant.metrics.text import strip_thinking
 
@@ -76,7 +76,7 @@ def read_choice_strict(text: str, options: Sequence[Option]) -> ParsedReply:
 def _score_choice(sample: Sample, record: Record, settings: ScoreSettings) -> Score:
     verdict = record.extra.get("is_correct")
     if verdict is not None:
-        return _scored(record, float(bool(verdict)), "", "verdict-as-filed")
+        return make_score(record, float(bool(verdict)), rule="verdict-as-filed")
     options = record.options or sample.options
     names = [option.name for option in options]
     person = record.extra.get("human")
@@ -90,8 +90,8 @@ def _score_choice(sample: Sample, record: Record, settings: ScoreSettings) -> Sc
         else:
             reading = read_choice_strict(record.reply.text, options)
     if not reading.answer:
-        return _unparsed(record, reading.rule)
-    return _scored(record, float(names.index(reading.answer) == correct), reading.answer, reading.rule)
+        return make_score(record, rule=reading.rule, status="unparsed")
+    return make_score(record, float(names.index(reading.answer) == correct), reading.answer, reading.rule)
 
 
 # ── free form ────────────────────────────────────────────────────────────────────────────────────
@@ -144,14 +144,14 @@ def _score_free(items: Sequence[tuple[Sample, Record]], settings: ScoreSettings)
         similarity, label = nearest.get(index, (0.0, ""))
         detail = {"similarity": similarity, "label": label} if index in nearest else {}
         if not reading.answer:
-            scores.append(_unparsed(record, reading.rule, detail))
+            scores.append(make_score(record, rule=reading.rule, status="unparsed", detail=detail))
             continue
         correct, rule = similarity >= limit, reading.rule
         person = record.extra.get("human")
         if paper and person is not None:
             # As published: not whether the answer is right, but whether two cut-offs agree on it.
             correct, rule = correct == (similarity > quartiles[person["file"]]), "cut-offs-agree"
-        scores.append(_scored(record, float(correct), reading.answer, rule, detail))
+        scores.append(make_score(record, float(correct), reading.answer, rule, detail=detail))
     return scores
 
 
@@ -197,26 +197,3 @@ def _quartiles(
     import numpy
 
     return {file: float(numpy.percentile(values, PERCENTILE)) for file, values in by_file.items()}
-
-
-# ── scores ───────────────────────────────────────────────────────────────────────────────────────
-
-
-def _scored(
-    record: Record, value: float, answer: str, rule: str, detail: dict[str, Any] | None = None
-) -> Score:
-    return Score(
-        key=record.key,
-        task=record.task,
-        id=record.id,
-        value=value,
-        answer=answer,
-        rule=rule,
-        detail=detail or {},
-    )
-
-
-def _unparsed(record: Record, rule: str, detail: dict[str, Any] | None = None) -> Score:
-    return Score(
-        key=record.key, task=record.task, id=record.id, status="unparsed", rule=rule, detail=detail or {}
-    )

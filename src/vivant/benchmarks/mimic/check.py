@@ -14,11 +14,13 @@ import msgspec
 from msgspec import Struct
 
 from vivant.benchmarks.base import DataReport
+from vivant.benchmarks.data_files import decode_json, iter_lines
 from vivant.benchmarks.mimic import names
 from vivant.benchmarks.mimic.data import find_fault
-from vivant.benchmarks.mimic.format import ITEMS, VIDEOS, MimicItem, MimicOption, MimicVideo, raw_lines
+from vivant.benchmarks.mimic.format import ITEMS, VIDEOS, MimicItem, MimicOption, MimicVideo
 from vivant.benchmarks.mimic.pack_builder import LONG
 from vivant.benchmarks.mimic.packs import hash_file
+from vivant.core.errors import DataError
 from vivant.metrics.text import plain
 
 
@@ -66,12 +68,12 @@ def _videos(root: Path, found: list[str], problems: list[str]) -> dict[str, Vide
     platforms: Counter[str] = Counter()
     odd: Counter[str] = Counter()
     decoder = msgspec.json.Decoder(MimicVideo)
-    for number, line in raw_lines(root / VIDEOS):
+    for number, line in iter_lines(root / VIDEOS):
         where = f"{root / VIDEOS}, line {number}"
         try:
-            video = decoder.decode(line)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            problems.append(f"{where}: {error}")
+            video = decode_json(line, where, decoder)
+        except DataError as error:
+            problems.append(str(error))
             continue
         if video.ref in lines:
             first, before = lines[video.ref]
@@ -141,12 +143,12 @@ def _items(root: Path, videos: Mapping[str, VideoFacts], found: list[str], probl
     unnamed = 0
     questions: dict[tuple[str, ...], str] = {}
     decoder = msgspec.json.Decoder(MimicItem)
-    for number, line in raw_lines(root / ITEMS):
+    for number, line in iter_lines(root / ITEMS):
         where = f"{root / ITEMS}, line {number}"
         try:
-            item = decoder.decode(line)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            problems.append(f"{where}: {error}")
+            item = decode_json(line, where, decoder)
+        except DataError as error:
+            problems.append(str(error))
             continue
         where += f" (item {item.id})"
         if item.id in first_lines:

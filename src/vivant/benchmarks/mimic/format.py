@@ -7,16 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
-import msgspec
 from msgspec import Meta, Struct, field
 
-from vivant.core.errors import DataError
+from vivant.benchmarks.data_files import iter_json_lines
 
 VIDEOS, ITEMS = "videos.jsonl", "items.jsonl"
 Count = Annotated[int, Meta(ge=0)]
-_T = TypeVar("_T")
 
 
 class Comment(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -109,54 +107,22 @@ class MimicItem(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_un
 
 def iter_videos(root: Path) -> Iterator[tuple[int, MimicVideo]]:
     """Lines of `videos.jsonl` with their numbers, whole."""
-    return _lines(root / VIDEOS, MimicVideo)
+    return iter_json_lines(root / VIDEOS, MimicVideo)
 
 
 def iter_infos(root: Path) -> Iterator[tuple[int, MimicVideoInfo]]:
     """The same without comments, which are passed over unread."""
-    return _lines(root / VIDEOS, MimicVideoInfo)
+    return iter_json_lines(root / VIDEOS, MimicVideoInfo)
 
 
 def iter_items(root: Path) -> Iterator[tuple[int, MimicItem]]:
     """Lines of `items.jsonl` with their numbers."""
-    return _lines(root / ITEMS, MimicItem)
+    return iter_json_lines(root / ITEMS, MimicItem)
 
 
 def has_items(root: Path) -> bool:
     """Whether the folder asks anything besides comments to be written."""
     return (root / ITEMS).is_file()
-
-
-def raw_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Non-empty lines with their numbers; a byte-order mark is passed over."""
-    try:
-        with path.open("rb") as file:
-            for number, line in enumerate(file, 1):
-                text = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
-                if text.strip():
-                    yield number, text
-    except OSError as error:
-        raise DataError(f"Cannot read {path}: {error.strerror}") from error
-
-
-def _lines(path: Path, kind: type[_T]) -> Iterator[tuple[int, _T]]:
-    decoder = msgspec.json.Decoder(kind)
-    for number, line in raw_lines(path):
-        try:
-            yield number, decoder.decode(line)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise DataError(f"{path}, line {number}: {error}") from error
-
-
-def write_jsonl(path: Path, values: Iterator[Struct] | Sequence[Struct]) -> int:
-    """One line per value, as they come; returns how many."""
-    encoder = msgspec.json.Encoder()
-    count = 0
-    with path.open("wb") as file:
-        for value in values:
-            file.write(encoder.encode(value) + b"\n")
-            count += 1
-    return count
 
 
 def select_most_liked(comments: Sequence[Comment], count: int) -> list[Comment]:

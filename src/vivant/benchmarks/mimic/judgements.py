@@ -10,15 +10,17 @@ import csv
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
 
-from vivant.benchmarks.mimic.format import raw_lines
+from vivant.benchmarks.data_files import decode_json, iter_lines, open_csv
 from vivant.benchmarks.mimic.packs import Pack
 from vivant.core.errors import DataError, UsageError
+from vivant.core.files import write_jsonl
 
 FORMAT = 1
 COLUMNS = ("annotator", "item", "verdict", "realism")
@@ -88,8 +90,7 @@ def import_judgements(
         if not result.rejected:
             return result, None
         beside = out.with_name(f"{out.name}.rejected.jsonl")
-        encoder = msgspec.json.Encoder()
-        beside.write_bytes(b"".join(encoder.encode(row) + b"\n" for row in result.rejected))
+        write_jsonl(beside, result.rejected)
     except OSError as error:
         raise UsageError(f"Cannot write {out}: {error.strerror}") from error
     return result, beside
@@ -151,17 +152,13 @@ def count_reasons(rejected: Iterable[RejectedRow]) -> list[str]:
 
 def write_judgements(out: Path, judges: Judges, judgements: Iterable[CommentJudgement]) -> None:
     """The header, then a line a judgement."""
-    encoder = msgspec.json.Encoder()
     out.parent.mkdir(parents=True, exist_ok=True)
-    with out.open("wb") as file:
-        file.write(encoder.encode(judges) + b"\n")
-        for judgement in judgements:
-            file.write(encoder.encode(judgement) + b"\n")
+    write_jsonl(out, chain((judges,), judgements))
 
 
 def read_judges(path: Path) -> Judges:
     """Whose judgements a file holds."""
-    first = next(raw_lines(path), None)
+    first = next(iter_lines(path), None)
     try:
         return msgspec.json.decode(first[1] if first else b"", type=Judges)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
@@ -172,7 +169,7 @@ def read_judges(path: Path) -> Judges:
 
 def read_judgements(path: Path, pack: Pack) -> tuple[Judges, list[CommentJudgement]]:
     """A file that `vivant mimic import` or a judge wrote, for this pack and no other."""
-    lines = raw_lines(path)
+    lines = iter_lines(path)
     judges = read_judges(path)
     next(lines)
     if judges.pack != pack.header.pack:
@@ -180,13 +177,7 @@ def read_judgements(path: Path, pack: Pack) -> tuple[Judges, list[CommentJudgeme
             f"{path} judges another pack: {judges.pack[:12]}, and {pack.path} is {pack.header.pack[:12]}"
         )
     decoder = msgspec.json.Decoder(CommentJudgement)
-    judgements = []
-    for number, line in lines:
-        try:
-            judgements.append(decoder.decode(line))
-        except msgspec.MsgspecError as error:
-            raise DataError(f"{path}, line {number}: {error}") from error
-    return judges, judgements
+    return judges, [decode_json(line, f"{path}, line {number}", decoder) for number, line in lines]
 
 
 _NO_ITEM = "no such item in the pack"
@@ -223,19 +214,14 @@ def _judgement(row: Any, known_items: set[str]) -> CommentJudgement | str:
 
 def _rows(file: Path) -> Iterator[tuple[int, Any]]:
     if file.suffix.lower() in (".jsonl", ".ndjson", ".json"):
-        for number, line in raw_lines(file):
+        for number, line in iter_lines(file):
             try:
                 yield number, msgspec.json.decode(line)
             except (msgspec.MsgspecError, UnicodeDecodeError) as error:
                 yield number, f"not JSON: {error}"
         return
-    try:
-        with file.open(encoding="utf-8-sig", newline="") as text:
-            yield from _csv_rows(file, text)
-    except OSError as error:
-        raise DataError(f"Cannot read {file}: {error.strerror}") from error
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise DataError(f"{file} is not a CSV file in UTF-8: {error}") from error
+    with open_csv(file) as text:
+        yield from _csv_rows(file, text)
 
 
 def _csv_rows(file: Path, text: Iterable[str]) -> Iterator[tuple[int, Any]]:

@@ -29,21 +29,21 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
-from vivant.benchmarks.mimic.format import (
-    ITEMS,
-    VIDEOS,
-    Comment,
-    MimicItem,
-    MimicOption,
-    MimicVideo,
-    raw_lines,
-    write_jsonl,
+from vivant.benchmarks.data_files import (
+    decode_json,
+    iter_json_lines,
+    iter_lines,
+    iter_parquet_rows,
+    open_csv,
+    read_json,
 )
+from vivant.benchmarks.mimic.format import ITEMS, VIDEOS, Comment, MimicItem, MimicOption, MimicVideo
 from vivant.core.errors import DataError, UsageError, unknown
+from vivant.core.files import write_jsonl
+from vivant.core.yaml_files import read_yaml
 
 _T = TypeVar("_T")
 Row = Mapping[str, Any]
-_STRETCH = 50_000
 
 
 class MappedColumn(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -84,14 +84,7 @@ class ColumnMapping(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
 
 def read_mapping(path: Path) -> ColumnMapping:
     """The mapping in a YAML file, with our fields checked by name."""
-    import yaml
-
-    try:
-        mapped = msgspec.convert(yaml.safe_load(path.read_text(encoding="utf-8")), ColumnMapping)
-    except OSError as error:
-        raise DataError(f"Cannot read the mapping {path}: {error.strerror}") from error
-    except (yaml.YAMLError, UnicodeDecodeError, msgspec.ValidationError) as error:
-        raise DataError(f"{path}: {' '.join(str(error).split())}") from error
+    mapped = read_yaml(path, ColumnMapping)
     allowed = {
         "videos": set(MimicVideo.__struct_fields__),
         "items": set(MimicItem.__struct_fields__),
@@ -150,12 +143,12 @@ def iter_fields(block: MappedFile, folder: Path) -> Iterator[tuple[str, dict[str
 
 
 def _each_line(file: Path) -> Iterator[tuple[str, Row | DataError]]:
-    for number, line in raw_lines(file):
+    for number, line in iter_lines(file):
         where = f"{file}, row {number}"
         try:
-            row = msgspec.json.decode(line)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            yield where, DataError(f"{where}: {error}")
+            row: Any = decode_json(line, where)
+        except DataError as error:
+            yield where, error
             continue
         yield where, row if isinstance(row, Mapping) else DataError(f"{where}: not an object with fields")
 
@@ -330,11 +323,15 @@ def _texts(fields: Mapping[str, Any]) -> dict[str, Any]:
 def _rows(block: MappedFile, folder: Path) -> Iterator[tuple[str, Row]]:
     file = folder / block.file
     kind = file.suffix.lower()
-    readers = {".csv": _csv, ".tsv": _csv, ".jsonl": _jsonl, ".ndjson": _jsonl, ".parquet": _parquet}
+    rows: Iterator[tuple[int, Any]]
     if kind == ".json":
         rows = _json(file, block.rows)
-    elif kind in readers:
-        rows = readers[kind](file)
+    elif kind in (".csv", ".tsv"):
+        rows = _csv(file)
+    elif kind in (".jsonl", ".ndjson"):
+        rows = iter_json_lines(file, object)
+    elif kind == ".parquet":
+        rows = enumerate(iter_parquet_rows(file), 1)
     else:
         raise DataError(f"{file}: rows are read from .csv, .tsv, .jsonl, .json and .parquet")
     for number, row in rows:
@@ -344,47 +341,13 @@ def _rows(block: MappedFile, folder: Path) -> Iterator[tuple[str, Row]]:
 
 
 def _csv(file: Path) -> Iterator[tuple[int, Any]]:
-    try:
-        with file.open(encoding="utf-8-sig", newline="") as text:
-            yield from enumerate(csv.DictReader(text, delimiter="\t" if file.suffix == ".tsv" else ","), 1)
-    except OSError as error:
-        raise DataError(f"Cannot read {file}: {error.strerror}") from error
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise DataError(f"{file} is not a CSV file in UTF-8: {error}") from error
-
-
-def _jsonl(file: Path) -> Iterator[tuple[int, Any]]:
-    for number, line in raw_lines(file):
-        try:
-            yield number, msgspec.json.decode(line)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise DataError(f"{file}, line {number}: {error}") from error
+    with open_csv(file) as text:
+        yield from enumerate(csv.DictReader(text, delimiter="\t" if file.suffix == ".tsv" else ","), 1)
 
 
 def _json(file: Path, path: str | None) -> Iterator[tuple[int, Any]]:
-    try:
-        content = msgspec.json.decode(file.read_bytes())
-    except OSError as error:
-        raise DataError(f"Cannot read {file}: {error.strerror}") from error
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise DataError(f"{file}: {error}") from error
+    content = read_json(file)
     rows = content if path is None else _at(content, path)
     if not isinstance(rows, list):
         raise DataError(f"{file}: no list of rows{f' at {path}' if path else '; name its path with `rows`'}")
     yield from enumerate(rows, 1)
-
-
-def _parquet(file: Path) -> Iterator[tuple[int, Any]]:
-    import polars
-
-    rows = polars.scan_parquet(file)
-    done = 0
-    while True:  # a stretch at a time, whatever the file's size
-        try:
-            frame = rows.slice(done, _STRETCH).collect()
-        except (OSError, polars.exceptions.PolarsError) as error:
-            raise DataError(f"Cannot read {file}: {' '.join(str(error).split())[:200]}") from error
-        yield from enumerate(frame.iter_rows(named=True), done + 1)
-        done += len(frame)
-        if len(frame) < _STRETCH:
-            return

@@ -36,6 +36,7 @@ from vivant.benchmarks.mimic.packs import (
 )
 from vivant.benchmarks.mimic.score import read_comment
 from vivant.core.errors import DataError, UsageError
+from vivant.core.files import write_atomic
 from vivant.core.randomness import permutation, sample_ids
 from vivant.core.types import Record
 
@@ -207,7 +208,7 @@ class _Maker:
             videos=self._videos,
             root=str(root.resolve()),
         )
-        (out / HEADER_FILE).write_bytes(msgspec.json.format(msgspec.json.encode(pack_header), indent=1))
+        write_atomic(out / HEADER_FILE, msgspec.json.format(msgspec.json.encode(pack_header), indent=1))
         notes = tuple(f"{count} {label}" for label, count in sorted(self._counts.items()))
         return PackReport(header=pack_header, key=header, key_file=key_file, notes=notes)
 

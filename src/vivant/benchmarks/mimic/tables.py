@@ -23,6 +23,7 @@ from vivant.benchmarks.mimic.text_metrics import (
     pick_one_per_video,
 )
 from vivant.benchmarks.summary import published_row, summarise
+from vivant.benchmarks.table_parts import count_cells, format_interval, group_by_run, summarise_together
 from vivant.core.errors import DataError, UsageError
 from vivant.core.table import Cell, Row, Table
 
@@ -30,12 +31,12 @@ MARK = " †"
 """Stands behind the name of a published row."""
 
 
-def group_by_run(runs: Sequence[ScoredRun]) -> dict[str, dict[str, ScoredRun]]:
-    """Tasks of each run by their short names."""
-    grouped: dict[str, dict[str, ScoredRun]] = {}
-    for part in runs:
-        grouped.setdefault(part.run, {})[part.task.partition("/")[2]] = part
-    return grouped
+def _group_tasks(runs: Sequence[ScoredRun]) -> dict[str, dict[str, ScoredRun]]:
+    """The tasks of each run by their short names."""
+    return {
+        run: {part.task.partition("/")[2]: part for part in parts}
+        for run, parts in group_by_run(runs).items()
+    }
 
 
 # ── the seven tasks ──
@@ -45,7 +46,7 @@ def build_tasks_table(runs: Sequence[ScoredRun], benchmark: Benchmark) -> Table:
     """Accuracy per task, over all items, and as the mean of tasks."""
     body: list[tuple[Cell, ...]] = []
     rows: list[Row] = []
-    for parts in group_by_run(runs).values():
+    for parts in _group_tasks(runs).values():
         by_task = {
             short: summarise(part, benchmark)[0] for short, part in parts.items() if short in names.THINKING
         }
@@ -58,11 +59,9 @@ def build_tasks_table(runs: Sequence[ScoredRun], benchmark: Benchmark) -> Table:
                 total.model if total.style == "zero-shot" else f"{total.model} ({total.style})",
                 *(by_task[short].value if short in by_task else None for short in names.THINKING),
                 total.value,
-                _interval(total),
+                format_interval(total),
                 _mean_of_tasks([by_task[s].value if s in by_task else None for s in names.THINKING]),
-                total.n,
-                total.errors,
-                total.unparsed,
+                *count_cells(total),
             )
         )
     if not body:
@@ -97,7 +96,7 @@ def build_axes_table(runs: Sequence[ScoredRun], benchmark: Benchmark) -> Table:
     """Accuracy per axis and over all of them, each item counting alike."""
     body: list[tuple[Cell, ...]] = []
     rows: list[Row] = []
-    for parts in group_by_run(runs).values():
+    for parts in _group_tasks(runs).values():
         groups = {**names.AXES, published.OVERALL: names.THINKING}
         axis_rows = [
             summarise_overall([parts[s] for s in tasks if s in parts], benchmark, name)
@@ -105,7 +104,7 @@ def build_axes_table(runs: Sequence[ScoredRun], benchmark: Benchmark) -> Table:
             if any(s in parts for s in tasks)
         ]
         rows += axis_rows
-        body += [(r.model, r.task, r.value, _interval(r), r.n, r.errors, r.unparsed) for r in axis_rows]
+        body += [(r.model, r.task, r.value, format_interval(r), *count_cells(r)) for r in axis_rows]
     if not body:
         raise UsageError("None of these runs holds a thinking task of mimic; run mimic/thinking")
     return Table(
@@ -120,9 +119,7 @@ def build_axes_table(runs: Sequence[ScoredRun], benchmark: Benchmark) -> Table:
 def summarise_overall(parts: Sequence[ScoredRun], benchmark: Benchmark, name: str = published.OVERALL) -> Row:
     """All thinking items of a run's tasks as one row: each item counts alike."""
     thinking = [part for part in parts if part.task.partition("/")[2] in names.THINKING]
-    merged = msgspec.structs.replace(thinking[0], rows=tuple(row for part in thinking for row in part.rows))
-    row = summarise(merged, benchmark)[0]
-    return msgspec.structs.replace(row, task=names.task_name(name))
+    return summarise_together(thinking, benchmark, names.task_name(name))
 
 
 def _mean_of_tasks(values: Sequence[float | None]) -> float | None:
@@ -136,7 +133,7 @@ def _mean_of_tasks(values: Sequence[float | None]) -> float | None:
 def build_mimicking_table(runs: Sequence[ScoredRun]) -> Table:
     """How comments were judged, where judgements are at hand, and what can be said of them without anyone."""
     parts = {
-        run: tasks[names.MIMICKING] for run, tasks in group_by_run(runs).items() if names.MIMICKING in tasks
+        run: tasks[names.MIMICKING] for run, tasks in _group_tasks(runs).items() if names.MIMICKING in tasks
     }
     if not parts:
         raise UsageError("None of these runs wrote comments; run mimic/comment")
@@ -281,7 +278,6 @@ def _text_rows(part: ScoredRun, text_figures: TextFigures | None) -> list[Row]:
             n=text_figures.n if text_figures else 0,
             errors=errors,
             unparsed=unparsed,
-            interval=None,
             model=part.model,
             style=part.style,
             protocol=part.protocol,
@@ -289,7 +285,3 @@ def _text_rows(part: ScoredRun, text_figures: TextFigures | None) -> list[Row]:
         for metric, value in values.items()
         if metric != "n"
     ]
-
-
-def _interval(row: Row) -> str | None:
-    return None if row.interval is None else f"{row.interval[0]:.1f} – {row.interval[1]:.1f}"

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct, field
 
+from vivant.benchmarks.data_files import iter_json_lines, read_json
 from vivant.core.errors import DataError
 
 CATEGORIES = ("SA", "PBL", "MSR")
@@ -114,27 +115,13 @@ def read_items(file: Path) -> list[MmieItem]:
 
 
 def _values(file: Path) -> Iterator[tuple[str, Any]]:
-    try:
-        data = file.read_bytes().removeprefix(b"\xef\xbb\xbf")
-    except OSError as error:
-        raise DataError(f"Cannot read {file}: {error.strerror}") from error
     if file.suffix != ".json":
-        for number, line in enumerate(data.splitlines(), 1):
-            if line.strip():
-                yield f"line {number}", _decoded(line, file, f", line {number}")
+        yield from ((f"line {number}", value) for number, value in iter_json_lines(file, object))
         return
-    content = _decoded(data, file, "")
+    content = read_json(file)
     if not isinstance(content, list):
         raise DataError(f"{file} should hold a list of items, not {type(content).__name__}")
-    for number, value in enumerate(content, 1):
-        yield f"item {number}", value
-
-
-def _decoded(data: bytes, file: Path, where: str) -> Any:
-    try:
-        return msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise DataError(f"{file}{where} is no JSON: {error}") from error
+    yield from ((f"item {number}", value) for number, value in enumerate(content, 1))
 
 
 def _item(value: Mapping[str, Any]) -> MmieItem:

@@ -16,7 +16,7 @@ from vivant.core.errors import MediaError
 from vivant.core.fenced_text import Material
 from vivant.core.file_types import picture
 from vivant.core.generated_images import PREFIX
-from vivant.core.types import Image, Part, Record, Sample, Score, Text
+from vivant.core.types import Image, Part, Record, Sample, Score, Text, make_score
 from vivant.media.paths import resolve
 
 MAX_TOKENS = 1024
@@ -33,7 +33,7 @@ def build_judge_question(sample: Sample, record: Record, context: JudgeContext) 
 
 
 def _excluded(record: Record, rule: str) -> Score:
-    return Score(key=record.key, task=record.task, id=record.id, status="excluded", rule=rule)
+    return make_score(record, rule=rule, status="excluded")
 
 
 def find_picture(path: str, context: JudgeContext) -> str | None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 
-import msgspec
-
-from vivant.benchmarks.base import Benchmark, Protocol, ScoredRun
+from vivant.benchmarks.base import Benchmark, Protocol, Published, ScoredRun
 from vivant.benchmarks.mmie import published
 from vivant.benchmarks.mmie.data import get_answer_parts
 from vivant.benchmarks.mmie.items import CATEGORIES
-from vivant.benchmarks.summary import judge_notes, summarise
+from vivant.benchmarks.summary import judge_notes, published_row, summarise
+from vivant.benchmarks.table_parts import count_cells, format_interval, group_by_run, summarise_together
 from vivant.core.errors import unknown
 from vivant.core.table import Cell, Row, Table
 from vivant.core.types import Sample, Score
@@ -36,26 +35,8 @@ def _title(name: str, protocol: Protocol, benchmark: Benchmark) -> str:
     return f"MMIE {name}: {benchmark.layouts[name]} (protocol {protocol})"
 
 
-def _by_run(runs: Sequence[ScoredRun]) -> dict[str, list[ScoredRun]]:
-    grouped: dict[str, list[ScoredRun]] = {}
-    for part in runs:
-        grouped.setdefault(part.run, []).append(part)
-    return grouped
-
-
-def _whole(parts: Sequence[ScoredRun], benchmark: Benchmark) -> Row:
-    """All categories as one: every answer weighs the same, as published."""
-    rows = tuple(row for part in parts for row in part.rows)
-    joined = msgspec.structs.replace(parts[0], rows=rows)
-    return msgspec.structs.replace(summarise(joined, benchmark)[0], task="mmie")
-
-
 def _on_scale(row: Row | None) -> float | None:
     return None if row is None or row.value is None else row.value / 100 * TOP
-
-
-def _interval(row: Row) -> str:
-    return f"{row.interval[0]:.1f} – {row.interval[1]:.1f}" if row.interval else "–"
 
 
 def _excluded(parts: Sequence[ScoredRun]) -> int:
@@ -66,23 +47,21 @@ def build_main_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: B
     """The leaderboard with our runs on top."""
     body: list[tuple[Cell, ...]] = []
     rows: list[Row] = []
-    for parts in _by_run(runs).values():
+    for parts in group_by_run(runs).values():
         by_task = {part.task: summarise(part, benchmark)[0] for part in parts}
         each = [by_task.get(f"mmie/{name.lower()}") for name in CATEGORIES]
-        total_row = _whole(parts, benchmark)
+        total_row = summarise_together(parts, benchmark, "mmie")
         rows += [*by_task.values(), total_row]
         body.append(
             (
                 total_row.model,
                 *(row.value if row else None for row in each),
                 total_row.value,
-                _interval(total_row),
+                format_interval(total_row) or "–",
                 *(_on_scale(row) for row in each),
                 _on_scale(total_row),
                 _pictures(parts),
-                total_row.n,
-                total_row.errors,
-                total_row.unparsed,
+                *count_cells(total_row),
                 _excluded(parts),
             )
         )
@@ -111,21 +90,16 @@ def build_main_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: B
 
 
 def _published_row(model: str, style: str, figures: Sequence[float]) -> Row:
-    return Row(
-        run="published",
-        benchmark="mmie",
-        task="mmie",
-        group={},
-        metric="judge",
-        value=figures[3],
-        n=sum(published.SIZES.values()),
-        errors=0,
-        unparsed=0,
-        interval=None,
+    figure = Published(
         model=model,
+        task="mmie",
         style=style,
+        group={},
+        value=figures[3],
+        metric="judge",
         source=published.LEADERBOARD,
     )
+    return published_row(figure, sum(published.SIZES.values()))
 
 
 def _pictures(parts: Sequence[ScoredRun]) -> float | None:
@@ -157,11 +131,9 @@ def build_fields_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark:
                     name,
                     row.group["field"],
                     row.value,
-                    _interval(row),
+                    format_interval(row) or "–",
                     _on_scale(row),
-                    row.n,
-                    row.errors,
-                    row.unparsed,
+                    *count_cells(row),
                     excluded,
                 )
             )
@@ -178,7 +150,7 @@ def build_fields_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark:
 def build_judges_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Benchmark) -> Table:
     """One line per run and judge, then what was published on judges."""
     body: list[tuple[Cell, ...]] = []
-    for run, parts in _by_run(runs).items():
+    for run, parts in group_by_run(runs).items():
         scores = [(sample, score) for part in parts for sample, _, score in part.rows]
         for index, judge in enumerate(parts[0].judges):
             body.append((run, judge.name, *_verdicts(scores, index)))
@@ -262,8 +234,8 @@ def _notes(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Benchmark) 
         "is over answers, so that PBL weighs most there.",
         *judge_notes(runs),
     ]
-    for run, parts in _by_run(runs).items():
-        total_row = _whole(parts, benchmark)
+    for run, parts in group_by_run(runs).items():
+        total_row = summarise_together(parts, benchmark, "mmie")
         if total_row.unparsed and total_row.value is not None:
             total = total_row.n + total_row.unparsed
             low = total_row.value * total_row.n / total

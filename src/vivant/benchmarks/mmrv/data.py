@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
+from vivant.benchmarks.data_files import first_line, iter_json_lines, iter_parquet_rows, read_json
 from vivant.benchmarks.mmrv import names
 from vivant.benchmarks.mmrv.options import parse_key, parse_options, split_options
 from vivant.core.errors import DataError
@@ -67,7 +66,7 @@ def _holds_questions(path: Path) -> bool:
         try:
             columns = set(polars.read_parquet_schema(path))
         except (polars.exceptions.PolarsError, OSError) as error:
-            raise DataError(f"{path}: not a readable Parquet file ({_one_line(error)})") from error
+            raise DataError(f"{path} is not a readable Parquet file: {first_line(error)}") from error
         return {"video", "question", "options"} <= columns
     with path.open("rb") as file:
         head = file.read(1 << 16)
@@ -90,14 +89,9 @@ def read_file(path: Path) -> list[tuple[str, Item]]:
     if not path.is_file():
         raise DataError(f"{path}: no such file")
     if path.suffix == ".parquet":
-        import polars
-
-        try:
-            rows: list[Any] = polars.read_parquet(path).to_dicts()
-        except (polars.exceptions.PolarsError, OSError) as error:
-            raise DataError(f"{path}: not a readable Parquet file ({_one_line(error)})") from error
+        rows: list[Any] = list(iter_parquet_rows(path))
     else:
-        rows = read_json(path)
+        rows = read_rows(path)
     items: list[tuple[str, Item]] = []
     for number, row in enumerate(rows):
         where = f"{path}, item {number}"
@@ -107,22 +101,11 @@ def read_file(path: Path) -> list[tuple[str, Item]]:
     return items
 
 
-def read_json(path: Path) -> list[Any]:
+def read_rows(path: Path) -> list[Any]:
     """A JSON list, a JSON object of items by id, or one JSON object a line."""
-    raw = path.read_bytes()
     if path.suffix in (".jsonl", ".ndjson"):
-        rows = []
-        for number, line in enumerate(raw.splitlines(), 1):
-            if line.strip():
-                try:
-                    rows.append(msgspec.json.decode(line))
-                except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                    raise DataError(f"{path}, line {number}: not JSON ({error})") from error
-        return rows
-    try:
-        data = msgspec.json.decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: not JSON ({error})") from error
+        return [row for _, row in iter_json_lines(path, object)]
+    data = read_json(path)
     if isinstance(data, dict):
         for holder in ("data", "test", "questions", "samples", "results"):
             if isinstance(data.get(holder), list):
@@ -143,10 +126,6 @@ def _flat(row: Mapping[str, Any]) -> Iterator[Item]:
     for item in inner:
         if isinstance(item, dict):
             yield {**outer, **item}
-
-
-def _one_line(error: Exception) -> str:
-    return str(error).splitlines()[0] if str(error) else type(error).__name__
 
 
 # ── Videos ───────────────────────────────────────────────────────────────────────────────────────

@@ -12,6 +12,7 @@ from vivant.benchmarks.base import Imported, ScoredRun
 from vivant.benchmarks.mmrv.data import FIELDS, TASK, Item, format_id, read_file, to_samples
 from vivant.benchmarks.mmrv.score import FINAL, extract_letter
 from vivant.core.errors import DataError
+from vivant.core.files import write_atomic
 from vivant.core.types import Record, Reply, Sample
 
 RAW = "_raw_response"
@@ -224,7 +225,7 @@ def write_results(run: ScoredRun, out: Path) -> list[Path]:
         ]
         number = f".{repeat}" if repeat else ""
         path = out / f"{stem}_on_MMR_V{suffix}{number}.json"
-        path.write_bytes(msgspec.json.format(msgspec.json.encode(items), indent=4) + b"\n")
+        write_atomic(path, msgspec.json.format(msgspec.json.encode(items), indent=4) + b"\n")
         paths.append(path)
     return paths
 

@@ -12,13 +12,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
 
 from msgspec import Struct
 
 from vivant.benchmarks.base import Protocol, ScoreSettings
 from vivant.benchmarks.mmrv.names import LETTERS
-from vivant.core.types import Option, Record, Sample, Score
+from vivant.core.types import Option, Record, Sample, Score, make_score
 from vivant.metrics.text import strip_thinking
 
 STORED = "stored"
@@ -92,11 +91,10 @@ def score_record(sample: Sample, record: Record, protocol: Protocol) -> Score:
     """
     options = record.options or sample.options
     extracted = read_answer(record, options, protocol)
-    base: dict[str, Any] = {"key": record.key, "task": record.task, "id": record.id}
     if protocol == "strict" and sample.key is None:
-        return Score(**base, status="excluded", answer=extracted.letter or "", rule=NO_KEY)
+        return make_score(record, answer=extracted.letter or "", rule=NO_KEY, status="excluded")
     if extracted.letter is None:
-        return Score(**base, status="unparsed", rule=extracted.rule)
+        return make_score(record, rule=extracted.rule, status="unparsed")
     order = record.order or tuple(range(len(options)))
     index = {option.name: place for option, place in zip(options, order, strict=True)}
     if sample.key is None:
@@ -108,4 +106,4 @@ def score_record(sample: Sample, record: Record, protocol: Protocol) -> Score:
         detail["not_an_option"] = True
     if extracted.several:
         detail["several"] = True
-    return Score(**base, value=float(correct), answer=extracted.letter, rule=extracted.rule, detail=detail)
+    return make_score(record, float(correct), extracted.letter, extracted.rule, detail=detail)

@@ -11,6 +11,7 @@ from vivant.benchmarks.base import Benchmark, Protocol, ScoredRun
 from vivant.benchmarks.mmrv import names, published
 from vivant.benchmarks.mmrv.score import NO_KEY, STEPS
 from vivant.benchmarks.summary import published_row, summarise
+from vivant.benchmarks.table_parts import count_cells, format_interval
 from vivant.core.errors import UsageError, unknown
 from vivant.core.table import Cell, Row, Table
 from vivant.core.types import Record, Sample, Score
@@ -42,10 +43,6 @@ def build_table(name: str, runs: Sequence[ScoredRun], protocol: Protocol, benchm
 
 def _title(name: str, protocol: Protocol) -> str:
     return f"MMR-V {name}: {LAYOUTS[name]} (protocol {protocol})"
-
-
-def _interval(row: Row) -> str:
-    return f"{row.interval[0]:.1f} – {row.interval[1]:.1f}" if row.interval else "–"
 
 
 def _notes(runs: Sequence[ScoredRun], *, beside_paper: bool = False) -> list[str]:
@@ -93,11 +90,9 @@ def build_main_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: B
                 run.model,
                 run.style,
                 total.value,
-                _interval(total),
+                format_interval(total) or "–",
                 *(row.value if row else None for row in columns),
-                total.n,
-                total.errors,
-                total.unparsed,
+                *count_cells(total),
             )
         )
     rules: list[int] = []
@@ -199,7 +194,7 @@ def build_l3_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Ben
 
 
 def _figures(row: Row) -> tuple[Cell, ...]:
-    return row.value, _interval(row), row.n, row.errors, row.unparsed
+    return row.value, format_interval(row) or "–", *count_cells(row)
 
 
 # ── Extraction ───────────────────────────────────────────────────────────────────────────────────
@@ -258,10 +253,8 @@ def build_frames_table(
             if row is not None
         ]
         values = (row.value if row else None for row in both)
-        body.append(
-            (run.model, run.style, count, total.value, _interval(total), *values, total.n, total.errors,
-             total.unparsed)
-        )  # fmt: skip
+        interval = format_interval(total) or "–"
+        body.append((run.model, run.style, count, total.value, interval, *values, *count_cells(total)))
     rule = len(body)
     for count, (overall, implicit, explicit) in published.FRAMES.items():
         line = (published.FRAMES_MODEL, "zero-shot", count, overall, "published", implicit, explicit)

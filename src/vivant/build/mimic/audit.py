@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from vivant.benchmarks.mimic.format import ITEMS, MimicItem, iter_items, write_jsonl
+from vivant.benchmarks.mimic.format import ITEMS, MimicItem, iter_items
 from vivant.benchmarks.mimic.names import OWN
 from vivant.build.mimic.blind_guessers import (
     CHANCE,
@@ -39,6 +39,7 @@ from vivant.build.mimic.steps import Step, begin
 from vivant.build.mimic.tasks import read_bench
 from vivant.build.mimic.vectors import Encoder, VectorStore
 from vivant.core.errors import DataError
+from vivant.core.files import write_jsonl
 from vivant.core.progress import ProgressCallback, ignore_progress
 from vivant.core.table import Cell, Table, to_markdown
 

@@ -15,7 +15,8 @@ from typing import Literal
 import msgspec
 from msgspec import Struct, field
 
-from vivant.benchmarks.mimic.format import MimicItem, MimicVideo, raw_lines
+from vivant.benchmarks.data_files import iter_lines
+from vivant.benchmarks.mimic.format import MimicItem, MimicVideo
 from vivant.core.errors import DataError
 from vivant.metrics.text import plain
 
@@ -171,7 +172,7 @@ def read_ids(path: Path) -> tuple[Header, list[IdVideo], list[IdItem]]:
 
 def _lines(path: Path) -> Iterator[tuple[int, Line]]:
     decoder: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)
-    for number, line in raw_lines(path):
+    for number, line in iter_lines(path):
         try:
             yield number, decoder.decode(line)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from vivant.benchmarks.mimic.format import ITEMS, VIDEOS, MimicVideo, iter_items, iter_videos, write_jsonl
+from vivant.benchmarks.mimic.format import ITEMS, VIDEOS, MimicVideo, iter_items, iter_videos
 from vivant.build.mimic.audit import audit, read_report
 from vivant.build.mimic.clean import clean
 from vivant.build.mimic.clean_settings import Clean
@@ -24,6 +24,7 @@ from vivant.build.mimic.task_settings import Audit, Select, Tasks
 from vivant.build.mimic.tasks import tasks
 from vivant.build.mimic.world import TRUTH, WorldPlan, make_world
 from vivant.core.errors import DataError
+from vivant.core.files import write_jsonl
 
 SIZE, FPS, SECONDS = (160, 120), 8, 2.0
 WORLD = WorldPlan(videos=2000, comments=320_000, seed=5)

@@ -12,13 +12,14 @@ from pathlib import Path
 
 import msgspec
 
-from vivant.benchmarks.mimic.format import VIDEOS, Comment, MimicVideo, write_jsonl
+from vivant.benchmarks.mimic.format import VIDEOS, Comment, MimicVideo
 from vivant.benchmarks.mimic.text_metrics import split_words
 from vivant.build.mimic.grouping import Gathered
 from vivant.build.mimic.settings import Settings
 from vivant.build.mimic.steps import Step, begin
 from vivant.build.mimic.task_settings import Pool
 from vivant.build.mimic.tasks import read_bench
+from vivant.core.files import write_jsonl
 from vivant.core.progress import ProgressCallback, ignore_progress
 
 STEP = "pool"

@@ -13,21 +13,14 @@ from pathlib import Path
 
 import msgspec
 
-from vivant.benchmarks.mimic.format import (
-    ITEMS,
-    VIDEOS,
-    MimicItem,
-    MimicVideo,
-    iter_items,
-    iter_videos,
-    write_jsonl,
-)
+from vivant.benchmarks.mimic.format import ITEMS, VIDEOS, MimicItem, MimicVideo, iter_items, iter_videos
 from vivant.build.mimic.card import card, datasheet, ids_card
 from vivant.build.mimic.ids import FILE, Header, write_ids
 from vivant.build.mimic.media import find_media, place
 from vivant.build.mimic.settings import Settings
 from vivant.build.mimic.steps import Step, begin
 from vivant.build.mimic.tasks import MEDIA
+from vivant.core.files import write_jsonl
 from vivant.core.progress import ProgressCallback, ignore_progress
 
 STEP = "publish"

@@ -13,15 +13,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from vivant.benchmarks.mimic.format import (
-    ITEMS,
-    VIDEOS,
-    Comment,
-    MimicItem,
-    MimicOption,
-    MimicVideo,
-    write_jsonl,
-)
+from vivant.benchmarks.mimic.format import ITEMS, VIDEOS, Comment, MimicItem, MimicOption, MimicVideo
 from vivant.build.mimic.database import connect, parquet
 from vivant.build.mimic.grouping import shorten
 from vivant.build.mimic.ids import Header, IdItem, IdOption, IdVideo, read_ids, tag_names, text_check
@@ -31,6 +23,7 @@ from vivant.build.mimic.ingest_settings import Ingest
 from vivant.build.mimic.media import find_media, place
 from vivant.build.mimic.settings import Settings
 from vivant.core.errors import DataError, UsageError
+from vivant.core.files import write_jsonl
 
 WORK = ".refetch"
 MISSING = "missing.jsonl"

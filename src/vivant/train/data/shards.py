@@ -16,8 +16,9 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from vivant.benchmarks.mimic.format import ITEMS, VIDEOS, MimicItem, MimicVideo, write_jsonl
+from vivant.benchmarks.mimic.format import ITEMS, VIDEOS, MimicItem, MimicVideo
 from vivant.core.errors import DataError
+from vivant.core.files import write_jsonl
 from vivant.core.paths import cache_root
 
 _VIDEO = (".mp4", ".webm", ".mkv", ".mov")

@@ -18,7 +18,6 @@ from vivant.benchmarks.mimic.format import (
     MimicVideo,
     iter_items,
     iter_videos,
-    write_jsonl,
 )
 from vivant.build.mime.jobs import build
 from vivant.build.mime.plan_file import Specification, mini_plan
@@ -30,6 +29,7 @@ from vivant.build.mimic.task_settings import Train
 from vivant.build.mimic.train import train
 from vivant.build.mimic.world import WorldPlan, make_world
 from vivant.build.mimic.world.phrases import load_topics
+from vivant.core.files import write_jsonl
 from vivant.core.randomness import generator
 
 MIMIC, DIRECTION, MIME = "mimic", "direction", "mime-train"
