@@ -69,7 +69,7 @@ def _mimicking(out: Path, runs: list[Run]) -> None:
     """Comments in a blind pack, judged by the baseline judge, then the key is opened."""
     from vivant.benchmarks.mimic.pack_builder import build_pack
     from vivant.benchmarks.mimic.packs import Pack, open_key
-    from vivant.benchmarks.mimic.panel_tables import build_judged_tables
+    from vivant.benchmarks.mimic.panel_tables import build_panel_tables
     from vivant.benchmarks.mimic.panels import compute_outcome
     from vivant.judging.comment_authors import authors
     from vivant.judging.mimic_packs import judge_pack
@@ -81,7 +81,7 @@ def _mimicking(out: Path, runs: list[Run]) -> None:
         )
     pack = Pack(place)
     judge_pack(pack, JudgeOptions(model="heuristic"), said, say)
-    for table in build_judged_tables(
+    for table in build_panel_tables(
         compute_outcome(pack, open_key(out / "mimic-pack.key.jsonl", pack), [said])
     ):
         show(table)

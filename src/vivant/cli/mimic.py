@@ -143,7 +143,7 @@ def score(
     import msgspec
 
     from vivant.benchmarks.mimic.packs import Pack, open_key
-    from vivant.benchmarks.mimic.panel_tables import build_judged_tables
+    from vivant.benchmarks.mimic.panel_tables import build_panel_tables
     from vivant.benchmarks.mimic.panels import compute_outcome
     from vivant.core import table as tables
 
@@ -151,7 +151,7 @@ def score(
         raise unknown("format", form, tables.FORMATS)
     opened = Pack(pack_path)
     outcome = compute_outcome(opened, open_key(key, opened), judgements)
-    made = build_judged_tables(outcome)
+    made = build_panel_tables(outcome)
     for one in made:
         if form == "text":
             show(one)

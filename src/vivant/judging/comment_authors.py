@@ -13,7 +13,7 @@ from vivant.core.errors import UsageError
 from vivant.runs.directory import Manifest, RunDir
 from vivant.runs.log import read_log
 
-_TASK = names.task_name(names.MIMICKING)
+_TASK = names.format_task(names.MIMICKING)
 
 
 def authors(runs: Sequence[Path]) -> list[CommentAuthor]:

@@ -60,7 +60,7 @@ class JudgedPack(Struct, frozen=True, kw_only=True):
 def asks(pack: Pack, rubric: Rubric = RUBRIC) -> Iterator[Ask]:
     """One question per comment; where it comes from is not known here, and cannot be told."""
     videos = {video.video: video for video in pack.videos()}
-    task = names.task_name(names.MIMICKING)
+    task = names.format_task(names.MIMICKING)
     for item in pack.items():
         video = videos[item.video]
         yield Ask(

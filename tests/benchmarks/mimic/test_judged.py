@@ -24,7 +24,7 @@ from vivant.benchmarks.mimic.judgements import (
     write_judgements,
 )
 from vivant.benchmarks.mimic.packs import Key, Pack
-from vivant.benchmarks.mimic.panel_tables import build_judged_tables
+from vivant.benchmarks.mimic.panel_tables import build_panel_tables
 from vivant.benchmarks.mimic.panels import PackOutcome, compute_outcome
 from vivant.core.errors import DataError, UsageError
 from vivant.core.table import to_text
@@ -197,7 +197,7 @@ def test_people_and_judge_models_never_share_a_figure(tmp_path: Path) -> None:
         ("model", "other"),
     ]
     assert [p.sources[0].human for p in outcome.panels] == [100.0, 0.0, 0.0]
-    tables = build_judged_tables(outcome)
+    tables = build_panel_tables(outcome)
     assert "†" in to_text(tables[0]) and "†" not in to_text(tables[1])
     assert "2 verdicts that could not be read" in to_text(tables[1])
     assert {row.group["judges"] for row in tables[1].rows} == {"gpt"}
@@ -256,7 +256,7 @@ def test_with_one_annotator_there_is_no_agreement_and_intervals_go_by_video(tmp_
     assert outcome.panels[0].agreement.percent is None
     interval = outcome.panels[0].sources[-1].human_interval
     assert interval is not None and interval.method == "one-way clustered Wilson"
-    assert "cannot be told" in to_text(build_judged_tables(outcome)[0])
+    assert "cannot be told" in to_text(build_panel_tables(outcome)[0])
 
 
 # ── two-way intervals ──

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.support.mimic_kit import folder, item, ref, video
 from vivant.benchmarks.base import PromptContext, ScoreSettings
 from vivant.benchmarks.mimic import Mimic, names
-from vivant.benchmarks.mimic.prompts import CANDIDATES, one_line
+from vivant.benchmarks.mimic.prompts import CANDIDATES, join_lines
 from vivant.benchmarks.mimic.score import read_comment
 from vivant.core.errors import UsageError
 from vivant.core.types import Option, Record, Reply, Sample, Text, Video
@@ -74,7 +74,7 @@ def test_words_of_users_cannot_pass_for_the_prompts_own(tmp_path: Path) -> None:
     assert "{options}" in text and "{question}" in text, "braces of a comment stay what they are"
     prompt = BENCHMARK.prompt(sample, PromptContext(style="zero-shot"))
     place = prompt.order.index(1)
-    assert prompt.options[place].text == one_line(HOSTILE) and len(prompt.options[place].text) > 10_000
+    assert prompt.options[place].text == join_lines(HOSTILE) and len(prompt.options[place].text) > 10_000
     answer = prompt.options[place].name
     assert score(sample, answer, prompt.options, prompt.order) == 1.0
     wrong = next(o.name for o in prompt.options if o.name != answer)

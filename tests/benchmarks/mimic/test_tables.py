@@ -185,7 +185,7 @@ def test_a_model_is_compared_with_as_many_comments_as_a_person_is() -> None:
         ComparedComment(text="this cat is lovely", description="A cat plays", others=tuple(texts), spare=True)
     ]
     vectors = TextVectors([people, model])
-    near = vectors.cosines(model[0].text, texts)
+    near = vectors.compute_cosines(model[0].text, texts)
     assert near == sorted(near, reverse=True)
     found = compute_text_figures(model, vectors)
     assert found is not None and found.to_description is not None

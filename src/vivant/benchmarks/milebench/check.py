@@ -36,43 +36,43 @@ def check(root: Path) -> DataReport:
         if not folder.is_dir():
             absent.append(dataset.name)
             continue
-        files = [folder / f"{dataset.name}.json", *sorted(_variants(folder, dataset.name))]
+        files = [folder / f"{dataset.name}.json", *sorted(_iter_variants(folder, dataset.name))]
         for file in files:
             try:
                 annotation = read_annotation(file, dataset.name)
             except DataError as error:
                 problems.append(str(error))
                 continue
-            found.append(_summary(file, annotation, dataset.name, dataset.size))
-            problems += _faults(file, annotation, dataset.name)
+            found.append(_summarise(file, annotation, dataset.name, dataset.size))
+            problems += _list_faults(file, annotation, dataset.name)
     if len(absent) == len(DATASETS):
         problems.append(f"{root} holds none of the {len(DATASETS)} datasets")
     elif absent:
         found.append(f"{len(absent)} of {len(DATASETS)} datasets are not there: {', '.join(absent)}")
-    problems += _strangers(root)
+    problems += _list_unknown_folders(root)
     return DataReport(found=tuple(found), problems=tuple(problems))
 
 
-def _variants(folder: Path, dataset: str) -> Iterator[Path]:
+def _iter_variants(folder: Path, dataset: str) -> Iterator[Path]:
     yield from folder.glob(f"{dataset}-adv.json")
     yield from folder.glob(f"{dataset}_combined_*.json")
 
 
-def _strangers(root: Path) -> Iterator[str]:
+def _list_unknown_folders(root: Path) -> Iterator[str]:
     """Folders that look like datasets but bear no dataset's name."""
     for folder in sorted(p for p in root.iterdir() if p.is_dir() and p.name not in BY_NAME):
         if (folder / f"{folder.name}.json").is_file():
             yield f"{folder} is none of the 29 datasets and will not be read"
 
 
-def _summary(file: Path, annotation: Annotation, dataset: str, size: int) -> str:
+def _summarise(file: Path, annotation: Annotation, dataset: str, size: int) -> str:
     samples = len(annotation.data)
     kind = choose_matching(dataset, annotation.meta_data.question_type)
     tail = "" if samples == size else f" (the release has {size})"
     return f"{file.name}: {samples} samples{tail}, compared by {kind}"
 
 
-def _faults(file: Path, annotation: Annotation, dataset: str) -> Iterator[str]:
+def _list_faults(file: Path, annotation: Annotation, dataset: str) -> Iterator[str]:
     ids = Counter(str(item.sample_id) for item in annotation.data)
     for sample_id, times in ids.items():
         if times > 1:
@@ -103,11 +103,11 @@ def _faults(file: Path, annotation: Annotation, dataset: str) -> Iterator[str]:
             if picture in pictures:
                 continue
             pictures.add(picture)
-            if not _inside(picture):
+            if not _is_inside(picture):
                 yield f"{where}: the picture {picture} lies outside the dataset's folder"
             elif not (file.parent / picture).is_file():
                 missing[picture] = where
-            elif fault := _fault(file.parent / picture):
+            elif fault := _find_fault(file.parent / picture):
                 yield f"{where}: the picture {picture} {fault}"
     yield from marks
     if missing and len(missing) == len(pictures):
@@ -118,7 +118,7 @@ def _faults(file: Path, annotation: Annotation, dataset: str) -> Iterator[str]:
         yield from (f"{where}: the picture {picture} is not there" for picture, where in missing.items())
 
 
-def _fault(picture: Path) -> str:
+def _find_fault(picture: Path) -> str:
     """What is wrong with a picture file, as far as its bytes tell without being decoded."""
     data = picture.read_bytes()
     text = impostor(data)
@@ -130,7 +130,7 @@ def _fault(picture: Path) -> str:
     return "is cut short; fetch it again" if look and not look.whole else ""
 
 
-def _inside(path: str) -> bool:
+def _is_inside(path: str) -> bool:
     parts = PurePosixPath(path).parts
     depth = 0
     for part in parts:

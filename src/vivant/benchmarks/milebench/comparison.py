@@ -26,7 +26,7 @@ def build_protocols_table(benchmark: Benchmark, runs: Sequence[ScoredRun], _prot
     rows: list[Row] = []
     for model_runs in group_runs(runs):
         for name, part in model_runs.parts.items():
-            paper, strict = (_scored(benchmark, part, protocol) for protocol in ("paper", "strict"))
+            paper, strict = (_rescore(benchmark, part, protocol) for protocol in ("paper", "strict"))
             first, second = summarise(paper, benchmark)[0], summarise(strict, benchmark)[0]
             rows += [first, second]
             gap = None if first.value is None or second.value is None else second.value - first.value
@@ -73,7 +73,7 @@ def build_protocols_table(benchmark: Benchmark, runs: Sequence[ScoredRun], _prot
     )
 
 
-def _scored(benchmark: Benchmark, part: ScoredRun, protocol: Protocol) -> ScoredRun:
+def _rescore(benchmark: Benchmark, part: ScoredRun, protocol: Protocol) -> ScoredRun:
     """The same rows under a protocol. What was missing stays missing."""
     readable = [(s, r) for s, r, score in part.rows if r is not None and score.status != "missing"]
     fresh = {score.key: score for score in benchmark.score(readable, ScoreSettings(protocol=protocol))}

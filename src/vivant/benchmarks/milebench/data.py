@@ -44,7 +44,7 @@ def load(root: Path, dataset: str, *, adv: bool = False, combine: int = 0) -> li
     file = find_annotation_file(root, dataset, adv=adv, combine=combine)
     annotation = read_annotation(file, dataset)
     samples = read_samples(
-        annotation, dataset, _relative(find_dataset_folder(root, dataset), root), str(file)
+        annotation, dataset, _format_relative(find_dataset_folder(root, dataset), root), str(file)
     )
     return sorted(samples, key=lambda sample: int(sample.facets["n_images"]))
 
@@ -54,7 +54,7 @@ def list_present(root: Path, *, adv: bool = False) -> tuple[str, ...]:
     return tuple(d.name for d in DATASETS if find_annotation_file(root, d.name, adv=adv).is_file())
 
 
-def _relative(folder: Path, root: Path) -> str:
+def _format_relative(folder: Path, root: Path) -> str:
     return f"{folder.relative_to(root).as_posix()}/" if folder != root else ""
 
 
@@ -67,8 +67,8 @@ def read_samples(annotation: Annotation, dataset: str, folder: str, where: str) 
         if sample_id in ids:
             raise DataError(f"{where}: the sample_id {sample_id} stands twice")
         ids.add(sample_id)
-        samples.append(_sample(annotation, item, dataset, folder, f"{where}, sample {sample_id}"))
-    return _with_order_depths(samples) if "Needle" in dataset else samples
+        samples.append(_build_sample(annotation, item, dataset, folder, f"{where}, sample {sample_id}"))
+    return _add_order_depths(samples) if "Needle" in dataset else samples
 
 
 class MileBenchQuestion(Struct, frozen=True):
@@ -94,7 +94,9 @@ def read_question(item: AnnotationItem, folder: str, where: str) -> MileBenchQue
     )
 
 
-def _sample(annotation: Annotation, item: AnnotationItem, dataset: str, folder: str, where: str) -> Sample:
+def _build_sample(
+    annotation: Annotation, item: AnnotationItem, dataset: str, folder: str, where: str
+) -> Sample:
     question = read_question(item, folder, where)
     images = question.instance.images_path
     kind = choose_matching(dataset, annotation.meta_data.question_type)
@@ -114,18 +116,18 @@ def _sample(annotation: Annotation, item: AnnotationItem, dataset: str, folder: 
         options=tuple(Option(option_name(i), text) for i, text in enumerate(question.choices)),
         key=question.key,
         answers=(str(item.response),),
-        facets=_facets(annotation.meta_data.question_type, item, question, dataset),
-        cluster=_cluster(dataset, images, str(item.sample_id)),
+        facets=_build_facets(annotation.meta_data.question_type, item, question, dataset),
+        cluster=_build_cluster(dataset, images, str(item.sample_id)),
         extra={"match": kind, "numbers": list(question.placed.numbers), "combined": combined},
     )
 
 
-def _cluster(dataset: str, images: Sequence[str], sample_id: str) -> str:
+def _build_cluster(dataset: str, images: Sequence[str], sample_id: str) -> str:
     """Samples over the very same pictures are not independent."""
     return hashlib.sha256("\n".join((dataset, *images)).encode()).hexdigest()[:12] if images else sample_id
 
 
-def _facets(
+def _build_facets(
     question_type: str, item: AnnotationItem, question: MileBenchQuestion, dataset: str
 ) -> dict[str, str]:
     group = BY_NAME[dataset].group
@@ -141,16 +143,16 @@ def _facets(
     if item.needle:
         facets |= {"depth": str(item.needle.depth), "length": str(item.needle.length), "depth_from": "file"}
     elif dataset.startswith("Text") and "Needle" in dataset:
-        facets |= _text_depth(question.instance.context, str(item.response))
+        facets |= _find_text_depth(question.instance.context, str(item.response))
     elif "Needle" in dataset:
         facets["length"] = str(images)
-    position = _position(item, question)
+    position = _find_position(item, question)
     if position is not None:
         facets["position"] = position
     return facets
 
 
-def _text_depth(context: str, key: str) -> dict[str, str]:
+def _find_text_depth(context: str, key: str) -> dict[str, str]:
     """A text needle lies where its key stands, if it stands there once."""
     tokens = len(context) / CHARACTERS_PER_TOKEN
     facets = {"length": str(round(tokens / LENGTH_STEP) * LENGTH_STEP)}
@@ -161,7 +163,7 @@ def _text_depth(context: str, key: str) -> dict[str, str]:
     return facets
 
 
-def _with_order_depths(samples: list[Sample]) -> list[Sample]:
+def _add_order_depths(samples: list[Sample]) -> list[Sample]:
     """Where nothing states the depth and the set is a full map, ten samples a length, the order does."""
     by_length: dict[str, list[Sample]] = defaultdict(list)
     for sample in samples:
@@ -178,7 +180,7 @@ def _with_order_depths(samples: list[Sample]) -> list[Sample]:
     ]
 
 
-def _position(item: AnnotationItem, question: MileBenchQuestion) -> str | None:
+def _find_position(item: AnnotationItem, question: MileBenchQuestion) -> str | None:
     """In which fifth of the pictures the evidence lies: the file says so, or a key such as "Image 3" does."""
     images = len(question.instance.images_path)
     numbers = list(item.evidence)

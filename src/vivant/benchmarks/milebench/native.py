@@ -85,14 +85,14 @@ def read_annotation(file: Path, dataset: str) -> Annotation:
     try:
         raw = file.read_bytes()
     except OSError as error:
-        raise DataError(_absent(file, dataset, error)) from error
+        raise DataError(_explain_absence(file, dataset, error)) from error
     try:
         annotation = msgspec.json.decode(raw, type=Annotation)
     except msgspec.MsgspecError as error:
         raise DataError(f"{file} is no MileBench annotation: {error}") from error
     except UnicodeDecodeError as error:
         raise DataError(f"{file} is not UTF-8: {error}") from error
-    other = _another(annotation.meta_data.dataset, dataset)
+    other = _find_other_dataset(annotation.meta_data.dataset, dataset)
     if other:
         raise DataError(f"{file} holds the dataset {other}, not {dataset}; put the right file there")
     if annotation.meta_data.question_type not in ("multi-choice", "open-ended"):
@@ -103,7 +103,7 @@ def read_annotation(file: Path, dataset: str) -> Annotation:
     return annotation
 
 
-def _absent(file: Path, dataset: str, error: OSError) -> str:
+def _explain_absence(file: Path, dataset: str, error: OSError) -> str:
     if file.is_file() or not file.parent.is_dir():
         return f"Cannot read {file}: {error.strerror}"
     others = sorted(p.name for p in file.parent.glob("*.json") if p.stem in BY_NAME and p.stem != dataset)
@@ -112,14 +112,14 @@ def _absent(file: Path, dataset: str, error: OSError) -> str:
     return f"Cannot read {file}: {error.strerror}"
 
 
-def _another(stated: str, dataset: str) -> str:
+def _find_other_dataset(stated: str, dataset: str) -> str:
     """The known dataset that a file says it is, where that is not the one asked for. Spellings vary."""
-    names = {_plain(name): name for name in BY_NAME}
-    found = names.get(_plain(re.sub(r"[-_](adv|combined_\d+)$", "", stated)))
-    return found if found and found != dataset else ""
+    names = {_fold_name(name): name for name in BY_NAME}
+    match = names.get(_fold_name(re.sub(r"[-_](adv|combined_\d+)$", "", stated)))
+    return match if match and match != dataset else ""
 
 
-def _plain(name: str) -> str:
+def _fold_name(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
@@ -170,7 +170,7 @@ def place_pictures(context: str, images: Sequence[str], folder: str) -> PlacedCo
     """
     marks = list(_MARK.finditer(context))
     numbers = [int(mark[2]) for mark in marks]
-    indices = _by_number(marks, numbers, len(images))
+    indices = _match_marks(marks, numbers, len(images))
     faults: list[str] = []
     parts: list[Part] = []
     shown_numbers: list[int] = []
@@ -192,7 +192,7 @@ def place_pictures(context: str, images: Sequence[str], folder: str) -> PlacedCo
     return PlacedContext(nonempty, tuple(shown_numbers), tuple(faults))
 
 
-def _by_number(marks: Sequence[re.Match[str]], numbers: Sequence[int], images: int) -> list[int | None]:
+def _match_marks(marks: Sequence[re.Match[str]], numbers: Sequence[int], images: int) -> list[int | None]:
     kinds = Counter(number for _, number in {(mark[1], int(mark[2])) for mark in marks})
     if kinds and max(kinds.values()) > 1:
         first = images - len(marks)

@@ -48,11 +48,11 @@ def read_choice(reply: str, choices: Sequence[str]) -> PaperChoice:
     if reply == "":
         return PaperChoice(EMPTY, "empty")
     options = prepare_options(tuple(choices))
-    index = _first(reply, options.named)
+    index = _find_first(reply, options.named)
     if index is not None:
         # Of a name with two letters only the first survives: options past Z cannot be chosen in this way.
         return PaperChoice(options.named[index][0].upper(), "name and text")
-    index = _first(reply.replace(" ", ""), options.bare)
+    index = _find_first(reply.replace(" ", ""), options.bare)
     if index is not None:
         choice = options.bare[index]
         # The published scorer compares what it found with a text in which signs of regular expressions are
@@ -76,7 +76,7 @@ def prepare_options(choices: tuple[str, ...]) -> _Options:
     )
 
 
-def _first(text: str, needles: Sequence[str]) -> int | None:
+def _find_first(text: str, needles: Sequence[str]) -> int | None:
     """The needle that stands earliest in the text; of several at one place, the first of the list."""
     best: int | None = None
     limit = len(text) + 1

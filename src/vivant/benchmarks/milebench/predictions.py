@@ -61,11 +61,11 @@ def read_predictions(file: Path, samples: Sequence[Sample], task: str) -> Import
         predictions = msgspec.json.decode(raw, type=list[NativePrediction])
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise DataError(f"{file} is no pred.json of MileBench: {error}") from error
-    by_id = {_plain_id(sample.id): sample for sample in samples}
-    _check_ids(file, [_plain_id(str(p.sample_id)) for p in predictions], list(by_id), task)
+    by_id = {_normalise_id(sample.id): sample for sample in samples}
+    _check_ids(file, [_normalise_id(str(p.sample_id)) for p in predictions], list(by_id), task)
     records, notes, others = [], [], []
     for position, prediction in enumerate(predictions):
-        sample = by_id[_plain_id(str(prediction.sample_id))]
+        sample = by_id[_normalise_id(str(prediction.sample_id))]
         if prediction.gt_response is not None and str(prediction.gt_response) != sample.answers[0]:
             others.append(sample.id)
         native = {"place": position, **{name: getattr(prediction, name) for name in _KEPT}}
@@ -96,7 +96,7 @@ def read_predictions(file: Path, samples: Sequence[Sample], task: str) -> Import
     )
 
 
-def _plain_id(sample_id: str) -> str:
+def _normalise_id(sample_id: str) -> str:
     """7 and "7" and "007" are one id to the original, which compares whole numbers."""
     return str(int(sample_id)) if sample_id.isdecimal() else sample_id
 
@@ -127,19 +127,21 @@ def export(run: ScoredRun, out: Path) -> list[Path]:
     Samples without a reply are left out: the original has no word for them and would score an empty answer.
     """
     dataset = run.task.rpartition("/")[2]
-    folder = out / _safe(run.model) / dataset
+    folder = out / _safe_name(run.model) / dataset
     folder.mkdir(parents=True, exist_ok=True)
     rows = [(s, r, score) for s, r, score in run.rows if r is not None and score.status != "missing"]
     rows.sort(key=lambda row: row[1].extra.get("native", {}).get("place", 0))
-    predictions = [_prediction(run.model, sample, record) for sample, record, _ in rows]
-    paths = [_write(folder / "pred.json", predictions, indent=4, ascii_only=False)]
-    paths.append(_write(folder / "eval.json", build_evaluation(rows), indent=None))
+    predictions = [_build_prediction(run.model, sample, record) for sample, record, _ in rows]
+    paths = [_write_json(folder / "pred.json", predictions, indent=4, ascii_only=False)]
+    paths.append(_write_json(folder / "eval.json", build_evaluation(rows), indent=None))
     paths.append(
-        _write(folder / "eval_score.json", [_item_score(s, score) for s, _, score in rows], indent=4)
+        _write_json(folder / "eval_score.json", [_format_score(s, score) for s, _, score in rows], indent=4)
     )
     if rows and rows[0][0].extra["match"] == "choice":
-        extracted = [_extracted(prediction, *row) for prediction, row in zip(predictions, rows, strict=True)]
-        paths.append(_write(folder / "pred_with_extracted.json", extracted, indent=4))
+        extracted = [
+            _build_extracted(prediction, *row) for prediction, row in zip(predictions, rows, strict=True)
+        ]
+        paths.append(_write_json(folder / "pred_with_extracted.json", extracted, indent=4))
     return [*paths, *write_results(out)]
 
 
@@ -149,42 +151,42 @@ def build_evaluation(rows: Sequence[tuple[Sample, Record, Score]]) -> dict[str, 
     by_level: dict[str, list[float]] = {name: [] for name in LEVELS}
     values: list[float] = []
     for sample, _, score in rows:
-        value = _value(score, rouge)
+        value = _get_value(score, rouge)
         values.append(value)
         by_level[find_level(int(sample.facets["n_images"]))].append(value)
     return {
-        "Rouge-L f" if rouge else "Accuracy": _mean(values),
-        "image_quantity_level-Accuracy": {name: _mean(group) for name, group in by_level.items()},
+        "Rouge-L f" if rouge else "Accuracy": _compute_mean(values),
+        "image_quantity_level-Accuracy": {name: _compute_mean(group) for name, group in by_level.items()},
         "image_quantity_level-Result": {name: [sum(group), len(group)] for name, group in by_level.items()},
     }
 
 
-def _value(score: Score, rouge: bool) -> float:
+def _get_value(score: Score, rouge: bool) -> float:
     """A whole number where the original has one, so that files compare equal."""
     if score.value is None:
         return 0
     return score.value if rouge else int(score.value)
 
 
-def _mean(values: Sequence[float]) -> float:
+def _compute_mean(values: Sequence[float]) -> float:
     """As numpy adds up, to the last digit."""
     return float(np.mean(values)) if values else 0
 
 
-def _item_score(sample: Sample, score: Score) -> dict[str, str]:
-    value = _value(score, sample.extra["match"] == "rouge")
-    return {"id": str(_native_id(sample.id)), "score": str(round(value, 3))}
+def _format_score(sample: Sample, score: Score) -> dict[str, str]:
+    value = _get_value(score, sample.extra["match"] == "rouge")
+    return {"id": str(_restore_id(sample.id)), "score": str(round(value, 3))}
 
 
-def _native_id(sample_id: str) -> int | str:
+def _restore_id(sample_id: str) -> int | str:
     return int(sample_id) if sample_id.isdecimal() else sample_id
 
 
-def _prediction(model: str, sample: Sample, record: Record) -> dict[str, Any]:
+def _build_prediction(model: str, sample: Sample, record: Record) -> dict[str, Any]:
     native = record.extra.get("native") or {}
     parts = [part for message in record.messages for part in message.parts] or list(sample.question)
     return {
-        "sample_id": _native_id(sample.id),
+        "sample_id": _restore_id(sample.id),
         "image": native.get("image") or [part.path for part in parts if isinstance(part, Image)],
         "question": native.get("question")
         or "".join(part.text if isinstance(part, Text) else "<ImageHere>" for part in parts),
@@ -195,7 +197,9 @@ def _prediction(model: str, sample: Sample, record: Record) -> dict[str, Any]:
     }
 
 
-def _extracted(prediction: Mapping[str, Any], sample: Sample, record: Record, score: Score) -> dict[str, Any]:
+def _build_extracted(
+    prediction: Mapping[str, Any], sample: Sample, record: Record, score: Score
+) -> dict[str, Any]:
     options, _ = list_shown_options(sample, record)
     return {
         **prediction,
@@ -221,11 +225,11 @@ def write_results(out: Path) -> list[Path]:
             for part, datasets in _TAXONOMY.items()
         }
     table = out / "result.csv"
-    write_atomic(table, _results_csv(results))
-    return [_write(out / "result.json", results, indent=4, ascii_only=False), table]
+    write_atomic(table, _format_results_csv(results))
+    return [_write_json(out / "result.json", results, indent=4, ascii_only=False), table]
 
 
-def _results_csv(results: Mapping[str, Mapping[str, Mapping[str, Mapping[str, Any]]]]) -> str:
+def _format_results_csv(results: Mapping[str, Mapping[str, Mapping[str, Mapping[str, Any]]]]) -> str:
     lines: list[dict[str, Any]] = []
     for model, parts in results.items():
         line: dict[str, Any] = {"Model": model}
@@ -243,10 +247,10 @@ def _results_csv(results: Mapping[str, Mapping[str, Mapping[str, Mapping[str, An
     return buffer.getvalue()
 
 
-def _safe(model: str) -> str:
+def _safe_name(model: str) -> str:
     return model.strip("./").replace("/", "-") or "model"
 
 
-def _write(file: Path, content: Any, *, indent: int | None, ascii_only: bool = True) -> Path:
+def _write_json(file: Path, content: Any, *, indent: int | None, ascii_only: bool = True) -> Path:
     write_atomic(file, json.dumps(content, indent=indent, ensure_ascii=ascii_only))
     return file

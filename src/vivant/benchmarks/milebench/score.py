@@ -23,8 +23,8 @@ ALL_STOPS = 0
 
 def score_records(items: Sequence[tuple[Sample, Record]], protocol: Protocol) -> list[Score]:
     """Score the records of one dataset, in order."""
-    choose = _paper_choice if protocol == "paper" else _strict_choice
-    compare = _paper_open if protocol == "paper" else _strict_open
+    choose = _score_choice_paper if protocol == "paper" else _score_choice_strict
+    compare = _score_open_paper if protocol == "paper" else _score_open_strict
     return [(choose if s.extra["match"] == "choice" else compare)(s, r) for s, r in items]
 
 
@@ -33,14 +33,14 @@ def list_shown_options(sample: Sample, record: Record) -> tuple[tuple[Option, ..
     if not record.order or record.order == tuple(range(len(sample.options))):
         return sample.options, sample.key
     texts = [sample.options[index].text for index in record.order]
-    options = tuple(Option(option_name(place), text) for place, text in enumerate(texts))
+    options = tuple(Option(option_name(number), text) for number, text in enumerate(texts))
     return options, None if sample.key is None else record.order.index(sample.key)
 
 
-def _paper_choice(sample: Sample, record: Record) -> Score:
+def _score_choice_paper(sample: Sample, record: Record) -> Score:
     options, key = list_shown_options(sample, record)
     if key is None:
-        return _no_key(record)
+        return _score_no_key(record)
     choices = [normalise_choice(option.text) for option in options]
     reading = read_choice(normalise(record.reply.text), choices)
     # The key is the first of equal choices, as the published scorer takes it.
@@ -56,13 +56,13 @@ def _paper_choice(sample: Sample, record: Record) -> Score:
     )
 
 
-def _strict_choice(sample: Sample, record: Record) -> Score:
+def _score_choice_strict(sample: Sample, record: Record) -> Score:
     options, key = list_shown_options(sample, record)
     if key is None:
-        return _no_key(record)
+        return _score_no_key(record)
     extraction = extract_option(record.reply.text, options)
     if extraction.name is None:
-        return _unparsed(record, extraction.rule)
+        return _score_unparsed(record, extraction.rule)
     index = [option.name for option in options].index(extraction.name)
     correct = options[index].text == options[key].text
     return make_score(
@@ -73,42 +73,42 @@ def _strict_choice(sample: Sample, record: Record) -> Score:
     )
 
 
-def _paper_open(sample: Sample, record: Record) -> Score:
+def _score_open_paper(sample: Sample, record: Record) -> Score:
     reply = normalise(record.reply.text, PAPER_STOPS)
     key = normalise(sample.answers[0], PAPER_STOPS)
     match = sample.extra["match"]
     if match == "rouge":
-        return _rouge(record, reply, key)
+        return _score_rouge(record, reply, key)
     if match == "word":
         correct = key in reply.split()
     else:
         correct = key in reply
-    return _unparsed(record, "empty") if not reply else make_score(record, float(correct), reply, match)
+    return _score_unparsed(record, "empty") if not reply else make_score(record, float(correct), reply, match)
 
 
-def _strict_open(sample: Sample, record: Record) -> Score:
+def _score_open_strict(sample: Sample, record: Record) -> Score:
     answer = strip_thinking(record.reply.text)
     if answer is None:
-        return _unparsed(record, "thinking")
+        return _score_unparsed(record, "thinking")
     reply, key = normalise(answer, ALL_STOPS), normalise(sample.answers[0], ALL_STOPS)
     if sample.extra["match"] == "rouge":
-        return _rouge(record, reply, key)
+        return _score_rouge(record, reply, key)
     if not reply:
-        return _unparsed(record, "empty")
+        return _score_unparsed(record, "empty")
     correct = bool(key) and re.search(rf"(?<!\w){re.escape(key)}(?!\w)", reply) is not None
     return make_score(record, float(correct), reply, "whole words")
 
 
-def _rouge(record: Record, reply: str, key: str) -> Score:
+def _score_rouge(record: Record, reply: str, key: str) -> Score:
     if not reply:
-        return _unparsed(record, "empty")
+        return _score_unparsed(record, "empty")
     return make_score(record, rouge_l(reply, key).f, reply, "rouge-l")
 
 
-def _unparsed(record: Record, rule: str) -> Score:
+def _score_unparsed(record: Record, rule: str) -> Score:
     return make_score(record, rule=rule, status="unparsed")
 
 
-def _no_key(record: Record) -> Score:
+def _score_no_key(record: Record) -> Score:
     """The data are at fault, not the model."""
     return make_score(record, rule="key is no choice", status="missing")

@@ -58,16 +58,16 @@ def group_runs(runs: Sequence[ScoredRun]) -> list[ModelRuns]:
     groups = []
     for parts in by_model.values():
         if len({part.task for part in parts}) == len(parts):
-            groups.append(_whole(parts))
+            groups.append(_merge_runs(parts))
             continue
         by_run: dict[str, list[ScoredRun]] = defaultdict(list)
         for part in parts:
             by_run[part.run].append(part)
-        groups += [_whole(run_parts) for run_parts in by_run.values()]
+        groups += [_merge_runs(run_parts) for run_parts in by_run.values()]
     return groups
 
 
-def _whole(parts: Sequence[ScoredRun]) -> ModelRuns:
+def _merge_runs(parts: Sequence[ScoredRun]) -> ModelRuns:
     by_name = {part.task.rpartition("/")[2]: part for part in parts}
     ordered = {d.name: by_name[d.name] for d in DATASETS if d.name in by_name}
     names = dict.fromkeys(part.run for part in parts)
@@ -85,11 +85,11 @@ def build_main_table(benchmark: Benchmark, runs: Sequence[ScoredRun], protocol: 
         figures: dict[str, Row] = {}
         for group in GROUPS:
             members = [per_dataset[name] for name in list_group_datasets(group.name) if name in per_dataset]
-            figures |= _mean_row(model_runs, members, {"group": group.name}, protocol)
+            figures |= _build_mean_row(model_runs, members, {"group": group.name}, protocol)
         for realm in REALMS:
             groups = [figures[name] for name in list_realm_groups(realm) if name in figures]
             if len(groups) == len(list_realm_groups(realm)):
-                figures |= _mean_row(model_runs, groups, {"realm": realm}, protocol)
+                figures |= _build_mean_row(model_runs, groups, {"realm": realm}, protocol)
         incomplete = {
             group.name for group in GROUPS if not set(list_group_datasets(group.name)) <= set(per_dataset)
         }
@@ -97,15 +97,15 @@ def build_main_table(benchmark: Benchmark, runs: Sequence[ScoredRun], protocol: 
         if incomplete & set(figures):
             names = ", ".join(per_dataset)
             partial.append(f"* {model_runs.model}: not all datasets of these columns were run, only {names}.")
-        totals = _totals(list(per_dataset.values()))
+        totals = _sum_counts(list(per_dataset.values()))
         body.append(
-            (model_runs.model, *(_starred(figures.get(c), c in incomplete) for c in columns), *totals)
+            (model_runs.model, *(_mark_partial(figures.get(c), c in incomplete) for c in columns), *totals)
         )
         rows += figures.values()
     measured = len(body)
     for model, values in group_by_model().items():
         body.append((f"{model} †", *(values[column] for column in columns), *[None] * len(COUNTS)))
-    notes = _notes(runs, rows)
+    notes = _build_notes(runs, rows)
     rows += [published_row(figure) for figure in list_published()]
     return Table(
         title=f"MileBench: groups, protocol {protocol}",
@@ -117,15 +117,15 @@ def build_main_table(benchmark: Benchmark, runs: Sequence[ScoredRun], protocol: 
     )
 
 
-def _mean_row(
+def _build_mean_row(
     model_runs: ModelRuns, members: Sequence[Row], group: Mapping[str, str], protocol: Protocol
 ) -> dict[str, Row]:
     """The mean of means, by the column's name; nothing where one of them has nothing to count."""
     values = [row.value for row in members if row.value is not None]
     if not values or len(values) < len(members):
         return {}
-    n, errors, unparsed, guessed = _totals(members)
-    interval = _mean_interval(members)
+    n, errors, unparsed, guessed = _sum_counts(members)
+    interval = _combine_intervals(members)
     row = Row(
         run=model_runs.run,
         benchmark="milebench",
@@ -146,7 +146,7 @@ def _mean_row(
     return {next(iter(group.values())): row}
 
 
-def _mean_interval(members: Sequence[Row]) -> tuple[float, float] | None:
+def _combine_intervals(members: Sequence[Row]) -> tuple[float, float] | None:
     """Independent parts: the squares of their half widths add up. One part keeps its own interval."""
     intervals = [row.interval for row in members if row.interval is not None]
     if len(intervals) < len(members):
@@ -158,13 +158,13 @@ def _mean_interval(members: Sequence[Row]) -> tuple[float, float] | None:
     return mean - half, mean + half
 
 
-def _starred(row: Row | None, partial: bool) -> Cell:
+def _mark_partial(row: Row | None, partial: bool) -> Cell:
     if row is None or row.value is None:
         return None
     return f"{row.value:.1f}*" if partial else row.value
 
 
-def _totals(rows: Sequence[Row]) -> tuple[int, int, int, int]:
+def _sum_counts(rows: Sequence[Row]) -> tuple[int, int, int, int]:
     return (
         sum(row.n for row in rows),
         sum(row.errors for row in rows),
@@ -173,7 +173,7 @@ def _totals(rows: Sequence[Row]) -> tuple[int, int, int, int]:
     )
 
 
-def _notes(runs: Sequence[ScoredRun], rows: Sequence[Row]) -> list[str]:
+def _build_notes(runs: Sequence[ScoredRun], rows: Sequence[Row]) -> list[str]:
     notes = []
     for model_runs in group_runs(runs):
         records = [record for part in model_runs.parts.values() for _, record, _ in part.rows if record]
@@ -200,20 +200,20 @@ def build_datasets_table(benchmark: Benchmark, runs: Sequence[ScoredRun], protoc
             interval = format_interval(row)
             lost = sum(record.lost_images for _, record, _ in part.rows if record)
             group = BY_NAME[name].group
-            counts = _totals([row])
+            counts = _sum_counts([row])
             body.append((model_runs.model, name, group, row.metric, row.value, interval, *counts, lost))
     return Table(
         title=f"MileBench: datasets, protocol {protocol}",
         columns=("model", "dataset", "group", "metric", "score", "95 % interval", *COUNTS, "images lost"),
         body=tuple(body),
-        notes=tuple(_notes(runs, rows)),
+        notes=tuple(_build_notes(runs, rows)),
         rows=tuple(rows),
     )
 
 
 def build_levels_table(benchmark: Benchmark, runs: Sequence[ScoredRun], protocol: Protocol) -> Table:
     """All samples together, then each dataset, by number of images."""
-    return _split(
+    return _build_split_table(
         benchmark,
         runs,
         facet="level",
@@ -227,12 +227,12 @@ def build_levels_table(benchmark: Benchmark, runs: Sequence[ScoredRun], protocol
 def build_position_table(benchmark: Benchmark, runs: Sequence[ScoredRun], protocol: Protocol) -> Table:
     """Samples whose evidence has a known place."""
     fifths = {"1": "first fifth", "2": "second", "3": "middle", "4": "fourth", "5": "last fifth"}
-    return _split(
+    return _build_split_table(
         benchmark,
         runs,
         facet="evidence",
         columns=fifths,
-        value=_fifth,
+        value=_find_fifth,
         title=f"MileBench: place of the evidence, protocol {protocol}",
         notes=(
             "Only samples whose evidence has a known place: needles with a known depth, keys that name a "
@@ -241,12 +241,12 @@ def build_position_table(benchmark: Benchmark, runs: Sequence[ScoredRun], protoc
     )
 
 
-def _fifth(sample: Sample) -> str | None:
+def _find_fifth(sample: Sample) -> str | None:
     depth = sample.facets.get("depth")
     return sample.facets.get("position") or (str(int(depth) // 2 + 1) if depth else None)
 
 
-def _split(
+def _build_split_table(
     benchmark: Benchmark,
     runs: Sequence[ScoredRun],
     *,
@@ -278,7 +278,7 @@ def _split(
                 line_rows.append(structs.replace(row, group={facet: column}))
                 cells += [row.value, row.n]
             if line_rows:
-                _, errors, unparsed, guessed = _totals(line_rows)
+                _, errors, unparsed, guessed = _sum_counts(line_rows)
                 body.append((model_runs.model, name, *cells, errors, unparsed, guessed))
                 rows += line_rows
     if not body:
@@ -288,7 +288,7 @@ def _split(
         title=title,
         columns=("model", "dataset", *heads, *COUNTS[1:]),
         body=tuple(body),
-        notes=(*notes, *_notes(runs, rows)),
+        notes=(*notes, *_build_notes(runs, rows)),
         rows=tuple(rows),
     )
 
@@ -316,7 +316,7 @@ def build_needles_table(benchmark: Benchmark, runs: Sequence[ScoredRun], protoco
             )
             for length in lengths:
                 line = [cells.get((length, depth)) for depth in depths]
-                totals = _totals([row for row in line if row])
+                totals = _sum_counts([row for row in line if row])
                 unit = "tokens" if name.startswith("Text") else "images"
                 values = [row.value if row else None for row in line]
                 body.append((model_runs.model, name, f"{length} {unit}", *values, *totals))
@@ -334,7 +334,7 @@ def build_needles_table(benchmark: Benchmark, runs: Sequence[ScoredRun], protoco
         title=f"MileBench: needles, protocol {protocol}",
         columns=("model", "dataset", "length", *depths, *COUNTS),
         body=tuple(body),
-        notes=(*notes, *_notes(runs, rows)),
+        notes=(*notes, *_build_notes(runs, rows)),
         rows=tuple(rows),
         decimals=0,
     )

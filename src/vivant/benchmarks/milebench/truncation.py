@@ -60,7 +60,7 @@ def fit_context(instruction: str, context: Sequence[Part], limits: Window) -> Tr
     does not fit ends it. Only the last text may be cut: it then keeps its last tokens.
     """
     budget = max(0, limits.tokens - len(limits.tokenizer(instruction)))
-    pieces = _fragments(context)
+    pieces = _split_fragments(context)
     selected: list[Part] = []
     used = 0
     for piece in reversed(pieces):
@@ -81,12 +81,12 @@ def fit_context(instruction: str, context: Sequence[Part], limits: Window) -> Tr
     parts = tuple(reversed(selected))
     return TruncatedContext(
         parts=parts,
-        lost_images=_images(pieces) - _images(parts),
-        lost_tokens=_tokens(pieces, limits) - _tokens(parts, limits),
+        lost_images=_count_images(pieces) - _count_images(parts),
+        lost_tokens=_count_tokens(pieces, limits) - _count_tokens(parts, limits),
     )
 
 
-def _fragments(context: Sequence[Part]) -> list[Part]:
+def _split_fragments(context: Sequence[Part]) -> list[Part]:
     """The context with a text, if an empty one, at its end: that is the fragment that may be cut."""
     parts = list(context)
     if not parts or not isinstance(parts[-1], Text):
@@ -94,9 +94,9 @@ def _fragments(context: Sequence[Part]) -> list[Part]:
     return parts
 
 
-def _images(parts: Sequence[Part]) -> int:
+def _count_images(parts: Sequence[Part]) -> int:
     return sum(isinstance(part, Image) for part in parts)
 
 
-def _tokens(parts: Sequence[Part], limits: Window) -> int:
+def _count_tokens(parts: Sequence[Part], limits: Window) -> int:
     return sum(len(limits.tokenizer(part.text)) for part in parts if isinstance(part, Text))

@@ -47,7 +47,7 @@ class MetadataRow(Struct, frozen=True):
     """`row 5` or `line 5`."""
     values: Mapping[str, Any]
 
-    def fault(self, reason: str) -> DataError:
+    def error(self, reason: str) -> DataError:
         """An error that names this row."""
         return DataError(f"{self.file}, {self.where}: {reason}")
 
@@ -67,12 +67,12 @@ def load(root: Path, task: str, data_help: str) -> list[Sample]:
     first_rows: dict[str, MetadataRow] = {}
     samples: list[Sample] = []
     for file in find_metadata_files(root, data_help):
-        for row in _rows(file):
-            sample = _sample(row, base, task)
+        for row in _iter_rows(file):
+            sample = _build_sample(row, base, task)
             if sample.id in first_rows:
                 earlier = first_rows[sample.id]
                 location = earlier.where if earlier.file == file else f"{earlier.file}, {earlier.where}"
-                raise row.fault(
+                raise row.error(
                     f"the id '{sample.id}' stands already in {location}; remove one, or name one folder"
                 )
             first_rows[sample.id] = row
@@ -117,15 +117,15 @@ def find_metadata_files(root: Path, data_help: str) -> list[Path]:
         if root.suffix not in _READ_SUFFIXES:
             raise DataError(f"{root} is none of {', '.join(_READ_SUFFIXES)}. {data_help}")
         return [root]
-    found = [folder / name for folder, files in walk_folders(root) for name in _described_by(files)]
-    if not found:
+    paths = [folder / name for folder, files in walk_folders(root) for name in _select_metadata(files)]
+    if not paths:
         raise DataError(
             f"{root} holds no metadata.csv, metadata.jsonl, *_legacy.jsonl or *.parquet. {data_help}"
         )
-    return found
+    return paths
 
 
-def _described_by(files: list[str]) -> list[str]:
+def _select_metadata(files: list[str]) -> list[str]:
     """Which of a folder's files describe its samples: one description, not the same twice in two formats."""
     for name in _METADATA:
         if name in files:
@@ -137,7 +137,7 @@ def _described_by(files: list[str]) -> list[str]:
 # ── reading them ─────────────────────────────────────────────────────────────────────────────────
 
 
-def _rows(file: Path) -> Iterator[MetadataRow]:
+def _iter_rows(file: Path) -> Iterator[MetadataRow]:
     if file.suffix == ".jsonl":
         rows = [MetadataRow(file, f"line {number}", values) for number, values in iter_json_objects(file)]
     elif file.suffix == ".csv":
@@ -160,27 +160,27 @@ def _check_columns(row: MetadataRow) -> None:
             continue
         close = difflib.get_close_matches(column, unknown_names, n=1, cutoff=0.8)
         if close:
-            raise row.fault(f"the column '{close[0]}' is not known; did you mean '{column}'?")
+            raise row.error(f"the column '{close[0]}' is not known; did you mean '{column}'?")
 
 
-def _sample(row: MetadataRow, base: Path, task: str) -> Sample:
+def _build_sample(row: MetadataRow, base: Path, task: str) -> Sample:
     path = row.text("video") or row.text("video_path") or row.text("file_name")
     name = names.file_name(row.text("file_name") or row.text("s3_url") or path)
     if not name:
-        raise row.fault("there is no file_name (nor video, nor s3_url); name the video in a column file_name")
+        raise row.error("there is no file_name (nor video, nor s3_url); name the video in a column file_name")
     parsed = names.parse_video_name(name)
     labels = split_texts(row.values.get("label"))
     if not labels:
         if "label" not in row.values:
             close = difflib.get_close_matches("label", list(row.values), n=1, cutoff=0.5)
-            raise row.fault("there is no column 'label'" + (f"; did you mean '{close[0]}'?" if close else ""))
-        raise row.fault(f"'{name}' has no label; fill in its column 'label'")
-    options = _options(row, name, labels) if task == "mime/mcq" else ()
-    facets = _facets(row, parsed)
+            raise row.error("there is no column 'label'" + (f"; did you mean '{close[0]}'?" if close else ""))
+        raise row.error(f"'{name}' has no label; fill in its column 'label'")
+    options = _build_options(row, name, labels) if task == "mime/mcq" else ()
+    facets = _build_facets(row, parsed)
     return Sample(
         id=row.text("sample_id") or names.stem(name),
         task=task,
-        question=(Video(_video(row, base, path or name, facets["split"])),),
+        question=(Video(_find_video(row, base, path or name, facets["split"])),),
         options=options,
         key=0 if options else None,
         answers=labels,
@@ -190,20 +190,20 @@ def _sample(row: MetadataRow, base: Path, task: str) -> Sample:
     )
 
 
-def _options(row: MetadataRow, name: str, labels: tuple[str, ...]) -> tuple[Option, ...]:
+def _build_options(row: MetadataRow, name: str, labels: tuple[str, ...]) -> tuple[Option, ...]:
     """The first label, then the distractors; the order in which they are shown is drawn later."""
     distractors = split_texts(row.values.get("distractors"))
     if not distractors:
-        raise row.fault(f"'{name}' has a label but no options; fill in its column 'distractors' (a|b|c)")
+        raise row.error(f"'{name}' has a label but no options; fill in its column 'distractors' (a|b|c)")
     both = next((text for text in distractors if text in labels), None)
     if both is not None:
-        raise row.fault(
+        raise row.error(
             f"'{both}' is a label of '{name}' and also one of its distractors; replace the distractor"
         )
     return tuple(Option(option_name(i), text) for i, text in enumerate((labels[0], *distractors)))
 
 
-def _facets(row: MetadataRow, parsed: names.VideoNameParts) -> dict[str, str]:
+def _build_facets(row: MetadataRow, parsed: names.VideoNameParts) -> dict[str, str]:
     dataset = (row.text("type") or parsed.dataset or "MIME").upper()
     real = dataset == "REAL"
     absent = names.NOT_APPLICABLE
@@ -216,9 +216,9 @@ def _facets(row: MetadataRow, parsed: names.VideoNameParts) -> dict[str, str]:
     )
     action = row.text("action") or parsed.action
     if not action:
-        raise row.fault("there is no action; name it in a column 'action'")
+        raise row.error("there is no action; name it in a column 'action'")
     if not variant:
-        raise row.fault(
+        raise row.error(
             "there is no config_name, and avatar, background_config and angle do not give it; "
             "add a column config_name"
         )
@@ -236,7 +236,7 @@ def _facets(row: MetadataRow, parsed: names.VideoNameParts) -> dict[str, str]:
     }
 
 
-def _video(row: MetadataRow, base: Path, name: str, split: str) -> str:
+def _find_video(row: MetadataRow, base: Path, name: str, split: str) -> str:
     """The video's path from `base`: beside the file that names it, in `videos/` or in its split's folder."""
     folder = row.file.parent
     path = folder / name
@@ -247,7 +247,7 @@ def _video(row: MetadataRow, base: Path, name: str, split: str) -> str:
     # Lexically: links may lead out of the folder (a hub's snapshot does), names may not.
     relative = os.path.relpath(os.path.normpath(path), os.path.normpath(base))
     if relative.startswith(".."):
-        raise row.fault(
+        raise row.error(
             f"the video '{name}' lies outside the data folder {base}; give its path relative to the file"
         )
     return Path(relative).as_posix()

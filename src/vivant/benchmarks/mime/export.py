@@ -42,26 +42,26 @@ def export(run: ScoredRun, kind: str, out: Path) -> list[Path]:
             raise UsageError(f"{run.run} holds several answers a sample, and {kind} has room for one")
         folder_out = out / folder / (run.style or "zero-shot") / variants
         if kind == "mime-raw":
-            value = _raw_choices(items) if task == "mcq" else _raw_texts(items)
-            path = folder_out / f"raw_{task}_{_suffix(run.model)}.json"
+            value = _build_raw_choices(items) if task == "mcq" else _build_raw_texts(items)
+            path = folder_out / f"raw_{task}_{_build_suffix(run.model)}.json"
             text = msgspec.json.format(msgspec.json.encode(value), indent=4).decode()
         else:
-            path = folder_out / f"score_{task}_{_suffix(run.model)}.csv"
-            text = _score_rows(items, task)
+            path = folder_out / f"score_{task}_{_build_suffix(run.model)}.csv"
+            text = _format_scores(items, task)
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomic(path, text)
         paths.append(path)
     return paths
 
 
-def _suffix(model: str) -> str:
+def _build_suffix(model: str) -> str:
     """`family_model`, as the scripts take their file names apart."""
     name = re.sub(r"[^A-Za-z0-9._@+-]", "_", model)
     family = next((family for mark, family in _FAMILIES.items() if mark in name.lower()), "vivant")
     return name if name.startswith(f"{family}_") else f"{family}_{name}"
 
 
-def _raw_choices(items: Sequence[ScoredItem]) -> dict[str, Any]:
+def _build_raw_choices(items: Sequence[ScoredItem]) -> dict[str, Any]:
     predictions: list[dict[str, Any]] = []
     for number, (sample, record, score) in enumerate(items):
         options: Sequence[Option] = (
@@ -84,7 +84,7 @@ def _raw_choices(items: Sequence[ScoredItem]) -> dict[str, Any]:
     return {"accuracy": correct / len(predictions), "predictions": predictions}
 
 
-def _raw_texts(items: Sequence[ScoredItem]) -> list[dict[str, Any]]:
+def _build_raw_texts(items: Sequence[ScoredItem]) -> list[dict[str, Any]]:
     entries: list[dict[str, Any]] = []
     for number, (sample, record, score) in enumerate(items):
         entry: dict[str, Any] = {
@@ -101,7 +101,7 @@ def _raw_texts(items: Sequence[ScoredItem]) -> list[dict[str, Any]]:
     return entries
 
 
-def _score_rows(items: Sequence[ScoredItem], task: str) -> str:
+def _format_scores(items: Sequence[ScoredItem], task: str) -> str:
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     if task == "mcq":

@@ -57,7 +57,7 @@ def read_labels(
         mode = next((str(line[name]).strip() for name in _MODES if line.get(name)), "")
         if not mode:
             raise DataError(f"{where}: there is no failure mode; fill in the column '{_MODES[0]}'")
-        sample = _sample(where, number, line, index)
+        sample = _find_sample(where, number, line, index)
         if sample.id in answered:
             raise DataError(f"{where}: the video of sample '{sample.id}' is labelled already; remove one row")
         answered[sample.id] = sample
@@ -77,7 +77,7 @@ def read_labels(
     return Imported(task=task, records=tuple(records), samples=tuple(answered.values()))
 
 
-def _sample(where: str, number: int, line: dict[str, Any], index: SampleIndex) -> Sample:
+def _find_sample(where: str, number: int, line: dict[str, Any], index: SampleIndex) -> Sample:
     video = next((str(line[name]).strip() for name in _VIDEOS if line.get(name)), "")
     if video:
         sample = index.find(video)
@@ -94,7 +94,7 @@ def _sample(where: str, number: int, line: dict[str, Any], index: SampleIndex) -
 
 def build_failure_table(title: str, runs: Sequence[ScoredRun]) -> Table:
     """How often each mode occurs in each variant, beside the published counts."""
-    counts = _count(runs)
+    counts = _count_modes(runs)
     if not counts:
         raise UsageError(
             "None of these runs holds failure labels; import a file with a column fail_mode (docs/mime.md)"
@@ -113,13 +113,13 @@ def build_failure_table(title: str, runs: Sequence[ScoredRun]) -> Table:
         title=title,
         columns=("failure mode", *columns, *(f"published {variant}" for variant in PUBLISHED_VARIANTS)),
         body=tuple(body),
-        rows=tuple(_rows(runs, counts, modes)),
+        rows=tuple(_iter_rows(runs, counts, modes)),
         notes=(f"Published: {', '.join(PUBLISHED_BY)}, as labelled in the benchmark's repository.",),
         rules=(len(modes),),
     )
 
 
-def _count(runs: Sequence[ScoredRun]) -> dict[tuple[str, str], Counter[str]]:
+def _count_modes(runs: Sequence[ScoredRun]) -> dict[tuple[str, str], Counter[str]]:
     """Modes by run and variant, in the order of the runs and of the variants."""
     counts: dict[tuple[str, str], Counter[str]] = {}
     for run in runs:
@@ -138,7 +138,7 @@ def _fold_mode(mode: Any) -> str:
     return " ".join(str(mode).lower().split())
 
 
-def _rows(
+def _iter_rows(
     runs: Sequence[ScoredRun], counts: dict[tuple[str, str], Counter[str]], modes: Sequence[str]
 ) -> Iterator[Row]:
     by_name = {run.run: run for run in runs}

@@ -83,7 +83,7 @@ def _read_file(
     file: Path, index: SampleIndex, task: str, answered: dict[str, Sample], notes: list[str], *, others: bool
 ) -> list[Record]:
     records: list[Record] = []
-    seen: set[tuple[str, str]] = set()
+    answered_pairs: set[tuple[str, str]] = set()
     repeats: dict[str, int] = {}
     unmatched: list[str] = []
     repeated = contradictory = 0
@@ -94,14 +94,16 @@ def _read_file(
             unmatched.append(f"line {number}: '{judgement.question.s3_url or judgement.sample_id}'")
             continue
         source = hash_annotator(judgement.url_data.annotator)
-        if (source, sample.id) in seen:
+        if (source, sample.id) in answered_pairs:
             repeated += 1
             continue
-        seen.add((source, sample.id))
+        answered_pairs.add((source, sample.id))
         contradictory += _contradicts_itself(judgement)
         answered.setdefault(sample.id, sample)
         repeats[sample.id] = repeats.get(sample.id, 0) + 1
-        records.append(_record(judgement, sample, task, repeats[sample.id], source, _label(file)))
+        records.append(
+            _build_record(judgement, sample, task, repeats[sample.id], source, _format_label(file))
+        )
     if unmatched and others and not records:
         notes.append(f"{file}: passed over, because its {len(unmatched)} judgements are on other videos")
     elif unmatched:
@@ -111,11 +113,11 @@ def _read_file(
         )
     if repeated:
         notes.append(
-            f"{task}, {_label(file)}: repeated judgements of a person on one video dropped: {repeated}"
+            f"{task}, {_format_label(file)}: repeated judgements of a person on one video dropped: {repeated}"
         )
     if contradictory:
         notes.append(
-            f"{task}, {_label(file)}: in {contradictory} lines user_is_correct contradicts the option; "
+            f"{task}, {_format_label(file)}: in {contradictory} lines user_is_correct contradicts the option; "
             "the option counts"
         )
     return records
@@ -143,7 +145,7 @@ def _contradicts_itself(judgement: HumanJudgement) -> bool:
     return judgement.user_is_correct != (judgement.user_mcq_selection - 1 == judgement.question.label_idx)
 
 
-def _record(
+def _build_record(
     judgement: HumanJudgement, sample: Sample, task: str, repeat: int, source: str, file: str
 ) -> Record:
     question = judgement.question
@@ -178,6 +180,6 @@ def hash_annotator(annotator: str) -> str:
     return (digest or hashlib.sha256(annotator.encode()).hexdigest())[:16]
 
 
-def _label(file: Path) -> str:
+def _format_label(file: Path) -> str:
     """The file as scores tell it from others: its folder says which data it is about."""
     return f"{file.parent.name}/{file.name}"

@@ -122,9 +122,9 @@ def read_predictions(file: Path, samples: Sequence[Sample], task: str) -> Import
         if failures.is_labelled(header):
             return failures.read_labels(file, iter_csv_rows(file), samples, task)
         if "instance_id" in header and "is_correct" in header:
-            return _read_score(file, samples, task, "mcq", _verdict)
+            return _read_score(file, samples, task, "mcq", _add_verdict)
         if "instance_id" in header and "output_text" in header:
-            return _read_score(file, samples, task, "ff", _scored_text)
+            return _read_score(file, samples, task, "ff", _add_scored_text)
         return None
     if file.suffix == ".jsonl":
         first = next((line for _, line in iter_json_objects(file)), {})
@@ -160,7 +160,7 @@ def _read_raw(file: Path, samples: Sequence[Sample], task: str) -> Imported | No
         raise DataError(f"{file} mixes multiple-choice and free-form items; keep one kind in a file")
     (kind,) = kinds
     _check_task(file, task, kind)
-    take: Callable[[ResultFileReader, str, Any], None] = _take_choice if kind == "mcq" else _take_free
+    take: Callable[[ResultFileReader, str, Any], None] = _add_choice if kind == "mcq" else _add_free
     item_type: type[Any] = RawChoice if kind == "mcq" else RawFree
     for number, item in enumerate(items):
         where = f"item {number}"
@@ -202,11 +202,11 @@ def _check_task(file: Path, task: str, kind: str) -> None:
         raise DataError(f"{file} holds {kind_name} answers; import it as mime/{kind}")
 
 
-def _take_choice(reading: ResultFileReader, where: str, item: RawChoice) -> None:
+def _add_choice(reading: ResultFileReader, where: str, item: RawChoice) -> None:
     sample = reading.find(where, item.video_path, item.instance_id)
     if sample is None:
         return
-    options = tuple(Option(option_name(i), _option_text(option)) for i, option in enumerate(item.options))
+    options = tuple(Option(option_name(i), _format_option(option)) for i, option in enumerate(item.options))
     names = [option.name for option in options]
     if item.correct_answer not in names:
         raise DataError(
@@ -217,7 +217,7 @@ def _take_choice(reading: ResultFileReader, where: str, item: RawChoice) -> None
     reading.add(where, answered, Reply(text=item.model_answer or ""), {"filed": True})
 
 
-def _option_text(option: Any) -> str:
+def _format_option(option: Any) -> str:
     """An option as text; the few-shot files hold the right one as a list of one."""
     return ", ".join(split_texts(option)) if _is_list(option) else str(option)
 
@@ -243,7 +243,7 @@ def _note_choices(reading: ResultFileReader, items: Sequence[dict[str, Any]]) ->
         )
 
 
-def _take_free(reading: ResultFileReader, where: str, item: RawFree) -> None:
+def _add_free(reading: ResultFileReader, where: str, item: RawFree) -> None:
     sample = reading.find(where, item.video_path, item.instance_id)
     if sample is None:
         return
@@ -284,13 +284,13 @@ def _read_score(
     return reading.finish()
 
 
-def _verdict(reading: ResultFileReader, where: str, sample: Sample, row: dict[str, str]) -> None:
+def _add_verdict(reading: ResultFileReader, where: str, sample: Sample, row: dict[str, str]) -> None:
     # The file does not say what was shown, so the sample keeps no options to be mistaken for it.
     bare = msgspec.structs.replace(sample, options=(), key=None)
-    reading.add(where, bare, Reply(), {"is_correct": _truth(reading.file, where, row["is_correct"])})
+    reading.add(where, bare, Reply(), {"is_correct": _parse_bool(reading.file, where, row["is_correct"])})
 
 
-def _scored_text(reading: ResultFileReader, where: str, sample: Sample, row: dict[str, str]) -> None:
+def _add_scored_text(reading: ResultFileReader, where: str, sample: Sample, row: dict[str, str]) -> None:
     labels = split_texts(row.get("ground_truth"))
     if labels and set(labels) != set(sample.answers):
         raise DataError(
@@ -300,7 +300,7 @@ def _scored_text(reading: ResultFileReader, where: str, sample: Sample, row: dic
     reading.add(where, sample, Reply(text=row["output_text"]), {"filed": True})
 
 
-def _truth(file: Path, where: str, text: str) -> bool:
+def _parse_bool(file: Path, where: str, text: str) -> bool:
     values = {"1": True, "0": False, "true": True, "false": False, "1.0": True, "0.0": False}
     value = values.get(text.strip().lower())
     if value is None:

@@ -18,10 +18,10 @@ def match_rows(
     file: Path, rows: Sequence[dict[str, str]], index: SampleIndex, notes: list[str]
 ) -> list[Sample]:
     """The sample of each row: by a raw file's names where one lies beside, else by the order of the data."""
-    positions = [_place(file, number, row) for number, row in enumerate(rows, 1)]
-    order: Sequence[Sample] | None = _beside(file, len(rows), index, notes)
+    positions = [_read_position(file, number, row) for number, row in enumerate(rows, 1)]
+    order: Sequence[Sample] | None = _read_sibling_order(file, len(rows), index, notes)
     if order is None:
-        order = _data_order(file, len(rows), index.samples)
+        order = _find_data_order(file, len(rows), index.samples)
         # Rows 0 to 85 of 860 may be a file on one variant as well as the beginning of a file on all.
         if len(rows) < len(order) and positions == list(range(len(rows))):
             raise DataError(
@@ -35,7 +35,7 @@ def match_rows(
     return [order[position] for position in positions]
 
 
-def _place(file: Path, number: int, row: dict[str, str]) -> int:
+def _read_position(file: Path, number: int, row: dict[str, str]) -> int:
     try:
         return int(row["instance_id"])
     except ValueError:
@@ -44,7 +44,7 @@ def _place(file: Path, number: int, row: dict[str, str]) -> int:
         ) from None
 
 
-def _beside(file: Path, count: int, index: SampleIndex, notes: list[str]) -> list[Sample] | None:
+def _read_sibling_order(file: Path, count: int, index: SampleIndex, notes: list[str]) -> list[Sample] | None:
     """The samples in the order of a raw file of the same model that has as many items."""
     other = {"mcq": "ff", "ff": "mcq"}
     prefix, _, rest = file.stem.partition("_")
@@ -79,12 +79,12 @@ def _beside(file: Path, count: int, index: SampleIndex, notes: list[str]) -> lis
     return None
 
 
-def _data_order(file: Path, count: int, samples: Sequence[Sample]) -> Sequence[Sample]:
+def _find_data_order(file: Path, count: int, samples: Sequence[Sample]) -> Sequence[Sample]:
     rendered = [sample for sample in samples if sample.facets["dataset"] != "REAL"]
     real = len(samples) - len(rendered)
     if file.parent.name in VARIANTS:
         rendered = [sample for sample in rendered if sample.facets["variant"] == file.parent.name]
-        return sorted(rendered, key=_released_place)
+        return sorted(rendered, key=_released_key)
     if real and (count == real or not rendered):
         raise DataError(
             f"{file} names its {count} rows by position, and files on REAL are not in the data's order; "
@@ -92,10 +92,10 @@ def _data_order(file: Path, count: int, samples: Sequence[Sample]) -> Sequence[S
         )
     if len(rendered) == RELEASED and all(sample.facets["variant"] in VARIANTS for sample in rendered):
         # Copies of the released data may be sorted otherwise; score files follow the released order.
-        return sorted(rendered, key=_released_place)
+        return sorted(rendered, key=_released_key)
     return rendered
 
 
-def _released_place(sample: Sample) -> tuple[str, str, int]:
+def _released_key(sample: Sample) -> tuple[str, str, int]:
     facets = sample.facets
     return facets["actor"], facets["action"], VARIANTS.index(facets["variant"])

@@ -54,9 +54,9 @@ def build_prompt(sample: Sample, context: PromptContext) -> Prompt:
                 if example.key is not None
                 else example.answers[0]
             )
-            messages.append(_question(example, choices, name, context.wording))
+            messages.append(_build_message(example, choices, name, context.wording))
             messages.append(Message("assistant", (Text(answer),)))
-    messages.append(_question(sample, options, name, context.wording))
+    messages.append(_build_message(sample, options, name, context.wording))
     labels = {label: None for other in context.pool for label in other.answers} if not options else {}
     return Prompt(
         messages=tuple(messages),
@@ -69,7 +69,7 @@ def build_prompt(sample: Sample, context: PromptContext) -> Prompt:
 
 def label_options(sample: Sample, order: tuple[int, ...]) -> tuple[Option, ...]:
     """The options in an order, lettered by their places."""
-    return tuple(Option(option_name(i), sample.options[place].text) for i, place in enumerate(order))
+    return tuple(Option(option_name(i), sample.options[index].text) for i, index in enumerate(order))
 
 
 def is_demonstration(sample: Sample) -> bool:
@@ -90,15 +90,17 @@ def choose_demonstrations(sample: Sample, pool: tuple[Sample, ...]) -> list[Samp
             f"mark others with '{DEMONSTRATION_SPLIT}' in the column split"
         )
     actions = [action for action in DEMONSTRATIONS if action in by_action] or list(by_action)
-    return [_variant_like(sample, by_action[action]) for action in actions[: len(DEMONSTRATIONS)]]
+    return [_choose_variant(sample, by_action[action]) for action in actions[: len(DEMONSTRATIONS)]]
 
 
-def _variant_like(sample: Sample, variants: Mapping[str, Sample]) -> Sample:
+def _choose_variant(sample: Sample, variants: Mapping[str, Sample]) -> Sample:
     default = next((name for name in VARIANTS if name in variants), next(iter(variants)))
     return variants.get(sample.facets["variant"], variants[default])
 
 
-def _question(sample: Sample, options: tuple[Option, ...], name: str, wording: Mapping[str, str]) -> Message:
+def _build_message(
+    sample: Sample, options: tuple[Option, ...], name: str, wording: Mapping[str, str]
+) -> Message:
     for key in wording:
         if key.partition(".")[0] in ("mcq", "ff") and key not in WORDING:
             raise unknown("prompt of mime", key, WORDING)

@@ -92,13 +92,13 @@ Human   | 100.0/77.2
 
 def list_published() -> Iterator[Published]:
     """Every published accuracy once, by variant (`none` is REAL)."""
-    yield from _cells(_BY_SCENE, SCENES, 5)
-    yield from _cells(_WOMAN, ("woman+blank@0",), 3)
-    yield from _cells(_BY_ANGLE, _TURNED, 4)
-    yield from _cells(_ON_REAL, ("none",), 1)
+    yield from _parse_block(_BY_SCENE, SCENES, 5)
+    yield from _parse_block(_WOMAN, ("woman+blank@0",), 3)
+    yield from _parse_block(_BY_ANGLE, _TURNED, 4)
+    yield from _parse_block(_ON_REAL, ("none",), 1)
 
 
-def _cells(block: str, variants: tuple[str, ...], table: int) -> Iterator[Published]:
+def _parse_block(block: str, variants: tuple[str, ...], table: int) -> Iterator[Published]:
     for line in block.strip().splitlines():
         label, _, figures = line.partition("|")
         model, style = (*label.split(), "")[:2]

@@ -56,7 +56,7 @@ def read_choice_paper(text: str, names: Sequence[str], style: str) -> ParsedRepl
     """A lone letter, else the first character, else the last one."""
     if style == "cot":
         # Some replies hold a backslash and an n where a line should break.
-        text = last_line(text.replace("\\n", "\n"))
+        text = find_last_line(text.replace("\\n", "\n"))
     text = text.strip(" \t\r\n\f\v.").upper()
     if text in names:
         return ParsedReply(text, "exact")
@@ -97,7 +97,7 @@ def _score_choice(sample: Sample, record: Record, settings: ScoreSettings) -> Sc
 # ── free form ────────────────────────────────────────────────────────────────────────────────────
 
 
-def last_line(text: str) -> str:
+def find_last_line(text: str) -> str:
     """The last line that holds anything, without the white space around it."""
     lines = [line.strip() for line in text.split("\n") if line.strip()]
     return lines[-1] if lines else ""
@@ -110,7 +110,7 @@ def read_free_paper(record: Record) -> ParsedReply:
         return ParsedReply(text.strip(), "person")
     if record.extra.get("filed"):
         return ParsedReply(text.strip(), "as-filed" if text.strip() else "empty")
-    line = last_line(text)
+    line = find_last_line(text)
     if "Answer:" in line:
         line = line.replace("Answer:", "").strip()
         return ParsedReply(line, "answer-mark-removed" if line else "empty")
@@ -137,8 +137,8 @@ def _score_free(items: Sequence[tuple[Sample, Record]], settings: ScoreSettings)
     limit = read_threshold(settings.values)
     paper = settings.protocol == "paper"
     readings = [read_free_paper(record) if paper else read_free_strict(record) for _, record in items]
-    nearest = _nearest(items, readings)
-    quartiles = _quartiles(items, nearest) if paper else {}
+    nearest = _find_nearest(items, readings)
+    quartiles = _compute_quartiles(items, nearest) if paper else {}
     scores: list[Score] = []
     for index, ((_, record), reading) in enumerate(zip(items, readings, strict=True)):
         similarity, label = nearest.get(index, (0.0, ""))
@@ -155,7 +155,7 @@ def _score_free(items: Sequence[tuple[Sample, Record]], settings: ScoreSettings)
     return scores
 
 
-def _nearest(
+def _find_nearest(
     items: Sequence[tuple[Sample, Record]], readings: Sequence[ParsedReply]
 ) -> dict[int, tuple[float, str]]:
     """For each place with an answer: the highest similarity to a label, and that label."""
@@ -164,7 +164,7 @@ def _nearest(
         for index, ((sample, record), reading) in enumerate(zip(items, readings, strict=True))
         # An empty answer in a result file has a published similarity too.
         if reading.answer or (record.extra.get("filed") and reading.rule == "empty")
-        for label in _labels(sample, record)
+        for label in _get_labels(sample, record)
     ]
     if not pairs:
         return {}
@@ -178,12 +178,12 @@ def _nearest(
     return best
 
 
-def _labels(sample: Sample, record: Record) -> Sequence[str]:
+def _get_labels(sample: Sample, record: Record) -> Sequence[str]:
     person = record.extra.get("human")
     return person["labels"] if person is not None else sample.answers
 
 
-def _quartiles(
+def _compute_quartiles(
     items: Sequence[tuple[Sample, Record]], nearest: Mapping[int, tuple[float, str]]
 ) -> dict[str, float]:
     """For each file of judgements, the percentile that the published figure compares with."""

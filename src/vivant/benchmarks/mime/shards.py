@@ -29,13 +29,13 @@ def read_shard(path: Path) -> list[dict[str, Any]]:
     import polars
 
     try:
-        return _rows(path)
+        return _read_rows(path)
     except (polars.exceptions.PolarsError, OSError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise DataError(f"{path} cannot be read as a table: {reason}; download it again") from error
 
 
-def _rows(path: Path) -> list[dict[str, Any]]:
+def _read_rows(path: Path) -> list[dict[str, Any]]:
     import polars
 
     schema = dict(_scan(path).collect_schema())
@@ -50,7 +50,7 @@ def _rows(path: Path) -> list[dict[str, Any]]:
     count = _scan(path).select(polars.len()).collect().item()
     # A table with no column but the video has rows all the same.
     rows = rows or [{} for _ in range(count)]
-    for row, (file, name) in zip(rows, _write_out(path, video, rows), strict=True):
+    for row, (file, name) in zip(rows, _extract_videos(path, video, rows), strict=True):
         row["video"] = file
         row["file_name"] = row.get("file_name") or name
     return rows
@@ -68,7 +68,7 @@ def _scan(path: Path) -> polars.LazyFrame:
         return polars.scan_ipc(path)
 
 
-def _write_out(path: Path, column: str, rows: list[dict[str, Any]]) -> list[tuple[str, str]]:
+def _extract_videos(path: Path, column: str, rows: list[dict[str, Any]]) -> list[tuple[str, str]]:
     """For each row the file with its video, relative to the shard's folder, and the video's own name."""
     state = path.stat()
     # A shard that was replaced gets a folder of its own: old videos are never taken for new ones.
@@ -87,7 +87,7 @@ def _write_out(path: Path, column: str, rows: list[dict[str, Any]]) -> list[tupl
         frames = _scan(path).select(column)
         for start in range(0, len(rows), _STEP):
             for value in frames.slice(start, _STEP).collect()[column].to_list():
-                entries.append(_write_one(path, folder, len(entries), value, rows[len(entries)]))
+                entries.append(_extract_video(path, folder, len(entries), value, rows[len(entries)]))
         write_atomic(index, msgspec.json.encode(entries))
     except OSError as error:
         raise DataError(
@@ -97,7 +97,7 @@ def _write_out(path: Path, column: str, rows: list[dict[str, Any]]) -> list[tupl
     return entries
 
 
-def _write_one(path: Path, folder: Path, number: int, value: Any, row: dict[str, Any]) -> tuple[str, str]:
+def _extract_video(path: Path, folder: Path, number: int, value: Any, row: dict[str, Any]) -> tuple[str, str]:
     data, source = value, ""
     if isinstance(value, dict):
         data, source = value.get("bytes"), value.get("path") or ""

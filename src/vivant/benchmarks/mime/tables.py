@@ -54,7 +54,7 @@ class MimeTableBuilder:
         self._sizes: dict[str, set[int]] = {}
         self._lost: dict[tuple[str, str], list[int]] = {}
 
-    def only_zero_shot(self) -> None:
+    def keep_zero_shot(self) -> None:
         """The paper's tables 1, 2 and 4 compare zero-shot runs, and people."""
         zero_shot = [line for line in self.lines if line.is_human or line.style == "zero-shot"]
         others = len(self.lines) - len(zero_shot)
@@ -66,11 +66,11 @@ class MimeTableBuilder:
             self.notes.append(f"{others} lines in other styles are left out; table 5 shows them.")
         self.lines = zero_shot
 
-    def figure(self, line: ModelLine, row: Row | None) -> Cell:
+    def add_figure(self, line: ModelLine, row: Row | None) -> Cell:
         """A cell, with the row behind it kept and its losses remembered for the notes."""
         if row is None:
             return None
-        row = self.rounding.row(row)
+        row = self.rounding.round_row(row)
         self.rows.append(row)
         self._sizes.setdefault(line.label, set()).add(row.n)
         if row.errors or row.unparsed:
@@ -80,15 +80,15 @@ class MimeTableBuilder:
             lost[1] += row.unparsed
         return row.value
 
-    def variant_cells(self, line: ModelLine, *variants: str) -> list[Cell]:
+    def add_variants(self, line: ModelLine, *variants: str) -> list[Cell]:
         """Multiple choice and free form side by side, variant by variant."""
         return [
-            self.figure(line, line.by_facet(self.benchmark, task, "variant", variant))
+            self.add_figure(line, line.summarise_facet(self.benchmark, task, "variant", variant))
             for variant in variants
             for task in TASKS
         ]
 
-    def add(self, line: ModelLine, *cells: Cell) -> None:
+    def add_line(self, line: ModelLine, *cells: Cell) -> None:
         """One line of the table, unless it has no figure; a rule parts people from models."""
         if not any(isinstance(cell, int | float) for cell in cells):
             return
@@ -96,7 +96,7 @@ class MimeTableBuilder:
             self.rules.append(len(self.body))
         self.body.append((line.label, *cells))
 
-    def table(self, *columns: str, notes: Sequence[str] = ()) -> Table:
+    def build(self, *columns: str, notes: Sequence[str] = ()) -> Table:
         """The finished table. Lines without a single figure are an error: the runs hold other samples."""
         if not self.rows:
             raise UsageError(f"None of these runs holds samples that table {self.name} shows")
@@ -129,50 +129,51 @@ def build_table(name: str, runs: Sequence[ScoredRun], protocol: Protocol, benchm
         raise unknown("table of mime", name, LAYOUTS)
     if name == "failures":
         return failures.build_failure_table(f"MIME: {LAYOUTS[name]}", runs)
-    return _MAKERS[name](MimeTableBuilder(name, runs, protocol, benchmark))
+    return _BUILDERS[name](MimeTableBuilder(name, runs, protocol, benchmark))
 
 
-def _pairs(names: Sequence[str]) -> list[str]:
+def _pair_columns(names: Sequence[str]) -> list[str]:
     return [f"{name} {SHORT[task]}" for name in names for task in TASKS]
 
 
-def _table_1(builder: MimeTableBuilder) -> Table:
-    builder.only_zero_shot()
+def _build_table_1(builder: MimeTableBuilder) -> Table:
+    builder.keep_zero_shot()
     for line in builder.lines:
-        builder.add(line, *builder.variant_cells(line, SCENES[0], REAL))
-    return builder.table("model", *_pairs(("MIME", "REAL")))
+        builder.add_line(line, *builder.add_variants(line, SCENES[0], REAL))
+    return builder.build("model", *_pair_columns(("MIME", "REAL")))
 
 
-def _table_2(builder: MimeTableBuilder) -> Table:
-    builder.only_zero_shot()
+def _build_table_2(builder: MimeTableBuilder) -> Table:
+    builder.keep_zero_shot()
     for line in builder.lines:
-        builder.add(line, *builder.variant_cells(line, *SCENES))
-    return builder.table("model", *_pairs(_SCENE_NAMES))
+        builder.add_line(line, *builder.add_variants(line, *SCENES))
+    return builder.build("model", *_pair_columns(_SCENE_NAMES))
 
 
-def _table_3(builder: MimeTableBuilder) -> Table:
+def _build_table_3(builder: MimeTableBuilder) -> Table:
     for line in builder.lines:
-        builder.add(line, line.style or None, *builder.variant_cells(line, "woman+blank@0"))
-    return builder.table("model", "style", *_pairs(("woman blank",)))
+        builder.add_line(line, line.style or None, *builder.add_variants(line, "woman+blank@0"))
+    return builder.build("model", "style", *_pair_columns(("woman blank",)))
 
 
-def _table_5(builder: MimeTableBuilder) -> Table:
+def _build_table_5(builder: MimeTableBuilder) -> Table:
     for line in builder.lines:
-        builder.add(line, line.style or None, *builder.variant_cells(line, *SCENES))
-    return builder.table("model", "style", *_pairs(_SCENE_NAMES))
+        builder.add_line(line, line.style or None, *builder.add_variants(line, *SCENES))
+    return builder.build("model", "style", *_pair_columns(_SCENE_NAMES))
 
 
-def _table_4(builder: MimeTableBuilder) -> Table:
-    builder.only_zero_shot()
+def _build_table_4(builder: MimeTableBuilder) -> Table:
+    builder.keep_zero_shot()
     for task in TASKS:
         for line in builder.lines:
             rows = [
-                line.by_facet(builder.benchmark, task, "variant", variant) for variant in _ANGLES.values()
+                line.summarise_facet(builder.benchmark, task, "variant", variant)
+                for variant in _ANGLES.values()
             ]
             present = [row for row in rows if row is not None]
             if not present:
                 continue
-            cells = [builder.figure(line, row) for row in rows]
+            cells = [builder.add_figure(line, row) for row in rows]
             values = [row.value for row in present if row.value is not None]
             # Over an incomplete circle the mean would be another quantity under the same name.
             complete = len(values) == len(_ANGLES)
@@ -185,7 +186,7 @@ def _table_4(builder: MimeTableBuilder) -> Table:
             for metric, value in (("mean over angles", mean), ("standard deviation over angles", spread)):
                 builder.rows.append(
                     msgspec.structs.replace(
-                        builder.rounding.row(msgspec.structs.replace(present[0], value=value)),
+                        builder.rounding.round_row(msgspec.structs.replace(present[0], value=value)),
                         metric=metric,
                         group={},
                         n=sum(row.n for row in present),
@@ -200,32 +201,32 @@ def _table_4(builder: MimeTableBuilder) -> Table:
                     line.label,
                     SHORT[task],
                     *cells,
-                    builder.rounding.value(mean),
-                    builder.rounding.value(spread),
+                    builder.rounding.round_value(mean),
+                    builder.rounding.round_value(spread),
                 )
             )
         if task == TASKS[0]:
             builder.rules.append(len(builder.body))
-    return builder.table(
+    return builder.build(
         "model", "task", *_ANGLES, "avg", "std", notes=("std: of the four figures, divided by n.",)
     )
 
 
-def _table_6(builder: MimeTableBuilder) -> Table:
+def _build_table_6(builder: MimeTableBuilder) -> Table:
     for line in builder.lines:
         tests: list[Cell] = []
         for actor in _ACTORS:
             cells: list[Cell] = []
             for task in TASKS:
-                row = line.by_facet(builder.benchmark, task, "actor", actor)
-                value = builder.figure(line, row)
+                row = line.summarise_facet(builder.benchmark, task, "actor", actor)
+                value = builder.add_figure(line, row)
                 correct = (
                     round(row.value * row.n / 100) if row is not None and row.value is not None else None
                 )
                 cells += [row.n if row is not None else None, correct, value]
-            builder.add(line, line.style or None, actor, *cells)
+            builder.add_line(line, line.style or None, actor, *cells)
         for task in TASKS:
-            tests += [None, None, _tested(builder, line, task)]
+            tests += [None, None, _add_test(builder, line, task)]
         if any(tests):
             builder.body.append((line.label, line.style or None, f"{_ACTORS[0]} − {_ACTORS[1]}", *tests))
     kind = (
@@ -233,13 +234,13 @@ def _table_6(builder: MimeTableBuilder) -> Table:
         if builder.protocol == "paper"
         else "Welch's t; answers to one action are not independent, so the true p is larger"
     )
-    columns = [f"{SHORT[task]} {what}" for task in TASKS for what in ("n", "right", "%")]
-    return builder.table("model", "style", "actor", *columns, notes=(f"Test: {kind}.",))
+    columns = [f"{SHORT[task]} {column}" for task in TASKS for column in ("n", "right", "%")]
+    return builder.build("model", "style", "actor", *columns, notes=(f"Test: {kind}.",))
 
 
-def _tested(builder: MimeTableBuilder, line: ModelLine, task: str) -> str | None:
+def _add_test(builder: MimeTableBuilder, line: ModelLine, task: str) -> str | None:
     """The test as a cell, and its two figures as rows."""
-    groups = [_values(builder, line, task, has_facet("actor", actor)) for actor in _ACTORS]
+    groups = [_list_values(builder, line, task, has_facet("actor", actor)) for actor in _ACTORS]
     if not all(groups):
         return None
     test = ttest.pooled_t_test(*groups) if builder.protocol == "paper" else ttest.welch_t_test(*groups)
@@ -262,18 +263,18 @@ def _tested(builder: MimeTableBuilder, line: ModelLine, task: str) -> str | None
     return "no spread" if test.t is None else f"t {test.t:.4f}, p {test.p:.5f}"
 
 
-def _values(
+def _list_values(
     builder: MimeTableBuilder, line: ModelLine, task: str, keep: Callable[[ScoredItem], bool]
 ) -> list[float]:
     """What each item counts as in a mean."""
     unparsed = builder.benchmark.unparsed_value(builder.protocol)
     values = [
-        unparsed if score.status == "unparsed" else score.value for _, _, score in line.items(task, keep)
+        unparsed if score.status == "unparsed" else score.value for _, _, score in line.list_items(task, keep)
     ]
     return [value for value in values if value is not None]
 
 
-def _annotators(builder: MimeTableBuilder) -> Table:
+def _build_annotators_table(builder: MimeTableBuilder) -> Table:
     builder.lines = [line for line in builder.lines if line.is_human]
     if not builder.lines:
         raise UsageError("The table of annotators needs a run of the model 'human'")
@@ -289,11 +290,11 @@ def _annotators(builder: MimeTableBuilder) -> Table:
             groups.append((f"all, {data}", {"dataset": data}, has_facet("dataset", data)))
         builder.rules.append(len(builder.body) + len(sources))
         for label, group, keep in groups:
-            rows = [line.cell(builder.benchmark, task, group, keep) for task in TASKS]
+            rows = [line.summarise_items(builder.benchmark, task, group, keep) for task in TASKS]
             if any(rows):
                 n = max(row.n for row in rows if row is not None)
-                builder.body.append((label, n, *(builder.figure(line, row) for row in rows)))
-    return builder.table("annotator", "n", "MC", "FF")
+                builder.body.append((label, n, *(builder.add_figure(line, row) for row in rows)))
+    return builder.build("annotator", "n", "MC", "FF")
 
 
 def _is_from(source: str) -> Callable[[ScoredItem], bool]:
@@ -311,12 +312,12 @@ def _is_first(dataset: str) -> Callable[[ScoredItem], bool]:
     return keep
 
 
-_MAKERS: Mapping[str, Callable[[MimeTableBuilder], Table]] = {
-    "1": _table_1,
-    "2": _table_2,
-    "3": _table_3,
-    "4": _table_4,
-    "5": _table_5,
-    "6": _table_6,
-    "annotators": _annotators,
+_BUILDERS: Mapping[str, Callable[[MimeTableBuilder], Table]] = {
+    "1": _build_table_1,
+    "2": _build_table_2,
+    "3": _build_table_3,
+    "4": _build_table_4,
+    "5": _build_table_5,
+    "6": _build_table_6,
+    "annotators": _build_annotators_table,
 }

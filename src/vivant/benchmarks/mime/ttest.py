@@ -25,7 +25,7 @@ def pooled_t_test(first: Sequence[float], second: Sequence[float]) -> TTest:
     spread = (
         ((n - 1) * _variance(first, 0) + (m - 1) * _variance(second, 0)) / freedom if freedom > 0 else 0.0
     )
-    return _test(first, second, spread / n + spread / m if n and m else 0.0, freedom)
+    return _compute_test(first, second, spread / n + spread / m if n and m else 0.0, freedom)
 
 
 def welch_t_test(first: Sequence[float], second: Sequence[float]) -> TTest:
@@ -35,10 +35,12 @@ def welch_t_test(first: Sequence[float], second: Sequence[float]) -> TTest:
         return TTest(None, 0.0, None)
     a, b = _variance(first, 1) / n, _variance(second, 1) / m
     freedom = (a + b) ** 2 / (a**2 / (n - 1) + b**2 / (m - 1)) if a + b > 0 else 0.0
-    return _test(first, second, a + b, freedom)
+    return _compute_test(first, second, a + b, freedom)
 
 
-def _test(first: Sequence[float], second: Sequence[float], squared_error: float, freedom: float) -> TTest:
+def _compute_test(
+    first: Sequence[float], second: Sequence[float], squared_error: float, freedom: float
+) -> TTest:
     if squared_error <= 0 or freedom <= 0:
         return TTest(None, freedom, None)
     t = (_mean(first) - _mean(second)) / math.sqrt(squared_error)

@@ -36,7 +36,7 @@ class VideoFacts(Struct, frozen=True, kw_only=True):
 
     def holds(self, task: str, text: str) -> bool:
         """Whether a text is true of the video."""
-        return not self.true[_KIND[task]].isdisjoint(_pieces(task, text))
+        return not self.true[_KIND[task]].isdisjoint(_split_option(task, text))
 
 
 _KIND = {task: "comment" if task.startswith("comment") else task for task in names.THINKING}
@@ -48,19 +48,19 @@ def check(root: Path) -> DataReport:
     problems: list[str] = []
     if not (root / VIDEOS).is_file():
         return DataReport(problems=(f"{root} has no {VIDEOS}; the format is described in docs/mimic.md",))
-    videos = _videos(root, found, problems)
+    videos = _check_videos(root, found, problems)
     if (root / ITEMS).is_file():
-        _items(root, videos, found, problems)
+        _check_items(root, videos, found, problems)
     else:
         found.append(f"no {ITEMS}: only mimic/comment can be asked")
-    problems += _files(root, videos)
+    problems += _check_files(root, videos)
     return DataReport(found=tuple(found), problems=tuple(problems))
 
 
 # ── videos ──
 
 
-def _videos(root: Path, found: list[str], problems: list[str]) -> dict[str, VideoFacts]:
+def _check_videos(root: Path, found: list[str], problems: list[str]) -> dict[str, VideoFacts]:
     """The videos that can be used, by `platform/id`."""
     videos: dict[str, VideoFacts] = {}
     lines: dict[str, tuple[int, bytes]] = {}
@@ -86,8 +86,8 @@ def _videos(root: Path, found: list[str], problems: list[str]) -> dict[str, Vide
             problems.append(f"{where}: {video.ref} has the title and description of {twin}; the same video?")
         platforms[video.platform] += 1
         _count_comments(video, odd)
-        problems += [f"{where}: two comments have the id {name}" for name in _repeated_ids(video)]
-        videos[video.ref] = _facts(video)
+        problems += [f"{where}: two comments have the id {name}" for name in _find_repeated_ids(video)]
+        videos[video.ref] = _collect_facts(video)
     summary = ", ".join(f"{count} {platform}" for platform, count in sorted(platforms.items()))
     found.append(f"{len(videos)} videos ({summary})")
     found += [f"{count} {label}" for label, count in odd.items() if count]
@@ -105,11 +105,11 @@ def _count_comments(video: MimicVideo, odd: Counter[str]) -> None:
     )
 
 
-def _repeated_ids(video: MimicVideo) -> list[str]:
+def _find_repeated_ids(video: MimicVideo) -> list[str]:
     return [name for name, count in Counter(c.id for c in video.comments).items() if count > 1]
 
 
-def _facts(video: MimicVideo) -> VideoFacts:
+def _collect_facts(video: MimicVideo) -> VideoFacts:
     true = {
         "title": (video.title,),
         "description": (video.description,),
@@ -126,7 +126,7 @@ def _facts(video: MimicVideo) -> VideoFacts:
     )
 
 
-def _pieces(task: str, text: str) -> set[str]:
+def _split_option(task: str, text: str) -> set[str]:
     """An option in plain form; tags and topics may be several, after commas or hash signs."""
     pieces = {plain(text)}
     if task in ("tag", "topic"):
@@ -137,7 +137,7 @@ def _pieces(task: str, text: str) -> set[str]:
 # ── items ──
 
 
-def _items(root: Path, videos: Mapping[str, VideoFacts], found: list[str], problems: list[str]) -> None:
+def _check_items(root: Path, videos: Mapping[str, VideoFacts], found: list[str], problems: list[str]) -> None:
     first_lines: dict[str, int] = {}
     tasks: Counter[str] = Counter()
     unnamed = 0
@@ -162,7 +162,7 @@ def _items(root: Path, videos: Mapping[str, VideoFacts], found: list[str], probl
         tasks[item.task] += 1
         unnamed += any(not option.video for option in item.options)
         problems += [f"{where}: {problem}" for problem in list_item_problems(item, videos)]
-    found += [f"{names.task_name(task)}: {count} items" for task, count in tasks.items()]
+    found += [f"{names.format_task(task)}: {count} items" for task, count in tasks.items()]
     if unnamed:
         found.append(
             f"{unnamed} items do not name the source of every option: leaks cannot be ruled out there"
@@ -182,25 +182,25 @@ def list_item_problems(item: MimicItem, videos: Mapping[str, VideoFacts]) -> Ite
         if item.options:
             yield "the task comment has no options"
         return
-    wrong = find_fault(item)
-    if wrong:
-        yield wrong
+    basic_fault = find_fault(item)
+    if basic_fault:
+        yield basic_fault
         return
     if len(item.options) != 4:
         yield f"{len(item.options)} options; four are expected"
     texts = Counter(plain(option.text) for option in item.options)
     if max(texts.values()) > 1:
-        yield f"two options say the same: '{_short(texts.most_common(1)[0][0])}'"
+        yield f"two options say the same: '{_shorten(texts.most_common(1)[0][0])}'"
     for index, option in enumerate(item.options):
         yield from (
-            f"option {index} ('{_short(option.text)}'): {problem}"
-            for problem in _option_problems(item, index, option, facts, videos)
+            f"option {index} ('{_shorten(option.text)}'): {problem}"
+            for problem in _list_option_problems(item, index, option, facts, videos)
         )
     if item.task == names.OWN:
-        yield from _popularity_problems(item, facts)
+        yield from _list_popularity_problems(item, facts)
 
 
-def _option_problems(
+def _list_option_problems(
     item: MimicItem, index: int, option: MimicOption, facts: VideoFacts, videos: Mapping[str, VideoFacts]
 ) -> Iterator[str]:
     true = facts.holds(item.task, option.text)
@@ -228,9 +228,9 @@ def _option_problems(
         yield f"it is not the text of the comment {option.comment}"
 
 
-def _popularity_problems(item: MimicItem, facts: VideoFacts) -> Iterator[str]:
+def _list_popularity_problems(item: MimicItem, facts: VideoFacts) -> Iterator[str]:
     """The key must have more likes than each of the others, by the video's own comments."""
-    likes = [_likes(option, facts) for option in item.options]
+    likes = [_get_likes(option, facts) for option in item.options]
     unknown = [index for index, count in enumerate(likes) if count is None]
     if unknown:
         yield f"option {unknown[0]} has no likes, so that the most popular cannot be told"
@@ -251,13 +251,13 @@ def _popularity_problems(item: MimicItem, facts: VideoFacts) -> Iterator[str]:
             yield f"option {index} says rank {rank}, but does not have that rank's likes"
 
 
-def _likes(option: MimicOption, facts: VideoFacts) -> int | None:
+def _get_likes(option: MimicOption, facts: VideoFacts) -> int | None:
     if option.likes is not None:
         return option.likes
     return facts.comments.get(option.comment, ("", None))[1]
 
 
-def _short(text: str) -> str:
+def _shorten(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= 40 else line[:39] + "…"
 
@@ -265,7 +265,7 @@ def _short(text: str) -> str:
 # ── files ──
 
 
-def _files(root: Path, videos: Mapping[str, VideoFacts]) -> Iterator[str]:
+def _check_files(root: Path, videos: Mapping[str, VideoFacts]) -> Iterator[str]:
     """Files that are missing or do not open, and files that are the same."""
     from vivant.core.types import Video
     from vivant.media.inspection import open_problem

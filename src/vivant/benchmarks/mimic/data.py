@@ -34,11 +34,11 @@ def load(root: Path, task: str) -> list[Sample]:
     if not (root / VIDEOS).is_file():
         raise DataError(f"{root} has no {VIDEOS}; the format is described in docs/mimic.md")
     if task == names.MIMICKING:
-        return _mimicking(root)
+        return _load_mimicking(root)
     if not has_items(root):
         raise DataError(f"{root} has no {ITEMS}, so that only comments can be asked for: mimic/comment")
     videos = read_infos(root)
-    samples = [build_thinking_sample(item, videos, where) for where, item in _items(root, task)]
+    samples = [build_thinking_sample(item, videos, where) for where, item in _iter_task_items(root, task)]
     if not samples:
         raise DataError(f"{root / ITEMS} holds no items of the task {task}")
     return samples
@@ -51,31 +51,31 @@ def read_infos(root: Path) -> dict[str, MimicVideoInfo]:
     for number, video in iter_infos(root):
         before = videos.setdefault(video.ref, video)
         if before is not video and before != video:
-            raise _twice(root, number, video.ref, first[video.ref])
+            raise _repeat_error(root, number, video.ref, first[video.ref])
         first.setdefault(video.ref, number)
     return videos
 
 
 def iter_distinct_videos(root: Path) -> Iterator[tuple[int, MimicVideo]]:
     """Each video once, with the line it stands in. Reads on as it is asked; keeps a hash per video."""
-    seen: dict[str, tuple[int, int]] = {}
+    contents: dict[str, tuple[int, int]] = {}
     for number, video in iter_videos(root):
         content = hash((video.title, video.description, video.path, video.comments))
-        line, before = seen.setdefault(video.ref, (number, content))
+        line, before = contents.setdefault(video.ref, (number, content))
         if before != content:
-            raise _twice(root, number, video.ref, line)
+            raise _repeat_error(root, number, video.ref, line)
         if line == number:
             yield number, video
 
 
-def _twice(root: Path, number: int, ref: str, first: int) -> DataError:
+def _repeat_error(root: Path, number: int, ref: str, first: int) -> DataError:
     return DataError(
         f"{root / VIDEOS}, line {number}: the video {ref} stands already in line {first}, "
         f"and the two differ; keep one of them {_ALL}"
     )
 
 
-def _items(root: Path, task: str) -> Iterator[tuple[str, MimicItem]]:
+def _iter_task_items(root: Path, task: str) -> Iterator[tuple[str, MimicItem]]:
     """Items of one task with the place they stand at; ids may stand once in the whole file."""
     first_lines: dict[str, int] = {}
     for number, item in iter_items(root):
@@ -113,7 +113,7 @@ def build_thinking_sample(item: MimicItem, videos: Mapping[str, MimicVideoInfo],
         raise DataError(f"{where}: the video {item.video} is not in {VIDEOS} {_ALL}")
     return Sample(
         id=item.id,
-        task=names.task_name(item.task),
+        task=names.format_task(item.task),
         question=(Video(video.path),),
         options=tuple(Option(_LETTERS[i], option.text) for i, option in enumerate(item.options)),
         key=item.key,
@@ -137,16 +137,16 @@ def build_facets(video: MimicVideoInfo, task: str) -> dict[str, str]:
         "platform": video.platform,
         "category": video.category or "unknown",
         "language": video.language or "unknown",
-        "length": names.length_bucket(video.duration),
+        "length": names.choose_length_bucket(video.duration),
         "video": video.ref,
     }
 
 
-def _mimicking(root: Path) -> list[Sample]:
+def _load_mimicking(root: Path) -> list[Sample]:
     """One sample per video, or per video that an item of the task `comment` names, where there are such."""
     requested = {}
     if has_items(root):
-        requested = {item.video: where for where, item in _items(root, names.MIMICKING)}
+        requested = {item.video: where for where, item in _iter_task_items(root, names.MIMICKING)}
     samples = [
         build_comment_sample(video)
         for _, video in iter_distinct_videos(root)
@@ -166,7 +166,7 @@ def build_comment_sample(video: MimicVideo) -> Sample:
     human = select_most_liked(video.comments, HUMAN_COMMENTS)
     return Sample(
         id=video.ref,
-        task=names.task_name(names.MIMICKING),
+        task=names.format_task(names.MIMICKING),
         question=(Video(video.path),),
         facets=build_facets(video, names.MIMICKING),
         cluster=video.ref,

@@ -103,9 +103,9 @@ def read_rows(files: Sequence[Path], pack: Pack) -> JudgementImport:
     rejected: list[RejectedRow] = []
     rows = unmatched = repeated = 0
     for file in files:
-        for number, row in _rows(file):
+        for number, row in _iter_rows(file):
             rows += 1
-            judged = _judgement(row, known_items)
+            judged = _parse_judgement(row, known_items)
             if isinstance(judged, str):
                 unmatched += judged.startswith(_NO_ITEM)
                 rejected.append(RejectedRow(file=str(file), line=number, reason=judged, row=row))
@@ -183,7 +183,7 @@ def read_judgements(path: Path, pack: Pack) -> tuple[Judges, list[CommentJudgeme
 _NO_ITEM = "no such item in the pack"
 
 
-def _judgement(row: Any, known_items: set[str]) -> CommentJudgement | str:
+def _parse_judgement(row: Any, known_items: set[str]) -> CommentJudgement | str:
     """A judgement, or why the row is none."""
     if not isinstance(row, dict):
         return row if isinstance(row, str) else "not an object with fields"
@@ -212,7 +212,7 @@ def _judgement(row: Any, known_items: set[str]) -> CommentJudgement | str:
     )
 
 
-def _rows(file: Path) -> Iterator[tuple[int, Any]]:
+def _iter_rows(file: Path) -> Iterator[tuple[int, Any]]:
     if file.suffix.lower() in (".jsonl", ".ndjson", ".json"):
         for number, line in iter_lines(file):
             try:
@@ -221,10 +221,10 @@ def _rows(file: Path) -> Iterator[tuple[int, Any]]:
                 yield number, f"not JSON: {error}"
         return
     with open_csv(file) as text:
-        yield from _csv_rows(file, text)
+        yield from _iter_csv_rows(file, text)
 
 
-def _csv_rows(file: Path, text: Iterable[str]) -> Iterator[tuple[int, Any]]:
+def _iter_csv_rows(file: Path, text: Iterable[str]) -> Iterator[tuple[int, Any]]:
     lines = iter(text)
     head = next(lines, "")
     separator = max(",;\t", key=head.count)

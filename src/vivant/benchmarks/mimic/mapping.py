@@ -114,15 +114,15 @@ def convert_dataset(mapping: Path, out: Path) -> tuple[int, int]:
 
 def map_videos(mapped: ColumnMapping, folder: Path) -> Iterator[MimicVideo]:
     """Videos one by one; comments of a file of their own are gathered first."""
-    apart = _comments_apart(mapped.comments, folder) if mapped.comments else {}
-    for where, row in _rows(mapped.videos, folder):
-        fields = _fields(mapped.videos.columns, row, where)
+    apart = _read_comments(mapped.comments, folder) if mapped.comments else {}
+    for where, row in _iter_rows(mapped.videos, folder):
+        fields = _map_fields(mapped.videos.columns, row, where)
         fields["comments"] = [
-            _numbered(comment, number) for number, comment in enumerate(fields.get("comments") or [], 1)
+            _number_comment(comment, number) for number, comment in enumerate(fields.get("comments") or [], 1)
         ]
-        ref = f"{fields.get('platform')}/{_text(fields.get('id'))}"
-        fields["comments"] += apart.pop(ref, None) or apart.pop(_text(fields.get("id")), [])
-        yield _make(fields, MimicVideo, where)
+        ref = f"{fields.get('platform')}/{_format_id(fields.get('id'))}"
+        fields["comments"] += apart.pop(ref, None) or apart.pop(_format_id(fields.get("id")), [])
+        yield _convert_fields(fields, MimicVideo, where)
     if apart:
         assert mapped.comments is not None
         raise DataError(
@@ -134,15 +134,17 @@ def map_videos(mapped: ColumnMapping, folder: Path) -> Iterator[MimicVideo]:
 def iter_fields(block: MappedFile, folder: Path) -> Iterator[tuple[str, dict[str, Any] | DataError]]:
     """Place and fields of each row as they stand, unchecked; in place of a row that cannot be read, why."""
     file = folder / block.file
-    rows = _rows(block, folder) if file.suffix.lower() not in (".jsonl", ".ndjson") else _each_line(file)
+    rows = (
+        _iter_rows(block, folder) if file.suffix.lower() not in (".jsonl", ".ndjson") else _iter_lines(file)
+    )
     for where, row in rows:
         try:
-            yield where, row if isinstance(row, DataError) else _fields(block.columns, row, where)
+            yield where, row if isinstance(row, DataError) else _map_fields(block.columns, row, where)
         except DataError as error:
             yield where, error
 
 
-def _each_line(file: Path) -> Iterator[tuple[str, Row | DataError]]:
+def _iter_lines(file: Path) -> Iterator[tuple[str, Row | DataError]]:
     for number, line in iter_lines(file):
         where = f"{file}, row {number}"
         try:
@@ -153,19 +155,19 @@ def _each_line(file: Path) -> Iterator[tuple[str, Row | DataError]]:
         yield where, row if isinstance(row, Mapping) else DataError(f"{where}: not an object with fields")
 
 
-def _comments_apart(block: MappedFile, folder: Path) -> dict[str, list[dict[str, Any]]]:
+def _read_comments(block: MappedFile, folder: Path) -> dict[str, list[dict[str, Any]]]:
     by_video: dict[str, list[dict[str, Any]]] = {}
-    for where, row in _rows(block, folder):
-        fields = _fields(block.columns, row, where)
-        video = _text(fields.pop("video", None))
+    for where, row in _iter_rows(block, folder):
+        fields = _map_fields(block.columns, row, where)
+        video = _format_id(fields.pop("video", None))
         if not video:
             raise DataError(f"{where}: the comment names no video; map the field `video`")
         comments = by_video.setdefault(video, [])
-        comments.append(_numbered(fields, len(comments) + 1))
+        comments.append(_number_comment(fields, len(comments) + 1))
     return by_video
 
 
-def _numbered(comment: Any, number: int) -> dict[str, Any]:
+def _number_comment(comment: Any, number: int) -> dict[str, Any]:
     """A comment with an id: its place where the data give none. A bare text is a comment, too."""
     fields = {"text": comment} if isinstance(comment, str) else dict(comment)
     return {"id": f"c{number}", **{name: value for name, value in fields.items() if value is not None}}
@@ -173,38 +175,38 @@ def _numbered(comment: Any, number: int) -> dict[str, Any]:
 
 def map_items(block: MappedFile, folder: Path) -> Iterator[MimicItem]:
     """Items one by one; an id is made of the row's place where the data give none."""
-    for number, (where, row) in enumerate(_rows(block, folder), 1):
-        fields = _fields(block.columns, row, where)
-        options = [_option(option, where) for option in _listed(fields.get("options"))]
+    for number, (where, row) in enumerate(_iter_rows(block, folder), 1):
+        fields = _map_fields(block.columns, row, where)
+        options = [_build_option(option, where) for option in _list_options(fields.get("options"))]
         fields["options"] = options
         source = block.columns.get("key")
         base = source.base if isinstance(source, MappedColumn) else 0
         if fields.get("key") is not None:
-            fields["key"] = _key(fields["key"], base, options, where)
+            fields["key"] = _parse_key(fields["key"], base, options, where)
             correct = options[fields["key"]]
             correct.setdefault("video", fields.get("video"))
         fields.setdefault("id", str(number))
-        yield _make(fields, MimicItem, where)
+        yield _convert_fields(fields, MimicItem, where)
 
 
-def _listed(options: Any) -> list[Any]:
+def _list_options(options: Any) -> list[Any]:
     """Options as a list; `{"A": …, "B": …}` in the order of its letters."""
     if isinstance(options, Mapping):
         return [options[name] for name in sorted(options)]
     return list(options or [])
 
 
-def _option(option: Any, where: str) -> dict[str, Any]:
+def _build_option(option: Any, where: str) -> dict[str, Any]:
     if isinstance(option, Mapping):
         return {name: value for name, value in option.items() if value is not None}
     if option is None:
         raise DataError(f"{where}: an option is missing")
-    return {"text": _text(option)}
+    return {"text": _format_id(option)}
 
 
-def _key(value: Any, base: int, options: list[dict[str, Any]], where: str) -> int:
+def _parse_key(value: Any, base: int, options: list[dict[str, Any]], where: str) -> int:
     texts = [option.get("text") for option in options]
-    text = _text(value).strip()
+    text = _format_id(value).strip()
     letter = text.strip("().").upper()
     if text in texts:
         index = texts.index(text)
@@ -222,41 +224,41 @@ def _key(value: Any, base: int, options: list[dict[str, Any]], where: str) -> in
 # ── a row's fields ──
 
 
-def _fields(columns: Mapping[str, Source | list[Source]], row: Row, where: str) -> dict[str, Any]:
+def _map_fields(columns: Mapping[str, Source | list[Source]], row: Row, where: str) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     for field, source in columns.items():
         value: Any
         if isinstance(source, list):
-            value = [_value(item, row, f"{where}, field {field}") for item in source]
+            value = [_map_value(item, row, f"{where}, field {field}") for item in source]
         else:
-            value = _value(source, row, f"{where}, field {field}")
+            value = _map_value(source, row, f"{where}, field {field}")
         if value is not None:
             fields[field] = value
     return fields
 
 
-def _value(source: Source, row: Row, where: str) -> Any:
+def _map_value(source: Source, row: Row, where: str) -> Any:
     if isinstance(source, str):
-        return _at(row, source)
-    value = source.value if source.column is None else _at(row, source.column)
+        return _get_path(row, source)
+    value = source.value if source.column is None else _get_path(row, source.column)
     if source.columns is not None:
         inner = [row] if source.column is None else value
         if not isinstance(inner, list | tuple):
             raise DataError(f"{where}: '{source.column}' should be a list")
-        objects = [_fields(source.columns, each, where) for each in inner if isinstance(each, Mapping)]
+        objects = [_map_fields(source.columns, each, where) for each in inner if isinstance(each, Mapping)]
         return objects[0] if source.column is None else objects
     if value is None:
         return None
     if source.split is not None:
-        value = _split(value, source.split, where)
+        value = _split_value(value, source.split, where)
     if source.values is not None:
-        if _text(value) not in source.values:
-            raise DataError(f"{where}: {unknown('value', _text(value), source.values)}")
-        value = source.values[_text(value)]
-    return value if source.format is None else source.format.replace("{}", _text(value))
+        if _format_id(value) not in source.values:
+            raise DataError(f"{where}: {unknown('value', _format_id(value), source.values)}")
+        value = source.values[_format_id(value)]
+    return value if source.format is None else source.format.replace("{}", _format_id(value))
 
 
-def _split(value: Any, separator: str, where: str) -> Any:
+def _split_value(value: Any, separator: str, where: str) -> Any:
     if isinstance(value, list | tuple):
         return value
     if separator == "json":
@@ -267,7 +269,7 @@ def _split(value: Any, separator: str, where: str) -> Any:
     return [piece.strip() for piece in str(value).split(separator) if piece.strip()]
 
 
-def _at(row: Any, path: str) -> Any:
+def _get_path(row: Any, path: str) -> Any:
     """The value in a column, or at the end of a dotted path; None where there is none."""
     if isinstance(row, Mapping) and path in row:
         value = row[path]
@@ -276,11 +278,11 @@ def _at(row: Any, path: str) -> Any:
     head, dot, rest = path.partition(".")
     if not dot:
         return row[int(path)] if isinstance(row, list) and path.isdecimal() and int(path) < len(row) else None
-    inner = _at(row, head)
-    return None if inner is None else _at(inner, rest)
+    inner = _get_path(row, head)
+    return None if inner is None else _get_path(inner, rest)
 
 
-def _text(value: Any) -> str:
+def _format_id(value: Any) -> str:
     """An id as text: 20, 20.0 and "20" are the same."""
     if value is None:
         return ""
@@ -295,21 +297,21 @@ _TEXTS = {
 }
 
 
-def _make(fields: dict[str, Any], kind: type[_T], where: str) -> _T:
+def _convert_fields(fields: dict[str, Any], kind: type[_T], where: str) -> _T:
     try:
-        return msgspec.convert(_texts(fields), kind, strict=False)
+        return msgspec.convert(_format_fields(fields), kind, strict=False)
     except msgspec.ValidationError as error:
         raise DataError(f"{where}: {error}") from error
 
 
-def _texts(fields: Mapping[str, Any]) -> dict[str, Any]:
+def _format_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Numbers as texts where texts are wanted, in objects inside as well."""
     result: dict[str, Any] = {}
     for name, value in fields.items():
         if isinstance(value, list | tuple):
-            result[name] = [_texts(v) if isinstance(v, Mapping) else _text(v) for v in value]
+            result[name] = [_format_fields(v) if isinstance(v, Mapping) else _format_id(v) for v in value]
         elif name in _TEXTS and isinstance(value, int | float):
-            result[name] = _text(value)
+            result[name] = _format_id(value)
         elif isinstance(value, float) and value.is_integer() and name != "duration":
             result[name] = int(value)
         else:
@@ -320,14 +322,14 @@ def _texts(fields: Mapping[str, Any]) -> dict[str, Any]:
 # ── their files ──
 
 
-def _rows(block: MappedFile, folder: Path) -> Iterator[tuple[str, Row]]:
+def _iter_rows(block: MappedFile, folder: Path) -> Iterator[tuple[str, Row]]:
     file = folder / block.file
     kind = file.suffix.lower()
     rows: Iterator[tuple[int, Any]]
     if kind == ".json":
-        rows = _json(file, block.rows)
+        rows = _iter_json(file, block.rows)
     elif kind in (".csv", ".tsv"):
-        rows = _csv(file)
+        rows = _iter_csv(file)
     elif kind in (".jsonl", ".ndjson"):
         rows = iter_json_lines(file, object)
     elif kind == ".parquet":
@@ -340,14 +342,14 @@ def _rows(block: MappedFile, folder: Path) -> Iterator[tuple[str, Row]]:
         yield f"{file}, row {number}", row
 
 
-def _csv(file: Path) -> Iterator[tuple[int, Any]]:
+def _iter_csv(file: Path) -> Iterator[tuple[int, Any]]:
     with open_csv(file) as text:
         yield from enumerate(csv.DictReader(text, delimiter="\t" if file.suffix == ".tsv" else ","), 1)
 
 
-def _json(file: Path, path: str | None) -> Iterator[tuple[int, Any]]:
+def _iter_json(file: Path, path: str | None) -> Iterator[tuple[int, Any]]:
     content = read_json(file)
-    rows = content if path is None else _at(content, path)
+    rows = content if path is None else _get_path(content, path)
     if not isinstance(rows, list):
         raise DataError(f"{file}: no list of rows{f' at {path}' if path else '; name its path with `rows`'}")
     yield from enumerate(rows, 1)

@@ -42,7 +42,7 @@ from vivant.core.types import Record
 
 LONG = 2000
 """Characters above which a comment is counted as very long; it is shown whole all the same."""
-_TASK = names.task_name(names.MIMICKING)
+_TASK = names.format_task(names.MIMICKING)
 
 
 class PackReport(Struct, frozen=True, kw_only=True):
@@ -93,22 +93,22 @@ def build_pack(
 ) -> PackReport:
     """Write a pack from models' comments and the people's comments in the data folder `root`."""
     key_file = key or out.with_name(f"{out.name}.key.jsonl")
-    _check_places(out, key_file)
+    _check_paths(out, key_file)
     if not authors:
         raise UsageError("Name at least one run of mimic/comment")
     sources = (*(author.source for author in authors), CommentSource(name=HUMAN, kind="human"))
     if len({source.name for source in sources}) != len(sources):
         raise UsageError("Two sources of comments have the same name")
     counts: Counter[str] = Counter()
-    with closing(_gather(authors, counts)) as waiting:
-        _keep(waiting, limit, seed)
+    with closing(_store_comments(authors, counts)) as waiting:
+        _limit_videos(waiting, limit, seed)
         try:
-            return _Maker(waiting, sources, counts, human, seed).write(root, out, key_file)
+            return _PackBuilder(waiting, sources, counts, human, seed).write(root, out, key_file)
         except OSError as error:
             raise UsageError(f"Cannot write the pack {out}: {error.strerror}") from error
 
 
-def _check_places(out: Path, key_file: Path) -> None:
+def _check_paths(out: Path, key_file: Path) -> None:
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UsageError(f"{out} exists already; choose another --out")
     if key_file.exists():
@@ -117,20 +117,20 @@ def _check_places(out: Path, key_file: Path) -> None:
         raise UsageError(f"The key {key_file} would travel inside the pack; put it outside of {out}")
 
 
-def _gather(authors: Sequence[CommentAuthor], counts: Counter[str]) -> sqlite3.Connection:
+def _store_comments(authors: Sequence[CommentAuthor], counts: Counter[str]) -> sqlite3.Connection:
     """Models' comments by video; an empty one where a model wrote none."""
     waiting = sqlite3.connect("")
     waiting.execute("PRAGMA journal_mode = OFF")
     waiting.execute("CREATE TABLE comments (video TEXT, source INT, text TEXT)")
     for index, author in enumerate(authors):
-        rows = ((video, index, text) for video, text in _written(author, counts))
+        rows = ((video, index, text) for video, text in _iter_comments(author, counts))
         waiting.executemany("INSERT INTO comments VALUES (?, ?, ?)", rows)
     # Afterwards, sorted once: logs come in no order, and keeping one up row by row costs twice as much.
     waiting.execute("CREATE INDEX by_video ON comments (video, source)")
     return waiting
 
 
-def _written(author: CommentAuthor, counts: Counter[str]) -> Iterator[tuple[str, str]]:
+def _iter_comments(author: CommentAuthor, counts: Counter[str]) -> Iterator[tuple[str, str]]:
     for record in author.records:
         if record.task != _TASK:
             continue
@@ -145,7 +145,7 @@ def _written(author: CommentAuthor, counts: Counter[str]) -> Iterator[tuple[str,
         yield record.id, text
 
 
-def _keep(waiting: sqlite3.Connection, limit: int | None, seed: int) -> None:
+def _limit_videos(waiting: sqlite3.Connection, limit: int | None, seed: int) -> None:
     """Leave `limit` of the videos, chosen by their own hashes."""
     if limit is None:
         return
@@ -154,7 +154,7 @@ def _keep(waiting: sqlite3.Connection, limit: int | None, seed: int) -> None:
     waiting.executemany("DELETE FROM comments WHERE video = ?", [(video,) for video in dropped])
 
 
-class _Maker:
+class _PackBuilder:
     """Streams videos into the three files."""
 
     def __init__(
@@ -179,13 +179,13 @@ class _Maker:
         body_file = key_file.with_name(key_file.name + ".tmp")
         try:
             with (
-                _Hashed(out / ITEMS_FILE) as items,
-                _Hashed(out / VIDEOS_FILE) as videos,
-                _Hashed(body_file) as body,
+                _HashedFile(out / ITEMS_FILE) as items,
+                _HashedFile(out / VIDEOS_FILE) as videos,
+                _HashedFile(body_file) as body,
             ):
                 for _, video in iter_distinct_videos(root):
-                    self._video(video, items, videos, body)
-                self._complete(root)
+                    self._write_video(video, items, videos, body)
+                self._check_complete(root)
         except (DataError, OSError):
             for file in (out / ITEMS_FILE, out / VIDEOS_FILE, body_file):
                 file.unlink(missing_ok=True)
@@ -212,7 +212,9 @@ class _Maker:
         notes = tuple(f"{count} {label}" for label, count in sorted(self._counts.items()))
         return PackReport(header=pack_header, key=header, key_file=key_file, notes=notes)
 
-    def _video(self, video: MimicVideo, items: _Hashed, videos: _Hashed, body: _Hashed) -> None:
+    def _write_video(
+        self, video: MimicVideo, items: _HashedFile, videos: _HashedFile, body: _HashedFile
+    ) -> None:
         comments = self._waiting.execute(
             "SELECT source, text FROM comments WHERE video = ? ORDER BY source", (video.ref,)
         ).fetchall()
@@ -222,7 +224,7 @@ class _Maker:
         entries = [_Entry(source, text) for source, text in comments if text]
         for index in set(range(len(self._sources) - 1)) - {source for source, _ in comments}:
             self._counts[f"videos without a comment by {self._sources[index].name} (not asked)"] += 1
-        entries += self._people(video)
+        entries += self._iter_human(video)
         self._count_odd(entries)
         videos.write(
             PackVideo(
@@ -236,7 +238,7 @@ class _Maker:
         ref = video.ref
         for index in permutation(len(entries), self._seed, self._secret, ref):
             entry = entries[index]
-            name = self._item_id(ref, entry)
+            name = self._build_item_id(ref, entry)
             items.write(PackItem(item=name, video=ref, text=entry.text))
             body.write(
                 KeyEntry(
@@ -251,7 +253,7 @@ class _Maker:
         self._items += len(entries)
         self._videos += 1
 
-    def _people(self, video: MimicVideo) -> Iterator[_Entry]:
+    def _iter_human(self, video: MimicVideo) -> Iterator[_Entry]:
         selected = select_most_liked(video.comments, self._human)
         if len(selected) < self._human:
             self._counts[f"videos with fewer than {self._human} human comments: all of them are taken"] += 1
@@ -270,11 +272,11 @@ class _Maker:
         )
         self._counts += Counter()  # drops what was counted as zero
 
-    def _item_id(self, ref: str, entry: _Entry) -> str:
+    def _build_item_id(self, ref: str, entry: _Entry) -> str:
         name = "\x1f".join((self._secret, ref, str(entry.source), entry.comment, str(entry.rank)))
         return hashlib.sha256(name.encode()).hexdigest()[:16]
 
-    def _complete(self, root: Path) -> None:
+    def _check_complete(self, root: Path) -> None:
         (expected,) = self._waiting.execute("SELECT COUNT(DISTINCT video) FROM comments").fetchone()
         if not expected:
             raise DataError("The runs hold no comments; finish them first")
@@ -287,7 +289,7 @@ class _Maker:
             raise DataError("None of the runs wrote a comment, and there are no human ones")
 
 
-class _Hashed:
+class _HashedFile:
     """A file of JSON lines that knows its own hash."""
 
     def __init__(self, path: Path) -> None:
@@ -304,7 +306,7 @@ class _Hashed:
     def sha256(self) -> str:
         return self._hash.hexdigest()
 
-    def __enter__(self) -> _Hashed:
+    def __enter__(self) -> _HashedFile:
         self._file = self._path.open("wb")
         return self
 

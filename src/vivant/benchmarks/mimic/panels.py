@@ -108,13 +108,13 @@ def compute_outcome(pack: Pack, key: Key, files: Sequence[Path]) -> PackOutcome:
     if not panels:
         raise UsageError("Name at least one file of judgements")
     results = [
-        _panel(heads, list(by_item.values()), key)
+        _compute_panel(heads, list(by_item.values()), key)
         for (kind, _), (heads, by_item) in sorted(panels.items(), key=lambda entry: entry[0][0] != "people")
     ]
     return PackOutcome(pack=pack.header.pack, panels=tuple(results), notes=tuple(notes))
 
 
-def _panel(heads: Sequence[Judges], judgements: Sequence[CommentJudgement], key: Key) -> Panel:
+def _compute_panel(heads: Sequence[Judges], judgements: Sequence[CommentJudgement], key: Key) -> Panel:
     unknown_items = [j.item for j in judgements if j.item not in key.entries]
     if unknown_items:
         raise DataError(
@@ -139,7 +139,7 @@ def _panel(heads: Sequence[Judges], judgements: Sequence[CommentJudgement], key:
                 comments=comments,
                 unjudged=totals[index] - comments,
                 judgements=int(mask.sum()),
-                **_means(verdicts[mask], realism[mask], videos[mask], annotators[mask]),
+                **_compute_means(verdicts[mask], realism[mask], videos[mask], annotators[mask]),
             )
         )
     return Panel(
@@ -155,7 +155,7 @@ def _panel(heads: Sequence[Judges], judgements: Sequence[CommentJudgement], key:
     )
 
 
-def _means(verdicts: Column, realism: Column, videos: Numbers, annotators: Numbers) -> dict[str, Any]:
+def _compute_means(verdicts: Column, realism: Column, videos: Numbers, annotators: Numbers) -> dict[str, Any]:
     if not verdicts.size:
         return {}
     share = two_way_interval(verdicts, videos, annotators, binary=True)
@@ -180,14 +180,14 @@ def compute_agreement(items: Numbers, verdicts: Column, realism: Column) -> Pane
     mask = alike[items] if items.size else np.zeros(0, bool)
     percent = percent_agreement(items, verdicts)
     return PanelAgreement(
-        percent=_known(percent * 100),
-        alpha=_known(krippendorff_alpha(items, verdicts)),
-        kappa=_known(fleiss_kappa(items[mask], verdicts[mask])) if usual else None,
+        percent=_none_if_nan(percent * 100),
+        alpha=_none_if_nan(krippendorff_alpha(items, verdicts)),
+        kappa=_none_if_nan(fleiss_kappa(items[mask], verdicts[mask])) if usual else None,
         kappa_items=int(alike.sum()),
-        realism_alpha=_known(krippendorff_alpha(items, realism, "interval")),
+        realism_alpha=_none_if_nan(krippendorff_alpha(items, realism, "interval")),
         items=int((sizes >= 2).sum()),
     )
 
 
-def _known(value: float) -> float | None:
+def _none_if_nan(value: float) -> float | None:
     return None if math.isnan(value) else value

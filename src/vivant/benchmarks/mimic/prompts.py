@@ -63,10 +63,10 @@ def build_prompt(sample: Sample, context: PromptContext) -> Prompt:
     """The prompt for a sample of any of the eight tasks."""
     short = sample.task.partition("/")[2]
     if short == names.MIMICKING:
-        return _mimicking(sample, context)
+        return _build_mimicking_prompt(sample, context)
     order = context.order(sample)
     options = tuple(
-        Option(sample.options[i].name, one_line(sample.options[k].text)) for i, k in enumerate(order)
+        Option(sample.options[i].name, join_lines(sample.options[k].text)) for i, k in enumerate(order)
     )
     name = f"mimic.{context.style}"
     template = context.wording.get(name, WORDING[name])
@@ -86,19 +86,19 @@ def build_prompt(sample: Sample, context: PromptContext) -> Prompt:
     )
 
 
-def _mimicking(sample: Sample, context: PromptContext) -> Prompt:
+def _build_mimicking_prompt(sample: Sample, context: PromptContext) -> Prompt:
     name = f"mimic.comment.{context.style}"
-    language = one_line(sample.facets.get("language", "unknown"))
+    language = join_lines(sample.facets.get("language", "unknown"))
     hint = "" if language == "unknown" else f" Write in the language of its viewers (code: {language})."
     text = _fill(context.wording.get(name, WORDING[name]), question="", options="", language=hint)
     return Prompt(
         messages=(Message("user", (*sample.question, Text(text))),),
-        candidates=_candidates(sample, context),
+        candidates=_draw_candidates(sample, context),
         max_tokens=COMMENT_TOKENS[context.style],
     )
 
 
-def _candidates(sample: Sample, context: PromptContext) -> tuple[str, ...]:
+def _draw_candidates(sample: Sample, context: PromptContext) -> tuple[str, ...]:
     """Comments that people left under other videos, for guessers: a few, drawn by the sample's own seed."""
     chance = generator(context.seed, sample.task, sample.id, "candidates")
     candidates: dict[str, None] = {}
@@ -112,7 +112,7 @@ def _candidates(sample: Sample, context: PromptContext) -> tuple[str, ...]:
     return tuple(candidates)
 
 
-def one_line(text: str) -> str:
+def join_lines(text: str) -> str:
     """A text without line breaks, so that it cannot look like two options."""
     return " ".join(text.split())
 

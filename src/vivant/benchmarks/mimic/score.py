@@ -22,7 +22,7 @@ _QUOTES = {'"': '"', "“": "”", "'": "'", "‘": "’", "«": "»", "„": "�
 
 def score_records(items: Sequence[tuple[Sample, Record]], settings: ScoreSettings) -> list[Score]:
     """One score per record, in order. The paper does not say how it reads replies: both protocols agree."""
-    mimicking = names.task_name(names.MIMICKING)
+    mimicking = names.format_task(names.MIMICKING)
     return [
         score_comment(record, settings.style) if sample.task == mimicking else score_choice(sample, record)
         for sample, record in items

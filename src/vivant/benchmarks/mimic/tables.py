@@ -119,7 +119,7 @@ def build_axes_table(runs: Sequence[ScoredRun], benchmark: Benchmark) -> Table:
 def summarise_overall(parts: Sequence[ScoredRun], benchmark: Benchmark, name: str = published.OVERALL) -> Row:
     """All thinking items of a run's tasks as one row: each item counts alike."""
     thinking = [part for part in parts if part.task.partition("/")[2] in names.THINKING]
-    return summarise_together(thinking, benchmark, names.task_name(name))
+    return summarise_together(thinking, benchmark, names.format_task(name))
 
 
 def _mean_of_tasks(values: Sequence[float | None]) -> float | None:
@@ -137,20 +137,28 @@ def build_mimicking_table(runs: Sequence[ScoredRun]) -> Table:
     }
     if not parts:
         raise UsageError("None of these runs wrote comments; run mimic/comment")
-    comments = {run: _written(part) for run, part in parts.items()}
-    people = _people(list(parts.values()))
+    comments = {run: _list_written(part) for run, part in parts.items()}
+    people = _list_human(list(parts.values()))
     vectors = TextVectors([*comments.values(), people])
-    panels = _panels(list(parts.values()))
+    panels = _read_panels(list(parts.values()))
     body: list[tuple[Cell, ...]] = []
     rows: list[Row] = []
     for run, part in parts.items():
         text_figures = compute_text_figures(comments[run], vectors)
-        judged = next((j for panel in panels for j in panel.sources if _same(j, part)), None)
-        body.append((part.model, *_judged_cells(judged), *_text_cells(text_figures), *_counts(part)))
-        rows += _text_rows(part, text_figures)
+        judged = next((j for panel in panels for j in panel.sources if _is_same_source(j, part)), None)
+        body.append(
+            (part.model, *_format_judged(judged), *_format_text_figures(text_figures), *_count_losses(part))
+        )
+        rows += _build_text_rows(part, text_figures)
     human = next((j for panel in panels for j in panel.sources if j.kind == "human"), None)
     body.append(
-        (HUMAN, *_judged_cells(human), *_text_cells(compute_text_figures(people, vectors)), None, None)
+        (
+            HUMAN,
+            *_format_judged(human),
+            *_format_text_figures(compute_text_figures(people, vectors)),
+            None,
+            None,
+        )
     )
     measured = len(body)
     for model, (share, realism) in published.JUDGED.items():
@@ -192,7 +200,7 @@ _TEXT_COLUMNS = (
 )
 
 
-def _written(part: ScoredRun) -> list[ComparedComment]:
+def _list_written(part: ScoredRun) -> list[ComparedComment]:
     return [
         ComparedComment(
             text=score.answer,
@@ -205,7 +213,7 @@ def _written(part: ScoredRun) -> list[ComparedComment]:
     ]
 
 
-def _people(parts: Sequence[ScoredRun]) -> list[ComparedComment]:
+def _list_human(parts: Sequence[ScoredRun]) -> list[ComparedComment]:
     """One human comment of each video that any of the runs was asked for."""
     samples = {sample.id: sample for part in parts for sample, _, _ in part.rows}
     return pick_one_per_video(
@@ -213,7 +221,7 @@ def _people(parts: Sequence[ScoredRun]) -> list[ComparedComment]:
     )
 
 
-def _panels(parts: Sequence[ScoredRun]) -> tuple[Panel, ...]:
+def _read_panels(parts: Sequence[ScoredRun]) -> tuple[Panel, ...]:
     """The judgements that `vivant score --set judged=FILE` named for these runs: one file for all of them."""
     files = {str(part.settings.get("judged") or "") for part in parts} - {""}
     if not files:
@@ -235,15 +243,15 @@ def _panels(parts: Sequence[ScoredRun]) -> tuple[Panel, ...]:
     return outcome.panels
 
 
-def _same(judged: JudgedSource, part: ScoredRun) -> bool:
+def _is_same_source(judged: JudgedSource, part: ScoredRun) -> bool:
     return judged.source in (part.model, f"{part.model} ({part.run})")
 
 
-def _judged_cells(judged: JudgedSource | None) -> tuple[Cell, Cell]:
+def _format_judged(judged: JudgedSource | None) -> tuple[Cell, Cell]:
     return (judged.human, judged.realism) if judged else (None, None)
 
 
-def _text_cells(text_figures: TextFigures | None) -> tuple[Cell, ...]:
+def _format_text_figures(text_figures: TextFigures | None) -> tuple[Cell, ...]:
     if text_figures is None:
         return (None,) * len(_TEXT_COLUMNS)
     return (
@@ -259,13 +267,13 @@ def _text_cells(text_figures: TextFigures | None) -> tuple[Cell, ...]:
     )
 
 
-def _counts(part: ScoredRun) -> tuple[int, int]:
+def _count_losses(part: ScoredRun) -> tuple[int, int]:
     statuses = [score.status for _, _, score in part.rows]
     return statuses.count("missing"), statuses.count("unparsed")
 
 
-def _text_rows(part: ScoredRun, text_figures: TextFigures | None) -> list[Row]:
-    errors, unparsed = _counts(part)
+def _build_text_rows(part: ScoredRun, text_figures: TextFigures | None) -> list[Row]:
+    errors, unparsed = _count_losses(part)
     values: Mapping[str, Any] = msgspec.structs.asdict(text_figures) if text_figures else {}
     return [
         Row(

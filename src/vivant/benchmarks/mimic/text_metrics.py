@@ -88,17 +88,17 @@ class TextVectors:
     def __init__(self, sources: Iterable[Sequence[ComparedComment]]) -> None:
         from vivant.metrics.similarity import load_encoder
 
-        self._places: dict[str, int] = {}
+        self._indices: dict[str, int] = {}
         for comments in sources:
             for comment in comments:
                 for text in (comment.text, comment.description, *comment.others):
-                    self._places.setdefault(text, len(self._places))
-        self._vectors = load_encoder().encode(list(self._places))
+                    self._indices.setdefault(text, len(self._indices))
+        self._vectors = load_encoder().encode(list(self._indices))
 
-    def cosines(self, text: str, others: Sequence[str]) -> list[float]:
+    def compute_cosines(self, text: str, others: Sequence[str]) -> list[float]:
         """How near a text is to each of the others, the nearest first."""
-        vector = self._vectors[self._places[text]]
-        cosines = self._vectors[[self._places[other] for other in others]] @ vector
+        vector = self._vectors[self._indices[text]]
+        cosines = self._vectors[[self._indices[other] for other in others]] @ vector
         return sorted(map(float, cosines), reverse=True)
 
 
@@ -119,10 +119,10 @@ def compute_text_figures(
         questions=fmean(has_question(comment.text) for comment in comments),
         repeated=sum(count for count in plain_texts.values() if count > 1) / len(comments),
         opening=max(openings.values(), default=0) / len(comments),
-        distinct_1=_distinct(tokens, 1),
-        distinct_2=_distinct(tokens, 2),
-        to_description=_to_description(comments, vectors) if vectors else None,
-        to_human=_to_human(comments, vectors) if vectors else None,
+        distinct_1=_distinct_share(tokens, 1),
+        distinct_2=_distinct_share(tokens, 2),
+        to_description=_compare_to_description(comments, vectors) if vectors else None,
+        to_human=_compare_to_human(comments, vectors) if vectors else None,
     )
 
 
@@ -140,27 +140,29 @@ def pair_human_comments(description: str, texts: Sequence[str]) -> list[Compared
     ]
 
 
-def _distinct(tokens: Sequence[list[str]], size: int) -> float:
-    grams = [gram for each in tokens for gram in _grams(each, size)]
+def _distinct_share(tokens: Sequence[list[str]], size: int) -> float:
+    grams = [gram for each in tokens for gram in _iter_ngrams(each, size)]
     return len(set(grams)) / len(grams) if grams else 0.0
 
 
-def _grams(tokens: list[str], size: int) -> Iterator[tuple[str, ...]]:
+def _iter_ngrams(tokens: list[str], size: int) -> Iterator[tuple[str, ...]]:
     return zip(*(tokens[start:] for start in range(size)), strict=False)
 
 
-def _to_description(comments: Sequence[ComparedComment], vectors: TextVectors) -> float | None:
-    cosines = [vectors.cosines(c.text, (c.description,))[0] for c in comments if c.description.strip()]
+def _compare_to_description(comments: Sequence[ComparedComment], vectors: TextVectors) -> float | None:
+    cosines = [
+        vectors.compute_cosines(c.text, (c.description,))[0] for c in comments if c.description.strip()
+    ]
     return fmean(cosines) if cosines else None
 
 
-def _to_human(comments: Sequence[ComparedComment], vectors: TextVectors) -> float | None:
+def _compare_to_human(comments: Sequence[ComparedComment], vectors: TextVectors) -> float | None:
     cosines: list[float] = []
     for comment in comments:
         count = len(comment.others)
         if count < (2 if comment.spare else 1):
             continue
-        nearest = vectors.cosines(comment.text, comment.others)
+        nearest = vectors.compute_cosines(comment.text, comment.others)
         # With one to spare: the mean of the nearest over all ways to leave one out.
         cosines.append(((count - 1) * nearest[0] + nearest[1]) / count if comment.spare else nearest[0])
     return fmean(cosines) if cosines else None

@@ -22,7 +22,7 @@ def check(root: Path, name: str = "") -> DataReport:
     archive = next((folder / packed for packed in ARCHIVES if (folder / packed).is_file()), None)
     if archive is not None:
         try:
-            unpacked = unpack([archive], folder, place=_place)
+            unpacked = unpack([archive], folder, place=_choose_target)
         except DataError as error:
             return DataReport(problems=(str(error),))
         found.append(
@@ -41,8 +41,8 @@ def check(root: Path, name: str = "") -> DataReport:
         for item in unique
         if classify_item(item) == OTHER
     ]
-    found += _summary(file, unique)
-    opened, faults = _pictures(folder, unique)
+    found += _summarise(file, unique)
+    opened, faults = _check_pictures(folder, unique)
     found.append(f"pictures: {opened} open")
     problems += faults[:_SHOWN]
     if len(faults) > _SHOWN:
@@ -50,12 +50,12 @@ def check(root: Path, name: str = "") -> DataReport:
     return DataReport(found=tuple(found), problems=tuple(problems))
 
 
-def _place(path: PurePosixPath) -> PurePosixPath:
+def _choose_target(path: PurePosixPath) -> PurePosixPath:
     """Into `images/`, whether or not the archive has that folder itself."""
     return path if path.parts[0] == IMAGES else PurePosixPath(IMAGES) / path
 
 
-def _summary(file: Path, items: list[MmieItem]) -> list[str]:
+def _summarise(file: Path, items: list[MmieItem]) -> list[str]:
     categories = Counter(classify_item(item) for item in items)
     fields = Counter(item.field or "unstated" for item in items)
     forms = Counter(to_sample(item).facets["form"] for item in items)
@@ -66,7 +66,7 @@ def _summary(file: Path, items: list[MmieItem]) -> list[str]:
     return lines + ([f"answers: {answered}"] if answered else [])
 
 
-def _pictures(folder: Path, items: list[MmieItem]) -> tuple[int, list[str]]:
+def _check_pictures(folder: Path, items: list[MmieItem]) -> tuple[int, list[str]]:
     from vivant.media import resolve, verify
 
     images: dict[str, str] = {}

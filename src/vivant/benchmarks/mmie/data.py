@@ -35,11 +35,11 @@ def list_items(root: Path, name: str = "") -> list[MmieItem]:
     """All items of a folder or file, ids made unique."""
     file = find_file(root, name)
     status = file.stat()
-    return _read(file, status.st_mtime_ns, status.st_size)
+    return _read_cached(file, status.st_mtime_ns, status.st_size)
 
 
 @lru_cache(maxsize=4)
-def _read(file: Path, _changed: int, _size: int) -> list[MmieItem]:
+def _read_cached(file: Path, _changed: int, _size: int) -> list[MmieItem]:
     return with_unique_ids(read_items(file))[0]
 
 
@@ -137,11 +137,12 @@ def read_answers(root: Path, name: str = "") -> dict[str, list[Imported]]:
         raise DataError(f"{file} holds questions but no answers; each item needs an 'answer'")
     models = dict.fromkeys(item.model or "unnamed" for item in items)
     return {
-        model: _imported([i for i in items if (i.model or "unnamed") == model], model) for model in models
+        model: _build_imports([i for i in items if (i.model or "unnamed") == model], model)
+        for model in models
     }
 
 
-def _imported(items: list[MmieItem], model: str) -> list[Imported]:
+def _build_imports(items: list[MmieItem], model: str) -> list[Imported]:
     unique, repeats = with_unique_ids(items)
     imports: list[Imported] = []
     for short in TASKS:
@@ -164,7 +165,7 @@ def _imported(items: list[MmieItem], model: str) -> list[Imported]:
             Imported(
                 task=f"mmie/{short}",
                 samples=tuple(to_sample(item) for item in members),
-                records=tuple(_record(item) for item in members),
+                records=tuple(_build_record(item) for item in members),
                 model=model,
                 notes=tuple(notes),
             )
@@ -172,7 +173,7 @@ def _imported(items: list[MmieItem], model: str) -> list[Imported]:
     return imports
 
 
-def _record(item: MmieItem) -> Record:
+def _build_record(item: MmieItem) -> Record:
     sample = to_sample(item)
     key = f"{sample.task}/{item.id}"
     if item.answer is None:

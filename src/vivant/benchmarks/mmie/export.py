@@ -30,28 +30,28 @@ def export(parts: Sequence[ScoredRun], kind: str, out: Path) -> list[Path]:
             if record is None or record.reply.status not in ("ok", "truncated"):
                 continue
             if kind == INPUT:
-                entries.append(_as_input(sample, record, part.model, context, out / IMAGES))
-            elif (entry := _as_result(sample, record, score, part.model, context)) is not None:
+                entries.append(_build_input(sample, record, part.model, context, out / IMAGES))
+            elif (entry := _build_result(sample, record, score, part.model, context)) is not None:
                 entries.append(entry)
     file = out / (EVALUATION if kind == INPUT else f"{RESULT}.json")
     write_atomic(file, msgspec.json.format(msgspec.json.encode(entries), indent=4))
     return [file]
 
 
-def _as_input(
+def _build_input(
     sample: Sample, record: Record, model: str, context: JudgeContext, images: Path
 ) -> dict[str, Any]:
     return {
         "id": sample.id,
-        "question": [_copied(part, context, images) for part in group_parts(sample.question)],
-        "answer": [_copied(part, context, images) for part in get_answer_parts(record)],
+        "question": [_copy_picture(part, context, images) for part in group_parts(sample.question)],
+        "answer": [_copy_picture(part, context, images) for part in get_answer_parts(record)],
         "model": model,
-        "gt_answer": [_copied(part, context, images) for part in group_parts(sample.reference)]
+        "gt_answer": [_copy_picture(part, context, images) for part in group_parts(sample.reference)]
         or [RawPart("")],
     }
 
 
-def _copied(part: RawPart, context: JudgeContext, images: Path) -> RawPart:
+def _copy_picture(part: RawPart, context: JudgeContext, images: Path) -> RawPart:
     """The part with its picture in the export's own folder; a picture that is missing keeps its name."""
     file = find_picture(part.image, context) if part.image is not None else None
     if file is None:
@@ -64,7 +64,7 @@ def _copied(part: RawPart, context: JudgeContext, images: Path) -> RawPart:
     return RawPart(part.text, f"{IMAGES}/{name}")
 
 
-def _as_result(
+def _build_result(
     sample: Sample, record: Record, score: Score, model: str, context: JudgeContext
 ) -> dict[str, Any] | None:
     """The original's fields, its judge's text, and the score read in it; of several verdicts the first."""

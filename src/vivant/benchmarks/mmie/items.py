@@ -101,12 +101,12 @@ def find_file(root: Path, name: str = "") -> Path:
 def read_items(file: Path) -> list[MmieItem]:
     """All items of a file. Raises DataError naming the file, the item's place and what is wrong with it."""
     items: list[MmieItem] = []
-    for where, value in _values(file):
+    for where, value in _iter_values(file):
         if not isinstance(value, Mapping):
             raise DataError(f"{file}, {where}: should be an object with an id, not {type(value).__name__}")
         label = f" ('{value['id']}')" if isinstance(value.get("id"), str | int) else ""
         try:
-            items.append(_item(value))
+            items.append(_parse_item(value))
         except (msgspec.ValidationError, DataError) as error:
             raise DataError(f"{file}, {where}{label}: {error}") from error
     if not items:
@@ -114,7 +114,7 @@ def read_items(file: Path) -> list[MmieItem]:
     return items
 
 
-def _values(file: Path) -> Iterator[tuple[str, Any]]:
+def _iter_values(file: Path) -> Iterator[tuple[str, Any]]:
     if file.suffix != ".json":
         yield from ((f"line {number}", value) for number, value in iter_json_lines(file, object))
         return
@@ -124,17 +124,17 @@ def _values(file: Path) -> Iterator[tuple[str, Any]]:
     yield from ((f"item {number}", value) for number, value in enumerate(content, 1))
 
 
-def _item(value: Mapping[str, Any]) -> MmieItem:
+def _parse_item(value: Mapping[str, Any]) -> MmieItem:
     if "conversations" in value:
-        return _released(msgspec.convert(value, _Released))
+        return _parse_released(msgspec.convert(value, _Released))
     if "question" not in value:
         raise DataError("there is neither 'conversations' nor 'question'")
     raw = msgspec.convert(value, _Evaluated)
     return MmieItem(
         id=str(raw.id),
-        question=_parts(raw.question),
-        reference=_parts(raw.gt_answer),
-        answer=None if raw.answer is None else _parts(raw.answer),
+        question=_list_parts(raw.question),
+        reference=_list_parts(raw.gt_answer),
+        answer=None if raw.answer is None else _list_parts(raw.answer),
         model=raw.model or "",
         field=raw.field or "",
         subfield=raw.subfield or "",
@@ -142,25 +142,25 @@ def _item(value: Mapping[str, Any]) -> MmieItem:
     )
 
 
-def _released(raw: _Released) -> MmieItem:
+def _parse_released(raw: _Released) -> MmieItem:
     """The last turn of the model is the reference; everything before it is the question."""
     turns = raw.conversations
     last = max((n for n, turn in enumerate(turns) if turn.speaker in ("gpt", "assistant")), default=None)
     question_turns = turns if last is None else turns[:last]
-    question = [part for turn in question_turns for part in _parts(turn.content)]
+    question = [part for turn in question_turns for part in _list_parts(turn.content)]
     if not question:
         raise DataError("the conversation asks nothing")
     return MmieItem(
         id=str(raw.id),
         question=tuple(question),
-        reference=() if last is None else _parts(turns[last].content),
+        reference=() if last is None else _list_parts(turns[last].content),
         category=raw.catagory or raw.category or "",
         field=raw.field or "",
         subfield=raw.subfield or "",
     )
 
 
-def _parts(content: Sequence[RawPart] | str | None) -> tuple[RawPart, ...]:
+def _list_parts(content: Sequence[RawPart] | str | None) -> tuple[RawPart, ...]:
     if content is None:
         return ()
     return (RawPart(content),) if isinstance(content, str) else tuple(content)

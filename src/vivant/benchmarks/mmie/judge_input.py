@@ -26,13 +26,13 @@ def build_judge_question(sample: Sample, record: Record, context: JudgeContext) 
     """The question for one answer; a Score where the protocol leaves it out or there is no rubric for it."""
     short = sample.task.rsplit("/", 1)[-1]
     if short not in BY_TASK:
-        return _excluded(record, "the category is none of SA, PBL and MSR, so there is no rubric for it")
+        return _exclude(record, "the category is none of SA, PBL and MSR, so there is no rubric for it")
     if context.protocol == "paper":
-        return _as_published(sample, record, context, BY_TASK[short])
-    return _in_full(sample, record, context, BY_TASK[short])
+        return _build_paper_question(sample, record, context, BY_TASK[short])
+    return _build_full_question(sample, record, context, BY_TASK[short])
 
 
-def _excluded(record: Record, rule: str) -> Score:
+def _exclude(record: Record, rule: str) -> Score:
     return make_score(record, rule=rule, status="excluded")
 
 
@@ -46,13 +46,15 @@ def find_picture(path: str, context: JudgeContext) -> str | None:
         return None
 
 
-def _as_published(sample: Sample, record: Record, context: JudgeContext, rubric: Rubric) -> Question | Score:
+def _build_paper_question(
+    sample: Sample, record: Record, context: JudgeContext, rubric: Rubric
+) -> Question | Score:
     answer = get_answer_parts(record)
     view = paper.build_judge_view(
         group_parts(sample.question), answer, lambda path: find_picture(path, context) is not None
     )
     if view.left_out:
-        return _excluded(record, f"{len(view.images)} pictures; the published protocol takes at most 4")
+        return _exclude(record, f"{len(view.images)} pictures; the published protocol takes at most 4")
     materials = [Material("question", view.question), Material("answer", view.answer)]
     if rubric is BY_TASK["msr"]:
         materials.append(Material("reference", (Text(str(sample.extra.get("gt", ""))),)))
@@ -62,7 +64,7 @@ def _as_published(sample: Sample, record: Record, context: JudgeContext, rubric:
     return Question(rubric=rubric, materials=tuple(materials), max_tokens=MAX_TOKENS, notes=tuple(notes))
 
 
-class _Full:
+class _FullView:
     """Numbers all pictures through the materials; says in place of one why it cannot be shown."""
 
     def __init__(self, context: JudgeContext) -> None:
@@ -72,43 +74,43 @@ class _Full:
         self.lost = 0
         self.notes: list[str] = []
 
-    def material(self, name: str, parts: Sequence[RawPart]) -> Material:
+    def build_material(self, name: str, parts: Sequence[RawPart]) -> Material:
         out: list[Part] = []
         for part in parts:
             if part.text is not None:
                 out.append(Text(part.text + "\n"))
             if part.image is not None:
-                out += self._image(part.image)
+                out += self._add_image(part.image)
         return Material(name, tuple(out))
 
-    def _image(self, path: str) -> list[Part]:
+    def _add_image(self, path: str) -> list[Part]:
         label = f"Image-{self._number}: "
         self._number += 1
         file = find_picture(path, self._context)
         if file is None:
-            return self._absent(label, "missing", path)
+            return self._note_absent(label, "missing", path)
         if picture(Path(file).read_bytes()) is None:
-            return self._absent(label, "no picture that can be read", path)
+            return self._note_absent(label, "no picture that can be read", path)
         most = self._context.max_images
         if most is not None and self._shown >= most:
             self.lost += 1
-            return self._absent(label, f"not shown, the judge takes {most}", path)
+            return self._note_absent(label, f"not shown, the judge takes {most}", path)
         self._shown += 1
         return [Text(label), Image(path), Text("\n")]
 
-    def _absent(self, label: str, why: str, path: str) -> list[Part]:
+    def _note_absent(self, label: str, why: str, path: str) -> list[Part]:
         self.notes.append(f"{why}: {path}")
         return [Text(f"{label}({why})\n")]
 
 
-def _in_full(sample: Sample, record: Record, context: JudgeContext, rubric: Rubric) -> Question:
-    full = _Full(context)
+def _build_full_question(sample: Sample, record: Record, context: JudgeContext, rubric: Rubric) -> Question:
+    full = _FullView(context)
     materials = [
-        full.material("question", group_parts(sample.question)),
-        full.material("answer", get_answer_parts(record)),
+        full.build_material("question", group_parts(sample.question)),
+        full.build_material("answer", get_answer_parts(record)),
     ]
     if rubric is BY_TASK["msr"]:
-        materials.append(full.material("reference", group_parts(sample.reference)))
+        materials.append(full.build_material("reference", group_parts(sample.reference)))
     return Question(
         rubric=rubric,
         materials=tuple(materials),

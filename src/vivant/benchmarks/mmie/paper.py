@@ -64,32 +64,32 @@ def join_parts(parts: Iterable[Part]) -> str:
 
 def build_judge_view(question: Sequence[RawPart], answer: Sequence[RawPart], exists: Exists) -> JudgeView:
     """Put a judge's input together, cuts included."""
-    walk = _Walk(exists)
+    builder = _ViewBuilder(exists)
     question_parts: list[Part] = []
     for part in question:
-        walk.text(part, question_parts)
-        walk.image(part, question_parts)
+        builder.add_text(part, question_parts)
+        builder.add_image(part, question_parts)
     answer_parts: list[Part] = []
     complete = 0
     for part in answer:
-        walk.text(part, answer_parts)
-        if len(walk.images) >= _ANSWER_STOPS_AT:
+        builder.add_text(part, answer_parts)
+        if len(builder.images) >= _ANSWER_STOPS_AT:
             complete += part.image is None
             break
-        walk.image(part, answer_parts)
+        builder.add_image(part, answer_parts)
         complete += 1
-        if len(walk.images) >= _ANSWER_STOPS_AT:
+        if len(builder.images) >= _ANSWER_STOPS_AT:
             break
     return JudgeView(
         question=tuple(question_parts),
         answer=tuple(answer_parts),
-        images=tuple(walk.images),
-        missing=tuple(walk.missing),
+        images=tuple(builder.images),
+        missing=tuple(builder.missing),
         cut=len(answer) - complete,
     )
 
 
-class _Walk:
+class _ViewBuilder:
     """Counts pictures through question and answer."""
 
     def __init__(self, exists: Exists) -> None:
@@ -97,11 +97,11 @@ class _Walk:
         self.images: list[str] = []
         self.missing: list[str] = []
 
-    def text(self, part: RawPart, out: list[Part]) -> None:
+    def add_text(self, part: RawPart, out: list[Part]) -> None:
         if part.text is not None:
             out.append(Text(part.text + "\n"))
 
-    def image(self, part: RawPart, out: list[Part]) -> None:
+    def add_image(self, part: RawPart, out: list[Part]) -> None:
         if part.image is None:
             return
         if not self._exists(part.image):
@@ -180,11 +180,12 @@ def compute_averages(scores: Iterable[tuple[str, int | None]]) -> dict[str, floa
     groups = {name: [score for category, score in counted if category == name] for name in CATEGORIES}
     groups["AVG"] = [score for _, score in counted]
     means = {
-        name: _thousandths(sum(values) / len(values)) if values else None for name, values in groups.items()
+        name: _round_thousandths(sum(values) / len(values)) if values else None
+        for name, values in groups.items()
     }
     return {**means, "n": len(counted)}
 
 
-def _thousandths(mean: float) -> float:
+def _round_thousandths(mean: float) -> float:
     """Rounded as numpy does it, which differs from `round(mean, 3)` where the fourth decimal is a lone 5."""
     return round(mean * 1000) / 1000

@@ -31,15 +31,15 @@ def build_table(name: str, runs: Sequence[ScoredRun], protocol: Protocol, benchm
     return makers[name](runs, protocol, benchmark)
 
 
-def _title(name: str, protocol: Protocol, benchmark: Benchmark) -> str:
+def _format_title(name: str, protocol: Protocol, benchmark: Benchmark) -> str:
     return f"MMIE {name}: {benchmark.layouts[name]} (protocol {protocol})"
 
 
-def _on_scale(row: Row | None) -> float | None:
+def _to_scale(row: Row | None) -> float | None:
     return None if row is None or row.value is None else row.value / 100 * TOP
 
 
-def _excluded(parts: Sequence[ScoredRun]) -> int:
+def _count_excluded(parts: Sequence[ScoredRun]) -> int:
     return sum(score.status == "excluded" for part in parts for _, _, score in part.rows)
 
 
@@ -58,21 +58,23 @@ def build_main_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: B
                 *(row.value if row else None for row in each),
                 total_row.value,
                 format_interval(total_row) or "–",
-                *(_on_scale(row) for row in each),
-                _on_scale(total_row),
-                _pictures(parts),
+                *(_to_scale(row) for row in each),
+                _to_scale(total_row),
+                _count_pictures(parts),
                 *count_cells(total_row),
-                _excluded(parts),
+                _count_excluded(parts),
             )
         )
     rules = (len(body),)
     for model, _, figures in published.list_leaderboard():
         scaled = [figure / 100 * TOP for figure in figures]
         body.append((f"{model} †", *figures, "published", *scaled, None, *([None] * len(_TAIL))))
-    rows += [_published_row(model, style, figures) for model, style, figures in published.list_leaderboard()]
+    rows += [
+        _build_published_row(model, style, figures) for model, style, figures in published.list_leaderboard()
+    ]
     names = (*CATEGORIES, "AVG")
     return Table(
-        title=_title("main", protocol, benchmark),
+        title=_format_title("main", protocol, benchmark),
         columns=(
             "model",
             *(f"{name} %" for name in names),
@@ -84,12 +86,12 @@ def build_main_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: B
         body=tuple(body),
         rows=tuple(rows),
         rules=rules,
-        notes=tuple(_notes(runs, protocol, benchmark)),
+        notes=tuple(_build_notes(runs, protocol, benchmark)),
         decimals=2,
     )
 
 
-def _published_row(model: str, style: str, figures: Sequence[float]) -> Row:
+def _build_published_row(model: str, style: str, figures: Sequence[float]) -> Row:
     figure = Published(
         model=model,
         task="mmie",
@@ -102,7 +104,7 @@ def _published_row(model: str, style: str, figures: Sequence[float]) -> Row:
     return published_row(figure, sum(published.SIZES.values()))
 
 
-def _pictures(parts: Sequence[ScoredRun]) -> float | None:
+def _count_pictures(parts: Sequence[ScoredRun]) -> float | None:
     """Pictures per answer: what tells an answer in text and pictures from a text."""
     counts = [
         sum(part.image is not None for part in get_answer_parts(record))
@@ -132,13 +134,13 @@ def build_fields_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark:
                     row.group["field"],
                     row.value,
                     format_interval(row) or "–",
-                    _on_scale(row),
+                    _to_scale(row),
                     *count_cells(row),
                     excluded,
                 )
             )
     return Table(
-        title=_title("fields", protocol, benchmark),
+        title=_format_title("fields", protocol, benchmark),
         columns=("model", "category", "field", "score %", "95 % interval", "/6", *_TAIL),
         body=tuple(body),
         rows=tuple(rows),
@@ -153,7 +155,7 @@ def build_judges_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark:
     for run, parts in group_by_run(runs).items():
         scores = [(sample, score) for part in parts for sample, _, score in part.rows]
         for index, judge in enumerate(parts[0].judges):
-            body.append((run, judge.name, *_verdicts(scores, index)))
+            body.append((run, judge.name, *_summarise_verdicts(scores, index)))
     rules = (len(body),)
     notes = judge_notes(runs)
     notes.append(
@@ -176,7 +178,7 @@ def build_judges_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark:
         )
     notes.append("A judge of your own against people: vivant judge-check HUMAN_SCORES RUN…")
     return Table(
-        title=_title("judges", protocol, benchmark),
+        title=_format_title("judges", protocol, benchmark),
         columns=(
             "run",
             "judge",
@@ -195,7 +197,7 @@ def build_judges_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark:
     )
 
 
-def _verdicts(scores: Sequence[tuple[Sample, Score]], index: int) -> tuple[Cell, ...]:
+def _summarise_verdicts(scores: Sequence[tuple[Sample, Score]], index: int) -> tuple[Cell, ...]:
     by_category: dict[str, list[float]] = {}
     values: list[float] = []
     spreads: list[float] = []
@@ -228,7 +230,7 @@ def _verdicts(scores: Sequence[tuple[Sample, Score]], index: int) -> tuple[Cell,
     )
 
 
-def _notes(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Benchmark) -> list[str]:
+def _build_notes(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Benchmark) -> list[str]:
     notes = [
         "† The project's leaderboard: judged by MMIE-Score on 20,103 items. Percent is the mean over 6; AVG "
         "is over answers, so that PBL weighs most there.",

@@ -68,28 +68,28 @@ def check(root: Path, progress: ProgressCallback | None = None, verify: Verify |
     folder = root if root.is_dir() else root.parent
     unpacked = unpack(folder, progress)
     if unpacked is not None:
-        found += [_piece_line(piece) for piece in unpacked.pieces]
+        found += [_format_piece(piece) for piece in unpacked.pieces]
         found.append(f"archive: {unpacked.written} video(s) extracted, {unpacked.present} there already")
         problems += unpacked.problems
     try:
         items, file = read_items(root)
     except DataError as error:
         return DataReport(found=tuple(found), problems=(*problems, str(error)))
-    samples, faults = _samples(items, VideoIndex(folder))
+    samples, faults = _build_samples(items, VideoIndex(folder))
     problems += faults
     for _, sample in samples:
-        problems += [f"{file}, question_idx {sample.id}: {line}" for line in _oddities(sample)]
-    found += _summary(file, [sample for _, sample in samples])
-    video_problems, sound = _videos(folder, [sample for _, sample in samples], verify)
+        problems += [f"{file}, question_idx {sample.id}: {line}" for line in _list_oddities(sample)]
+    found += _summarise(file, [sample for _, sample in samples])
+    video_problems, sound = _check_videos(folder, [sample for _, sample in samples], verify)
     found.append(f"videos: {sound} of {len({s.cluster for _, s in samples})} open")
     return DataReport(found=tuple(found), problems=(*problems, *video_problems))
 
 
-def _piece_line(piece: Piece) -> str:
+def _format_piece(piece: Piece) -> str:
     return f"{piece.name}: {piece.size:,} bytes, sha256 {piece.sha256}"
 
 
-def _samples(
+def _build_samples(
     items: Sequence[tuple[str, Item]], videos: VideoIndex
 ) -> tuple[list[tuple[str, Sample]], list[str]]:
     """Samples that can be made, and a line for every item that cannot, or whose id is taken."""
@@ -114,7 +114,7 @@ def _samples(
     return samples, problems
 
 
-def _oddities(sample: Sample) -> Iterator[str]:
+def _list_oddities(sample: Sample) -> Iterator[str]:
     """What a run can live with and a reader of its figures should know."""
     letters = "".join(option.name for option in sample.options)
     if sample.key is None:
@@ -130,7 +130,7 @@ def _oddities(sample: Sample) -> Iterator[str]:
         yield f"unknown video type {sample.facets['type']!r}"
 
 
-def _summary(file: Path, samples: Sequence[Sample]) -> Iterator[str]:
+def _summarise(file: Path, samples: Sequence[Sample]) -> Iterator[str]:
     types = Counter(sample.facets["type"] for sample in samples)
     sides = Counter(sample.facets["l1"] for sample in samples)
     abilities = Counter(sample.facets["ability"] for sample in samples)
@@ -146,7 +146,7 @@ def _summary(file: Path, samples: Sequence[Sample]) -> Iterator[str]:
         yield f"letters skipped in {len(skipped)} question(s): {listing}{more}"
 
 
-def _videos(folder: Path, samples: Sequence[Sample], verify: Verify | None) -> tuple[list[str], int]:
+def _check_videos(folder: Path, samples: Sequence[Sample], verify: Verify | None) -> tuple[list[str], int]:
     """A line for every video that is missing or does not open, and how many do."""
     if verify is None:
         from vivant.media import verify as verify_media

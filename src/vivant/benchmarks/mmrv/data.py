@@ -97,7 +97,7 @@ def read_file(path: Path) -> list[tuple[str, Item]]:
         where = f"{path}, item {number}"
         if not isinstance(row, dict):
             raise DataError(f"{where}: {type(row).__name__} where an object is expected")
-        items += [(where, item) for item in _flat(row)]
+        items += [(where, item) for item in _flatten_row(row)]
     return items
 
 
@@ -117,7 +117,7 @@ def read_rows(path: Path) -> list[Any]:
     return data
 
 
-def _flat(row: Mapping[str, Any]) -> Iterator[Item]:
+def _flatten_row(row: Mapping[str, Any]) -> Iterator[Item]:
     inner = row.get("questions")
     if not isinstance(inner, list):
         yield row
@@ -142,7 +142,7 @@ class VideoIndex:
                     name = unicodedata.normalize("NFC", path.name)
                     self._found.setdefault(name, f"{subfolder}/{path.name}" if subfolder else path.name)
 
-    def path(self, name: str) -> str:
+    def find_path(self, name: str) -> str:
         """Relative to the data folder; where the video is not there, where it should be."""
         normalised = unicodedata.normalize("NFC", name.removeprefix("./").removeprefix("videos/"))
         return self._found.get(normalised, f"{VIDEO_FOLDERS[0]}/{normalised}")
@@ -206,7 +206,7 @@ def to_sample(item: Item, where: str, name: str, videos: VideoIndex | None = Non
     return Sample(
         id=name,
         task=TASK,
-        question=(Text(item["question"].strip()), Video(videos.path(video) if videos else f"videos/{video}")),
+        question=(Text(item["question"].strip()), Video(videos.find_path(video) if videos else f"videos/{video}")),
         options=options,
         key=key,
         facets={

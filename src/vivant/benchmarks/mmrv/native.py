@@ -44,7 +44,7 @@ def read_results(
         return None  # JSON lines of another kind, for others to read
     if not items:
         return None
-    model = _model(file, [item for _, item in items], model)
+    model = _choose_model(file, [item for _, item in items], model)
     if model is None and not all({"idx", "response"} <= item.keys() for _, item in items):
         return None
     own_questions = model is not None and not any("question_idx" in item for _, item in items)
@@ -52,14 +52,14 @@ def read_results(
         samples = to_samples(items, file)
         entries = [(where, sample.id, item) for (where, item), sample in zip(items, samples, strict=True)]
     else:
-        entries = _entries(items, "question_idx" if model is not None else "idx")
+        entries = _list_entries(items, "question_idx" if model is not None else "idx")
         if not samples and model is not None and all(set(FIELDS) <= item.keys() for _, item in items):
             samples = to_samples(items, file)
-        _join(file, entries, samples)
-    replies = {name: _reply(item, model) for _, name, item in entries}
-    stored = {name: _stored(item, model) for _, name, item in entries}
+        _check_ids(file, entries, samples)
+    replies = {name: _build_reply(item, model) for _, name, item in entries}
+    stored = {name: _get_stored(item, model) for _, name, item in entries}
     by_id = {sample.id: sample for sample in samples}
-    style, guess = _style(file, replies)
+    style, guess = _guess_style(file, replies)
     records = tuple(
         Record(
             key=f"{task}/{name}",
@@ -78,7 +78,7 @@ def read_results(
         samples=tuple(samples),
         model=model or file.stem.removeprefix("mmrv_").removesuffix("_cot").removesuffix("-cot"),
         style=style,
-        notes=(*_notes(file, entries, samples, replies, stored, own_questions), *guess),
+        notes=(*_build_notes(file, entries, samples, replies, stored, own_questions), *guess),
     )
 
 
@@ -87,7 +87,7 @@ def _mentions(file: Path, text: str) -> bool:
         return text.encode() in opened.read(1 << 16)
 
 
-def _model(file: Path, items: Sequence[Item], preferred: str | None) -> str | None:
+def _choose_model(file: Path, items: Sequence[Item], preferred: str | None) -> str | None:
     """The model whose replies the file holds; None where it has no `<model>_raw_response`."""
     models = sorted({name.removesuffix(RAW) for item in items for name in item if name.endswith(RAW)})
     if preferred is not None and preferred in models:
@@ -103,7 +103,7 @@ def _model(file: Path, items: Sequence[Item], preferred: str | None) -> str | No
     return None
 
 
-def _style(file: Path, replies: Mapping[str, Reply]) -> tuple[str, tuple[str, ...]]:
+def _guess_style(file: Path, replies: Mapping[str, Reply]) -> tuple[str, tuple[str, ...]]:
     """The original names its files `<model>_on_MMR_V[_cot].json`; else the length of the replies tells."""
     if file.stem.endswith(("_cot", "-cot")):
         return "cot", ()
@@ -117,7 +117,7 @@ def _style(file: Path, replies: Mapping[str, Reply]) -> tuple[str, tuple[str, ..
     return "zero-shot", ()
 
 
-def _entries(items: Sequence[tuple[str, Item]], field: str) -> list[Entry]:
+def _list_entries(items: Sequence[tuple[str, Item]], field: str) -> list[Entry]:
     entries: list[Entry] = []
     for where, item in items:
         if item.get(field) is None:
@@ -126,7 +126,7 @@ def _entries(items: Sequence[tuple[str, Item]], field: str) -> list[Entry]:
     return entries
 
 
-def _join(file: Path, entries: Sequence[Entry], samples: Sequence[Sample]) -> None:
+def _check_ids(file: Path, entries: Sequence[Entry], samples: Sequence[Sample]) -> None:
     """Refuse ids that stand twice or that the data do not have, with their number and the first of them."""
     first: dict[str, str] = {}
     repeated: list[tuple[str, str]] = []
@@ -149,7 +149,7 @@ def _join(file: Path, entries: Sequence[Entry], samples: Sequence[Sample]) -> No
         )
 
 
-def _reply(item: Item, model: str | None) -> Reply:
+def _build_reply(item: Item, model: str | None) -> Reply:
     text = item.get(model + RAW if model is not None else "response")
     if text is None:
         return Reply(status="error", error="the file holds no reply", model=model or "")
@@ -158,14 +158,14 @@ def _reply(item: Item, model: str | None) -> Reply:
     return Reply(text=text, model=model or "")
 
 
-def _stored(item: Item, model: str | None) -> dict[str, Any]:
+def _get_stored(item: Item, model: str | None) -> dict[str, Any]:
     answer = item.get(model + ANSWER) if model is not None else None
     if isinstance(answer, Mapping) and isinstance(answer.get("final_answer"), str):
         return {FINAL: answer["final_answer"]}
     return {}
 
 
-def _notes(
+def _build_notes(
     file: Path,
     entries: Sequence[Entry],
     samples: Sequence[Sample],
@@ -219,7 +219,7 @@ def write_results(run: ScoredRun, out: Path) -> list[Path]:
     paths: list[Path] = []
     for repeat in repeats:
         items = [
-            _item(sample, record, score.answer, run.model)
+            _build_item(sample, record, score.answer, run.model)
             for sample, record, score in run.rows
             if record is None or record.repeat == repeat
         ]
@@ -230,7 +230,7 @@ def write_results(run: ScoredRun, out: Path) -> list[Path]:
     return paths
 
 
-def _item(sample: Sample, record: Record | None, answer: str, model: str) -> dict[str, Any]:
+def _build_item(sample: Sample, record: Record | None, answer: str, model: str) -> dict[str, Any]:
     native = sample.extra.get("native", {})
     number = int(sample.id) if sample.id.isdecimal() else sample.id
     item: dict[str, Any] = {

@@ -24,9 +24,9 @@ def split_options(value: Any) -> list[str]:
             try:
                 value = msgspec.json.decode(text)
             except msgspec.DecodeError:
-                return _lines(text)
+                return _split_lines(text)
         else:
-            return _lines(text)
+            return _split_lines(text)
     if isinstance(value, dict):
         value = [f"({letter}) {text}" for letter, text in value.items()]
     if not isinstance(value, list | tuple):
@@ -37,7 +37,7 @@ def split_options(value: Any) -> list[str]:
     return [item.strip() for item in value if item.strip()]
 
 
-def _lines(text: str) -> list[str]:
+def _split_lines(text: str) -> list[str]:
     """Lines of text; where lines have letters, a line without one goes on with the option above it."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if not lines or not _LETTERED.fullmatch(lines[0]):

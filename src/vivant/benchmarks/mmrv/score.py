@@ -48,14 +48,14 @@ class ExtractedLetter(Struct, frozen=True):
 
 
 @lru_cache(maxsize=1024)
-def _forms(letters: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+def _compile_forms(letters: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     letter = f"([{re.escape(letters)}])"
     return re.compile(rf"\[\[{letter}\]\]"), re.compile(rf"\\boxed\{{{letter}\}}")
 
 
 def extract_letter(text: str, letters: str = LETTERS, *, bare: bool = True) -> ExtractedLetter:
     """The answer in a reply, by the chain; `bare` allows the last standalone letter."""
-    for pattern, rule in zip(_forms(letters), (BRACKETS, BOXED), strict=True):
+    for pattern, rule in zip(_compile_forms(letters), (BRACKETS, BOXED), strict=True):
         letters_found = pattern.findall(text)
         if letters_found:
             return ExtractedLetter(letters_found[0], rule, len(set(letters_found)) > 1)
@@ -96,13 +96,13 @@ def score_record(sample: Sample, record: Record, protocol: Protocol) -> Score:
     if extracted.letter is None:
         return make_score(record, rule=extracted.rule, status="unparsed")
     order = record.order or tuple(range(len(options)))
-    index = {option.name: place for option, place in zip(options, order, strict=True)}
+    positions = {option.name: position for option, position in zip(options, order, strict=True)}
     if sample.key is None:
         correct = extracted.letter == sample.extra.get("gold")
     else:
-        correct = index.get(extracted.letter) == sample.key
+        correct = positions.get(extracted.letter) == sample.key
     detail: dict[str, bool] = {}
-    if extracted.letter not in index:
+    if extracted.letter not in positions:
         detail["not_an_option"] = True
     if extracted.several:
         detail["several"] = True

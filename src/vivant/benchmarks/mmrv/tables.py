@@ -34,18 +34,18 @@ def build_table(name: str, runs: Sequence[ScoredRun], protocol: Protocol, benchm
         "abilities": build_abilities_table,
         "l3": build_l3_table,
         "extraction": build_extraction_table,
-        "frames": _frames_layout,
+        "frames": _build_frames_layout,
     }
     if name not in makers:
         raise unknown("table of mmrv", name, LAYOUTS)
     return makers[name](runs, protocol, benchmark)
 
 
-def _title(name: str, protocol: Protocol) -> str:
+def _format_title(name: str, protocol: Protocol) -> str:
     return f"MMR-V {name}: {LAYOUTS[name]} (protocol {protocol})"
 
 
-def _notes(runs: Sequence[ScoredRun], *, beside_paper: bool = False) -> list[str]:
+def _build_notes(runs: Sequence[ScoredRun], *, beside_paper: bool = False) -> list[str]:
     """What a reader must know to judge the figures."""
     notes: list[str] = []
     scores = [score for run in runs for _, _, score in run.rows]
@@ -98,9 +98,9 @@ def build_main_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: B
     rules: list[int] = []
     for style in ("zero-shot", "cot", "human"):
         rules.append(len(body))
-        body += _published_lines(style)
-        rows += _published_rows(style)
-    notes = _notes(runs, beside_paper=True)
+        body += _list_published_lines(style)
+        rows += _list_published_rows(style)
+    notes = _build_notes(runs, beside_paper=True)
     notes.append("The paper gives video types for direct answers alone.")
     unknown_types = {row.group["type"] for row in rows if "type" in row.group} - set(names.VIDEO_TYPES)
     if unknown_types:
@@ -109,7 +109,7 @@ def build_main_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: B
         )
     kinds = ("art", "life", "TV", "film", "animation", "philosophy")
     return Table(
-        title=_title("main", protocol),
+        title=_format_title("main", protocol),
         columns=("model", "style", "overall", "95 % interval", "implicit", "explicit", *kinds, *_TAIL),
         body=tuple(body),
         rows=tuple(rows),
@@ -118,12 +118,12 @@ def build_main_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: B
     )
 
 
-def _published_rows(style: str) -> list[Row]:
+def _list_published_rows(style: str) -> list[Row]:
     size = 200 if style == "human" else FULL_SIZE
     return [published_row(figure, size) for figure in published.list_published() if figure.style == style]
 
 
-def _published_lines(style: str) -> list[tuple[Cell, ...]]:
+def _list_published_lines(style: str) -> list[tuple[Cell, ...]]:
     lines: dict[str, list[float]] = {}
     for figure in published.list_published():
         if figure.style == style:
@@ -152,15 +152,17 @@ def build_abilities_table(runs: Sequence[ScoredRun], protocol: Protocol, benchma
         for row in sorted(ability_rows, key=lambda row: order.get(row.group["ability"], len(order))):
             rows.append(row)
             group = row.group
-            body.append((run.model, run.style, group["l1"], group["ability"], group["l2"], *_figures(row)))
+            body.append(
+                (run.model, run.style, group["l1"], group["ability"], group["l2"], *_format_figures(row))
+            )
     columns = ("model", "style", "side", "code", "ability", "score", "95 % interval", *_TAIL)
     return Table(
-        title=_title("abilities", protocol),
+        title=_format_title("abilities", protocol),
         columns=columns,
         body=tuple(body),
         rows=tuple(rows),
         rules=tuple(rules[1:]),
-        notes=tuple(_notes(runs)),
+        notes=tuple(_build_notes(runs)),
     )
 
 
@@ -182,18 +184,18 @@ def build_l3_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Ben
                 rules.append(len(body))
             last = row.group["ability"]
             rows.append(row)
-            body.append((run.model, run.style, last, row.group["l3"], *_figures(row)))
+            body.append((run.model, run.style, last, row.group["l3"], *_format_figures(row)))
     return Table(
-        title=_title("l3", protocol),
+        title=_format_title("l3", protocol),
         columns=("model", "style", "level 2", "level 3", "score", "95 % interval", *_TAIL),
         body=tuple(body),
         rows=tuple(rows),
         rules=tuple(rules[1:]),
-        notes=tuple(_notes(runs)),
+        notes=tuple(_build_notes(runs)),
     )
 
 
-def _figures(row: Row) -> tuple[Cell, ...]:
+def _format_figures(row: Row) -> tuple[Cell, ...]:
     return row.value, format_interval(row) or "–", *count_cells(row)
 
 
@@ -225,11 +227,11 @@ def build_extraction_table(runs: Sequence[ScoredRun], protocol: Protocol, benchm
         "more than once, with different letters; the first counts.",
     ]
     return Table(
-        title=_title("extraction", protocol),
+        title=_format_title("extraction", protocol),
         columns=("model", "style", *STEPS, "n", "errors", "no option", "several"),
         body=tuple(body),
         rows=tuple(rows),
-        notes=(*_notes(runs), *notes),
+        notes=(*_build_notes(runs), *notes),
     )
 
 
@@ -260,13 +262,13 @@ def build_frames_table(
         line = (published.FRAMES_MODEL, "zero-shot", count, overall, "published", implicit, explicit)
         body.append((*line, FULL_SIZE, None, None))
     return Table(
-        title=_title("frames", protocol),
+        title=_format_title("frames", protocol),
         columns=("model", "style", "frames", "overall", "95 % interval", "implicit", "explicit", *_TAIL),
         body=tuple(body),
         rows=tuple(rows),
         rules=(rule,),
         notes=(
-            *_notes([run for _, run in points], beside_paper=True),
+            *_build_notes([run for _, run in points], beside_paper=True),
             "The published curve is read off a plot; its ends are those of the main table.",
         ),
     )
@@ -289,7 +291,7 @@ def count_frames(run: ScoredRun) -> int | None:
     return counts.most_common(1)[0][0] if counts else None
 
 
-def _frames_layout(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Benchmark) -> Table:
+def _build_frames_layout(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Benchmark) -> Table:
     points = [(count, run) for run in runs if (count := count_frames(run)) is not None]
     if not points:
         raise UsageError(

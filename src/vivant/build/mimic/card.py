@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from vivant.benchmarks.mimic.format import MimicItem, MimicVideo
-from vivant.benchmarks.mimic.names import length_bucket
+from vivant.benchmarks.mimic.names import choose_length_bucket
 from vivant.build.mimic.audit import read_report
 from vivant.build.mimic.settings import Settings
 from vivant.build.mimic.steps import RECORD, read_record
@@ -118,7 +118,7 @@ def datasheet(
     facets = {
         "category": Counter(video.category or "unknown" for video in videos),
         "language": Counter(video.language or "unknown" for video in videos),
-        "length": Counter(length_bucket(video.duration) for video in videos),
+        "length": Counter(choose_length_bucket(video.duration) for video in videos),
         "questions": Counter(item.task for item in items),
     }
     licences = Counter((video.licence or "not stated", video.source or "not stated") for video in videos)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vivant.benchmarks.mimic.format import MimicItem
-from vivant.benchmarks.mimic.names import OWN, length_bucket
+from vivant.benchmarks.mimic.names import OWN, choose_length_bucket
 from vivant.build.mimic.database import parquet
 from vivant.build.mimic.split import BENCH, TRAIN
 
@@ -54,7 +54,7 @@ def _videos(connection: DuckDBPyConnection, work: Path) -> Counts:
         values = {
             "category": category or "unknown",
             "language": language or "unknown",
-            "length": length_bucket(duration),
+            "length": choose_length_bucket(duration),
             "platform": platform,
         }
         for facet, value in values.items():
