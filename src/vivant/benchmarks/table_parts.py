@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
-from vivant.benchmarks.base import Benchmark, ScoredRun
+from vivant.benchmarks.base import Benchmark, Protocol, ScoredRun
 from vivant.benchmarks.summary import summarise
-from vivant.core.table import Cell, Row
+from vivant.core.errors import unknown
+from vivant.core.table import Cell, Row, Table
+
+TableBuilder = Callable[[Sequence[ScoredRun], Protocol, Benchmark], Table]
+
+
+def find_builder(builders: Mapping[str, TableBuilder], name: str, benchmark: str) -> TableBuilder:
+    """The function that builds the table called `name`."""
+    if name not in builders:
+        raise unknown(f"table of {benchmark}", name, builders)
+    return builders[name]
 
 
 def group_by_run(runs: Sequence[ScoredRun]) -> dict[str, list[ScoredRun]]:

@@ -20,7 +20,7 @@ _NOTES = (
 )
 
 
-def build_protocols_table(benchmark: Benchmark, runs: Sequence[ScoredRun], _protocol: Protocol) -> Table:
+def build_protocols_table(runs: Sequence[ScoredRun], _protocol: Protocol, benchmark: Benchmark) -> Table:
     """One line a dataset and run, both scores, and what makes the difference."""
     body: list[tuple[Cell, ...]] = []
     rows: list[Row] = []

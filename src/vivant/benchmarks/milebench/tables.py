@@ -19,8 +19,8 @@ from vivant.benchmarks.milebench.datasets import (
 )
 from vivant.benchmarks.milebench.published import SOURCE, group_by_model, list_published
 from vivant.benchmarks.summary import natural, published_row, summarise
-from vivant.benchmarks.table_parts import format_interval
-from vivant.core.errors import UsageError, unknown
+from vivant.benchmarks.table_parts import TableBuilder, find_builder, format_interval
+from vivant.core.errors import UsageError
 from vivant.core.table import Cell, Row, Table
 from vivant.core.types import Sample
 
@@ -74,7 +74,7 @@ def _merge_runs(parts: Sequence[ScoredRun]) -> ModelRuns:
     return ModelRuns(" + ".join(names), parts[0].model, parts[0].style, ordered)
 
 
-def build_main_table(benchmark: Benchmark, runs: Sequence[ScoredRun], protocol: Protocol) -> Table:
+def build_main_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Benchmark) -> Table:
     """The leaderboard's columns."""
     columns = [*(group.name for group in GROUPS), *REALMS]
     body: list[tuple[Cell, ...]] = []
@@ -189,7 +189,7 @@ def _build_notes(runs: Sequence[ScoredRun], rows: Sequence[Row]) -> list[str]:
     return notes
 
 
-def build_datasets_table(benchmark: Benchmark, runs: Sequence[ScoredRun], protocol: Protocol) -> Table:
+def build_datasets_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Benchmark) -> Table:
     """One line a dataset and run."""
     body: list[tuple[Cell, ...]] = []
     rows: list[Row] = []
@@ -211,7 +211,7 @@ def build_datasets_table(benchmark: Benchmark, runs: Sequence[ScoredRun], protoc
     )
 
 
-def build_levels_table(benchmark: Benchmark, runs: Sequence[ScoredRun], protocol: Protocol) -> Table:
+def build_levels_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Benchmark) -> Table:
     """All samples together, then each dataset, by number of images."""
     return _build_split_table(
         benchmark,
@@ -224,7 +224,7 @@ def build_levels_table(benchmark: Benchmark, runs: Sequence[ScoredRun], protocol
     )
 
 
-def build_position_table(benchmark: Benchmark, runs: Sequence[ScoredRun], protocol: Protocol) -> Table:
+def build_position_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Benchmark) -> Table:
     """Samples whose evidence has a known place."""
     fifths = {"1": "first fifth", "2": "second", "3": "middle", "4": "fourth", "5": "last fifth"}
     return _build_split_table(
@@ -293,7 +293,7 @@ def _build_split_table(
     )
 
 
-def build_needles_table(benchmark: Benchmark, runs: Sequence[ScoredRun], protocol: Protocol) -> Table:
+def build_needles_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Benchmark) -> Table:
     """A line a length, a column a depth."""
     body: list[tuple[Cell, ...]] = []
     rows: list[Row] = []
@@ -344,7 +344,7 @@ def build_table(name: str, runs: Sequence[ScoredRun], protocol: Protocol, benchm
     """One of the tables by its short name."""
     from vivant.benchmarks.milebench.comparison import build_protocols_table
 
-    builders: Mapping[str, Callable[[Benchmark, Sequence[ScoredRun], Protocol], Table]] = {
+    builders: dict[str, TableBuilder] = {
         "main": build_main_table,
         "datasets": build_datasets_table,
         "levels": build_levels_table,
@@ -352,6 +352,4 @@ def build_table(name: str, runs: Sequence[ScoredRun], protocol: Protocol, benchm
         "position": build_position_table,
         "protocols": build_protocols_table,
     }
-    if name not in builders:
-        raise unknown("table of milebench", name, builders)
-    return builders[name](benchmark, runs, protocol)
+    return find_builder(builders, name, benchmark.name)(runs, protocol, benchmark)

@@ -106,14 +106,8 @@ class Mimic(Benchmark):
         """Both tables of the paper."""
         return tuple(published.list_published())
 
-    def layout(self, name: str, runs: Sequence[ScoredRun], protocol: Protocol) -> Any:  # noqa: ARG002
+    def layout(self, name: str, runs: Sequence[ScoredRun], protocol: Protocol) -> Any:
         """One of the tables by its short name."""
-        from vivant.benchmarks.mimic import tables
+        from vivant.benchmarks.mimic.tables import build_table
 
-        if name == "tasks":
-            return tables.build_tasks_table(runs, self)
-        if name == "axes":
-            return tables.build_axes_table(runs, self)
-        if name == "mimicking":
-            return tables.build_mimicking_table(runs)
-        raise unknown("table of mimic", name, self.layouts)
+        return build_table(name, runs, protocol, self)

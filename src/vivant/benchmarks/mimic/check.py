@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -22,6 +23,8 @@ from vivant.benchmarks.mimic.pack_builder import LONG
 from vivant.benchmarks.mimic.packs import hash_file
 from vivant.core.errors import DataError
 from vivant.metrics.text import plain
+
+_T = TypeVar("_T")
 
 
 class VideoFacts(Struct, frozen=True, kw_only=True):
@@ -57,6 +60,18 @@ def check(root: Path) -> DataReport:
     return DataReport(found=tuple(found), problems=tuple(problems))
 
 
+def _iter_valid(path: Path, kind: type[_T], problems: list[str]) -> Iterator[tuple[int, bytes, _T]]:
+    """Number, content and value of the lines that can be read; the others are problems."""
+    decoder = msgspec.json.Decoder(kind)
+    for number, line in iter_lines(path):
+        try:
+            value = decode_json(line, f"{path}, line {number}", decoder)
+        except DataError as error:
+            problems.append(str(error))
+        else:
+            yield number, line, value
+
+
 # ── videos ──
 
 
@@ -67,14 +82,8 @@ def _check_videos(root: Path, found: list[str], problems: list[str]) -> dict[str
     titles: dict[tuple[str, str], str] = {}
     platforms: Counter[str] = Counter()
     odd: Counter[str] = Counter()
-    decoder = msgspec.json.Decoder(MimicVideo)
-    for number, line in iter_lines(root / VIDEOS):
+    for number, line, video in _iter_valid(root / VIDEOS, MimicVideo, problems):
         where = f"{root / VIDEOS}, line {number}"
-        try:
-            video = decode_json(line, where, decoder)
-        except DataError as error:
-            problems.append(str(error))
-            continue
         if video.ref in lines:
             first, before = lines[video.ref]
             relation = "word for word" if before == line.strip() else "and the two differ"
@@ -142,14 +151,8 @@ def _check_items(root: Path, videos: Mapping[str, VideoFacts], found: list[str],
     tasks: Counter[str] = Counter()
     unnamed = 0
     questions: dict[tuple[str, ...], str] = {}
-    decoder = msgspec.json.Decoder(MimicItem)
-    for number, line in iter_lines(root / ITEMS):
+    for number, _, item in _iter_valid(root / ITEMS, MimicItem, problems):
         where = f"{root / ITEMS}, line {number}"
-        try:
-            item = decode_json(line, where, decoder)
-        except DataError as error:
-            problems.append(str(error))
-            continue
         where += f" (item {item.id})"
         if item.id in first_lines:
             problems.append(f"{where}: the id stands already in line {first_lines[item.id]}")

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from vivant.benchmarks.base import Benchmark, ScoredRun
+from vivant.benchmarks.base import Benchmark, Protocol, ScoredRun
 from vivant.benchmarks.mimic import names, published
 from vivant.benchmarks.mimic.data import HUMAN_COMMENTS
 from vivant.benchmarks.mimic.packs import HUMAN
@@ -23,12 +23,29 @@ from vivant.benchmarks.mimic.text_metrics import (
     pick_one_per_video,
 )
 from vivant.benchmarks.summary import published_row, summarise
-from vivant.benchmarks.table_parts import count_cells, format_interval, group_by_run, summarise_together
+from vivant.benchmarks.table_parts import (
+    TableBuilder,
+    count_cells,
+    find_builder,
+    format_interval,
+    group_by_run,
+    summarise_together,
+)
 from vivant.core.errors import DataError, UsageError
 from vivant.core.table import Cell, Row, Table
 
 MARK = " †"
 """Stands behind the name of a published row."""
+
+
+def build_table(name: str, runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Benchmark) -> Table:
+    """One of the tables by its short name."""
+    builders: dict[str, TableBuilder] = {
+        "tasks": build_tasks_table,
+        "axes": build_axes_table,
+        "mimicking": build_mimicking_table,
+    }
+    return find_builder(builders, name, benchmark.name)(runs, protocol, benchmark)
 
 
 def _group_tasks(runs: Sequence[ScoredRun]) -> dict[str, dict[str, ScoredRun]]:
@@ -42,7 +59,7 @@ def _group_tasks(runs: Sequence[ScoredRun]) -> dict[str, dict[str, ScoredRun]]:
 # ── the seven tasks ──
 
 
-def build_tasks_table(runs: Sequence[ScoredRun], benchmark: Benchmark) -> Table:
+def build_tasks_table(runs: Sequence[ScoredRun], _protocol: Protocol, benchmark: Benchmark) -> Table:
     """Accuracy per task, over all items, and as the mean of tasks."""
     body: list[tuple[Cell, ...]] = []
     rows: list[Row] = []
@@ -92,7 +109,7 @@ def build_tasks_table(runs: Sequence[ScoredRun], benchmark: Benchmark) -> Table:
     )
 
 
-def build_axes_table(runs: Sequence[ScoredRun], benchmark: Benchmark) -> Table:
+def build_axes_table(runs: Sequence[ScoredRun], _protocol: Protocol, benchmark: Benchmark) -> Table:
     """Accuracy per axis and over all of them, each item counting alike."""
     body: list[tuple[Cell, ...]] = []
     rows: list[Row] = []
@@ -130,7 +147,7 @@ def _mean_of_tasks(values: Sequence[float | None]) -> float | None:
 # ── mimicking ──
 
 
-def build_mimicking_table(runs: Sequence[ScoredRun]) -> Table:
+def build_mimicking_table(runs: Sequence[ScoredRun], _protocol: Protocol, _benchmark: Benchmark) -> Table:
     """How comments were judged, where judgements are at hand, and what can be said of them without anyone."""
     parts = {
         run: tasks[names.MIMICKING] for run, tasks in _group_tasks(runs).items() if names.MIMICKING in tasks

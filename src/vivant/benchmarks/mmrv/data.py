@@ -206,7 +206,10 @@ def to_sample(item: Item, where: str, name: str, videos: VideoIndex | None = Non
     return Sample(
         id=name,
         task=TASK,
-        question=(Text(item["question"].strip()), Video(videos.find_path(video) if videos else f"videos/{video}")),
+        question=(
+            Text(item["question"].strip()),
+            Video(videos.find_path(video) if videos else f"videos/{video}"),
+        ),
         options=options,
         key=key,
         facets={

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -11,8 +11,8 @@ from vivant.benchmarks.base import Benchmark, Protocol, ScoredRun
 from vivant.benchmarks.mmrv import names, published
 from vivant.benchmarks.mmrv.score import NO_KEY, STEPS
 from vivant.benchmarks.summary import published_row, summarise
-from vivant.benchmarks.table_parts import count_cells, format_interval
-from vivant.core.errors import UsageError, unknown
+from vivant.benchmarks.table_parts import TableBuilder, count_cells, find_builder, format_interval
+from vivant.core.errors import UsageError
 from vivant.core.table import Cell, Row, Table
 from vivant.core.types import Record, Sample, Score
 
@@ -29,16 +29,14 @@ _TAIL = ("n", "errors", "unparsed")
 
 def build_table(name: str, runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Benchmark) -> Table:
     """One of the tables by its short name."""
-    makers: Mapping[str, Callable[[Sequence[ScoredRun], Protocol, Benchmark], Table]] = {
+    builders: dict[str, TableBuilder] = {
         "main": build_main_table,
         "abilities": build_abilities_table,
         "l3": build_l3_table,
         "extraction": build_extraction_table,
         "frames": _build_frames_layout,
     }
-    if name not in makers:
-        raise unknown("table of mmrv", name, LAYOUTS)
-    return makers[name](runs, protocol, benchmark)
+    return find_builder(builders, name, benchmark.name)(runs, protocol, benchmark)
 
 
 def _format_title(name: str, protocol: Protocol) -> str:
