@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.milebench_kit import item, scored, write_dataset
+from tests.support.milebench_kit import make_item, score_replies, write_dataset
 from vivant.benchmarks.milebench import MileBench
 from vivant.core.errors import DataError, UsageError
 from vivant.core.types import Decoding, Image, Message, Sample, Text
@@ -21,9 +21,9 @@ TASK = "milebench/TQA"
 def samples(tmp_path: Path) -> list[Sample]:
     choices = ["red", "blue", "green"]
     items = [
-        item(0, "{image#1}", ["a.png"], "red", choices),
-        item("1", "{image#1}", ["a.png"], "Blue", choices),
-        item(
+        make_item(0, "{image#1}", ["a.png"], "red", choices),
+        make_item("1", "{image#1}", ["a.png"], "Blue", choices),
+        make_item(
             2,
             " ".join(f"{{image#{n}}}" for n in range(1, 8)),
             [f"{n}.png" for n in range(7)],
@@ -91,7 +91,7 @@ def test_another_key_in_the_predictions_is_noted(tmp_path: Path, samples: list[S
 
 
 def test_export_of_a_run_leaves_out_what_failed(tmp_path: Path, samples: list[Sample]) -> None:
-    run = scored(samples, ["A", None, ""])
+    run = score_replies(samples, ["A", None, ""])
     files = MileBench().export(run, "milebench", tmp_path / "out")
     folder = tmp_path / "out" / "model r" / "TQA"
     assert {file.name for file in files} == {
@@ -117,8 +117,8 @@ def test_export_of_a_run_leaves_out_what_failed(tmp_path: Path, samples: list[Sa
 
 
 def test_export_tells_what_the_model_saw(tmp_path: Path, samples: list[Sample]) -> None:
-    shown = (Message("user", (Text("Look "), Image("TQA/images/a.png"), Text(" now"))),)
-    run = scored(samples[:1], ["A"], messages=shown)
+    messages = (Message("user", (Text("Look "), Image("TQA/images/a.png"), Text(" now"))),)
+    run = score_replies(samples[:1], ["A"], messages=messages)
     MileBench().export(run, "milebench", tmp_path / "out")
     (prediction,) = json.loads((tmp_path / "out" / "model r" / "TQA" / "pred.json").read_text())
     assert prediction == {
@@ -133,15 +133,15 @@ def test_export_tells_what_the_model_saw(tmp_path: Path, samples: list[Sample]) 
 
 
 def test_results_gather_several_models(tmp_path: Path, samples: list[Sample]) -> None:
-    MileBench().export(scored(samples, ["A", "B", "C"], run="1"), "milebench", tmp_path)
-    MileBench().export(scored(samples, ["A", "A", "A"], run="2"), "milebench", tmp_path)
+    MileBench().export(score_replies(samples, ["A", "B", "C"], run="1"), "milebench", tmp_path)
+    MileBench().export(score_replies(samples, ["A", "A", "A"], run="2"), "milebench", tmp_path)
     lines = (tmp_path / "result.csv").read_text().splitlines()
     assert lines == ["Model,TQA (Accuracy)", "model 1,100.0", "model 2,33.33"]
 
 
 def test_an_unknown_export_is_refused(tmp_path: Path, samples: list[Sample]) -> None:
     with pytest.raises(UsageError, match="no export format 'csv'"):
-        MileBench().export(scored(samples, ["A", "B", "C"]), "csv", tmp_path)
+        MileBench().export(score_replies(samples, ["A", "B", "C"]), "csv", tmp_path)
 
 
 # ── models in YAML ──
@@ -168,10 +168,10 @@ def config(tmp_path: Path, text: str) -> Path:
 
 
 def test_the_originals_file_names_a_model(tmp_path: Path) -> None:
-    found = load_models(config(tmp_path, ORIGINAL))["my_model"]
-    assert found.spec == "transformers/path/to/model"
-    assert found.decoding == Decoding(max_tokens=512, temperature=0.0)
-    assert found.limits == {"max_context_len": 4096, "n_tokens_per_image": 576}
+    result = load_models(config(tmp_path, ORIGINAL))["my_model"]
+    assert result.spec == "transformers/path/to/model"
+    assert result.decoding == Decoding(max_tokens=512, temperature=0.0)
+    assert result.limits == {"max_context_len": 4096, "n_tokens_per_image": 576}
 
 
 def test_a_list_and_other_backends(tmp_path: Path) -> None:

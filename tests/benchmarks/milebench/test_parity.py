@@ -66,10 +66,10 @@ def test_every_prompt_and_kept_image(folder: Path) -> None:
 def test_import_score_and_export_reproduce_every_file(folder: Path, tmp_path: Path) -> None:
     benchmark, outputs = MileBench(), folder / "outputs" / "synthetic"
     seen = 0
-    for given in sorted(outputs.iterdir()):
-        task = f"milebench/{given.name}"
+    for output in sorted(outputs.iterdir()):
+        task = f"milebench/{output.name}"
         samples = benchmark.load(folder / "data", task)
-        imported = benchmark.read_predictions(given / "pred.json", samples, task)
+        imported = benchmark.read_predictions(output / "pred.json", samples, task)
         assert imported is not None
         assert imported.model == "synthetic"
         records = {record.id: record for record in imported.records}
@@ -79,12 +79,12 @@ def test_import_score_and_export_reproduce_every_file(folder: Path, tmp_path: Pa
         run = ScoredRun(run="r", model="synthetic", style="zero-shot", task=task, protocol="paper", rows=rows)
         benchmark.export(run, "milebench", tmp_path)
         for name in ("eval.json", "eval_score.json", "pred_with_extracted.json"):
-            ours = tmp_path / "synthetic" / given.name / name
-            assert ours.exists() == (given / name).exists()
-            if ours.exists():
-                assert ours.read_bytes() == (given / name).read_bytes(), f"{given.name}/{name}"
+            written = tmp_path / "synthetic" / output.name / name
+            assert written.exists() == (output / name).exists()
+            if written.exists():
+                assert written.read_bytes() == (output / name).read_bytes(), f"{output.name}/{name}"
                 seen += 1
-        assert load(tmp_path / "synthetic" / given.name / "pred.json") == load(given / "pred.json")
+        assert load(tmp_path / "synthetic" / output.name / "pred.json") == load(output / "pred.json")
     assert seen > 40
     header, line = (tmp_path / "result.csv").read_text().splitlines()
     assert "ALFRED (Rouge-L f)" in header.split(",")

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image as Pillow
 
-from tests.support.milebench_kit import item, write_dataset
+from tests.support.milebench_kit import make_item, write_dataset
 from vivant.benchmarks.base import Prompt, PromptContext
 from vivant.benchmarks.milebench import MileBench
 from vivant.benchmarks.milebench.truncation import estimate_tokens, fit_context, read_window
@@ -37,11 +37,13 @@ def text_of(prompt: Prompt) -> str:
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    entry = item(0, "See {image#1} and {image#2} now.", ["a.png", "b.png"], "red", ["red", "blue"])
+    entry = make_item(0, "See {image#1} and {image#2} now.", ["a.png", "b.png"], "red", ["red", "blue"])
     write_dataset(tmp_path, "TQA", [entry])
     write_dataset(tmp_path, "GPR1200", [entry])
     write_dataset(
-        tmp_path, "ALFRED", [item(0, "Go {image#1}", ["a.png"], "go left"), item(1, "x", [], "stop")]
+        tmp_path,
+        "ALFRED",
+        [make_item(0, "Go {image#1}", ["a.png"], "go left"), make_item(1, "x", [], "stop")],
     )
     return tmp_path
 
@@ -167,11 +169,13 @@ def test_combined_prompts_number_the_marks_and_put_the_grid_first(root: Path) ->
 
 
 def test_grids_of_the_release_are_used_where_they_are_there(tmp_path: Path) -> None:
-    entry = item(0, "{image#1}", ["a.png"], "red", ["red", "blue"], instance={"combined_1_images": ["g.jpg"]})
+    entry = make_item(
+        0, "{image#1}", ["a.png"], "red", ["red", "blue"], instance={"combined_1_images": ["g.jpg"]}
+    )
     write_dataset(tmp_path, "TQA", [entry])
-    made = ask(tmp_path, benchmark=MileBench(combine=1)).messages[0].parts[0]
-    assert isinstance(made, Image)
-    assert made.tiles
+    image = ask(tmp_path, benchmark=MileBench(combine=1)).messages[0].parts[0]
+    assert isinstance(image, Image)
+    assert image.tiles
     (tmp_path / "TQA" / "combined_1_images").mkdir()
     (tmp_path / "TQA" / "combined_1_images" / "g.jpg").write_bytes(b"x")
     released = ask(tmp_path, benchmark=MileBench(combine=1)).messages[0].parts[0]
@@ -180,9 +184,9 @@ def test_grids_of_the_release_are_used_where_they_are_there(tmp_path: Path) -> N
 
 @given(st.integers(0, 200), st.integers(1, 20))
 def test_shares_hold_every_picture_once_in_at_most_so_many_grids(pictures: int, grids: int) -> None:
-    found = shares(pictures, grids)
-    assert [index for share in found for index in share] == list(range(pictures))
-    assert len(found) <= grids
+    result = shares(pictures, grids)
+    assert [index for share in result for index in share] == list(range(pictures))
+    assert len(result) <= grids
 
 
 def picture(path: Path, colour: tuple[int, int, int], size: tuple[int, int] = (40, 30)) -> Path:

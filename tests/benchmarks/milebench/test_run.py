@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.milebench_kit import item, write_dataset
+from tests.support.milebench_kit import make_item, write_dataset
 from vivant.benchmarks.milebench import MileBench
 from vivant.core.table import to_text
 from vivant.engine.evaluation import evaluate
@@ -67,17 +67,17 @@ def test_bad_samples_are_errors_with_a_reason_and_never_wrong_answers(tmp_path: 
         tmp_path / "data",
         "TQA",
         [
-            item(0, "{image#1}", ["a.png"], "1", choices),
-            item(1, "{image#1} {image#2}", ["a.png"], "1", choices),
-            item(2, "{image#1}", ["gone.png"], "1", choices),
-            item(3, "{image#1}", ["a.png"], "7", choices),
+            make_item(0, "{image#1}", ["a.png"], "1", choices),
+            make_item(1, "{image#1} {image#2}", ["a.png"], "1", choices),
+            make_item(2, "{image#1}", ["gone.png"], "1", choices),
+            make_item(3, "{image#1}", ["a.png"], "7", choices),
         ],
     )
     (file.parent / "images" / "gone.png").unlink()
     run = evaluate("milebench/TQA", model, data=(str(tmp_path / "data"),), out=str(tmp_path / "run"))
-    said = counts(run)
-    assert "{image#2} is missing" in said["1"]
-    assert "gone.png is missing" in said["2"]
+    counted = counts(run)
+    assert "{image#2} is missing" in counted["1"]
+    assert "gone.png is missing" in counted["2"]
     (part,) = run.scores()
     status = {sample.id: (score.status, score.value) for sample, _, score in part.rows}
     assert status == {

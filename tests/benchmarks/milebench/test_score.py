@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.milebench_kit import reply
+from tests.support.milebench_kit import make_reply
 from vivant.benchmarks.base import Protocol, ScoreSettings
 from vivant.benchmarks.milebench import MileBench
 from vivant.benchmarks.milebench.normalisation import SIGNS, normalise
@@ -41,15 +41,15 @@ def plain_choice(text: str, choices: list[str]) -> str:
     def escaped(option: str) -> str:
         return re.sub(r"[\\.^$*+?{}\[\]|()]", r"\\\g<0>", plain_normalise(option))
 
-    named = [escaped(f"{name} {choice}") for name, choice in zip(names, choices, strict=True)]
-    found = re.search("(" + "|".join(named) + ")", text, re.DOTALL)
-    if found:
-        return found[0][0].upper()
+    patterns = [escaped(f"{name} {choice}") for name, choice in zip(names, choices, strict=True)]
+    result = re.search("(" + "|".join(patterns) + ")", text, re.DOTALL)
+    if result:
+        return result[0][0].upper()
     bare = [escaped(choice).replace(" ", "") for choice in choices]
-    found = re.search("(" + "|".join(bare) + ")", text.replace(" ", ""), re.DOTALL)
-    if found:
+    result = re.search("(" + "|".join(bare) + ")", text.replace(" ", ""), re.DOTALL)
+    if result:
         for name, choice in zip(names, bare, strict=True):
-            if found[0].strip() == choice:
+            if result[0].strip() == choice:
                 return name
     if len(text) in (1, 2) and text.upper() in names:
         return text.upper()
@@ -126,7 +126,7 @@ def open_sample(answer: str, match: str) -> Sample:
 
 
 def score(sample: Sample, text: str, protocol: Protocol) -> Score:
-    return MileBench().score([(sample, reply(sample, text))], ScoreSettings(protocol=protocol))[0]
+    return MileBench().score([(sample, make_reply(sample, text))], ScoreSettings(protocol=protocol))[0]
 
 
 def test_an_empty_choice_is_a_marked_guess_in_paper_and_unparsed_in_strict() -> None:
@@ -200,8 +200,8 @@ def test_needles_and_substrings(match: str, key: str, text: str, paper: float, s
 @pytest.mark.parametrize("match", ["word", "substring", "rouge"])
 @pytest.mark.parametrize("protocol", ["paper", "strict"])
 def test_an_empty_open_answer_is_unparsed_and_counts_nothing(match: str, protocol: Protocol) -> None:
-    found = score(open_sample("cup", match), "?!", protocol)
-    assert (found.status, found.value) == ("unparsed", None)
+    result = score(open_sample("cup", match), "?!", protocol)
+    assert (result.status, result.value) == ("unparsed", None)
     assert MileBench().unparsed_value(protocol) == 0.0
 
 
@@ -213,8 +213,8 @@ def test_rouge_of_equal_and_unequal_texts() -> None:
 
 
 def test_endless_thinking_is_unparsed_in_strict() -> None:
-    found = score(open_sample("cup", "word"), "<think>a cup, or", "strict")
-    assert (found.status, found.rule) == ("unparsed", "thinking")
+    result = score(open_sample("cup", "word"), "<think>a cup, or", "strict")
+    assert (result.status, result.rule) == ("unparsed", "thinking")
 
 
 def test_a_sample_whose_key_is_no_choice_is_missing_not_wrong() -> None:
@@ -226,5 +226,5 @@ def test_a_sample_whose_key_is_no_choice_is_missing_not_wrong() -> None:
         extra={"match": "choice"},
     )
     for protocol in ("paper", "strict"):
-        found = score(sample, "A", protocol)
-        assert (found.status, found.value) == ("missing", None)
+        result = score(sample, "A", protocol)
+        assert (result.status, result.value) == ("missing", None)

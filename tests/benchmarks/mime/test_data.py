@@ -16,14 +16,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.mime_kit import LABELS, MIME, edition, row, write_lines
+from tests.support.mime_kit import LABELS, MIME, make_edition, make_row, write_lines
 from vivant.benchmarks.mime import names
 from vivant.benchmarks.mime.names import VARIANTS
 from vivant.benchmarks.mime.text_lists import split_texts
 from vivant.core.errors import DataError
 from vivant.core.types import Sample, Video
 
-ROWS = edition()
+ROWS = make_edition()
 
 
 def path_of(sample: Sample) -> str:
@@ -32,8 +32,8 @@ def path_of(sample: Sample) -> str:
     return part.path
 
 
-def without_place(found: list[Sample]) -> list[tuple[Any, ...]]:
-    return [(s.id, s.options, s.key, s.answers, s.facets, s.cluster, s.extra) for s in found]
+def without_place(result: list[Sample]) -> list[tuple[Any, ...]]:
+    return [(s.id, s.options, s.key, s.answers, s.facets, s.cluster, s.extra) for s in result]
 
 
 # ── forms ──
@@ -93,9 +93,9 @@ def test_every_form_gives_the_same_samples(tmp_path: Path, write: Callable[[Path
     reference = MIME.load(tmp_path / "reference.jsonl", "mime/mcq")
     (tmp_path / "form").mkdir()
     write(tmp_path / "form")
-    found = MIME.load(tmp_path / "form", "mime/mcq")
-    assert without_place(found) == without_place(reference)
-    assert len({path_of(sample) for sample in found}) == len(ROWS)
+    result = MIME.load(tmp_path / "form", "mime/mcq")
+    assert without_place(result) == without_place(reference)
+    assert len({path_of(sample) for sample in result}) == len(ROWS)
 
 
 @pytest.mark.parametrize("write", [as_parquet, as_parquet_bytes, as_arrow])
@@ -112,9 +112,9 @@ def test_videos_inside_a_shard_are_written_out_once(tmp_path: Path, write: Calla
 
 def test_a_replaced_shard_never_shows_the_old_videos(tmp_path: Path) -> None:
     file = tmp_path / "test.parquet"
-    polars.DataFrame([row("Archery001") | {"video": b"old"}]).write_parquet(file)
+    polars.DataFrame([make_row("Archery001") | {"video": b"old"}]).write_parquet(file)
     MIME.load(tmp_path, "ff")
-    polars.DataFrame([row("Archery001") | {"video": b"new"}]).write_parquet(file)
+    polars.DataFrame([make_row("Archery001") | {"video": b"new"}]).write_parquet(file)
     os.utime(file, ns=(1, 1))
     (sample,) = MIME.load(tmp_path, "ff")
     assert (tmp_path / path_of(sample)).read_bytes() == b"new"
@@ -122,17 +122,17 @@ def test_a_replaced_shard_never_shows_the_old_videos(tmp_path: Path) -> None:
 
 def test_an_interrupted_writing_out_goes_on(tmp_path: Path) -> None:
     file = tmp_path / "test.parquet"
-    polars.DataFrame([row(a) | {"video": a.encode()} for a in LABELS]).write_parquet(file)
-    found = MIME.load(tmp_path, "ff")
+    polars.DataFrame([make_row(a) | {"video": a.encode()} for a in LABELS]).write_parquet(file)
+    result = MIME.load(tmp_path, "ff")
     (index,) = tmp_path.rglob("index.json")
     index.unlink()
-    (tmp_path / path_of(found[2])).write_bytes(b"half")
+    (tmp_path / path_of(result[2])).write_bytes(b"half")
     again = MIME.load(tmp_path, "ff")
     assert [(tmp_path / path_of(s)).read_text() for s in again] == list(LABELS)
 
 
 def test_a_video_column_of_paths_is_read_as_it_is(tmp_path: Path) -> None:
-    rows = [{k: v for k, v in row("Archery001").items() if k != "file_name"} | {"video": "clips/a.mp4"}]
+    rows = [{k: v for k, v in make_row("Archery001").items() if k != "file_name"} | {"video": "clips/a.mp4"}]
     polars.DataFrame(rows).write_parquet(tmp_path / "test.parquet")
     (sample,) = MIME.load(tmp_path, "ff")
     assert path_of(sample) == "clips/a.mp4"
@@ -142,15 +142,17 @@ def test_names_inside_a_shard_cannot_leave_its_folder(tmp_path: Path) -> None:
     video = {"bytes": b"x", "path": "../../evil/../man_j_Archery001_angle0_blank.mp4"}
     data = tmp_path / "a" / "b"
     data.mkdir(parents=True)
-    polars.DataFrame([row("Archery001", file_name=None) | {"video": video}]).write_parquet(data / "t.parquet")
+    polars.DataFrame([make_row("Archery001", file_name=None) | {"video": video}]).write_parquet(
+        data / "t.parquet"
+    )
     (sample,) = MIME.load(data, "ff")
     assert (data / path_of(sample)).resolve().is_relative_to(data)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a"]
 
 
 def test_legacy_videos_are_found_beside_and_in_videos(tmp_path: Path) -> None:
-    write_lines(tmp_path / "mime_data_legacy.jsonl", [row(action) for action in list(LABELS)[:3]])
-    beside, below, absent = (row(action)["file_name"] for action in list(LABELS)[:3])
+    write_lines(tmp_path / "mime_data_legacy.jsonl", [make_row(action) for action in list(LABELS)[:3]])
+    beside, below, absent = (make_row(action)["file_name"] for action in list(LABELS)[:3])
     (tmp_path / "videos").mkdir()
     (tmp_path / beside).touch()
     (tmp_path / "videos" / below).touch()
@@ -163,9 +165,9 @@ def test_a_snapshot_in_the_hubs_cache_keeps_its_links(tmp_path: Path) -> None:
     blobs, snapshot = tmp_path / "blobs", tmp_path / "snapshots" / "8dadf4b" / "test"
     blobs.mkdir()
     snapshot.mkdir(parents=True)
-    write_lines(snapshot / "metadata.jsonl", [row("Archery001")])
+    write_lines(snapshot / "metadata.jsonl", [make_row("Archery001")])
     (blobs / "f00d").write_bytes(b"video")
-    (snapshot / row("Archery001")["file_name"]).symlink_to("../../../blobs/f00d")
+    (snapshot / make_row("Archery001")["file_name"]).symlink_to("../../../blobs/f00d")
     for root in (tmp_path, snapshot.parent, snapshot, snapshot / "metadata.jsonl"):
         (sample,) = MIME.load(root, "ff")
         assert Path(resolve(MIME.media_root(root), path_of(sample))).read_bytes() == b"video"
@@ -175,7 +177,7 @@ def test_a_snapshot_in_the_hubs_cache_keeps_its_links(tmp_path: Path) -> None:
 
 
 def test_a_sample_says_what_its_row_says(tmp_path: Path) -> None:
-    write_lines(tmp_path / "metadata.jsonl", [row("WatchingTV01", "adversarial+misaligned@0")])
+    write_lines(tmp_path / "metadata.jsonl", [make_row("WatchingTV01", "adversarial+misaligned@0")])
     (sample,) = MIME.load(tmp_path, "mime/mcq")
     assert sample.id == "id-spacesuit_n_WatchingTV01_angle0_living_room"
     assert [option.text for option in sample.options][sample.key or 0] == "controlling remote"
@@ -198,8 +200,8 @@ def test_a_sample_says_what_its_row_says(tmp_path: Path) -> None:
 
 
 def test_what_a_name_says_need_not_stand_in_columns(tmp_path: Path) -> None:
-    kept = ("file_name", "label", "distractors")
-    bare = [{key: row("Archery001", v)[key] for key in kept} for v in ("base+blank@90", "none")]
+    columns = ("file_name", "label", "distractors")
+    bare = [{key: make_row("Archery001", v)[key] for key in columns} for v in ("base+blank@90", "none")]
     write_lines(tmp_path / "train" / "metadata.jsonl", bare)
     turned, real = MIME.load(tmp_path, "mcq")
     assert turned.id == "man_j_Archery001_angle90_blank"
@@ -209,13 +211,13 @@ def test_what_a_name_says_need_not_stand_in_columns(tmp_path: Path) -> None:
 
 
 def test_free_form_needs_no_distractors(tmp_path: Path) -> None:
-    write_lines(tmp_path / "metadata.jsonl", [row("Archery001", distractors=None)])
+    write_lines(tmp_path / "metadata.jsonl", [make_row("Archery001", distractors=None)])
     (sample,) = MIME.load(tmp_path, "mime/ff")
     assert not sample.options
 
 
 def test_numbers_in_columns_are_read_as_text(tmp_path: Path) -> None:
-    write_lines(tmp_path / "metadata.jsonl", [row("Archery001", angle=0.0, config_name=None)])
+    write_lines(tmp_path / "metadata.jsonl", [make_row("Archery001", angle=0.0, config_name=None)])
     (sample,) = MIME.load(tmp_path, "ff")
     assert (sample.facets["angle"], sample.facets["variant"]) == ("0", "base+blank@0")
 
@@ -239,7 +241,7 @@ FAULTS: list[tuple[str, dict[str, Any], list[str]]] = [
 
 @pytest.mark.parametrize(("changes", "parts"), [f[1:] for f in FAULTS], ids=[f[0] for f in FAULTS])
 def test_a_bad_row_is_refused_in_one_line(tmp_path: Path, changes: dict[str, Any], parts: list[str]) -> None:
-    write_lines(tmp_path / "metadata.jsonl", [row("Archery001", **changes)])
+    write_lines(tmp_path / "metadata.jsonl", [make_row("Archery001", **changes)])
     with pytest.raises(DataError) as caught:
         MIME.load(tmp_path, "mime/mcq")
     message = str(caught.value)
@@ -249,8 +251,8 @@ def test_a_bad_row_is_refused_in_one_line(tmp_path: Path, changes: dict[str, Any
 
 
 def test_ids_that_stand_twice_are_refused_with_both_places(tmp_path: Path) -> None:
-    write_lines(tmp_path / "a" / "metadata.jsonl", [row("Archery001"), row("Fishing001")])
-    write_lines(tmp_path / "b" / "metadata.jsonl", [row("Fishing001")])
+    write_lines(tmp_path / "a" / "metadata.jsonl", [make_row("Archery001"), make_row("Fishing001")])
+    write_lines(tmp_path / "b" / "metadata.jsonl", [make_row("Fishing001")])
     with pytest.raises(DataError, match=r"b/metadata.jsonl, line 1.*Fishing001.*a/metadata.jsonl, line 2"):
         MIME.load(tmp_path, "ff")
 
@@ -324,13 +326,13 @@ def test_two_spellings_of_a_name_meet() -> None:
 
 
 def test_released_data(parity: Path) -> None:
-    found = MIME.load(parity / "mime", "mime/mcq")
-    counts = Counter(sample.facets["variant"] for sample in found)
+    result = MIME.load(parity / "mime", "mime/mcq")
+    counts = Counter(sample.facets["variant"] for sample in result)
     assert counts == {**dict.fromkeys(VARIANTS, 86), "none": 46}
-    assert Counter(s.facets["actor"] for s in found) == {"j": 520, "n": 340, "n/a": 46}
-    assert sum(len(s.answers) > 1 for s in found if s.facets["dataset"] == "MIME") == 150
-    assert len({s.facets["background_name"] for s in found}) == 26 + 2
-    for sample in found[:860]:
+    assert Counter(s.facets["actor"] for s in result) == {"j": 520, "n": 340, "n/a": 46}
+    assert sum(len(s.answers) > 1 for s in result if s.facets["dataset"] == "MIME") == 150
+    assert len({s.facets["background_name"] for s in result}) == 26 + 2
+    for sample in result[:860]:
         url = "https://mime-understanding.s3.amazonaws.com/" + sample.extra["file_name"]
         assert sample.id == hashlib.sha256(url.encode()).hexdigest()[:8]
         assert len(sample.options) == 4

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import PARITY
-from tests.support.mime_kit import MIME, read, scored
+from tests.support.mime_kit import MIME, read_import, score_import
 from vivant.benchmarks.base import Protocol, ScoredRun
 from vivant.benchmarks.mime.published import MODELS
 from vivant.core.table import Table, format_cell
@@ -51,13 +51,15 @@ def is_partial(file: Path) -> bool:
 
 @cache
 def imported(file: Path, protocol: Protocol = "paper") -> ScoredRun:
-    return scored(read(file, data(task_of(file)), task_of(file)), protocol, run=str(file.relative_to(ROOT)))
+    return score_import(
+        read_import(file, data(task_of(file)), task_of(file)), protocol, run=str(file.relative_to(ROOT))
+    )
 
 
 @cache
 def people(protocol: Protocol) -> tuple[ScoredRun, ...]:
-    found = [MIME.human(ROOT, task) for task in TASKS]
-    return tuple(scored(one, protocol, run="human") for one in found if one is not None)
+    results = [MIME.human(ROOT, task) for task in TASKS]
+    return tuple(score_import(part, protocol, run="human") for part in results if part is not None)
 
 
 @cache
@@ -101,8 +103,8 @@ def test_score_files_give_the_published_decisions(file: Path) -> None:
     by_key = {score.id: score for *_, score in run.rows}
     assert len(by_key) == len(expected)
     for (_, _, score), line in zip(run.rows, expected, strict=True):
-        right = line.get("is_correct", "") == "1" or line.get("correct") == "True"
-        assert score.value == float(right)
+        correct = line.get("is_correct", "") == "1" or line.get("correct") == "True"
+        assert score.value == float(correct)
     raw = file.with_name(file.name.replace("score_", "raw_").replace(".csv", ".json"))
     if not is_partial(raw):
         by_name = {score.id: score.value for *_, score in imported(raw).rows}
@@ -114,8 +116,10 @@ def test_a_score_file_alone_joins_by_the_released_order(tmp_path: Path) -> None:
     alone = tmp_path / source.name
     alone.write_bytes(source.read_bytes())
     shuffled = sorted(data("mime/mcq"), key=lambda sample: sample.id)
-    found = {score.id: score.value for *_, score in scored(read(alone, shuffled, "mime/mcq")).rows}
-    assert found == {score.id: score.value for *_, score in imported(source).rows}
+    results = {
+        score.id: score.value for *_, score in score_import(read_import(alone, shuffled, "mime/mcq")).rows
+    }
+    assert results == {score.id: score.value for *_, score in imported(source).rows}
     alone.write_bytes((ROOT / "results/mime-real-resized/zero-shot/none" / source.name).read_bytes())
     from vivant.core.errors import DataError
 
@@ -160,9 +164,9 @@ SCENES = {
 
 
 def test_tables_2_and_5() -> None:
-    expected = {who: expect(cells) for who, cells in SCENES.items()}
+    expected = {label: expect(cells) for label, cells in SCENES.items()}
     assert shown(MIME.layout("5", all_runs(), "paper")) == expected
-    zero_shot = {who[:1]: cells for who, cells in expected.items() if who[1:] != ("cot",)}
+    zero_shot = {label[:1]: cells for label, cells in expected.items() if label[1:] != ("cot",)}
     assert shown(MIME.layout("2", all_runs(), "paper")) == zero_shot
 
 
@@ -247,6 +251,6 @@ def test_published_rows_are_what_the_files_give() -> None:
 
 def test_the_other_threshold_of_the_original_command() -> None:
     file = ROOT / "results/mime-cropped/zero-shot/all/score_ff_gemini_gemini-1.5-flash.csv"
-    run = scored(read(file, data("mime/ff"), "mime/ff"), threshold=0.75)
+    run = score_import(read_import(file, data("mime/ff"), "mime/ff"), threshold=0.75)
     base = [score.value or 0.0 for sample, _, score in run.rows if sample.facets["variant"] == "base+blank@0"]
     assert f"{sum(base) / len(base) * 100:.1f}" == "9.3"

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.mime_kit import MIME, row, samples
+from tests.support.mime_kit import MIME, load_samples, make_row
 from vivant.benchmarks.base import Protocol, ScoreSettings
 from vivant.benchmarks.mime.score import read_choice_paper
 from vivant.core.errors import UsageError
@@ -26,12 +26,12 @@ def choice(
     text: str, order: tuple[int, ...] = (0, 1, 2, 3), key: int = 1, **extra: Any
 ) -> tuple[Sample, Record]:
     sample = Sample(id="x", task="mime/mcq", options=OPTIONS, key=key)
-    shown = tuple(Option(name, OPTIONS[place].text) for name, place in zip(NAMES, order, strict=True))
+    options = tuple(Option(name, OPTIONS[index].text) for name, index in zip(NAMES, order, strict=True))
     return sample, Record(
         key="mime/mcq/x",
         task="mime/mcq",
         id="x",
-        options=shown,
+        options=options,
         order=order,
         reply=Reply(text=text),
         extra=extra,
@@ -91,7 +91,7 @@ def test_any_reply_is_a_letter_or_unparsed(text: str, style: str) -> None:
 @pytest.mark.parametrize("order", [(1, 0, 2, 3), (3, 2, 1, 0), (2, 3, 0, 1)])
 def test_the_key_follows_the_order_shown(order: tuple[int, ...], protocol: Protocol) -> None:
     values = [one(choice(name, order), protocol).value for name in NAMES]
-    assert values == [float(place == 1) for place in order]
+    assert values == [float(index == 1) for index in order]
 
 
 def test_strict_reads_what_the_paper_misreads() -> None:
@@ -138,9 +138,9 @@ def test_the_strict_reading_of_free_text(text: str, answer: str) -> None:
 
 def test_a_files_answer_stands_as_the_file_has_it() -> None:
     """Half of a published few-shot file keeps "Answer:", and was embedded so."""
-    filed, said = one(free("Answer: Archery", filed=True)), one(free("Answer: Archery"))
+    filed, text = one(free("Answer: Archery", filed=True)), one(free("Answer: Archery"))
     assert (filed.answer, filed.rule) == ("Answer: Archery", "as-filed")
-    assert filed.detail["similarity"] != said.detail["similarity"]
+    assert filed.detail["similarity"] != text.detail["similarity"]
     assert one(free("Answer: Archery", filed=True), "strict").answer == "Archery"
 
 
@@ -168,8 +168,8 @@ def test_every_label_counts_and_the_best_is_named() -> None:
 
 @pytest.mark.parametrize("protocol", ["paper", "strict"])
 def test_the_threshold_is_a_setting(protocol: Protocol) -> None:
-    near = one(free("aiming a weapon")).detail["similarity"]
-    assert [one(free("aiming a weapon"), protocol, threshold=t).value for t in (0.5, near, 0.75)] == [
+    similarity = one(free("aiming a weapon")).detail["similarity"]
+    assert [one(free("aiming a weapon"), protocol, threshold=t).value for t in (0.5, similarity, 0.75)] == [
         1.0,
         1.0,
         0.0,
@@ -204,10 +204,10 @@ def test_peoples_free_text_under_both_protocols() -> None:
     items = [person(text) for text in texts] + [person("fishing", "b/human_eval.jsonl")]
     strict = MIME.score(items, ScoreSettings(protocol="strict"))
     paper = MIME.score(items, ScoreSettings(protocol="paper"))
-    near = [score.detail["similarity"] for score in strict]
-    quartile = np.percentile(near[:-1], 25)
-    assert [score.value for score in strict] == [float(value >= 0.5) for value in near]
-    expected = [float((value >= 0.5) == (value > quartile)) for value in near[:-1]]
+    similarity = [score.detail["similarity"] for score in strict]
+    quartile = np.percentile(similarity[:-1], 25)
+    assert [score.value for score in strict] == [float(value >= 0.5) for value in similarity]
+    expected = [float((value >= 0.5) == (value > quartile)) for value in similarity[:-1]]
     assert [score.value for score in paper[:-1]] == expected
     assert 0.0 in expected and 1.0 in expected
     # Alone in its file, an answer equals its own quartile and is not above it.
@@ -216,8 +216,8 @@ def test_peoples_free_text_under_both_protocols() -> None:
 
 @pytest.mark.parametrize("protocol", ["paper", "strict"])
 def test_peoples_choices_are_held_against_their_own_question(protocol: Protocol) -> None:
-    own = {"file": "f", "place": 0, "key": 2, "labels": ["x"]}
-    values = [one(choice(name, human=own), protocol).value for name in NAMES]
+    human = {"file": "f", "place": 0, "key": 2, "labels": ["x"]}
+    values = [one(choice(name, human=human), protocol).value for name in NAMES]
     assert values == [0.0, 0.0, 1.0, 0.0]
 
 
@@ -232,11 +232,13 @@ def test_prompts_and_scores_meet(tmp_path: Path) -> None:
     """A model that always finds the label is right on every sample, in whatever order it sees the options."""
     from vivant.benchmarks.base import PromptContext
 
-    pool = samples(tmp_path, "mime/mcq", [row("Archery001"), row("Fishing001"), row("WatchingTV01")])
+    pool = load_samples(
+        tmp_path, "mime/mcq", [make_row("Archery001"), make_row("Fishing001"), make_row("WatchingTV01")]
+    )
     items = []
     for sample in pool:
         prompt = MIME.prompt(sample, PromptContext(style="zero-shot", pool=tuple(pool)))
-        right = next(o.name for o in prompt.options if o.text in sample.answers)
+        correct = next(o.name for o in prompt.options if o.text in sample.answers)
         items.append(
             (
                 sample,
@@ -246,7 +248,7 @@ def test_prompts_and_scores_meet(tmp_path: Path) -> None:
                     id=sample.id,
                     options=prompt.options,
                     order=prompt.order,
-                    reply=Reply(text=right),
+                    reply=Reply(text=correct),
                 ),
             )
         )

@@ -13,7 +13,16 @@ from typing import Any
 import pytest
 from scipy import stats
 
-from tests.support.mime_kit import MIME, edition, raw_free, read, samples, scored, write_json, write_lines
+from tests.support.mime_kit import (
+    MIME,
+    load_samples,
+    make_edition,
+    make_raw_free,
+    read_import,
+    score_import,
+    write_json,
+    write_lines,
+)
 from vivant.benchmarks.base import Protocol, Published, ScoredRun
 from vivant.benchmarks.mime import failures, ttest
 from vivant.benchmarks.mime.cells import group_runs
@@ -58,13 +67,13 @@ def run_of(
     )
 
 
-def share(right: int, of: int) -> Sequence[float | None]:
-    return [1.0] * right + [0.0] * (of - right)
+def share(correct: int, of: int) -> Sequence[float | None]:
+    return [1.0] * correct + [0.0] * (of - correct)
 
 
 def cells(table: Table, label: str) -> list[str]:
-    (found,) = [row for row in table.body if row[0] == label]
-    return [format_cell(cell) for cell in found[1:]]
+    (result,) = [row for row in table.body if row[0] == label]
+    return [format_cell(cell) for cell in result[1:]]
 
 
 def test_multiple_choice_and_free_form_stand_side_by_side() -> None:
@@ -104,18 +113,18 @@ def test_lines_are_sorted_by_model_and_style_with_people_last() -> None:
 
 
 def test_the_papers_rounding_and_plain_rounding() -> None:
-    for right, of, paper, plain in (
+    for correct, of, paper, plain in (
         (47, 86, "54.6", "54.7"),
         (12, 86, "13.9", "14.0"),
         (31, 86, "36.0", "36.0"),
     ):
-        run = run_of({"base+blank@0": share(right, of)})
+        run = run_of({"base+blank@0": share(correct, of)})
         assert cells(MIME.layout("2", [run], "paper"), "m")[0] == paper
         assert cells(MIME.layout("2", [run], "strict"), "m")[0] == plain
-        asked = run_of({"base+blank@0": share(right, of)}, rounding="plain")
-        assert cells(MIME.layout("2", [asked], "paper"), "m")[0] == plain
-        asked = run_of({"base+blank@0": share(right, of)}, rounding="paper")
-        assert cells(MIME.layout("2", [asked], "strict"), "m")[0] == paper
+        run = run_of({"base+blank@0": share(correct, of)}, rounding="plain")
+        assert cells(MIME.layout("2", [run], "paper"), "m")[0] == plain
+        run = run_of({"base+blank@0": share(correct, of)}, rounding="paper")
+        assert cells(MIME.layout("2", [run], "strict"), "m")[0] == paper
     with pytest.raises(UsageError, match="rounding is sideways"):
         MIME.layout("2", [run_of({"none": [1.0]}, rounding="sideways")], "paper")
 
@@ -137,12 +146,12 @@ def test_angles_have_a_mean_and_a_population_deviation() -> None:
             strict=True,
         )
     )
-    run = run_of({variant: share(right, 86) for variant, right in rights.items()})
+    run = run_of({variant: share(correct, 86) for variant, correct in rights.items()})
     table = MIME.layout("4", [run], "paper")
     assert cells(table, "m") == ["MC", "39.5", "39.5", "50.0", "43.0", "43.0", "4.3"]
-    values = [right / 86 * 100 for right in rights.values()]
-    found = {row.metric: row.value for row in table.rows}
-    assert found["standard deviation over angles"] == pytest.approx(stats.tstd(values, ddof=0), abs=0.01)
+    values = [correct / 86 * 100 for correct in rights.values()]
+    result = {row.metric: row.value for row in table.rows}
+    assert result["standard deviation over angles"] == pytest.approx(stats.tstd(values, ddof=0), abs=0.01)
     part = run_of({"base+blank@0": share(1, 2), "base+blank@90": share(1, 2)})
     assert cells(MIME.layout("4", [part], "paper"), "m") == ["MC", "50.0", "50.0", "–", "–", "–", "–"]
 
@@ -189,10 +198,10 @@ def test_welch_agrees_with_scipy(seed: int) -> None:
     first = [chance.gauss(0, 1 + seed) for _ in range(chance.randint(2, 40))]
     second = [chance.gauss(0.5, 1) for _ in range(chance.randint(2, 400))]
     expected = stats.ttest_ind(first, second, equal_var=False)
-    found = ttest.welch_t_test(first, second)
-    assert found.t == pytest.approx(expected.statistic, rel=1e-10)
-    assert found.freedom == pytest.approx(expected.df, rel=1e-10)
-    assert found.p == pytest.approx(expected.pvalue, rel=1e-8)
+    result = ttest.welch_t_test(first, second)
+    assert result.t == pytest.approx(expected.statistic, rel=1e-10)
+    assert result.freedom == pytest.approx(expected.df, rel=1e-10)
+    assert result.p == pytest.approx(expected.pvalue, rel=1e-8)
 
 
 def test_groups_without_spread_have_no_t() -> None:
@@ -204,10 +213,10 @@ def test_groups_without_spread_have_no_t() -> None:
 
 
 def test_annotators_are_scored_one_by_one(tmp_path: Path) -> None:
-    data = samples(tmp_path, "mime/mcq")
+    data = load_samples(tmp_path, "mime/mcq")
     lines = []
     for person, rights in (("ann", (True, True)), ("bob", (False, True))):
-        for place, (sample, right) in enumerate(zip(data, rights, strict=False)):
+        for index, (sample, correct) in enumerate(zip(data, rights, strict=False)):
             question = {
                 "label": ["a"],
                 "options": ["a", "b"],
@@ -216,10 +225,10 @@ def test_annotators_are_scored_one_by_one(tmp_path: Path) -> None:
             }
             lines.append(
                 {
-                    "question_i": place,
+                    "question_i": index,
                     "sample_id": "x",
                     "user_answer": "a",
-                    "user_mcq_selection": 1 if right else 2,
+                    "user_mcq_selection": 1 if correct else 2,
                     "question": question,
                     "url_data": {"annotator": person},
                 }
@@ -227,25 +236,25 @@ def test_annotators_are_scored_one_by_one(tmp_path: Path) -> None:
     write_lines(tmp_path / "human_eval.jsonl", lines)
     imported = MIME.human(tmp_path, "mime/mcq")
     assert imported is not None
-    table = MIME.layout("annotators", [scored(imported)], "paper")
+    table = MIME.layout("annotators", [score_import(imported)], "paper")
     assert [(row[1], row[2]) for row in table.body] == [(2, 100.0), (2, 50.0), (2, 50.0), (4, 75.0)]
     assert [row[0] for row in table.body][2:] == ["first videos, MIME", "all, MIME"]
-    by_variant = summarise(scored(imported), MIME, ("variant",))
+    by_variant = summarise(score_import(imported), MIME, ("variant",))
     assert sum(row.n for row in by_variant) == 4
 
 
 def test_failure_modes_are_counted_beside_the_published_ones(tmp_path: Path) -> None:
-    data = samples(tmp_path, "mime/ff")
+    data = load_samples(tmp_path, "mime/ff")
     modes = ["none", "Confused by context", "none", "a mode of my own"]
-    items = [raw_free(s, "x", fail_mode=mode) for s, mode in zip(data, modes, strict=False)]
-    run = scored(read(write_json(tmp_path / "raw_ff_x_y.json", items), data, "mime/ff"))
+    items = [make_raw_free(s, "x", fail_mode=mode) for s, mode in zip(data, modes, strict=False)]
+    run = score_import(read_import(write_json(tmp_path / "raw_ff_x_y.json", items), data, "mime/ff"))
     table = MIME.layout("failures", [run], "paper")
     assert table.columns[1:5] == VARIANTS[:4]
-    found = {row[0]: row[1:] for row in table.body}
-    assert found["none"] == (1, 0, 1, 0, 12, 11, 11)
-    assert found["confused by context"] == (0, 1, 0, 0, 0, 1, 21)
-    assert found["a mode of my own"] == (0, 0, 0, 1, 0, 0, 0)
-    assert found["all"] == (1, 1, 1, 1, 86, 86, 86)
+    result = {row[0]: row[1:] for row in table.body}
+    assert result["none"] == (1, 0, 1, 0, 12, 11, 11)
+    assert result["confused by context"] == (0, 1, 0, 0, 0, 1, 21)
+    assert result["a mode of my own"] == (0, 0, 0, 1, 0, 0, 0)
+    assert result["all"] == (1, 1, 1, 1, 86, 86, 86)
     assert {row.source for row in table.rows} == {"measured", failures.PUBLISHED_SOURCE}
     with pytest.raises(UsageError, match="None of these runs holds failure labels"):
         MIME.layout("failures", [run_of({"none": [1.0]}, "mime/ff")], "paper")
@@ -294,7 +303,7 @@ def test_published_cells_are_shares_of_the_samples() -> None:
 def test_an_exported_run_comes_back_the_same(tmp_path: Path, task: str) -> None:
     from vivant.benchmarks.base import PromptContext, ScoreSettings
 
-    data = samples(tmp_path, task)
+    data = load_samples(tmp_path, task)
     context = PromptContext(style="zero-shot", pool=tuple(data))
     items = []
     for number, sample in enumerate(data):
@@ -327,9 +336,9 @@ def test_an_exported_run_comes_back_the_same(tmp_path: Path, task: str) -> None:
     score_files = MIME.export(run, "mime-score", tmp_path / "out")
     expected = {score.id: score for score in scores}
     for path in (*raw, *score_files):
-        imported = read(path, data, task)
+        imported = read_import(path, data, task)
         assert (imported.model, imported.style) == ("Qwen/Qwen2.5-VL", "zero-shot")
-        for sample, record, score in scored(imported).rows:
+        for sample, record, score in score_import(imported).rows:
             assert score.value == expected[sample.id].value
             assert score.detail.get("similarity") == pytest.approx(
                 expected[sample.id].detail.get("similarity"), abs=1e-6
@@ -341,7 +350,7 @@ def test_an_exported_run_comes_back_the_same(tmp_path: Path, task: str) -> None:
 
 
 def test_samples_without_a_reply_keep_their_row(tmp_path: Path) -> None:
-    data = samples(tmp_path, "mime/ff", edition(real=False))
+    data = load_samples(tmp_path, "mime/ff", make_edition(real=False))
     rows = tuple(
         (s, None, Score(key=f"mime/ff/{s.id}", task="mime/ff", id=s.id, status="missing")) for s in data
     )

@@ -129,7 +129,7 @@ GOOD = "videos: {file: v.jsonl, columns: {platform: {value: p}, id: id}}"
 
 
 @pytest.mark.parametrize(
-    ("mapping", "row", "said"),
+    ("mapping", "row", "message"),
     [
         ("videos: {file: v.jsonl, columns: {platfrom: x}}", "{}", "did you mean 'platform'"),
         ("videos: {file: v.jsonl}", "{}", "columns"),
@@ -167,10 +167,12 @@ GOOD = "videos: {file: v.jsonl, columns: {platform: {value: p}, id: id}}"
         ),
     ],
 )
-def test_a_wrong_mapping_or_row_is_one_clear_line(tmp_path: Path, mapping: str, row: str, said: str) -> None:
+def test_a_wrong_mapping_or_row_is_one_clear_line(
+    tmp_path: Path, mapping: str, row: str, message: str
+) -> None:
     (tmp_path / "v.jsonl").write_text(row + "\n", "utf-8")
     (tmp_path / "v.txt").write_text(row + "\n", "utf-8")
-    with pytest.raises(VivantError, match=said) as caught:
+    with pytest.raises(VivantError, match=message) as caught:
         mapped(tmp_path, mapping)
     assert "\n" not in str(caught.value)
 

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from tests.support.mimic_kit import folder, item
+from tests.support.mimic_kit import make_item, write_folder
 from vivant.benchmarks.base import ScoredRun, ScoreSettings
 from vivant.benchmarks.mimic import Mimic, names, published
 from vivant.benchmarks.mimic.panels import JudgedSource, PackOutcome, Panel, PanelAgreement
@@ -30,11 +30,11 @@ from vivant.core.types import Record, Reply, Sample, Score
 BENCHMARK = Mimic()
 
 
-def answered(samples: list[Sample], right: int, run: str = "r") -> ScoredRun:
+def answered(samples: list[Sample], correct: int, run: str = "r") -> ScoredRun:
     """A run in which the first `right` samples are right and the others wrong."""
     rows = []
     for number, sample in enumerate(samples):
-        letter = sample.options[sample.key or 0].name if number < right else "A"
+        letter = sample.options[sample.key or 0].name if number < correct else "A"
         record = Record(
             key=sample.id, task=sample.task, id=sample.id, options=sample.options, reply=Reply(text=letter)
         )
@@ -45,8 +45,8 @@ def answered(samples: list[Sample], right: int, run: str = "r") -> ScoredRun:
 
 
 def test_overall_counts_items_and_the_mean_counts_tasks(tmp_path: Path) -> None:
-    items = [item(n, task) for task in names.THINKING for n in range(4 if task == "title" else 2)]
-    root = folder(tmp_path, items=items)
+    items = [make_item(n, task) for task in names.THINKING for n in range(4 if task == "title" else 2)]
+    root = write_folder(tmp_path, items=items)
     runs = [answered(BENCHMARK.load(root, task), 4 if task == "title" else 0) for task in names.THINKING]
     table = BENCHMARK.layout("tasks", runs, "paper")
     row = dict(zip(table.columns, table.body[0], strict=True))
@@ -60,8 +60,8 @@ def test_overall_counts_items_and_the_mean_counts_tasks(tmp_path: Path) -> None:
         ("mimic/uiu", 0.0, 4),
         ("mimic/thinking", 25.0, 16),
     ]
-    whole = next(r for r in table.rows if r.task == "mimic/thinking" and r.run == "r")
-    assert whole.interval is not None and "clustered" in whole.interval_method
+    total = next(r for r in table.rows if r.task == "mimic/thinking" and r.run == "r")
+    assert total.interval is not None and "clustered" in total.interval_method
 
 
 def test_the_published_rows_stand_below_with_both_means() -> None:
@@ -71,13 +71,13 @@ def test_the_published_rows_stand_below_with_both_means() -> None:
         assert 1.8 < apart < 3.3, "the published overall is not the mean of the tasks"
     rows = list(published.list_published())
     assert len(rows) == 8 * 8 + 4 + 3
-    found = {(r.model, r.task, r.metric): r.value for r in rows}
-    assert found["o3", "mimic/comment-popularity", "accuracy"] == 45.5
-    assert found["MIMIC-Chat", "mimic/comment", "realism"] == 2.88
+    result = {(r.model, r.task, r.metric): r.value for r in rows}
+    assert result["o3", "mimic/comment-popularity", "accuracy"] == 45.5
+    assert result["MIMIC-Chat", "mimic/comment", "realism"] == 2.88
 
 
 def test_a_part_of_the_tasks_has_no_mean(tmp_path: Path) -> None:
-    table = BENCHMARK.layout("tasks", [answered(BENCHMARK.load(folder(tmp_path), "title"), 2)], "paper")
+    table = BENCHMARK.layout("tasks", [answered(BENCHMARK.load(write_folder(tmp_path), "title"), 2)], "paper")
     row = dict(zip(table.columns, table.body[0], strict=True))
     assert row["Overall"] == 50.0 and row["Mean of tasks"] is None and row["Pop"] is None
     assert "Gemini2.5-pro †" in to_text(table)
@@ -104,7 +104,7 @@ def commented(root: Path, texts: list[str], **settings: Any) -> ScoredRun:
 
 
 def test_the_mimicking_table_has_people_beside_the_model(tmp_path: Path) -> None:
-    run = commented(folder(tmp_path), ["same words", "same words", "other?", ""])
+    run = commented(write_folder(tmp_path), ["same words", "same words", "other?", ""])
     table = BENCHMARK.layout("mimicking", [run], "paper")
     model, people = (dict(zip(table.columns, row, strict=True)) for row in table.body[:2])
     assert people["Source"] == "human comments" and people["Same %"] == 0.0
@@ -126,7 +126,7 @@ def test_judgements_that_a_score_names_fill_the_first_columns(tmp_path: Path) ->
     )
     file = tmp_path / "judged.json"
     file.write_bytes(msgspec.json.encode(PackOutcome(pack="p", panels=(panel,))))
-    run = commented(folder(tmp_path / "d"), ["a b", "c d", "e f", "g h"], judged=str(file))
+    run = commented(write_folder(tmp_path / "d"), ["a b", "c d", "e f", "g h"], judged=str(file))
     table = BENCHMARK.layout("mimicking", [run], "paper")
     assert table.body[0][:3] == ("m", 25.0, 2.0) and table.body[1][:3] == ("human comments", 90.0, None)
     file.write_bytes(msgspec.json.encode(PackOutcome(pack="p", panels=(panel, panel))))
@@ -166,14 +166,14 @@ def test_words_emoji_and_questions_in_any_script(text: str, emoji: bool, questio
 
 
 def test_figures_of_variety_and_repetition() -> None:
-    found = compute_text_figures(of("so good", "So good!", "so bad today", "never seen that"))
-    assert found is not None
-    assert found.repeated == 0.5, "equal but for case and stops"
-    assert found.opening == 0.5
-    assert found.distinct_1 == pytest.approx(7 / 10)
-    assert found.distinct_2 == pytest.approx(5 / 6)
-    assert found.words == 2.5 and found.characters == 10.0
-    assert found.to_human is None
+    result = compute_text_figures(of("so good", "So good!", "so bad today", "never seen that"))
+    assert result is not None
+    assert result.repeated == 0.5, "equal but for case and stops"
+    assert result.opening == 0.5
+    assert result.distinct_1 == pytest.approx(7 / 10)
+    assert result.distinct_2 == pytest.approx(5 / 6)
+    assert result.words == 2.5 and result.characters == 10.0
+    assert result.to_human is None
     assert compute_text_figures([]) is None
 
 
@@ -185,11 +185,11 @@ def test_a_model_is_compared_with_as_many_comments_as_a_person_is() -> None:
         ComparedComment(text="this cat is lovely", description="A cat plays", others=tuple(texts), spare=True)
     ]
     vectors = TextVectors([people, model])
-    near = vectors.compute_cosines(model[0].text, texts)
-    assert near == sorted(near, reverse=True)
-    found = compute_text_figures(model, vectors)
-    assert found is not None and found.to_description is not None
-    assert found.to_human == pytest.approx((2 * near[0] + near[1]) / 3)
+    cosines = vectors.compute_cosines(model[0].text, texts)
+    assert cosines == sorted(cosines, reverse=True)
+    result = compute_text_figures(model, vectors)
+    assert result is not None and result.to_description is not None
+    assert result.to_human == pytest.approx((2 * cosines[0] + cosines[1]) / 3)
     restated = compute_text_figures(
         [ComparedComment(text="A cat plays", description="A cat plays")],
         TextVectors([of("A cat plays"), [ComparedComment(text="A cat plays", description="A cat plays")]]),

@@ -9,7 +9,7 @@ import numpy as np
 from PIL import Image as PILImage
 
 from minis.mmie import build_mini
-from tests.support.mmie_kit import vivant
+from tests.support.mmie_kit import run_vivant
 from vivant import mini
 from vivant.benchmarks.mmie import MMIE
 from vivant.core.types import Image
@@ -32,8 +32,8 @@ def test_all_categories_two_fields_each_and_both_forms() -> None:
     }
     assert all(s.reference for s in samples)
     assert all(any(isinstance(part, Image) for part in s.question) for s in samples)
-    told = [s for s in samples if s.facets["category"] != "MSR"]
-    assert all(any(isinstance(part, Image) for part in s.reference) for s in told)
+    stories = [s for s in samples if s.facets["category"] != "MSR"]
+    assert all(any(isinstance(part, Image) for part in s.reference) for s in stories)
     report = MMIE().check(_root())
     assert not report.problems
     assert sum(path.stat().st_size for path in _root().rglob("*") if path.is_file()) < 1_500_000
@@ -57,18 +57,18 @@ def test_the_builder_makes_it(tmp_path: Path) -> None:
 def test_a_person_could_not_answer_the_problems_without_the_picture() -> None:
     """What the references compute with stands in no question's text."""
     for sample in MMIE().load(_root(), "mmie/msr"):
-        asked = " ".join(part.text for part in sample.question if hasattr(part, "text"))
-        assert sample.extra["gt"] not in asked
+        question = " ".join(part.text for part in sample.question if hasattr(part, "text"))
+        assert sample.extra["gt"] not in question
 
 
 def test_placeholder_cards_are_named_in_every_table(tmp_path: Path) -> None:
     text = "echo/See <picture>a kite</picture>"
-    run = vivant(
+    run = run_vivant(
         "run", "mmie", "--data", "mini", "--model", text, "--image-model", "placeholder", "--judge", "heuristic",
         "--limit", "2", "-o", "out", cwd=tmp_path,
     )  # fmt: skip
     assert run.returncode == 0, run.stderr
     assert "echo + placeholder cards" in run.stdout
     for layout in ("main", "fields"):
-        table = vivant("table", "out", "--layout", f"mmie:{layout}", cwd=tmp_path)
+        table = run_vivant("table", "out", "--layout", f"mmie:{layout}", cwd=tmp_path)
         assert "placeholder cards" in table.stdout

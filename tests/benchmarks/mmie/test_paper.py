@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.mmie_kit import answers, entry, part
+from tests.support.mmie_kit import make_entry, make_part, write_answers
 from vivant.benchmarks.mmie.data import flatten_parts, get_answer_parts, group_parts, to_sample
 from vivant.benchmarks.mmie.items import MmieItem, RawPart, find_category
 from vivant.benchmarks.mmie.paper import (
@@ -26,17 +26,17 @@ from vivant.core.types import Record, Reply
 def test_parity_of_judge_inputs(parity: Path) -> None:
     folder = parity / "mmie"
     expected = json.loads((folder / "expected_judge_inputs.json").read_text())
-    found = [json.loads(msgspec.json.encode(one)) for one in list_judge_inputs(folder)]
-    assert len(found) == len(expected) > 0
-    for mine, theirs in zip(found, expected, strict=True):
-        assert mine == theirs
+    result = [json.loads(msgspec.json.encode(item)) for item in list_judge_inputs(folder)]
+    assert len(result) == len(expected) > 0
+    for mine, reference in zip(result, expected, strict=True):
+        assert mine == reference
 
 
 def test_parity_of_scores(parity: Path) -> None:
     expected = json.loads((parity / "mmie" / "expected_scores.json").read_text())
-    found = [(entry["id"], find_score(entry["feedback"])) for entry in expected["feedback"]]
-    assert [score for _, score in found] == [entry["score"] for entry in expected["feedback"]]
-    assert compute_averages(found) == expected["aggregate"]
+    result = [(entry["id"], find_score(entry["feedback"])) for entry in expected["feedback"]]
+    assert [score for _, score in result] == [entry["score"] for entry in expected["feedback"]]
+    assert compute_averages(result) == expected["aggregate"]
 
 
 @pytest.mark.parametrize(
@@ -106,37 +106,37 @@ def retold(question: list[RawPart], answer: list[RawPart]) -> tuple[str, str, li
     used = [p.image for p in question if p.image in there]
     end, last_image = len(answer), True
     count = len(used)
-    for place, one in enumerate(answer):
+    for index, item in enumerate(answer):
         if count >= 3:
-            end, last_image = place + 1, False
+            end, last_image = index + 1, False
             break
-        count += one.image in there
+        count += item.image in there
         if count >= 3:
-            end = place + 1
+            end = index + 1
             break
-    shown = [*answer[:end]]
-    if shown and not last_image:
-        shown[-1] = RawPart(shown[-1].text)
+    view = [*answer[:end]]
+    if view and not last_image:
+        view[-1] = RawPart(view[-1].text)
     texts = []
     number = 0
     images: list[str] = []
-    for side in (question, shown):
+    for side in (question, view):
         text = ""
-        for one in side:
-            text += "" if one.text is None else one.text + "\n"
-            if one.image in there:
+        for item in side:
+            text += "" if item.text is None else item.text + "\n"
+            if item.image in there:
                 text += f"Image-{number}: <image>\n"
                 number += 1
-                images.append(str(one.image))
+                images.append(str(item.image))
         texts.append(text)
     return texts[0], texts[1], images
 
 
 @given(_parts, _parts)
 def test_the_walk_follows_the_rules_in_words(question: list[RawPart], answer: list[RawPart]) -> None:
-    shown = build_judge_view(question, answer, lambda path: path in ("0", "1"))
-    assert (shown.question_text, shown.answer_text, list(shown.images)) == retold(question, answer)
-    assert shown.left_out == (len(shown.images) > 4)
+    view = build_judge_view(question, answer, lambda path: path in ("0", "1"))
+    assert (view.question_text, view.answer_text, list(view.images)) == retold(question, answer)
+    assert view.left_out == (len(view.images) > 4)
 
 
 @given(_parts, _parts)
@@ -161,13 +161,13 @@ def test_a_text_and_its_picture_are_one_part_again() -> None:
 
 
 def test_more_than_four_pictures_leave_an_item_out_and_missing_ones_do_not_count(tmp_path: Path) -> None:
-    five = [part("q", f"images/{n}.png") for n in range(5)]
-    four = [*five[:4], part("q", "images/gone.png")]
-    folder = answers(
+    five = [make_part("q", f"images/{n}.png") for n in range(5)]
+    four = [*five[:4], make_part("q", "images/gone.png")]
+    folder = write_answers(
         tmp_path,
         [
-            entry("SA-5", [part("a", "images/5.png"), part("b")], question=five),
-            entry("SA-4", [part("a", "images/5.png"), part("b")], question=four),
+            make_entry("SA-5", [make_part("a", "images/5.png"), make_part("b")], question=five),
+            make_entry("SA-4", [make_part("a", "images/5.png"), make_part("b")], question=four),
         ],
     )
     (only,) = list_judge_inputs(folder)
@@ -177,8 +177,9 @@ def test_more_than_four_pictures_leave_an_item_out_and_missing_ones_do_not_count
 
 
 def test_a_path_that_leaves_the_folder_is_missing(tmp_path: Path) -> None:
-    folder = answers(
-        tmp_path / "in", [entry("SA-1", [part("a", "../secret.png"), part("b", "/etc/hostname")])]
+    folder = write_answers(
+        tmp_path / "in",
+        [make_entry("SA-1", [make_part("a", "../secret.png"), make_part("b", "/etc/hostname")])],
     )
     (tmp_path / "secret.png").write_bytes((folder / "images" / "0.png").read_bytes())
     (only,) = list_judge_inputs(folder)
@@ -187,6 +188,6 @@ def test_a_path_that_leaves_the_folder_is_missing(tmp_path: Path) -> None:
 
 
 def test_texts_that_look_like_marks_stay_texts() -> None:
-    shown = build_judge_view([RawPart("Image-0: <image>", "0")], [RawPart("<image>")], lambda _: True)
-    assert shown.question_text == "Image-0: <image>\nImage-0: <image>\n"
-    assert sum(type(one).__name__ == "Image" for one in (*shown.question, *shown.answer)) == 1
+    view = build_judge_view([RawPart("Image-0: <image>", "0")], [RawPart("<image>")], lambda _: True)
+    assert view.question_text == "Image-0: <image>\nImage-0: <image>\n"
+    assert sum(type(item).__name__ == "Image" for item in (*view.question, *view.answer)) == 1
