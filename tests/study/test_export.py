@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests import conftest
-from tests.benchmarks.mime.test_people import judgement
+from tests.benchmarks.mime.test_people import make_judgement
 from tests.study.test_new import mmie_run
 from tests.support import mimic_kit
 from tests.support.helpers import questions
@@ -231,7 +231,7 @@ def mime_lines(folder: Path) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for place, sample in enumerate(MIME.load(folder, "mcq")):
         for person, selection in (("ann", 2), ("bob", 1 + place % 2)):
-            line = judgement(sample, person, f"{person} on {place}", selection)
+            line = make_judgement(sample, person, f"{person} on {place}", selection)
             line["sample_id"] = line["question"]["sample_id"] = sample.id
             line["question_i"] = place
             line["question"]["options"] = ["bowling", sample.answers[0], "x", "y"]

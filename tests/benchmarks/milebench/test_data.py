@@ -16,7 +16,7 @@ from vivant.core.errors import DataError, UsageError
 from vivant.core.types import Image, Text
 
 
-def paths(context: str, images: list[str]) -> list[str]:
+def list_paths(context: str, images: list[str]) -> list[str]:
     parts = place_pictures(context, images, "").parts
     return [part.path.removeprefix("images/") if isinstance(part, Image) else "" for part in parts if part]
 
@@ -64,12 +64,12 @@ def test_pictures_stand_at_their_marks() -> None:
 
 def test_marks_go_by_number_also_out_of_order_and_twice() -> None:
     images = ["1.jpg", "2.jpg"]
-    assert paths("{image#2}{image#1}{image#2}", images) == ["2.jpg", "1.jpg", "2.jpg"]
+    assert list_paths("{image#2}{image#1}{image#2}", images) == ["2.jpg", "1.jpg", "2.jpg"]
 
 
 def test_marks_of_two_kinds_with_the_same_numbers_go_by_order() -> None:
     images = ["t.jpg", "1.jpg", "2.jpg"]
-    assert paths("{table#1}{image#1}{image#2}", images) == images
+    assert list_paths("{table#1}{image#1}{image#2}", images) == images
 
 
 def test_a_mark_without_a_picture_becomes_a_file_that_is_missing() -> None:

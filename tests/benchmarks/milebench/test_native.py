@@ -35,18 +35,18 @@ def samples(tmp_path: Path) -> list[Sample]:
     return MileBench().load(tmp_path / "data", TASK)
 
 
-def predictions(tmp_path: Path, entries: list[dict[str, Any]]) -> Path:
+def write_predictions(tmp_path: Path, entries: list[dict[str, Any]]) -> Path:
     file = tmp_path / "pred.json"
     file.write_text(json.dumps(entries))
     return file
 
 
-def entry(sample_id: int | str, text: str = "A", **more: Any) -> dict[str, Any]:
+def make_entry(sample_id: int | str, text: str = "A", **more: Any) -> dict[str, Any]:
     return {"sample_id": sample_id, "pred_response": text, "gen_model_id": "m", **more}
 
 
 def test_predictions_are_joined_by_id_whatever_its_type(tmp_path: Path, samples: list[Sample]) -> None:
-    file = predictions(tmp_path, [entry("2", "C"), entry(1, "B"), entry("0", "A")])
+    file = write_predictions(tmp_path, [make_entry("2", "C"), make_entry(1, "B"), make_entry("0", "A")])
     imported = MileBench().read_predictions(file, samples, TASK)
     assert imported is not None
     assert {record.id: record.reply.text for record in imported.records} == {"0": "A", "1": "B", "2": "C"}
@@ -56,22 +56,31 @@ def test_predictions_are_joined_by_id_whatever_its_type(tmp_path: Path, samples:
 @pytest.mark.parametrize(
     ("entries", "message"),
     [
-        ([entry(0), entry(1), entry(1), entry(2)], "1 ids stand twice, the first is sample_id 1"),
-        ([entry(0), entry("0"), entry(1), entry(2)], "stand twice, the first is sample_id 0"),
         (
-            [entry(0), entry(2)],
+            [make_entry(0), make_entry(1), make_entry(1), make_entry(2)],
+            "1 ids stand twice, the first is sample_id 1",
+        ),
+        (
+            [make_entry(0), make_entry("0"), make_entry(1), make_entry(2)],
+            "stand twice, the first is sample_id 0",
+        ),
+        (
+            [make_entry(0), make_entry(2)],
             "1 of 3 samples of milebench/TQA have no prediction, the first is sample_id 1",
         ),
-        ([entry(0), entry(1), entry(2), entry(9)], "are none of milebench/TQA, the first is sample_id 9"),
+        (
+            [make_entry(0), make_entry(1), make_entry(2), make_entry(9)],
+            "are none of milebench/TQA, the first is sample_id 9",
+        ),
         ([{"sample_id": 0}], "pred_response"),
-        ([entry(0, text=None)], "is no pred.json"),  # type: ignore[arg-type]
+        ([make_entry(0, text=None)], "is no pred.json"),  # type: ignore[arg-type]
     ],
 )
 def test_bad_predictions_get_one_line_with_file_and_id(
     tmp_path: Path, samples: list[Sample], entries: list[dict[str, Any]], message: str
 ) -> None:
     with pytest.raises(DataError, match=message) as caught:
-        MileBench().read_predictions(predictions(tmp_path, entries), samples, TASK)
+        MileBench().read_predictions(write_predictions(tmp_path, entries), samples, TASK)
     assert "pred.json" in str(caught.value)
 
 
@@ -82,8 +91,12 @@ def test_another_format_is_left_to_others(tmp_path: Path, samples: list[Sample])
 
 
 def test_another_key_in_the_predictions_is_noted(tmp_path: Path, samples: list[Sample]) -> None:
-    entries = [entry(0, gt_response="red"), entry(1, gt_response="green"), entry(2, gt_response="green")]
-    imported = MileBench().read_predictions(predictions(tmp_path, entries), samples, TASK)
+    entries = [
+        make_entry(0, gt_response="red"),
+        make_entry(1, gt_response="green"),
+        make_entry(2, gt_response="green"),
+    ]
+    imported = MileBench().read_predictions(write_predictions(tmp_path, entries), samples, TASK)
     assert imported is not None
     (note,) = imported.notes
     assert "1 predictions bring another gt_response" in note
@@ -161,14 +174,14 @@ my_model:
 """
 
 
-def config(tmp_path: Path, text: str) -> Path:
+def write_config(tmp_path: Path, text: str) -> Path:
     file = tmp_path / "models.yaml"
     file.write_text(text)
     return file
 
 
 def test_the_originals_file_names_a_model(tmp_path: Path) -> None:
-    result = load_models(config(tmp_path, ORIGINAL))["my_model"]
+    result = load_models(write_config(tmp_path, ORIGINAL))["my_model"]
     assert result.spec == "transformers/path/to/model"
     assert result.decoding == Decoding(max_tokens=512, temperature=0.0)
     assert result.limits == {"max_context_len": 4096, "n_tokens_per_image": 576}
@@ -177,7 +190,7 @@ def test_the_originals_file_names_a_model(tmp_path: Path) -> None:
 def test_a_list_and_other_backends(tmp_path: Path) -> None:
     sampled = "{model_name: openai/gpt-4o-mini, gen_kwargs: {do_sample: true, top_p: 0.9}}"
     text = f"- {sampled}\n- model_name: ./m.py:Mine\n"
-    models = load_models(config(tmp_path, text))
+    models = load_models(write_config(tmp_path, text))
     assert [model.spec for model in models.values()] == ["openai/gpt-4o-mini", "./m.py:Mine"]
     assert models["openai/gpt-4o-mini"].decoding == Decoding(temperature=1.0, top_p=0.9)
     assert models["./m.py:Mine"].limits == {}
@@ -201,7 +214,7 @@ def test_a_list_and_other_backends(tmp_path: Path) -> None:
 )
 def test_bad_models_files_get_one_line(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(UsageError, match=message) as caught:
-        load_models(config(tmp_path, text))
+        load_models(write_config(tmp_path, text))
     assert "models.yaml" in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -210,4 +223,4 @@ def test_a_missing_file_and_a_model_without_backend_are_said(tmp_path: Path) -> 
     with pytest.raises(UsageError, match="Cannot read"):
         load_models(tmp_path / "nowhere.yaml")
     with pytest.raises(UsageError, match="names no backend"):
-        _ = load_models(config(tmp_path, "m: {model_name: llava}"))["m"].spec
+        _ = load_models(write_config(tmp_path, "m: {model_name: llava}"))["m"].spec

@@ -17,7 +17,7 @@ from vivant.benchmarks.milebench.native import Annotation, AnnotationItem, Annot
 from vivant.core.types import Image, Text
 
 
-def words(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """The tokenizer of the parity prompts."""
     return re.findall(r"\s*\S+|\s+$", text)
 
@@ -46,7 +46,7 @@ def test_every_prompt_and_kept_image(folder: Path) -> None:
             limits={
                 "max_context_len": case["max_context_len"],
                 "n_tokens_per_image": case["n_tokens_per_image"],
-                "tokenizer": words,
+                "tokenizer": split_words,
             },
         )
         prompt = MileBench(combine=combine).prompt(sample, context)

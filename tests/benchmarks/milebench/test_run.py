@@ -30,7 +30,7 @@ def model(tmp_path: Path) -> str:
     return f"{file}:Counter"
 
 
-def counts(run: Run) -> dict[str, str]:
+def count_statuses(run: Run) -> dict[str, str]:
     return {record.id: record.reply.text or record.reply.error for record in run.records().values()}
 
 
@@ -56,7 +56,7 @@ def test_pictures_are_shown_one_by_one_in_grids_or_as_far_as_they_fit(tmp_path: 
     }
     for expected, options in settings.items():
         run = evaluate("milebench/nuscenes", model, data=("mini",), out=str(tmp_path / expected), **options)
-        assert set(counts(run).values()) == {expected}
+        assert set(count_statuses(run).values()) == {expected}
         lost = {record.lost_images for record in run.records().values()}
         assert lost == ({3} if "limits" in options else {0})
 
@@ -75,7 +75,7 @@ def test_bad_samples_are_errors_with_a_reason_and_never_wrong_answers(tmp_path: 
     )
     (file.parent / "images" / "gone.png").unlink()
     run = evaluate("milebench/TQA", model, data=(str(tmp_path / "data"),), out=str(tmp_path / "run"))
-    counted = counts(run)
+    counted = count_statuses(run)
     assert "{image#2} is missing" in counted["1"]
     assert "gone.png is missing" in counted["2"]
     (part,) = run.scores()

@@ -26,25 +26,25 @@ from vivant.core.types import Sample, Video
 ROWS = make_edition()
 
 
-def path_of(sample: Sample) -> str:
+def get_path(sample: Sample) -> str:
     (part,) = sample.question
     assert isinstance(part, Video)
     return part.path
 
 
-def without_place(result: list[Sample]) -> list[tuple[Any, ...]]:
+def strip_folders(result: list[Sample]) -> list[tuple[Any, ...]]:
     return [(s.id, s.options, s.key, s.answers, s.facets, s.cluster, s.extra) for s in result]
 
 
 # ── forms ──
 
 
-def as_legacy(folder: Path) -> None:
+def write_legacy(folder: Path) -> None:
     write_lines(folder / "mime_data_legacy.jsonl", [r for r in ROWS if r["type"] == "MIME"])
     write_lines(folder / "real_data_legacy.jsonl", [r for r in ROWS if r["type"] == "REAL"])
 
 
-def as_csv(folder: Path) -> None:
+def write_csv(folder: Path) -> None:
     for kind, place in (("MIME", "mime-cropped/test"), ("REAL", "real/test")):
         rows = [r for r in ROWS if r["type"] == kind]
         (folder / place).mkdir(parents=True)
@@ -54,12 +54,12 @@ def as_csv(folder: Path) -> None:
             writer.writerows(rows)
 
 
-def as_lists(folder: Path) -> None:
+def write_lists(folder: Path) -> None:
     lists = [r | {key: r[key].split("|") for key in ("label", "distractors")} for r in ROWS]
     write_lines(folder / "test" / "metadata.jsonl", lists)
 
 
-def embedded(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def embed_videos(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Rows as `datasets` stores them: the file's name only inside the video column."""
     return [
         {k: v for k, v in r.items() if k != "file_name"}
@@ -68,23 +68,23 @@ def embedded(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def as_parquet(folder: Path) -> None:
+def write_parquet(folder: Path) -> None:
     (folder / "data").mkdir()
     for number, rows in enumerate((ROWS[:30], ROWS[30:])):
-        lists = [r | {"label": r["label"].split("|")} for r in embedded(rows)]
+        lists = [r | {"label": r["label"].split("|")} for r in embed_videos(rows)]
         polars.DataFrame(lists).write_parquet(folder / "data" / f"test-0000{number}-of-00002.parquet")
 
 
-def as_parquet_bytes(folder: Path) -> None:
+def write_parquet_bytes(folder: Path) -> None:
     rows = [r | {"video": b"video of " + r["sample_id"].encode()} for r in ROWS]
     polars.DataFrame(rows).write_parquet(folder / "test.parquet")
 
 
-def as_arrow(folder: Path) -> None:
-    polars.DataFrame(embedded(ROWS)).write_ipc_stream(folder / "data-00000-of-00001.arrow")
+def write_arrow(folder: Path) -> None:
+    polars.DataFrame(embed_videos(ROWS)).write_ipc_stream(folder / "data-00000-of-00001.arrow")
 
 
-FORMS = [as_legacy, as_csv, as_lists, as_parquet, as_parquet_bytes, as_arrow]
+FORMS = [write_legacy, write_csv, write_lists, write_parquet, write_parquet_bytes, write_arrow]
 
 
 @pytest.mark.parametrize("write", FORMS)
@@ -94,20 +94,20 @@ def test_every_form_gives_the_same_samples(tmp_path: Path, write: Callable[[Path
     (tmp_path / "form").mkdir()
     write(tmp_path / "form")
     result = MIME.load(tmp_path / "form", "mime/mcq")
-    assert without_place(result) == without_place(reference)
-    assert len({path_of(sample) for sample in result}) == len(ROWS)
+    assert strip_folders(result) == strip_folders(reference)
+    assert len({get_path(sample) for sample in result}) == len(ROWS)
 
 
-@pytest.mark.parametrize("write", [as_parquet, as_parquet_bytes, as_arrow])
+@pytest.mark.parametrize("write", [write_parquet, write_parquet_bytes, write_arrow])
 def test_videos_inside_a_shard_are_written_out_once(tmp_path: Path, write: Callable[[Path], None]) -> None:
     write(tmp_path)
     first = MIME.load(tmp_path, "mime/ff")
     for sample in first:
-        assert (tmp_path / path_of(sample)).read_text() == f"video of {sample.id}"
-    before = {path_of(s): (tmp_path / path_of(s)).stat().st_mtime_ns for s in first}
+        assert (tmp_path / get_path(sample)).read_text() == f"video of {sample.id}"
+    before = {get_path(s): (tmp_path / get_path(s)).stat().st_mtime_ns for s in first}
     second = MIME.load(tmp_path, "mime/ff")
-    assert [path_of(s) for s in second] == [path_of(s) for s in first]
-    assert {path_of(s): (tmp_path / path_of(s)).stat().st_mtime_ns for s in second} == before
+    assert [get_path(s) for s in second] == [get_path(s) for s in first]
+    assert {get_path(s): (tmp_path / get_path(s)).stat().st_mtime_ns for s in second} == before
 
 
 def test_a_replaced_shard_never_shows_the_old_videos(tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_a_replaced_shard_never_shows_the_old_videos(tmp_path: Path) -> None:
     polars.DataFrame([make_row("Archery001") | {"video": b"new"}]).write_parquet(file)
     os.utime(file, ns=(1, 1))
     (sample,) = MIME.load(tmp_path, "ff")
-    assert (tmp_path / path_of(sample)).read_bytes() == b"new"
+    assert (tmp_path / get_path(sample)).read_bytes() == b"new"
 
 
 def test_an_interrupted_writing_out_goes_on(tmp_path: Path) -> None:
@@ -126,16 +126,16 @@ def test_an_interrupted_writing_out_goes_on(tmp_path: Path) -> None:
     result = MIME.load(tmp_path, "ff")
     (index,) = tmp_path.rglob("index.json")
     index.unlink()
-    (tmp_path / path_of(result[2])).write_bytes(b"half")
+    (tmp_path / get_path(result[2])).write_bytes(b"half")
     again = MIME.load(tmp_path, "ff")
-    assert [(tmp_path / path_of(s)).read_text() for s in again] == list(LABELS)
+    assert [(tmp_path / get_path(s)).read_text() for s in again] == list(LABELS)
 
 
 def test_a_video_column_of_paths_is_read_as_it_is(tmp_path: Path) -> None:
     rows = [{k: v for k, v in make_row("Archery001").items() if k != "file_name"} | {"video": "clips/a.mp4"}]
     polars.DataFrame(rows).write_parquet(tmp_path / "test.parquet")
     (sample,) = MIME.load(tmp_path, "ff")
-    assert path_of(sample) == "clips/a.mp4"
+    assert get_path(sample) == "clips/a.mp4"
 
 
 def test_names_inside_a_shard_cannot_leave_its_folder(tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_names_inside_a_shard_cannot_leave_its_folder(tmp_path: Path) -> None:
         data / "t.parquet"
     )
     (sample,) = MIME.load(data, "ff")
-    assert (data / path_of(sample)).resolve().is_relative_to(data)
+    assert (data / get_path(sample)).resolve().is_relative_to(data)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a"]
 
 
@@ -156,7 +156,7 @@ def test_legacy_videos_are_found_beside_and_in_videos(tmp_path: Path) -> None:
     (tmp_path / "videos").mkdir()
     (tmp_path / beside).touch()
     (tmp_path / "videos" / below).touch()
-    assert [path_of(s) for s in MIME.load(tmp_path, "ff")] == [beside, f"videos/{below}", absent]
+    assert [get_path(s) for s in MIME.load(tmp_path, "ff")] == [beside, f"videos/{below}", absent]
 
 
 def test_a_snapshot_in_the_hubs_cache_keeps_its_links(tmp_path: Path) -> None:
@@ -170,7 +170,7 @@ def test_a_snapshot_in_the_hubs_cache_keeps_its_links(tmp_path: Path) -> None:
     (snapshot / make_row("Archery001")["file_name"]).symlink_to("../../../blobs/f00d")
     for root in (tmp_path, snapshot.parent, snapshot, snapshot / "metadata.jsonl"):
         (sample,) = MIME.load(root, "ff")
-        assert Path(resolve(MIME.media_root(root), path_of(sample))).read_bytes() == b"video"
+        assert Path(resolve(MIME.media_root(root), get_path(sample))).read_bytes() == b"video"
 
 
 # ── what a sample says ──

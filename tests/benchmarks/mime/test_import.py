@@ -24,7 +24,7 @@ from vivant.core.types import Sample
 MCQ, FF = "mime/mcq", "mime/ff"
 
 
-def notes_of(imported: Any) -> str:
+def join_notes(imported: Any) -> str:
     return "\n".join(imported.notes)
 
 
@@ -68,8 +68,8 @@ def test_a_right_option_in_brackets_is_plain_text_and_is_told(tmp_path: Path, fo
     imported = read_import(file, data, MCQ)
     assert (imported.model, imported.style) == ("gpt-4o-mini", "few-shot")
     assert all(s.options[1].text == s.answers[0] for s in imported.samples)
-    assert f"{len(data)} items hold an option as a list" in notes_of(imported)
-    assert "33 predictions are on demonstrations' actions" in notes_of(imported)
+    assert f"{len(data)} items hold an option as a list" in join_notes(imported)
+    assert "33 predictions are on demonstrations' actions" in join_notes(imported)
 
 
 def test_options_that_merely_begin_with_a_bracket_stay(tmp_path: Path) -> None:
@@ -86,15 +86,15 @@ def test_predictions_nested_twice_are_read_and_told(tmp_path: Path) -> None:
     file = write_json(tmp_path / "raw_mcq_x_y.json", {"accuracy": 0.5, "predictions": inner})
     imported = read_import(file, data, MCQ)
     assert len(imported.records) == len(data)
-    assert "nested 2 times" in notes_of(imported)
-    assert "accuracy 0.5, accuracy 0.25" in notes_of(imported)
+    assert "nested 2 times" in join_notes(imported)
+    assert "accuracy 0.5, accuracy 0.25" in join_notes(imported)
 
 
 def test_a_verdict_that_contradicts_its_answer_is_told(tmp_path: Path) -> None:
     data = load_samples(tmp_path, MCQ)[:3]
     items = [make_raw_choice(s, answer="B", key=0) | {"is_correct": i == 0} for i, s in enumerate(data)]
     imported = read_import(write_json(tmp_path / "raw_mcq_x_y.json", {"predictions": items}), data, MCQ)
-    assert "in 1 items is_correct contradicts" in notes_of(imported)
+    assert "in 1 items is_correct contradicts" in join_notes(imported)
     assert [s.value for *_, s in score_import(imported).rows] == [0.0, 0.0, 0.0]
 
 
@@ -125,7 +125,7 @@ def test_chains_of_thought_and_failure_labels_are_kept(tmp_path: Path) -> None:
     imported = read_import(write_json(tmp_path / "raw_ff_x_y.json", [item]), data, FF)
     assert imported.records[0].reply.thinking == "Arms are bent.\nA bow."
     assert imported.records[0].extra["fail_mode"] == "none"
-    assert "fields dropped: extra" in notes_of(imported)
+    assert "fields dropped: extra" in join_notes(imported)
 
 
 @pytest.mark.parametrize("label", ["controlling remote|watching tv", ["controlling remote", "watching tv"]])
@@ -146,7 +146,7 @@ def test_labels_of_the_file_are_kept_where_they_differ(tmp_path: Path) -> None:
     assert imported.samples[1].answers == ("firing a gun",)
     assert (
         f"1 items bring labels other than the data's, which were kept; the first: {data[1].id}"
-        in notes_of(imported)
+        in join_notes(imported)
     )
 
 
@@ -159,7 +159,7 @@ def test_missing_rows_are_counted_and_paths_and_ids_join(tmp_path: Path) -> None
     ]
     imported = read_import(write_json(tmp_path / "raw_ff_x_y.json", items), data, FF)
     assert [r.id for r in imported.records] == [s.id for s in data[:3]]
-    assert f"{len(data) - 3} of the {len(data)} samples have no prediction" in notes_of(imported)
+    assert f"{len(data) - 3} of the {len(data)} samples have no prediction" in join_notes(imported)
 
 
 @pytest.mark.parametrize(
@@ -178,23 +178,27 @@ def test_model_and_style_are_guessed_from_the_path(path: str, origin: tuple[str,
     assert guess_origin(Path(path)) == origin
 
 
-def bad(change: dict[str, Any]) -> Any:
+def import_bad(change: dict[str, Any]) -> Any:
     return lambda items: [items[0], {k: v for k, v in (items[1] | change).items() if v is not ...}]
 
 
 @pytest.mark.parametrize(
     ("task", "spoil", "parts"),
     [
-        (MCQ, bad({"video_path": "nobody.mp4"}), ["1 of 2 predictions fit no sample", "item 1 'nobody.mp4'"]),
-        (MCQ, bad({"correct_answer": "E"}), ["item 1", "'E' names none of its 4 options"]),
-        (MCQ, bad({"options": "abc"}), ["item 1", "options"]),
-        (MCQ, bad({"options": ...}), ["item 1", "missing required field `options`"]),
-        (MCQ, bad({"model_answer": 3}), ["item 1", "model_answer"]),
+        (
+            MCQ,
+            import_bad({"video_path": "nobody.mp4"}),
+            ["1 of 2 predictions fit no sample", "item 1 'nobody.mp4'"],
+        ),
+        (MCQ, import_bad({"correct_answer": "E"}), ["item 1", "'E' names none of its 4 options"]),
+        (MCQ, import_bad({"options": "abc"}), ["item 1", "options"]),
+        (MCQ, import_bad({"options": ...}), ["item 1", "missing required field `options`"]),
+        (MCQ, import_bad({"model_answer": 3}), ["item 1", "model_answer"]),
         (MCQ, lambda items: [items[0], items[0]], ["item 0 and item 1 answer the same video"]),
         (MCQ, lambda _: [{"correct_answer": "A"}], ["none of its 1 items has a video_path"]),
         (MCQ, lambda _: [], ["holds no predictions"]),
-        (FF, bad({"output_text": 5}), ["item 1", "output_text"]),
-        (FF, bad({"output_text": ...}), ["item 1", "missing required field `output_text`"]),
+        (FF, import_bad({"output_text": 5}), ["item 1", "output_text"]),
+        (FF, import_bad({"output_text": ...}), ["item 1", "missing required field `output_text`"]),
         (FF, lambda items: [items[0], items[1] | {"correct_answer": "A"}], ["mixes"]),
     ],
 )
@@ -237,13 +241,13 @@ def test_files_of_other_kinds_are_left_to_others(tmp_path: Path) -> None:
 # ── score files ──
 
 
-def score_file(path: Path, header: str, rows: list[str]) -> Path:
+def write_score_file(path: Path, header: str, rows: list[str]) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(header + "\n" + "\n".join(rows))
     return path
 
 
-def ff_rows(data: list[Sample], texts: list[str] | None = None) -> list[str]:
+def format_ff_rows(data: list[Sample], texts: list[str] | None = None) -> list[str]:
     return [
         f'{i},{(texts or ["Archery"] * len(data))[i]},"{list(s.answers)}",0.5,True'
         for i, s in enumerate(data)
@@ -258,24 +262,24 @@ def test_score_files_join_by_the_order_of_the_data(tmp_path: Path) -> None:
     rendered = [s for s in data if s.facets["dataset"] == "MIME"]
     rows = [f"{i},{i % 2}" for i in range(len(rendered))]
     imported = read_import(
-        score_file(tmp_path / "score_mcq_x_y.csv", "instance_id,is_correct", rows), data, MCQ
+        write_score_file(tmp_path / "score_mcq_x_y.csv", "instance_id,is_correct", rows), data, MCQ
     )
     assert [r.id for r in imported.records] == [s.id for s in rendered]
     assert [s.value for *_, s in score_import(imported).rows] == [float(i % 2) for i in range(len(rendered))]
     assert not any(s.options for s in imported.samples), "the file does not say what was shown"
-    assert "joined by their position" in notes_of(imported)
+    assert "joined by their position" in join_notes(imported)
 
 
 def test_missing_rows_of_a_score_file_leave_the_others_in_place(tmp_path: Path) -> None:
     data = load_samples(tmp_path, FF, make_edition(real=False))
-    remaining = [line for i, line in enumerate(ff_rows(data)) if i not in (3, 17)]
-    imported = read_import(score_file(tmp_path / "score_ff_x_y.csv", FF_HEADER, remaining), data, FF)
+    remaining = [line for i, line in enumerate(format_ff_rows(data)) if i not in (3, 17)]
+    imported = read_import(write_score_file(tmp_path / "score_ff_x_y.csv", FF_HEADER, remaining), data, FF)
     assert [r.id for r in imported.records] == [s.id for i, s in enumerate(data) if i not in (3, 17)]
 
 
 def test_a_score_file_on_another_order_is_found_out(tmp_path: Path) -> None:
     data = load_samples(tmp_path, FF, make_edition(real=False))
-    file = score_file(tmp_path / "score_ff_x_y.csv", FF_HEADER, ff_rows(data[::-1]))
+    file = write_score_file(tmp_path / "score_ff_x_y.csv", FF_HEADER, format_ff_rows(data[::-1]))
     with pytest.raises(DataError, match=r"row 1: ground_truth is 'controlling remote'.*not in the order"):
         MIME.read_predictions(file, data, FF)
 
@@ -283,7 +287,7 @@ def test_a_score_file_on_another_order_is_found_out(tmp_path: Path) -> None:
 def test_a_raw_file_beside_names_the_rows(tmp_path: Path) -> None:
     data = load_samples(tmp_path, FF)
     real = [s for s in data if s.facets["dataset"] == "REAL"][::-1]
-    file = score_file(tmp_path / "score_ff_x_y.csv", FF_HEADER, ff_rows(real))
+    file = write_score_file(tmp_path / "score_ff_x_y.csv", FF_HEADER, format_ff_rows(real))
     with pytest.raises(DataError, match="not in the data's order; put the raw file of the same model beside"):
         MIME.read_predictions(file, data, FF)
     write_json(tmp_path / "raw_ff_x_y.json", [make_raw_free(s, "x") for s in real[:2]])
@@ -292,8 +296,8 @@ def test_a_raw_file_beside_names_the_rows(tmp_path: Path) -> None:
     )
     imported = read_import(file, data, FF)
     assert [r.id for r in imported.records] == [s.id for s in real]
-    assert "raw_ff_x_y.json has 2 items where this file has 5 rows" in notes_of(imported)
-    assert "joined by the videos' names in raw_mcq_x_y.json" in notes_of(imported)
+    assert "raw_ff_x_y.json has 2 items where this file has 5 rows" in join_notes(imported)
+    assert "joined by the videos' names in raw_mcq_x_y.json" in join_notes(imported)
 
 
 def test_positions_in_a_smaller_set_are_refused_unless_the_folder_names_it(tmp_path: Path) -> None:
@@ -301,10 +305,10 @@ def test_positions_in_a_smaller_set_are_refused_unless_the_folder_names_it(tmp_p
     rows = [f"{i},1" for i in range(4)]
     with pytest.raises(DataError, match="names its 4 rows by position, and the data hold 50 samples"):
         MIME.read_predictions(
-            score_file(tmp_path / "score_mcq_x_y.csv", "instance_id,is_correct", rows), data, MCQ
+            write_score_file(tmp_path / "score_mcq_x_y.csv", "instance_id,is_correct", rows), data, MCQ
         )
     rows = [f"{i},1" for i in range(5)]
-    file = score_file(tmp_path / "base+blank@90" / "score_mcq_x_y.csv", "instance_id,is_correct", rows)
+    file = write_score_file(tmp_path / "base+blank@90" / "score_mcq_x_y.csv", "instance_id,is_correct", rows)
     imported = read_import(file, data, MCQ)
     assert {s.facets["variant"] for s in imported.samples} == {"base+blank@90"}
 
@@ -320,7 +324,7 @@ def test_positions_in_a_smaller_set_are_refused_unless_the_folder_names_it(tmp_p
 )
 def test_a_bad_score_file_is_refused(tmp_path: Path, rows: list[str], part: str) -> None:
     data = load_samples(tmp_path, MCQ, make_edition(real=False))
-    file = score_file(tmp_path / "score_mcq_x_y.csv", "instance_id,is_correct", rows)
+    file = write_score_file(tmp_path / "score_mcq_x_y.csv", "instance_id,is_correct", rows)
     with pytest.raises(DataError) as caught:
         MIME.read_predictions(file, data, MCQ)
     assert part in str(caught.value)

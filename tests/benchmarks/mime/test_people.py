@@ -15,14 +15,14 @@ from vivant.core.types import Sample
 MCQ, FF = "mime/mcq", "mime/ff"
 
 
-def notes_of(imported: Any) -> str:
+def join_notes(imported: Any) -> str:
     return "\n".join(imported.notes)
 
 
 # ── people ──
 
 
-def judgement(
+def make_judgement(
     sample: Sample, annotator: str, answer: str, selection: int = 1, **changes: Any
 ) -> dict[str, Any]:
     name = sample.extra["file_name"].replace("_j_", "_Justin_").lower().removeprefix("real_")
@@ -48,10 +48,10 @@ def test_judgements_become_repeats_with_their_own_question(tmp_path: Path) -> No
     data = load_samples(tmp_path, MCQ)
     first, second = data[0], data[1]
     lines = [
-        judgement(first, "ann", "archery", 2),
-        judgement(first, "bob", "bow", 1),
-        judgement(second, "ann", "bow", 2),
-        judgement(first, "ann", "changed my mind", 1),
+        make_judgement(first, "ann", "archery", 2),
+        make_judgement(first, "bob", "bow", 1),
+        make_judgement(second, "ann", "bow", 2),
+        make_judgement(first, "ann", "changed my mind", 1),
     ]
     file = write_lines(tmp_path / "human_eval.jsonl", lines)
     imported = read_import(file, data, MCQ)
@@ -62,7 +62,7 @@ def test_judgements_become_repeats_with_their_own_question(tmp_path: Path) -> No
     ]
     assert [s.id for s in imported.samples] == [first.id, second.id]
     assert imported.model == "human"
-    assert "repeated judgements of a person on one video dropped: 1" in notes_of(imported)
+    assert "repeated judgements of a person on one video dropped: 1" in join_notes(imported)
     assert [r.reply.text for r in imported.records] == ["B", "A", "B"]
     assert [s.value for *_, s in score_import(imported).rows] == [1.0, 0.0, 1.0]
     sources = [r.source for r in imported.records]
@@ -76,15 +76,15 @@ def test_judgements_become_repeats_with_their_own_question(tmp_path: Path) -> No
 def test_judgements_are_found_in_the_data_folder(tmp_path: Path) -> None:
     data = load_samples(tmp_path, FF, make_edition(real=False))
     assert MIME.human(tmp_path, FF) is None
-    write_lines(tmp_path / "results" / "a" / "human_eval.jsonl", [judgement(data[0], "ann", "archery")])
+    write_lines(tmp_path / "results" / "a" / "human_eval.jsonl", [make_judgement(data[0], "ann", "archery")])
     result = MIME.human(tmp_path, FF)
     assert result is not None and len(result.records) == 1
-    stranger = judgement(data[0], "ann", "x")
+    stranger = make_judgement(data[0], "ann", "x")
     stranger["question"]["s3_url"] = "https://example.org/Bowling003.mp4"
     write_lines(tmp_path / "results" / "b" / "human_eval.jsonl", [stranger])
     result = MIME.human(tmp_path, FF)
     assert result is not None and len(result.records) == 1
-    assert "passed over" in notes_of(result)
+    assert "passed over" in join_notes(result)
     with pytest.raises(DataError, match=r"1 of 1 judgements are on videos that the data do not hold.*line 1"):
         MIME.read_predictions(tmp_path / "results" / "b" / "human_eval.jsonl", data, FF)
 
@@ -101,7 +101,7 @@ def test_judgements_are_found_in_the_data_folder(tmp_path: Path) -> None:
 )
 def test_a_bad_judgement_is_refused(tmp_path: Path, changes: dict[str, Any], part: str) -> None:
     data = load_samples(tmp_path, MCQ)
-    file = write_lines(tmp_path / "human_eval.jsonl", [judgement(data[0], "ann", "x", **changes)])
+    file = write_lines(tmp_path / "human_eval.jsonl", [make_judgement(data[0], "ann", "x", **changes)])
     with pytest.raises(DataError) as caught:
         MIME.read_predictions(file, data, MCQ)
     assert part in str(caught.value)

@@ -35,7 +35,7 @@ from vivant.core.types import Record, Reply, Sample, Score
 TASKS = ("mime/mcq", "mime/ff")
 
 
-def run_of(
+def make_run(
     values: Mapping[str, Sequence[float | None]],
     task: str = "mime/mcq",
     model: str = "m",
@@ -67,24 +67,24 @@ def run_of(
     )
 
 
-def share(correct: int, of: int) -> Sequence[float | None]:
+def make_values(correct: int, of: int) -> Sequence[float | None]:
     return [1.0] * correct + [0.0] * (of - correct)
 
 
-def cells(table: Table, label: str) -> list[str]:
+def get_cells(table: Table, label: str) -> list[str]:
     (result,) = [row for row in table.body if row[0] == label]
     return [format_cell(cell) for cell in result[1:]]
 
 
 def test_multiple_choice_and_free_form_stand_side_by_side() -> None:
     runs = [
-        run_of({"base+blank@0": share(1, 4)}),
-        run_of({"base+blank@0": share(2, 4)}, "mime/ff", name="other"),
-        run_of({"none": share(3, 4)}, name="real"),
+        make_run({"base+blank@0": make_values(1, 4)}),
+        make_run({"base+blank@0": make_values(2, 4)}, "mime/ff", name="other"),
+        make_run({"none": make_values(3, 4)}, name="real"),
     ]
     table = MIME.layout("1", runs, "paper")
     assert table.columns == ("model", "MIME MC", "MIME FF", "REAL MC", "REAL FF")
-    assert cells(table, "m") == ["25.0", "50.0", "75.0", "–"]
+    assert get_cells(table, "m") == ["25.0", "50.0", "75.0", "–"]
     assert [(row.run, row.group, row.n) for row in table.rows] == [
         ("run", {"variant": "base+blank@0"}, 4),
         ("other", {"variant": "base+blank@0"}, 4),
@@ -93,8 +93,8 @@ def test_multiple_choice_and_free_form_stand_side_by_side() -> None:
 
 
 def test_runs_of_one_model_on_the_same_samples_are_rivals() -> None:
-    first = [run_of({"none": share(1, 4)}, task, name="a") for task in TASKS]
-    second = [run_of({"none": share(2, 4)}, task, name="b") for task in TASKS]
+    first = [make_run({"none": make_values(1, 4)}, task, name="a") for task in TASKS]
+    second = [make_run({"none": make_values(2, 4)}, task, name="b") for task in TASKS]
     lines = group_runs([first[0], second[0], second[1], first[1]])
     assert [line.label for line in lines] == ["m (a)", "m (b)"]
     assert [[part.run for part in line.parts] for line in lines] == [["a", "a"], ["b", "b"]]
@@ -102,7 +102,7 @@ def test_runs_of_one_model_on_the_same_samples_are_rivals() -> None:
 
 def test_lines_are_sorted_by_model_and_style_with_people_last() -> None:
     order = [("human", "zero-shot"), ("x", "few-shot"), ("y", "cot"), ("x", "zero-shot"), ("x", "mine")]
-    lines = group_runs([run_of({"none": [1.0]}, model=model, style=style) for model, style in order])
+    lines = group_runs([make_run({"none": [1.0]}, model=model, style=style) for model, style in order])
     assert [(line.model, line.style) for line in lines] == [
         ("x", "zero-shot"),
         ("x", "few-shot"),
@@ -118,19 +118,19 @@ def test_the_papers_rounding_and_plain_rounding() -> None:
         (12, 86, "13.9", "14.0"),
         (31, 86, "36.0", "36.0"),
     ):
-        run = run_of({"base+blank@0": share(correct, of)})
-        assert cells(MIME.layout("2", [run], "paper"), "m")[0] == paper
-        assert cells(MIME.layout("2", [run], "strict"), "m")[0] == plain
-        run = run_of({"base+blank@0": share(correct, of)}, rounding="plain")
-        assert cells(MIME.layout("2", [run], "paper"), "m")[0] == plain
-        run = run_of({"base+blank@0": share(correct, of)}, rounding="paper")
-        assert cells(MIME.layout("2", [run], "strict"), "m")[0] == paper
+        run = make_run({"base+blank@0": make_values(correct, of)})
+        assert get_cells(MIME.layout("2", [run], "paper"), "m")[0] == paper
+        assert get_cells(MIME.layout("2", [run], "strict"), "m")[0] == plain
+        run = make_run({"base+blank@0": make_values(correct, of)}, rounding="plain")
+        assert get_cells(MIME.layout("2", [run], "paper"), "m")[0] == plain
+        run = make_run({"base+blank@0": make_values(correct, of)}, rounding="paper")
+        assert get_cells(MIME.layout("2", [run], "strict"), "m")[0] == paper
     with pytest.raises(UsageError, match="rounding is sideways"):
-        MIME.layout("2", [run_of({"none": [1.0]}, rounding="sideways")], "paper")
+        MIME.layout("2", [make_run({"none": [1.0]}, rounding="sideways")], "paper")
 
 
 def test_errors_and_unparsed_are_counted_and_told() -> None:
-    run = run_of({"base+blank@0": [1.0, 0.0, None, math.nan, math.nan]})
+    run = make_run({"base+blank@0": [1.0, 0.0, None, math.nan, math.nan]})
     table = MIME.layout("2", [run], "paper")
     (row,) = table.rows
     assert (row.n, row.errors, row.unparsed) == (3, 2, 1)
@@ -146,18 +146,18 @@ def test_angles_have_a_mean_and_a_population_deviation() -> None:
             strict=True,
         )
     )
-    run = run_of({variant: share(correct, 86) for variant, correct in rights.items()})
+    run = make_run({variant: make_values(correct, 86) for variant, correct in rights.items()})
     table = MIME.layout("4", [run], "paper")
-    assert cells(table, "m") == ["MC", "39.5", "39.5", "50.0", "43.0", "43.0", "4.3"]
+    assert get_cells(table, "m") == ["MC", "39.5", "39.5", "50.0", "43.0", "43.0", "4.3"]
     values = [correct / 86 * 100 for correct in rights.values()]
     result = {row.metric: row.value for row in table.rows}
     assert result["standard deviation over angles"] == pytest.approx(stats.tstd(values, ddof=0), abs=0.01)
-    part = run_of({"base+blank@0": share(1, 2), "base+blank@90": share(1, 2)})
-    assert cells(MIME.layout("4", [part], "paper"), "m") == ["MC", "50.0", "50.0", "–", "–", "–", "–"]
+    part = make_run({"base+blank@0": make_values(1, 2), "base+blank@90": make_values(1, 2)})
+    assert get_cells(MIME.layout("4", [part], "paper"), "m") == ["MC", "50.0", "50.0", "–", "–", "–", "–"]
 
 
 def test_zero_shot_tables_leave_other_styles_out_and_say_so() -> None:
-    runs = [run_of({"none": share(1, 2)}, style=style) for style in ("zero-shot", "cot")]
+    runs = [make_run({"none": make_values(1, 2)}, style=style) for style in ("zero-shot", "cot")]
     table = MIME.layout("1", runs, "paper")
     assert len(table.body) == 1
     assert "1 lines in other styles are left out; table 5 shows them." in table.notes
@@ -167,18 +167,18 @@ def test_zero_shot_tables_leave_other_styles_out_and_say_so() -> None:
 
 def test_a_table_without_its_samples_is_refused() -> None:
     with pytest.raises(UsageError, match="None of these runs holds samples that table 3 shows"):
-        MIME.layout("3", [run_of({"none": [1.0]})], "paper")
+        MIME.layout("3", [make_run({"none": [1.0]})], "paper")
     with pytest.raises(UsageError, match="needs a run of the model 'human'"):
-        MIME.layout("annotators", [run_of({"none": [1.0]})], "paper")
+        MIME.layout("annotators", [make_run({"none": [1.0]})], "paper")
     with pytest.raises(UsageError, match="table of mime '7'"):
-        MIME.layout("7", [run_of({"none": [1.0]})], "paper")
+        MIME.layout("7", [make_run({"none": [1.0]})], "paper")
 
 
 def test_actors_are_compared_with_the_published_and_with_welchs_test() -> None:
     values = [float(x) for x in random.Random(3).choices((0, 1), k=61)]
     n, j = values[::2], values[1::2]
     for protocol in ("paper", "strict"):
-        table = MIME.layout("6", [run_of({"base+blank@0": values}, protocol=protocol)], protocol)
+        table = MIME.layout("6", [make_run({"base+blank@0": values}, protocol=protocol)], protocol)
         t, p = ([row.value for row in table.rows if row.metric == metric] for metric in "tp")
         if protocol == "strict":
             expected = stats.ttest_ind(n, j, equal_var=False)
@@ -208,7 +208,7 @@ def test_groups_without_spread_have_no_t() -> None:
     for test in (ttest.welch_t_test, ttest.pooled_t_test):
         assert test([1.0, 1.0], [1.0, 1.0]).t is None
         assert test([1.0], [1.0]).p is None
-    table = MIME.layout("6", [run_of({"base+blank@0": [1.0] * 6})], "paper")
+    table = MIME.layout("6", [make_run({"base+blank@0": [1.0] * 6})], "paper")
     assert "no spread" in to_text(table)
 
 
@@ -257,12 +257,12 @@ def test_failure_modes_are_counted_beside_the_published_ones(tmp_path: Path) -> 
     assert result["all"] == (1, 1, 1, 1, 86, 86, 86)
     assert {row.source for row in table.rows} == {"measured", failures.PUBLISHED_SOURCE}
     with pytest.raises(UsageError, match="None of these runs holds failure labels"):
-        MIME.layout("failures", [run_of({"none": [1.0]}, "mime/ff")], "paper")
+        MIME.layout("failures", [make_run({"none": [1.0]}, "mime/ff")], "paper")
 
 
 def test_every_layout_has_every_form() -> None:
-    values = {variant: share(2, 8) for variant in (*VARIANTS, "none")}
-    runs = [run_of(values, task, style=style, name=style) for task in TASKS for style in MIME.styles]
+    values = {variant: make_values(2, 8) for variant in (*VARIANTS, "none")}
+    runs = [make_run(values, task, style=style, name=style) for task in TASKS for style in MIME.styles]
     for name in ("1", "2", "3", "4", "5", "6"):
         table = MIME.layout(name, runs, "paper")
         assert all(len(row) == len(table.columns) for row in table.body)
@@ -365,6 +365,6 @@ def test_samples_without_a_reply_keep_their_row(tmp_path: Path) -> None:
 
 def test_what_cannot_be_exported_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="mime-raw or mime-score, not 'xml'"):
-        MIME.export(run_of({"none": [1.0]}), "xml", tmp_path)
+        MIME.export(make_run({"none": [1.0]}), "xml", tmp_path)
     with pytest.raises(UsageError, match="has no options to write"):
-        MIME.export(run_of({"none": [1.0]}), "mime-raw", tmp_path)
+        MIME.export(make_run({"none": [1.0]}), "mime-raw", tmp_path)

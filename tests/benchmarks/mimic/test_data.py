@@ -111,7 +111,7 @@ def test_a_video_that_stands_twice_counts_once_and_may_not_contradict_itself(tmp
     assert any("and the two differ" in p for p in check(other).problems)
 
 
-def problems(root: Path) -> list[str]:
+def list_problems(root: Path) -> list[str]:
     """What a check finds besides the video files, which the kit does not write."""
     return [p for p in check(root).problems if ".mp4" not in p]
 
@@ -119,12 +119,12 @@ def problems(root: Path) -> list[str]:
 def test_a_sound_folder_has_no_problems_but_missing_files(tmp_path: Path) -> None:
     every = [make_item(n, task) for task in names.THINKING for n in range(4)]
     root = write_folder(tmp_path, items=every)
-    assert problems(root) == []
+    assert list_problems(root) == []
     missing = [p for p in check(root).problems if ".mp4" in p]
     assert len(missing) == 4 and "videos/v0.mp4 (video tiktok/v0)" in missing[0]
 
 
-def changed(task: str, index: int, **fields: Any) -> dict[str, Any]:
+def change_item(task: str, index: int, **fields: Any) -> dict[str, Any]:
     item = make_item(0, task)
     item["options"][index] = {**item["options"][index], **fields}
     return item
@@ -133,24 +133,24 @@ def changed(task: str, index: int, **fields: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("item", "message"),
     [
-        (changed("title", 0, video=make_ref(0)), "a wrong option comes from tiktok/v0 itself"),
-        (changed("category", 0, text="food", video=make_ref(1)), "a wrong option is true of tiktok/v0"),
-        (changed("tag", 0, text="#new #TAG0"), "a wrong option is true of tiktok/v0"),
-        (changed("title", 0, text="Made up"), "not in the metadata of its source youtube/v1"),
-        (changed("title", 0, video="youtube/gone"), "its source youtube/gone is not in videos.jsonl"),
-        (changed("title", 1, text="Something else"), "it is not in the metadata of tiktok/v0"),
-        (changed("title", 1, video=make_ref(2)), "it should come from tiktok/v0"),
-        (changed("title", 0, text="title of NUMBER 2!"), "two options say the same"),
-        (changed("comment-match", 1, comment="c5"), "it is not the text of the comment c5"),
-        (changed("comment-popularity", 0, likes=99), "the key has 90 likes, another option has 99"),
-        (changed("comment-popularity", 0, likes=90), "two options share the most likes"),
-        (changed("comment-popularity", 0, likes=None, comment=""), "option 0 has no likes"),
-        (changed("comment-popularity", 1, rank=2), "option 1 says rank 2"),
+        (change_item("title", 0, video=make_ref(0)), "a wrong option comes from tiktok/v0 itself"),
+        (change_item("category", 0, text="food", video=make_ref(1)), "a wrong option is true of tiktok/v0"),
+        (change_item("tag", 0, text="#new #TAG0"), "a wrong option is true of tiktok/v0"),
+        (change_item("title", 0, text="Made up"), "not in the metadata of its source youtube/v1"),
+        (change_item("title", 0, video="youtube/gone"), "its source youtube/gone is not in videos.jsonl"),
+        (change_item("title", 1, text="Something else"), "it is not in the metadata of tiktok/v0"),
+        (change_item("title", 1, video=make_ref(2)), "it should come from tiktok/v0"),
+        (change_item("title", 0, text="title of NUMBER 2!"), "two options say the same"),
+        (change_item("comment-match", 1, comment="c5"), "it is not the text of the comment c5"),
+        (change_item("comment-popularity", 0, likes=99), "the key has 90 likes, another option has 99"),
+        (change_item("comment-popularity", 0, likes=90), "two options share the most likes"),
+        (change_item("comment-popularity", 0, likes=None, comment=""), "option 0 has no likes"),
+        (change_item("comment-popularity", 1, rank=2), "option 1 says rank 2"),
         ({**make_item(0), "options": make_item(0)["options"][:3]}, "3 options; four are expected"),
     ],
 )
 def test_a_check_finds_leaks_and_contradictions(tmp_path: Path, item: dict[str, Any], message: str) -> None:
-    result = problems(write_folder(tmp_path, items=[item]))
+    result = list_problems(write_folder(tmp_path, items=[item]))
     assert any(message in problem for problem in result), result
     assert all("(item " in problem for problem in result)
 

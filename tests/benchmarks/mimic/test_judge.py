@@ -28,7 +28,7 @@ from vivant.judging.mimic_packs import RUBRIC, asks, judge_pack
 HUMAN = '{"reasons": "slang", "verdict": "human", "realism": 4}'
 
 
-def with_files(path: Path) -> Path:
+def write_folder_with_files(path: Path) -> Path:
     """The kit's folder with video files, so that a judge has something to look at."""
     (path / "data/videos").mkdir(parents=True)
     make_video(path / "data/videos/v0.mp4", frames=4)
@@ -70,7 +70,7 @@ def test_a_comment_that_orders_its_judge_about_stays_material(tmp_path: Path) ->
 
 
 def test_verdicts_become_judgements_of_a_model(tmp_path: Path) -> None:
-    pack, key, _ = build_small_pack(with_files(tmp_path))
+    pack, key, _ = build_small_pack(write_folder_with_files(tmp_path))
     replies = [{"id": i.item, "response": HUMAN} for i in pack.items()]
     bad = {0: "It is human.", 1: '{"reasons": "", "verdict": "human", "realism": 7}', 2: ""}
     for place, text in bad.items():
@@ -90,7 +90,7 @@ def test_verdicts_become_judgements_of_a_model(tmp_path: Path) -> None:
 
 
 def test_judging_resumes_and_other_settings_need_another_file(tmp_path: Path) -> None:
-    pack, _, _ = build_small_pack(with_files(tmp_path))
+    pack, _, _ = build_small_pack(write_folder_with_files(tmp_path))
     file = write_lines(tmp_path / "said.jsonl", [{"id": i.item, "response": HUMAN} for i in pack.items()])
     options = JudgeOptions(model=f"replay/{file}")
     out = tmp_path / "judged.jsonl"
@@ -104,7 +104,7 @@ def test_judging_resumes_and_other_settings_need_another_file(tmp_path: Path) ->
 
 
 def test_several_samples_are_several_judgements(tmp_path: Path) -> None:
-    pack, key, _ = build_small_pack(with_files(tmp_path), limit=1)
+    pack, key, _ = build_small_pack(write_folder_with_files(tmp_path), limit=1)
     options = JudgeOptions(model="heuristic", samples=2)
     done = judge_pack(pack, options, tmp_path / "j.jsonl")
     _, judgements = read_judgements(tmp_path / "j.jsonl", pack)

@@ -32,14 +32,16 @@ from vivant.metrics.intervals import mean_interval
 from vivant.metrics.two_way import two_way_interval
 
 
-def csv_file(path: Path, rows: Iterable[Iterable[Any]], head: str = "annotator,item,verdict,realism") -> Path:
+def write_csv(
+    path: Path, rows: Iterable[Iterable[Any]], head: str = "annotator,item,verdict,realism"
+) -> Path:
     with path.open("w", encoding="utf-8", newline="") as file:
         file.write(head + "\n")
         csv.writer(file).writerows(rows)
     return path
 
 
-def people(
+def write_human_judgements(
     path: Path, pack: Pack, judge: Callable[[str, str], tuple[str, float | None]], annotators: str = "abc"
 ) -> Path:
     """Judgements of everyone on everything."""
@@ -73,7 +75,7 @@ def test_rows_that_cannot_be_used_go_into_a_file_beside_with_their_reasons(tmp_p
         ["bob", items[0], "human", "4.5"],
     ]
     out = tmp_path / "j.jsonl"
-    result, beside = import_judgements([csv_file(tmp_path / "j.csv", rows)], pack, out)
+    result, beside = import_judgements([write_csv(tmp_path / "j.csv", rows)], pack, out)
     assert result.repeated == 1 and beside == tmp_path / "j.jsonl.rejected.jsonl"
     judges, kept = read_judgements(out, pack)
     assert judges.kind == "people"
@@ -138,7 +140,7 @@ def test_a_file_that_is_not_text_is_refused(tmp_path: Path) -> None:
 def test_judgements_of_another_pack_are_refused(tmp_path: Path) -> None:
     pack, key, _ = build_small_pack(tmp_path)
     other, _, _ = build_small_pack(tmp_path, seed=3)
-    file = people(tmp_path / "j.jsonl", other, lambda _a, _t: ("human", 3))
+    file = write_human_judgements(tmp_path / "j.jsonl", other, lambda _a, _t: ("human", 3))
     with pytest.raises(DataError, match="judges another pack"):
         compute_outcome(pack, key, [file])
     with pytest.raises(DataError, match="vivant mimic import"):
@@ -148,7 +150,7 @@ def test_judgements_of_another_pack_are_refused(tmp_path: Path) -> None:
 # ── figures ──
 
 
-def by_source(pack: Pack, key: Key, file: Path) -> dict[str, Any]:
+def score_by_source(pack: Pack, key: Key, file: Path) -> dict[str, Any]:
     panel = compute_outcome(pack, key, [file]).panels[0]
     return {judged.source: judged for judged in panel.sources}
 
@@ -161,7 +163,7 @@ def test_shares_and_means_per_source_with_people_as_their_own_row(tmp_path: Path
             return ("human", 5) if annotator != "c" else ("ai", 2)
         return ("ai", 1) if text.startswith("model 0") else ("human", None)
 
-    result = by_source(pack, key, people(tmp_path / "j.jsonl", pack, judge))
+    result = score_by_source(pack, key, write_human_judgements(tmp_path / "j.jsonl", pack, judge))
     assert result["human comments"].human == pytest.approx(100 * 2 / 3)
     assert result["human comments"].realism == pytest.approx(4.0)
     assert result["human comments"].judgements == 60 and result["human comments"].comments == 20
@@ -173,9 +175,9 @@ def test_shares_and_means_per_source_with_people_as_their_own_row(tmp_path: Path
 def test_comments_that_nobody_judged_are_counted(tmp_path: Path) -> None:
     pack, key, _ = build_small_pack(tmp_path)
     first = next(i.item for i in pack.items() if key.entries[i.item].source == 0)
-    rows = csv_file(tmp_path / "j.csv", [["a", first, "human", "3"]])
+    rows = write_csv(tmp_path / "j.csv", [["a", first, "human", "3"]])
     import_judgements([rows], pack, tmp_path / "j.jsonl")
-    result = by_source(pack, key, tmp_path / "j.jsonl")
+    result = score_by_source(pack, key, tmp_path / "j.jsonl")
     assert (result["model0"].comments, result["model0"].unjudged) == (1, 3)
     assert (result["model1"].human, result["model1"].unjudged) == (None, 4)
     assert result["human comments"].unjudged == 20
@@ -183,7 +185,7 @@ def test_comments_that_nobody_judged_are_counted(tmp_path: Path) -> None:
 
 def test_people_and_judge_models_never_share_a_figure(tmp_path: Path) -> None:
     pack, key, _ = build_small_pack(tmp_path)
-    human = people(tmp_path / "people.jsonl", pack, lambda _a, _t: ("human", 5))
+    human = write_human_judgements(tmp_path / "people.jsonl", pack, lambda _a, _t: ("human", 5))
     every = [CommentJudgement(annotator="gpt", item=i.item, verdict="ai", realism=0) for i in pack.items()]
     files = [human]
     for name in ("gpt", "other"):
@@ -224,7 +226,7 @@ def test_agreement_is_that_of_pairs_and_beyond_chance(tmp_path: Path) -> None:
             even = not even
         return ("human", 4.0) if even else ("ai", 1.0)
 
-    panel = compute_outcome(pack, key, [people(tmp_path / "j.jsonl", pack, judge)]).panels[0]
+    panel = compute_outcome(pack, key, [write_human_judgements(tmp_path / "j.jsonl", pack, judge)]).panels[0]
     # 28 comments: 21 with three equal verdicts (3 of 3 pairs), 7 with one dissenting (1 of 3 pairs).
     pairs = (21 * 3 + 7 * 1) / (28 * 3)
     assert panel.agreement.percent == pytest.approx(100 * pairs)
@@ -241,7 +243,9 @@ def test_agreement_is_that_of_pairs_and_beyond_chance(tmp_path: Path) -> None:
 
 def test_kappa_takes_the_comments_with_the_usual_number_of_judgements(tmp_path: Path) -> None:
     pack, key, _ = build_small_pack(tmp_path)
-    file = people(tmp_path / "j.jsonl", pack, lambda a, t: ("human" if len(t) % 2 or a == "a" else "ai", 1))
+    file = write_human_judgements(
+        tmp_path / "j.jsonl", pack, lambda a, t: ("human" if len(t) % 2 or a == "a" else "ai", 1)
+    )
     first = next(pack.items()).item
     with file.open("ab") as more:
         more.write(msgspec.json.encode(CommentJudgement(annotator="d", item=first, verdict="ai")) + b"\n")
@@ -251,7 +255,9 @@ def test_kappa_takes_the_comments_with_the_usual_number_of_judgements(tmp_path: 
 
 def test_with_one_annotator_there_is_no_agreement_and_intervals_go_by_video(tmp_path: Path) -> None:
     pack, key, _ = build_small_pack(tmp_path)
-    file = people(tmp_path / "j.jsonl", pack, lambda _a, t: ("human" if "1" in t else "ai", 2), "a")
+    file = write_human_judgements(
+        tmp_path / "j.jsonl", pack, lambda _a, t: ("human" if "1" in t else "ai", 2), "a"
+    )
     outcome = compute_outcome(pack, key, [file])
     assert outcome.panels[0].agreement.percent is None
     interval = outcome.panels[0].sources[-1].human_interval
@@ -319,7 +325,7 @@ def test_from_runs_to_the_table_by_the_commands(tmp_path: Path) -> None:
     assert again.returncode == 0
     pack = Pack(tmp_path / "p")
     rows = [[a, i.item, "human" if "comment" in i.text else "ai", 4] for a in "ab" for i in pack.items()]
-    csv_file(tmp_path / "j.csv", [*rows, ["a", "zzz", "human", 1]])
+    write_csv(tmp_path / "j.csv", [*rows, ["a", "zzz", "human", 1]])
     imported = vivant("mimic", "import", "p", "j.csv", "--out", "j.jsonl", cwd=tmp_path)
     assert imported.returncode == 0 and "48 judgements" in imported.stderr
     assert "1 × no such item in the pack" in imported.stderr

@@ -105,7 +105,7 @@ def test_a_model_without_eyes_is_at_chance(model: str, tmp_path: Path) -> None:
     assert interval.low <= 0.25 <= interval.high
 
 
-def topic_of(video: MimicVideo, topics: list[Topic]) -> Topic:
+def find_topic(video: MimicVideo, topics: list[Topic]) -> Topic:
     return next(topic for topic in topics if topic.topics == video.topics)
 
 
@@ -135,7 +135,7 @@ def test_one_who_knows_the_videos_topic_is_far_above_chance() -> None:
     ):
         samples = Mimic().load(ROOT, task)
         correct = sum(
-            pick(sample, videos[sample.cluster], topic_of(videos[sample.cluster], topics)) == sample.key
+            pick(sample, videos[sample.cluster], find_topic(videos[sample.cluster], topics)) == sample.key
             for sample in samples
         )
         assert wilson(correct, len(samples)).low > 0.3 and correct >= least * len(samples), (task, correct)

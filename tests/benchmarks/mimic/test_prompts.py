@@ -19,7 +19,7 @@ from vivant.core.types import Option, Record, Reply, Sample, Text, Video
 BENCHMARK = Mimic()
 
 
-def shown(sample: Sample, **context: object) -> str:
+def get_shown_text(sample: Sample, **context: object) -> str:
     prompt = BENCHMARK.prompt(sample, PromptContext(style="zero-shot", **context))  # type: ignore[arg-type]
     return "\n".join(part.text for part in prompt.messages[0].parts if isinstance(part, Text))
 
@@ -43,7 +43,7 @@ def test_the_video_comes_first_and_options_in_the_samples_own_order(tmp_path: Pa
 def test_nothing_of_the_video_but_the_options_is_told(tmp_path: Path, task: str) -> None:
     root = write_folder(tmp_path, items=[make_item(0, task)])
     sample = BENCHMARK.load(root, task)[0]
-    text = shown(sample)
+    text = get_shown_text(sample)
     for option in sample.options:
         text = text.replace(option.text, "")
     fields = make_video_line(0)
@@ -55,7 +55,7 @@ def test_a_comment_is_asked_for_without_showing_peoples(tmp_path: Path) -> None:
     samples = BENCHMARK.load(write_folder(tmp_path), "comment")
     context = PromptContext(style="zero-shot", pool=tuple(samples))
     prompt = BENCHMARK.prompt(samples[0], context)
-    text = shown(samples[0], pool=tuple(samples))
+    text = get_shown_text(samples[0], pool=tuple(samples))
     assert "comment 1 on" not in text and "Title of" not in text and "code: en" in text
     assert prompt.candidates and not any(c.endswith("on 0") for c in prompt.candidates)
     assert len(prompt.candidates) <= CANDIDATES
@@ -69,19 +69,21 @@ def test_words_of_users_cannot_pass_for_the_prompts_own(tmp_path: Path) -> None:
     fields = make_item(0, "comment-match")
     fields["options"][1]["text"] = HOSTILE
     sample = BENCHMARK.load(write_folder(tmp_path, items=[fields]), "comment-match")[0]
-    text = shown(sample)
+    text = get_shown_text(sample)
     assert text.count("\nB. ") == 1
     assert "{options}" in text and "{question}" in text, "braces of a comment stay what they are"
     prompt = BENCHMARK.prompt(sample, PromptContext(style="zero-shot"))
     index = prompt.order.index(1)
     assert prompt.options[index].text == join_lines(HOSTILE) and len(prompt.options[index].text) > 10_000
     answer = prompt.options[index].name
-    assert score(sample, answer, prompt.options, prompt.order) == 1.0
+    assert score_reply(sample, answer, prompt.options, prompt.order) == 1.0
     other = next(o.name for o in prompt.options if o.name != answer)
-    assert score(sample, other, prompt.options, prompt.order) == 0.0
+    assert score_reply(sample, other, prompt.options, prompt.order) == 0.0
 
 
-def score(sample: Sample, reply: str, options: tuple[Option, ...], order: tuple[int, ...]) -> float | None:
+def score_reply(
+    sample: Sample, reply: str, options: tuple[Option, ...], order: tuple[int, ...]
+) -> float | None:
     record = Record(
         key="k",
         task=sample.task,
@@ -102,9 +104,9 @@ def test_a_reply_that_names_no_option_is_unparsed(tmp_path: Path) -> None:
 def test_a_users_own_wording_must_keep_its_fields(tmp_path: Path) -> None:
     sample = BENCHMARK.load(write_folder(tmp_path), "title")[0]
     wording = {"mimic.zero-shot": "Q: {question}\n{options}\nLetter?", "mimic.title": "Which title?"}
-    assert shown(sample, wording=wording).startswith("Q: Which title?\nA. ")
+    assert get_shown_text(sample, wording=wording).startswith("Q: Which title?\nA. ")
     with pytest.raises(UsageError, match="must contain"):
-        shown(sample, wording={"mimic.zero-shot": "Letter?"})
+        get_shown_text(sample, wording={"mimic.zero-shot": "Letter?"})
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ from vivant.core.types import Record, Reply, Sample, Score
 BENCHMARK = Mimic()
 
 
-def answered(samples: list[Sample], correct: int, run: str = "r") -> ScoredRun:
+def make_answered_run(samples: list[Sample], correct: int, run: str = "r") -> ScoredRun:
     """A run in which the first `right` samples are right and the others wrong."""
     rows = []
     for number, sample in enumerate(samples):
@@ -47,7 +47,9 @@ def answered(samples: list[Sample], correct: int, run: str = "r") -> ScoredRun:
 def test_overall_counts_items_and_the_mean_counts_tasks(tmp_path: Path) -> None:
     items = [make_item(n, task) for task in names.THINKING for n in range(4 if task == "title" else 2)]
     root = write_folder(tmp_path, items=items)
-    runs = [answered(BENCHMARK.load(root, task), 4 if task == "title" else 0) for task in names.THINKING]
+    runs = [
+        make_answered_run(BENCHMARK.load(root, task), 4 if task == "title" else 0) for task in names.THINKING
+    ]
     table = BENCHMARK.layout("tasks", runs, "paper")
     row = dict(zip(table.columns, table.body[0], strict=True))
     assert row["Title"] == 100.0 and row["Tag"] == 0.0 and row["n"] == 4 + 6 * 2
@@ -77,15 +79,17 @@ def test_the_published_rows_stand_below_with_both_means() -> None:
 
 
 def test_a_part_of_the_tasks_has_no_mean(tmp_path: Path) -> None:
-    table = BENCHMARK.layout("tasks", [answered(BENCHMARK.load(write_folder(tmp_path), "title"), 2)], "paper")
+    table = BENCHMARK.layout(
+        "tasks", [make_answered_run(BENCHMARK.load(write_folder(tmp_path), "title"), 2)], "paper"
+    )
     row = dict(zip(table.columns, table.body[0], strict=True))
     assert row["Overall"] == 50.0 and row["Mean of tasks"] is None and row["Pop"] is None
     assert "Gemini2.5-pro †" in to_text(table)
     with pytest.raises(UsageError, match="mimic/comment"):
-        BENCHMARK.layout("mimicking", [answered(BENCHMARK.load(tmp_path, "title"), 2)], "paper")
+        BENCHMARK.layout("mimicking", [make_answered_run(BENCHMARK.load(tmp_path, "title"), 2)], "paper")
 
 
-def commented(root: Path, texts: list[str], **settings: Any) -> ScoredRun:
+def make_comment_run(root: Path, texts: list[str], **settings: Any) -> ScoredRun:
     samples = BENCHMARK.load(root, "comment")
     rows = tuple(
         (s, None, Score(key=s.id, task=s.task, id=s.id, value=1.0, answer=text) if text else
@@ -104,7 +108,7 @@ def commented(root: Path, texts: list[str], **settings: Any) -> ScoredRun:
 
 
 def test_the_mimicking_table_has_people_beside_the_model(tmp_path: Path) -> None:
-    run = commented(write_folder(tmp_path), ["same words", "same words", "other?", ""])
+    run = make_comment_run(write_folder(tmp_path), ["same words", "same words", "other?", ""])
     table = BENCHMARK.layout("mimicking", [run], "paper")
     model, people = (dict(zip(table.columns, row, strict=True)) for row in table.body[:2])
     assert people["Source"] == "human comments" and people["Same %"] == 0.0
@@ -126,7 +130,7 @@ def test_judgements_that_a_score_names_fill_the_first_columns(tmp_path: Path) ->
     )
     file = tmp_path / "judged.json"
     file.write_bytes(msgspec.json.encode(PackOutcome(pack="p", panels=(panel,))))
-    run = commented(write_folder(tmp_path / "d"), ["a b", "c d", "e f", "g h"], judged=str(file))
+    run = make_comment_run(write_folder(tmp_path / "d"), ["a b", "c d", "e f", "g h"], judged=str(file))
     table = BENCHMARK.layout("mimicking", [run], "paper")
     assert table.body[0][:3] == ("m", 25.0, 2.0) and table.body[1][:3] == ("human comments", 90.0, None)
     file.write_bytes(msgspec.json.encode(PackOutcome(pack="p", panels=(panel, panel))))
@@ -143,7 +147,7 @@ def test_judgements_that_a_score_names_fill_the_first_columns(tmp_path: Path) ->
 # ── text figures ──
 
 
-def of(*texts: str) -> list[ComparedComment]:
+def make_comments(*texts: str) -> list[ComparedComment]:
     return [ComparedComment(text=text) for text in texts]
 
 
@@ -166,7 +170,7 @@ def test_words_emoji_and_questions_in_any_script(text: str, emoji: bool, questio
 
 
 def test_figures_of_variety_and_repetition() -> None:
-    result = compute_text_figures(of("so good", "So good!", "so bad today", "never seen that"))
+    result = compute_text_figures(make_comments("so good", "So good!", "so bad today", "never seen that"))
     assert result is not None
     assert result.repeated == 0.5, "equal but for case and stops"
     assert result.opening == 0.5
@@ -192,7 +196,9 @@ def test_a_model_is_compared_with_as_many_comments_as_a_person_is() -> None:
     assert result.to_human == pytest.approx((2 * cosines[0] + cosines[1]) / 3)
     restated = compute_text_figures(
         [ComparedComment(text="A cat plays", description="A cat plays")],
-        TextVectors([of("A cat plays"), [ComparedComment(text="A cat plays", description="A cat plays")]]),
+        TextVectors(
+            [make_comments("A cat plays"), [ComparedComment(text="A cat plays", description="A cat plays")]]
+        ),
     )
     assert restated is not None and restated.to_description == pytest.approx(1.0, abs=1e-5)
 

@@ -19,13 +19,13 @@ from vivant.core.errors import DataError
 from vivant.core.types import Image, Text
 
 
-def released(folder: Path, items: list[dict[str, Any]]) -> Path:
+def write_released(folder: Path, items: list[dict[str, Any]]) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "overview.json").write_bytes(msgspec.json.encode(items))
     return folder
 
 
-def conversation(name: str, *turns: tuple[str, list[dict[str, Any]]], **more: Any) -> dict[str, Any]:
+def make_conversation(name: str, *turns: tuple[str, list[dict[str, Any]]], **more: Any) -> dict[str, Any]:
     return {
         "id": name,
         "conversations": [{"from": speaker, "content": content} for speaker, content in turns],
@@ -35,7 +35,7 @@ def conversation(name: str, *turns: tuple[str, list[dict[str, Any]]], **more: An
 
 def test_released_conversations(tmp_path: Path) -> None:
     items = [
-        conversation(
+        make_conversation(
             "PBL-7",
             ("human", [make_part("How?", "./images/1.png")]),
             ("gpt", [make_part("First", "images/2.png"), make_part("Then")]),
@@ -43,12 +43,14 @@ def test_released_conversations(tmp_path: Path) -> None:
             field="Art",
             subfield="Paper",
         ),
-        conversation(
+        make_conversation(
             "x1", ("human", [make_part("And?")]), ("gpt", [make_part("So.")]), catagory="Multi-step Reasoning"
         ),
-        conversation("x2", ("human", [make_part("Hm?")]), ("gpt", [make_part("Ah.")]), catagory="nonsense"),
+        make_conversation(
+            "x2", ("human", [make_part("Hm?")]), ("gpt", [make_part("Ah.")]), catagory="nonsense"
+        ),
     ]
-    root = released(tmp_path, items)
+    root = write_released(tmp_path, items)
     benchmark = MMIE()
     assert benchmark.available(root, ("sa", "pbl", "msr")) == ("pbl", "msr", "other")
     (sample,) = benchmark.load(root, "mmie/pbl")
@@ -72,7 +74,7 @@ def test_several_turns_are_one_question_and_the_last_reply_is_the_reference(tmp_
         ("human", [make_part("Three")]),
         ("gpt", [make_part("Four")]),
     ]
-    (sample,) = MMIE().load(released(tmp_path, [conversation("SA-1", *turns)]), "mmie/sa")
+    (sample,) = MMIE().load(write_released(tmp_path, [make_conversation("SA-1", *turns)]), "mmie/sa")
     assert [p.text for p in sample.question if isinstance(p, Text)] == ["One", "Two", "Three"]
     assert sample.reference == (Text("Four"),)
 
@@ -152,14 +154,14 @@ def test_answers_by_several_models_repeated_ids_and_no_answer(tmp_path: Path) ->
 
 
 def test_questions_without_answers_are_refused(tmp_path: Path) -> None:
-    folder = released(
-        tmp_path, [conversation("SA-1", ("human", [make_part("?")]), ("gpt", [make_part("!")]))]
+    folder = write_released(
+        tmp_path, [make_conversation("SA-1", ("human", [make_part("?")]), ("gpt", [make_part("!")]))]
     )
     with pytest.raises(DataError, match="questions but no answers"):
         read_answers(folder)
 
 
-def _packed(folder: Path, extra: dict[str, bytes] | None = None) -> None:
+def pack_images(folder: Path, extra: dict[str, bytes] | None = None) -> None:
     data = picture(folder / "0.png")
     (folder / "0.png").unlink()
     with tarfile.open(folder / "images.tar.gz", "w:gz") as archive:
@@ -170,8 +172,10 @@ def _packed(folder: Path, extra: dict[str, bytes] | None = None) -> None:
 
 
 def test_the_archive_is_unpacked_safely(tmp_path: Path) -> None:
-    root = released(tmp_path / "data", [conversation("SA-1", ("human", [make_part("?", "images/0.png")]))])
-    _packed(root, {"../outside.png": b"x", "images/bad.png": b"not a picture"})
+    root = write_released(
+        tmp_path / "data", [make_conversation("SA-1", ("human", [make_part("?", "images/0.png")]))]
+    )
+    pack_images(root, {"../outside.png": b"x", "images/bad.png": b"not a picture"})
     with pytest.raises(DataError, match=r"not unpacked yet; `vivant data check mmie"):
         MMIE().load(root, "mmie/sa")
     report = MMIE().check(root)
@@ -219,7 +223,7 @@ def test_fields_come_from_the_released_set_by_id(tmp_path: Path) -> None:
     from vivant.runs.importing import import_answers
 
     turns = (("human", [make_part("?")]), ("gpt", [make_part("!")]))
-    data = released(tmp_path / "data", [conversation("SA-1", *turns, field="Literature")])
+    data = write_released(tmp_path / "data", [make_conversation("SA-1", *turns, field="Literature")])
     (run,) = import_answers(
         ["mmie/sa"], write_three_answers(tmp_path / "in"), str(tmp_path / "run"), data=[str(data)]
     )

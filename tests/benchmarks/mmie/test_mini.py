@@ -15,14 +15,14 @@ from vivant.benchmarks.mmie import MMIE
 from vivant.core.types import Image
 
 
-def _root() -> Path:
+def find_root() -> Path:
     root = mini.root("mmie")
     assert root is not None
     return root
 
 
 def test_all_categories_two_fields_each_and_both_forms() -> None:
-    samples = [sample for task in ("sa", "pbl", "msr") for sample in MMIE().load(_root(), f"mmie/{task}")]
+    samples = [sample for task in ("sa", "pbl", "msr") for sample in MMIE().load(find_root(), f"mmie/{task}")]
     assert len(samples) >= 24
     fields = {(s.facets["category"], s.facets["field"]) for s in samples}
     assert Counter(category for category, _ in fields) == {"SA": 2, "PBL": 2, "MSR": 2}
@@ -34,20 +34,20 @@ def test_all_categories_two_fields_each_and_both_forms() -> None:
     assert all(any(isinstance(part, Image) for part in s.question) for s in samples)
     stories = [s for s in samples if s.facets["category"] != "MSR"]
     assert all(any(isinstance(part, Image) for part in s.reference) for s in stories)
-    report = MMIE().check(_root())
+    report = MMIE().check(find_root())
     assert not report.problems
-    assert sum(path.stat().st_size for path in _root().rglob("*") if path.is_file()) < 1_500_000
+    assert sum(path.stat().st_size for path in find_root().rglob("*") if path.is_file()) < 1_500_000
 
 
 def test_the_builder_makes_it(tmp_path: Path) -> None:
     build_mini(tmp_path)
-    assert (tmp_path / "overview.json").read_bytes() == (_root() / "overview.json").read_bytes()
+    assert (tmp_path / "overview.json").read_bytes() == (find_root() / "overview.json").read_bytes()
     names = sorted(path.name for path in (tmp_path / "images").iterdir())
-    assert names == sorted(path.name for path in (_root() / "images").iterdir())
+    assert names == sorted(path.name for path in (find_root() / "images").iterdir())
     for name in names[::9]:
         built, bundled = (
             np.asarray(PILImage.open(folder / "images" / name).convert("RGB"), np.int16)
-            for folder in (tmp_path, _root())
+            for folder in (tmp_path, find_root())
         )
         assert np.abs(built - bundled).mean() < 3, (
             name
@@ -56,7 +56,7 @@ def test_the_builder_makes_it(tmp_path: Path) -> None:
 
 def test_a_person_could_not_answer_the_problems_without_the_picture() -> None:
     """What the references compute with stands in no question's text."""
-    for sample in MMIE().load(_root(), "mmie/msr"):
+    for sample in MMIE().load(find_root(), "mmie/msr"):
         question = " ".join(part.text for part in sample.question if hasattr(part, "text"))
         assert sample.extra["gt"] not in question
 

@@ -100,7 +100,7 @@ _parts = st.lists(
 )
 
 
-def retold(question: list[RawPart], answer: list[RawPart]) -> tuple[str, str, list[str]]:
+def restate_view(question: list[RawPart], answer: list[RawPart]) -> tuple[str, str, list[str]]:
     """The rules in words, as slices: the answer up to its stop, then both texts in one go."""
     there = {"0", "1"}
     used = [p.image for p in question if p.image in there]
@@ -135,7 +135,7 @@ def retold(question: list[RawPart], answer: list[RawPart]) -> tuple[str, str, li
 @given(_parts, _parts)
 def test_the_walk_follows_the_rules_in_words(question: list[RawPart], answer: list[RawPart]) -> None:
     view = build_judge_view(question, answer, lambda path: path in ("0", "1"))
-    assert (view.question_text, view.answer_text, list(view.images)) == retold(question, answer)
+    assert (view.question_text, view.answer_text, list(view.images)) == restate_view(question, answer)
     assert view.left_out == (len(view.images) > 4)
 
 

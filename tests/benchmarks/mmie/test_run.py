@@ -33,14 +33,14 @@ from vivant.runs.judgements import all_judgements
 from vivant.runs.run import Run
 
 
-def judged(run: Run, behave: Any, protocol: Any = "paper", **more: Any) -> FaultServer:
+def serve_judge(run: Run, behave: Any, protocol: Any = "paper", **more: Any) -> FaultServer:
     with serving(behave) as server:
         options = JudgeOptions(model="openai/j", model_options=ModelOptions(base_url=server.url), **more)
         judge_run(run, [options], protocol)
     return server
 
 
-def shown(body: dict[str, Any]) -> tuple[str, int]:
+def get_shown(body: dict[str, Any]) -> tuple[str, int]:
     """The user's text with a mark for each picture, and how many there are."""
     pieces = body["messages"][1]["content"]
     if isinstance(pieces, str):
@@ -53,8 +53,8 @@ def test_parity_through_the_whole_path(parity: Path, tmp_path: Path) -> None:
     """The requests that reach a judge hold the expected texts, with the pictures where their marks stand."""
     folder = parity / "mmie"
     (run,) = import_answers(["mmie"], folder, str(tmp_path / "run"))
-    server = judged(run, lambda *_: Act(format_verdict(3)))
-    texts = sorted(shown(body) for body in server.requests)
+    server = serve_judge(run, lambda *_: Act(format_verdict(3)))
+    texts = sorted(get_shown(body) for body in server.requests)
     assert len(texts) == 80
     for expected in list_judge_inputs(folder):
         result = [
@@ -111,17 +111,17 @@ def test_strict_shows_everything_and_says_what_it_cannot_show(tmp_path: Path) ->
         [make_entry("MSR-1", answer, gt_answer=[make_part("So", "images/5.png"), make_part("and so")])],
     )
     (run,) = import_answers(["mmie"], folder, str(tmp_path / "run"))
-    paper = shown(judged(run, lambda *_: Act(format_verdict(1))).requests[0])
+    paper = get_shown(serve_judge(run, lambda *_: Act(format_verdict(1))).requests[0])
     assert paper[1] == 3
     assert "Step 2" not in paper[0]
     assert "and so" not in paper[0]
-    strict = shown(judged(run, lambda *_: Act(format_verdict(1)), "strict").requests[0])
+    strict = get_shown(serve_judge(run, lambda *_: Act(format_verdict(1)), "strict").requests[0])
     assert strict[1] == 7
     assert all(f"Step {n}" in strict[0] for n in range(5))
     assert "Image-6: (missing)" in strict[0]
     assert "and so" in strict[0]
-    limited = judged(run, lambda *_: Act(format_verdict(1)), "strict", max_images=2)
-    text, pictures = shown(limited.requests[0])
+    limited = serve_judge(run, lambda *_: Act(format_verdict(1)), "strict", max_images=2)
+    text, pictures = get_shown(limited.requests[0])
     assert pictures == 2
     assert text.count("not shown, the judge takes 2") == 5
     record = next(
@@ -139,7 +139,7 @@ def test_pictures_that_are_none_and_pictures_that_are_missing(tmp_path: Path) ->
     folder = write_answers(tmp_path / "in", items)
     (folder / "images" / "bad.png").write_text("this is text")
     (run,) = import_answers(["mmie"], folder, str(tmp_path / "run"))
-    judged(run, lambda *_: Act(format_verdict(4)))
+    serve_judge(run, lambda *_: Act(format_verdict(4)))
     scores = {s.id: s for scored in run.scores() for _, _, s in scored.rows}
     assert scores["SA-1"].status == "missing"
     assert "images/bad.png" in scores["SA-1"].rule
@@ -148,7 +148,7 @@ def test_pictures_that_are_none_and_pictures_that_are_missing(tmp_path: Path) ->
     row = overview([run]).rows[0]
     assert (row.n, row.errors) == (1, 1)
     # The sound protocol says to the judge what it cannot see, and goes on.
-    judged(run, lambda *_: Act(format_verdict(4)), "strict")
+    serve_judge(run, lambda *_: Act(format_verdict(4)), "strict")
     assert {s.status for scored in run.scores("strict") for _, _, s in scored.rows} == {"scored"}
 
 
@@ -158,7 +158,7 @@ def test_left_out_and_without_category_are_counted_not_failed(tmp_path: Path) ->
         tmp_path / "in", [make_entry("SA-1"), make_entry("SA-2", question=five), make_entry("x-1")]
     )
     (run,) = import_answers(["mmie"], folder, str(tmp_path / "run"))
-    server = judged(run, lambda *_: Act(format_verdict(6)))
+    server = serve_judge(run, lambda *_: Act(format_verdict(6)))
     assert len(server.requests) == 1
     status = {s.id: s.status for scored in run.scores() for _, _, s in scored.rows}
     assert status == {"SA-1": "scored", "SA-2": "excluded", "x-1": "excluded"}
@@ -215,7 +215,7 @@ def test_a_model_that_writes_pictures(tmp_path: Path) -> None:
             assert paths == [f"run:media/{saved.name}"] * 2
     assert all(record.cached for record in again.records().values())
     assert len(requests) == 2
-    assert all(shown(request)[1] == 3 for request in requests)  # two of the question, one before the stop
+    assert all(get_shown(request)[1] == 3 for request in requests)  # two of the question, one before the stop
     assert "base64" not in (run.dir.path / "log.jsonl").read_text()
 
 
@@ -241,7 +241,7 @@ def test_a_reply_whose_picture_cannot_be_kept_is_an_error_of_that_sample(tmp_pat
 def test_exports_are_read_back_as_the_same_answers(tmp_path: Path) -> None:
     folder = write_three_answers(tmp_path / "in")
     (run,) = import_answers(["mmie"], folder, str(tmp_path / "run"))
-    judged(run, lambda *_: Act(format_verdict(2)))
+    serve_judge(run, lambda *_: Act(format_verdict(2)))
     benchmark = registry.get("mmie")
     (tmp_path / "out").mkdir()
     (data,) = benchmark.export_run(run.scores(), "eval_input", tmp_path / "out")
@@ -257,7 +257,7 @@ def test_exports_are_read_back_as_the_same_answers(tmp_path: Path) -> None:
 
 def test_tables_in_every_layout_beside_the_leaderboard(tmp_path: Path) -> None:
     (run,) = import_answers(["mmie"], write_three_answers(tmp_path / "in"), str(tmp_path / "run"))
-    judged(run, lambda *_: Act(format_verdict(3)), samples=2)
+    serve_judge(run, lambda *_: Act(format_verdict(3)), samples=2)
     main = to_text(layout("mmie:main", [run], "paper"))
     assert "Anole †" in main
     assert "55.22" in main

@@ -66,7 +66,7 @@ def test_the_chain(text: str, letter: str | None, rule: str) -> None:
     assert (result.letter, result.rule) == (letter, rule)
 
 
-def retold(text: str) -> str | None:
+def extract_plainly(text: str) -> str | None:
     """The rule of the paper without regular expressions."""
     for before, after in (("[[", "]]"), ("\\boxed{", "}")):
         for start in range(len(text)):
@@ -94,7 +94,7 @@ def retold(text: str) -> str | None:
     ).map("".join)
 )
 def test_the_chain_agrees_with_a_plain_retelling(text: str) -> None:
-    assert extract_letter(text).letter == retold(text)
+    assert extract_letter(text).letter == extract_plainly(text)
 
 
 @given(st.text())

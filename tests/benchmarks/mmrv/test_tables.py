@@ -23,7 +23,7 @@ ABILITIES = [
 ]
 
 
-def samples() -> list[Sample]:
+def make_samples() -> list[Sample]:
     return [
         make_sample(n, abilityType_L2=l2, abilityType_L3=l3, videoType=kind)
         for n, (l2, l3, kind) in enumerate(ABILITIES * 2)
@@ -33,21 +33,21 @@ def samples() -> list[Sample]:
 REPLIES = ["[[C]]", "[[A]]", "\\boxed{C}", "it is C", "[[L]]", "[[A]] [[C]]", "none", ""]
 
 
-def column(table: Table, name: str) -> list[Cell]:
+def get_column(table: Table, name: str) -> list[Cell]:
     index = table.columns.index(name)
     return [line[index] for line in table.body]
 
 
-def line(table: Table, number: int = 0) -> dict[str, Cell]:
+def get_line(table: Table, number: int = 0) -> dict[str, Cell]:
     return dict(zip(table.columns, table.body[number], strict=True))
 
 
-PAIRS = [(one, make_record(one, text)) for one, text in zip(samples(), REPLIES, strict=True)]
+PAIRS = [(one, make_record(one, text)) for one, text in zip(make_samples(), REPLIES, strict=True)]
 
 
 def test_the_main_table_has_the_runs_on_top_of_the_published_rows() -> None:
     table = MMRV().layout("main", [score_pairs(PAIRS)], "paper")
-    cells = line(table)
+    cells = get_line(table)
     assert (cells["overall"], cells["implicit"], cells["explicit"]) == (25.0 + 12.5, 50.0, 25.0)
     assert (cells["art"], cells["life"], cells["film"], cells["TV"]) == (50.0, 0.0, 50.0, 50.0)
     assert (cells["animation"], cells["philosophy"]) == (None, None)
@@ -68,7 +68,7 @@ def test_the_main_table_has_the_runs_on_top_of_the_published_rows() -> None:
 def test_errors_stay_out_of_n() -> None:
     lost = Score(key=f"{TASK}/99", task=TASK, id="99", status="missing", rule="error")
     base = score_pairs(PAIRS)
-    cells = line(
+    cells = get_line(
         MMRV().layout(
             "main", [msgspec.structs.replace(base, rows=(*base.rows, (make_sample(99), None, lost)))], "paper"
         )
@@ -78,22 +78,27 @@ def test_errors_stay_out_of_n() -> None:
 
 def test_abilities_stand_in_the_order_of_the_paper() -> None:
     table = MMRV().layout("abilities", [score_pairs(PAIRS), score_pairs(PAIRS, "paper", model="m2")], "paper")
-    assert column(table, "code") == ["MU", "IS", "CAR", "VTI"] * 2
-    assert column(table, "score") == [50.0, 50.0, 0.0, 50.0] * 2
-    assert column(table, "n") == [2] * 8
+    assert get_column(table, "code") == ["MU", "IS", "CAR", "VTI"] * 2
+    assert get_column(table, "score") == [50.0, 50.0, 0.0, 50.0] * 2
+    assert get_column(table, "n") == [2] * 8
     assert table.rules == (4,)
     unknown = [(make_sample(5, abilityType_L2="Smell"), make_record(make_sample(5), "[[C]]"))]
-    assert line(MMRV().layout("abilities", [score_pairs(unknown)], "paper"))["ability"] == "Smell"
+    assert get_line(MMRV().layout("abilities", [score_pairs(unknown)], "paper"))["ability"] == "Smell"
 
 
 def test_level_3_stands_below_its_level_2() -> None:
     table = MMRV().layout("l3", [score_pairs(PAIRS)], "paper")
-    assert column(table, "level 3") == ["Creative Metaphor", "Art Symbols", "Forward Reasoning", "Video Type"]
-    assert sum(value for value in column(table, "n") if isinstance(value, int)) == 8
+    assert get_column(table, "level 3") == [
+        "Creative Metaphor",
+        "Art Symbols",
+        "Forward Reasoning",
+        "Video Type",
+    ]
+    assert sum(value for value in get_column(table, "n") if isinstance(value, int)) == 8
 
 
 def test_every_step_of_the_extraction_is_counted() -> None:
-    cells = line(MMRV().layout("extraction", [score_pairs(PAIRS)], "paper"))
+    cells = get_line(MMRV().layout("extraction", [score_pairs(PAIRS)], "paper"))
     counts = {
         name: cells[name] for name in ("[[X]]", "\\boxed{X}", "last letter", "stored", "none", "empty reply")
     }
@@ -102,9 +107,9 @@ def test_every_step_of_the_extraction_is_counted() -> None:
     cut = Score(key=f"{TASK}/99", task=TASK, id="99", status="unparsed", rule="truncated")
     base = score_pairs(PAIRS, "strict")
     more = msgspec.structs.replace(base, rows=(*base.rows, (make_sample(99), None, cut)))
-    counted = line(MMRV().layout("extraction", [more], "strict"))
+    counted = get_line(MMRV().layout("extraction", [more], "strict"))
     assert (counted["truncated"], counted["n"]) == (1, 9)
-    strict = line(MMRV().layout("extraction", [score_pairs(PAIRS, "strict")], "strict"))
+    strict = get_line(MMRV().layout("extraction", [score_pairs(PAIRS, "strict")], "strict"))
     assert (strict["[[X]]"], strict["last letter"], strict["none"]) == (3, 0, 3)
 
 
@@ -112,23 +117,23 @@ def test_a_question_without_a_key_is_named_in_strict() -> None:
     odd = make_sample(268, correctAnswer="(K)")
     pairs = [*PAIRS, (odd, make_record(odd, "[[C]]"))]
     table = MMRV().layout("main", [score_pairs(pairs, "strict")], "strict")
-    assert (line(table)["n"], line(table)["errors"]) == (8, 0)
+    assert (get_line(table)["n"], get_line(table)["errors"]) == (8, 0)
     assert any("268" in note and "no option" in note for note in table.notes)
-    assert line(MMRV().layout("main", [score_pairs(pairs)], "paper"))["n"] == 9
+    assert get_line(MMRV().layout("main", [score_pairs(pairs)], "paper"))["n"] == 9
 
 
 def test_frames_come_from_the_log_or_are_given() -> None:
     runs = [
         score_pairs(
-            [(sample, make_record(sample, "[[C]]", frames=count)) for sample in samples()[:size]],
+            [(sample, make_record(sample, "[[C]]", frames=count)) for sample in make_samples()[:size]],
             run=f"f{count}",
         )
         for count, size in ((16, 4), (8, 8))
     ]
     table = MMRV().layout("frames", runs, "paper")
-    assert column(table, "frames") == [8, 16, *published.FRAMES]
-    assert line(table, 8)["overall"] == 48.0
-    assert line(table, 2)["overall"] == 42.6
+    assert get_column(table, "frames") == [8, 16, *published.FRAMES]
+    assert get_line(table, 8)["overall"] == 48.0
+    assert get_line(table, 2)["overall"] == 42.6
     assert {row.group["frames"] for row in table.rows} == {"8", "16"}
     assert build_frames_table([(16, runs[0]), (8, runs[1])], "paper", MMRV()) == table
     with pytest.raises(UsageError, match="how many frames"):
@@ -165,12 +170,12 @@ def test_published_figures_agree_with_the_text_of_the_paper() -> None:
 # ── Prompts ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def phrase(style: str = "zero-shot", sample: Sample | None = None, **wording: str) -> Prompt:
+def build_prompt(style: str = "zero-shot", sample: Sample | None = None, **wording: str) -> Prompt:
     cells = {name.replace("_", "."): text for name, text in wording.items()}
     return MMRV().prompt(sample or make_sample(), PromptContext(style=style, wording=cells, root=Path()))
 
 
-def said(prompt: Prompt) -> str:
+def get_text(prompt: Prompt) -> str:
     (message,) = prompt.messages
     first = message.parts[0]
     assert isinstance(first, Text)
@@ -180,14 +185,14 @@ def said(prompt: Prompt) -> str:
 def test_the_text_comes_first_then_the_video_and_options_keep_their_letters() -> None:
     sample = make_sample(options=["(A) x", "(B) y", "(D) z"], correctAnswer="(D)")
     for style in ("zero-shot", "cot"):
-        prompt = phrase(style, sample)
+        prompt = build_prompt(style, sample)
         assert [type(part) for part in prompt.messages[0].parts] == [Text, Video]
-        assert "\n(A) x\n(B) y\n(D) z\n" in said(prompt)
-        assert sample.question[0].text in said(prompt)  # type: ignore[union-attr]
+        assert "\n(A) x\n(B) y\n(D) z\n" in get_text(prompt)
+        assert sample.question[0].text in get_text(prompt)  # type: ignore[union-attr]
         assert (prompt.options, prompt.order) == (sample.options, (0, 1, 2))
         assert prompt.answer_form.format("D") == "[[D]]"
-    assert said(phrase("cot")) != said(phrase())
-    assert (phrase("cot").max_tokens or 0) > (phrase().max_tokens or 0)
+    assert get_text(build_prompt("cot")) != get_text(build_prompt())
+    assert (build_prompt("cot").max_tokens or 0) > (build_prompt().max_tokens or 0)
 
 
 def test_no_bracketed_option_of_the_prompt_could_be_echoed_as_an_answer() -> None:
@@ -195,7 +200,7 @@ def test_no_bracketed_option_of_the_prompt_could_be_echoed_as_an_answer() -> Non
 
     sample = make_sample(options=["(A) x", "(B) y"])
     for style in ("zero-shot", "cot"):
-        assert extract_letter(said(phrase(style, sample)), bare=False).letter is None
+        assert extract_letter(get_text(build_prompt(style, sample)), bare=False).letter is None
 
 
 def test_a_users_own_wording_wins_and_braces_in_questions_are_safe() -> None:
@@ -206,8 +211,8 @@ def test_a_users_own_wording_wins_and_braces_in_questions_are_safe() -> None:
             style="zero-shot", wording={"mcq.zero-shot": "Q {question} O {options_list} {letters} {x}"}
         ),
     )
-    assert said(cells) == "Q What is {options}? O ['(A) {question}', '(B) y'] A, B {x}"
+    assert get_text(cells) == "Q What is {options}? O ['(A) {question}', '(B) y'] A, B {x}"
     with pytest.raises(UsageError, match="must hold"):
         MMRV().prompt(sample, PromptContext(style="cot", wording={"mcq.cot": "Q {question}"}))
     with pytest.raises(UsageError, match="few-shot"):
-        phrase("few-shot")
+        build_prompt("few-shot")
