@@ -8,7 +8,7 @@ import msgspec
 
 from vivant.benchmarks.base import Benchmark, Protocol, ScoredRun
 from vivant.benchmarks.summary import summarise
-from vivant.core.errors import unknown
+from vivant.core.errors import unknown_name_error
 from vivant.core.table import Cell, Row, Table
 
 TableBuilder = Callable[[Sequence[ScoredRun], Protocol, Benchmark], Table]
@@ -17,7 +17,7 @@ TableBuilder = Callable[[Sequence[ScoredRun], Protocol, Benchmark], Table]
 def find_builder(builders: Mapping[str, TableBuilder], name: str, benchmark: str) -> TableBuilder:
     """The function that builds the table called `name`."""
     if name not in builders:
-        raise unknown(f"table of {benchmark}", name, builders)
+        raise unknown_name_error(f"table of {benchmark}", name, builders)
     return builders[name]
 
 

@@ -17,9 +17,9 @@ from msgspec import Struct
 
 from vivant.benchmarks import registry
 from vivant.benchmarks.data_files import iter_json_objects
-from vivant.benchmarks.jsonl import option_name
 from vivant.benchmarks.mime import human, names
 from vivant.benchmarks.mime.text_lists import split_texts
+from vivant.benchmarks.multiple_choice import option_name
 from vivant.core.errors import DataError, MediaError
 from vivant.core.types import Option, Sample, Video
 from vivant.study.balance import largest_share
@@ -192,7 +192,7 @@ def _index(data: str | None) -> tuple[names.SampleIndex, Path]:
         return names.SampleIndex(()), Path()
     benchmark = registry.get("mime")
     root = registry.locate(benchmark, data)
-    return names.SampleIndex(benchmark.load(root, "mcq")), benchmark.media_root(root)
+    return names.SampleIndex(benchmark.load(root, "mcq")), benchmark.data.media_root(root)
 
 
 def _item(line: _Line, index: names.SampleIndex, root: Path, shelf: Shelf) -> tuple[StudyItem, KeyLine]:

@@ -17,7 +17,7 @@ from vivant.benchmarks.milebench import MileBench
 from vivant.benchmarks.milebench.truncation import estimate_tokens, fit_context, read_window
 from vivant.core.errors import MediaError, UsageError
 from vivant.core.types import Image, Part, Sample, Text
-from vivant.media.image_grid import TILE, draw_grid, grid_file, shares
+from vivant.media.image_grid import TILE, draw_grid, load_grid, split_into_grids
 
 
 def split_words(text: str) -> list[str]:
@@ -53,8 +53,8 @@ def root(tmp_path: Path) -> Path:
 def test_multiple_choice(root: Path) -> None:
     prompt = build_prompt(root)
     assert get_text(prompt) == (
-        "Look and answer.\nSee <TQA/images/a.png> and <TQA/images/b.png> now.\n"
-        "Choice list: \nA. red\nB. blue\nYour answer is: "
+        "Look and answer.\nSee <TQA/images/a.png> and <TQA/images/b.png> now.\nChoice list: "
+        "\nA. red\nB. blue\nYour answer is: "
     )
     assert [option.name for option in prompt.options] == ["A", "B"]
     assert (prompt.order, prompt.lost_images, prompt.notes, prompt.max_tokens) == ((0, 1), 0, (), 512)
@@ -190,7 +190,7 @@ def test_grids_of_the_release_are_used_where_they_are_there(tmp_path: Path) -> N
 
 @given(st.integers(0, 200), st.integers(1, 20))
 def test_shares_hold_every_picture_once_in_at_most_so_many_grids(pictures: int, grids: int) -> None:
-    result = shares(pictures, grids)
+    result = split_into_grids(pictures, grids)
     assert [index for share in result for index in share] == list(range(pictures))
     assert len(result) <= grids
 
@@ -224,13 +224,13 @@ def test_tiles_shrink_where_there_are_very_many(tmp_path: Path, monkeypatch: pyt
 def test_grids_are_cached_by_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VIVANT_CACHE", str(tmp_path / "cache"))
     first = [draw_picture(tmp_path / "a.png", (1, 2, 3)), draw_picture(tmp_path / "b.png", (4, 5, 6))]
-    path = grid_file(first)
+    path = load_grid(first)
     stamp = path.stat().st_mtime_ns
-    assert grid_file(first) == path
+    assert load_grid(first) == path
     assert path.stat().st_mtime_ns == stamp
-    assert grid_file(first, first=3) != path
+    assert load_grid(first, first=3) != path
     draw_picture(tmp_path / "b.png", (7, 8, 9))
-    assert grid_file(first) != path
+    assert load_grid(first) != path
     assert not list((tmp_path / "cache").rglob("*.part"))
 
 
@@ -241,9 +241,9 @@ def test_a_broken_picture_costs_its_sample_and_leaves_no_rubbish(
     broken = tmp_path / "broken.jpg"
     broken.write_bytes(b"<html>not found</html>")
     with pytest.raises(MediaError, match=r"broken.jpg"):
-        grid_file([broken])
+        load_grid([broken])
     with pytest.raises(MediaError, match=r"gone.jpg"):
-        grid_file([tmp_path / "gone.jpg"])
+        load_grid([tmp_path / "gone.jpg"])
     assert not [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
 
 

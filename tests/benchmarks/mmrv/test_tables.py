@@ -46,7 +46,7 @@ PAIRS = [(one, make_record(one, text)) for one, text in zip(make_samples(), REPL
 
 
 def test_the_main_table_has_the_runs_on_top_of_the_published_rows() -> None:
-    table = MMRV().layout("main", [score_pairs(PAIRS)], "paper")
+    table = MMRV().tables.build(MMRV(), "main", [score_pairs(PAIRS)], "paper")
     cells = get_line(table)
     assert (cells["overall"], cells["implicit"], cells["explicit"]) == (25.0 + 12.5, 50.0, 25.0)
     assert (cells["art"], cells["life"], cells["film"], cells["TV"]) == (50.0, 0.0, 50.0, 50.0)
@@ -69,25 +69,33 @@ def test_errors_stay_out_of_n() -> None:
     lost = Score(key=f"{TASK}/99", task=TASK, id="99", status="missing", rule="error")
     base = score_pairs(PAIRS)
     cells = get_line(
-        MMRV().layout(
-            "main", [msgspec.structs.replace(base, rows=(*base.rows, (make_sample(99), None, lost)))], "paper"
+        MMRV().tables.build(
+            MMRV(),
+            "main",
+            [msgspec.structs.replace(base, rows=(*base.rows, (make_sample(99), None, lost)))],
+            "paper",
         )
     )
     assert (cells["overall"], cells["n"], cells["errors"]) == (37.5, 8, 1)
 
 
 def test_abilities_stand_in_the_order_of_the_paper() -> None:
-    table = MMRV().layout("abilities", [score_pairs(PAIRS), score_pairs(PAIRS, "paper", model="m2")], "paper")
+    table = MMRV().tables.build(
+        MMRV(), "abilities", [score_pairs(PAIRS), score_pairs(PAIRS, "paper", model="m2")], "paper"
+    )
     assert get_column(table, "code") == ["MU", "IS", "CAR", "VTI"] * 2
     assert get_column(table, "score") == [50.0, 50.0, 0.0, 50.0] * 2
     assert get_column(table, "n") == [2] * 8
     assert table.rules == (4,)
     unknown = [(make_sample(5, abilityType_L2="Smell"), make_record(make_sample(5), "[[C]]"))]
-    assert get_line(MMRV().layout("abilities", [score_pairs(unknown)], "paper"))["ability"] == "Smell"
+    assert (
+        get_line(MMRV().tables.build(MMRV(), "abilities", [score_pairs(unknown)], "paper"))["ability"]
+        == "Smell"
+    )
 
 
 def test_level_3_stands_below_its_level_2() -> None:
-    table = MMRV().layout("l3", [score_pairs(PAIRS)], "paper")
+    table = MMRV().tables.build(MMRV(), "l3", [score_pairs(PAIRS)], "paper")
     assert get_column(table, "level 3") == [
         "Creative Metaphor",
         "Art Symbols",
@@ -98,7 +106,7 @@ def test_level_3_stands_below_its_level_2() -> None:
 
 
 def test_every_step_of_the_extraction_is_counted() -> None:
-    cells = get_line(MMRV().layout("extraction", [score_pairs(PAIRS)], "paper"))
+    cells = get_line(MMRV().tables.build(MMRV(), "extraction", [score_pairs(PAIRS)], "paper"))
     counts = {
         name: cells[name] for name in ("[[X]]", "\\boxed{X}", "last letter", "stored", "none", "empty reply")
     }
@@ -107,19 +115,19 @@ def test_every_step_of_the_extraction_is_counted() -> None:
     cut = Score(key=f"{TASK}/99", task=TASK, id="99", status="unparsed", rule="truncated")
     base = score_pairs(PAIRS, "strict")
     more = msgspec.structs.replace(base, rows=(*base.rows, (make_sample(99), None, cut)))
-    counted = get_line(MMRV().layout("extraction", [more], "strict"))
+    counted = get_line(MMRV().tables.build(MMRV(), "extraction", [more], "strict"))
     assert (counted["truncated"], counted["n"]) == (1, 9)
-    strict = get_line(MMRV().layout("extraction", [score_pairs(PAIRS, "strict")], "strict"))
+    strict = get_line(MMRV().tables.build(MMRV(), "extraction", [score_pairs(PAIRS, "strict")], "strict"))
     assert (strict["[[X]]"], strict["last letter"], strict["none"]) == (3, 0, 3)
 
 
 def test_a_question_without_a_key_is_named_in_strict() -> None:
     odd = make_sample(268, correctAnswer="(K)")
     pairs = [*PAIRS, (odd, make_record(odd, "[[C]]"))]
-    table = MMRV().layout("main", [score_pairs(pairs, "strict")], "strict")
+    table = MMRV().tables.build(MMRV(), "main", [score_pairs(pairs, "strict")], "strict")
     assert (get_line(table)["n"], get_line(table)["errors"]) == (8, 0)
     assert any("268" in note and "no option" in note for note in table.notes)
-    assert get_line(MMRV().layout("main", [score_pairs(pairs)], "paper"))["n"] == 9
+    assert get_line(MMRV().tables.build(MMRV(), "main", [score_pairs(pairs)], "paper"))["n"] == 9
 
 
 def test_frames_come_from_the_log_or_are_given() -> None:
@@ -130,31 +138,31 @@ def test_frames_come_from_the_log_or_are_given() -> None:
         )
         for count, size in ((16, 4), (8, 8))
     ]
-    table = MMRV().layout("frames", runs, "paper")
+    table = MMRV().tables.build(MMRV(), "frames", runs, "paper")
     assert get_column(table, "frames") == [8, 16, *published.FRAMES]
     assert get_line(table, 8)["overall"] == 48.0
     assert get_line(table, 2)["overall"] == 42.6
     assert {row.group["frames"] for row in table.rows} == {"8", "16"}
     assert build_frames_table([(16, runs[0]), (8, runs[1])], "paper", MMRV()) == table
     with pytest.raises(UsageError, match="how many frames"):
-        MMRV().layout("frames", [score_pairs(PAIRS)], "paper")
+        MMRV().tables.build(MMRV(), "frames", [score_pairs(PAIRS)], "paper")
 
 
 def test_an_unknown_table_is_refused_with_the_nearest_name() -> None:
     with pytest.raises(UsageError, match="abilities"):
-        MMRV().layout("ability", [score_pairs(PAIRS)], "paper")
+        MMRV().tables.build(MMRV(), "ability", [score_pairs(PAIRS)], "paper")
 
 
 @pytest.mark.parametrize("name", ["main", "abilities", "l3", "extraction"])
 def test_tables_have_all_forms(name: str) -> None:
-    table = MMRV().layout(name, [score_pairs(PAIRS)], "paper")
+    table = MMRV().tables.build(MMRV(), name, [score_pairs(PAIRS)], "paper")
     assert "m" in to_text(table)
     assert to_markdown(table).count("\n|") >= len(table.body)
     assert "\\toprule" in to_latex(table)
 
 
 def test_published_figures_agree_with_the_text_of_the_paper() -> None:
-    figures = {(f.model, f.style, tuple(f.group.values())): f.value for f in MMRV().published()}
+    figures = {(f.model, f.style, tuple(f.group.values())): f.value for f in MMRV().published.rows()}
     models = [model for model, style, group in figures if style == "cot" and not group]
     assert len(models) == 20
     gain = sum(figures[m, "cot", ()] - figures[m, "zero-shot", ()] for m in models) / 20

@@ -19,7 +19,7 @@ from vivant.core.errors import DataError
 def people(root: Path, stated: Mapping[str, float]) -> tuple[str, ...]:
     """Accuracy of people's free answers by variant, and the printed figure, from `human_eval.jsonl`."""
     benchmark = registry.get("mime")
-    imported = benchmark.human(root, "mime/ff")
+    imported = benchmark.native.read_human(benchmark, root, "mime/ff")
     if imported is None:
         return (f"{root} holds no human_eval.jsonl, so people's answers were not recomputed.",)
     samples = {sample.id: sample for sample in imported.samples}
@@ -44,13 +44,15 @@ def people(root: Path, stated: Mapping[str, float]) -> tuple[str, ...]:
     paper = [value for variant, own in values["paper"].items() if variant != "none" for value in own]
     if mime:
         told.append(
-            f"MIME: {sum(mime):.0f} of {len(mime)} free answers are right ({percent(sum(mime) / len(mime))}); by "
+            f"MIME: {sum(mime):.0f} of {len(mime)} free answers are right ({percent(sum(mime) / len(mime))}); "
+            "by "
             f"the published rule {percent(sum(paper) / len(paper))}."
         )
     real, real_paper = values["strict"].get("none", []), values["paper"].get("none", [])
     if real:
         told.append(
-            f"REAL: {sum(real):.0f} of {len(real)} are right ({percent(sum(real) / len(real))}); by the published "
+            f"REAL: {sum(real):.0f} of {len(real)} are right ({percent(sum(real) / len(real))}); "
+            "by the published "
             f"rule {percent(sum(real_paper) / len(real_paper))}."
         )
     told.append(

@@ -6,8 +6,6 @@ from typing import Literal
 
 from msgspec import Struct
 
-from vivant.core.errors import unknown
-
 Realm = Literal["realistic", "diagnostic"]
 Matching = Literal["choice", "rouge", "word", "substring"]
 """How a reply is compared with the key."""
@@ -95,19 +93,6 @@ def list_group_datasets(group: str) -> tuple[str, ...]:
 def list_realm_groups(realm: str) -> tuple[str, ...]:
     """The groups of a half of the benchmark."""
     return tuple(group.name for group in GROUPS if group.realm == realm)
-
-
-def expand_selector(selector: str) -> tuple[str, ...]:
-    """The datasets behind a selector: nothing (all), a half, a group, or a dataset's own name."""
-    if not selector:
-        return tuple(dataset.name for dataset in DATASETS)
-    if selector in BY_NAME:
-        return (selector,)
-    if selector in GROUP:
-        return list_group_datasets(selector)
-    if selector in REALMS:
-        return tuple(name for group in list_realm_groups(selector) for name in list_group_datasets(group))
-    raise unknown("MileBench dataset or group", selector, [*BY_NAME, *GROUP, *REALMS])
 
 
 def find_level(images: int) -> str:

@@ -11,9 +11,9 @@ from typing import Any
 from msgspec import Struct
 
 from vivant.benchmarks.data_files import iter_csv_rows, iter_json_objects
-from vivant.benchmarks.jsonl import option_name
 from vivant.benchmarks.mime import names, shards
 from vivant.benchmarks.mime.text_lists import split_texts
+from vivant.benchmarks.multiple_choice import option_name
 from vivant.core.errors import DataError
 from vivant.core.types import Option, Sample, Video
 
@@ -219,8 +219,8 @@ def _build_facets(row: MetadataRow, parsed: names.VideoNameParts) -> dict[str, s
         raise row.error("there is no action; name it in a column 'action'")
     if not variant:
         raise row.error(
-            "there is no config_name, and avatar, background_config and angle do not give it; "
-            "add a column config_name"
+            "there is no config_name, and avatar, background_config and angle do not give it; add "
+            "a column config_name"
         )
     folder = row.file.parent.name
     return {

@@ -16,10 +16,10 @@ from msgspec import Struct
 
 from vivant.benchmarks.base import Imported
 from vivant.benchmarks.data_files import iter_json_objects
-from vivant.benchmarks.jsonl import option_name
 from vivant.benchmarks.mime.data import walk_folders
 from vivant.benchmarks.mime.names import SampleIndex
 from vivant.benchmarks.mime.text_lists import split_texts
+from vivant.benchmarks.multiple_choice import option_name
 from vivant.core.errors import DataError
 from vivant.core.types import Option, Record, Reply, Sample
 
@@ -108,8 +108,9 @@ def _read_file(
         notes.append(f"{file}: passed over, because its {len(unmatched)} judgements are on other videos")
     elif unmatched:
         raise DataError(
-            f"{file}: {len(unmatched)} of {len(unmatched) + len(records) + repeated} judgements are on videos "
-            f"that the data do not hold, the first in {unmatched[0]}; give the data that people judged"
+            f"{file}: {len(unmatched)} of {len(unmatched) + len(records) + repeated} judgements "
+            f"are on videos that the data do not hold, the first in {unmatched[0]}; give the data "
+            "that people judged"
         )
     if repeated:
         notes.append(
@@ -117,8 +118,8 @@ def _read_file(
         )
     if contradictory:
         notes.append(
-            f"{task}, {_format_label(file)}: in {contradictory} lines user_is_correct contradicts the option; "
-            "the option counts"
+            f"{task}, {_format_label(file)}: in {contradictory} lines user_is_correct contradicts "
+            "the option; the option counts"
         )
     return records
 

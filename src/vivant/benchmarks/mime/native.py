@@ -12,11 +12,11 @@ from msgspec import Struct
 
 from vivant.benchmarks.base import Imported
 from vivant.benchmarks.data_files import iter_csv_rows, iter_json_objects, read_json
-from vivant.benchmarks.jsonl import option_name
 from vivant.benchmarks.mime import failures, human, positions
 from vivant.benchmarks.mime.names import SampleIndex
 from vivant.benchmarks.mime.prompts import STYLES, is_demonstration
 from vivant.benchmarks.mime.text_lists import parse_list, split_texts
+from vivant.benchmarks.multiple_choice import option_name
 from vivant.core.errors import DataError
 from vivant.core.types import Option, Record, Reply, Sample
 
@@ -100,8 +100,8 @@ class ResultFileReader:
         demonstrated = sum(is_demonstration(sample) for sample in self.samples) if style == "few-shot" else 0
         if demonstrated:
             self.notes.append(
-                f"{demonstrated} predictions are on demonstrations' actions, which few-shot runs leave out; "
-                "they are kept, as the published scores count them"
+                f"{demonstrated} predictions are on demonstrations' actions, which few-shot runs leave "
+                "out; they are kept, as the published scores count them"
             )
         return Imported(
             task=self.task,
@@ -190,8 +190,8 @@ def _unwrap(file: Path, value: Any, notes: list[str]) -> list[Any] | None:
         raise DataError(f"{file}: `predictions` is no list")
     if depth > 1:
         notes.append(
-            f"`predictions` is nested {depth} times: the {len(value)} items of the innermost list were read; "
-            f"dropped on the way: {', '.join(dropped) or 'nothing'}"
+            f"`predictions` is nested {depth} times: the {len(value)} items of the innermost list "
+            f"were read; dropped on the way: {', '.join(dropped) or 'nothing'}"
         )
     return value if isinstance(value, list) else None
 
@@ -230,8 +230,8 @@ def _note_choices(reading: ResultFileReader, items: Sequence[dict[str, Any]]) ->
     bracketed = sum(any(_is_list(option) for option in item["options"]) for item in items)
     if bracketed:
         reading.notes.append(
-            f"{bracketed} items hold an option as a list (['…']) among plain texts; the brackets were removed, "
-            "but if the prompt showed them, they gave the answer away"
+            f"{bracketed} items hold an option as a list (['…']) among plain texts; the brackets "
+            "were removed, but if the prompt showed them, they gave the answer away"
         )
     contradictory = 0
     for item in items:
@@ -294,8 +294,9 @@ def _add_scored_text(reading: ResultFileReader, where: str, sample: Sample, row:
     labels = split_texts(row.get("ground_truth"))
     if labels and set(labels) != set(sample.answers):
         raise DataError(
-            f"{reading.file}, {where}: ground_truth is {labels[0]!r}, but the sample at this place, "
-            f"{sample.id}, is {sample.answers[0]!r}; the rows are not in the order of the data"
+            f"{reading.file}, {where}: ground_truth is {labels[0]!r}, but the sample at this "
+            f"place, {sample.id}, is {sample.answers[0]!r}; the rows are not in the order of the "
+            "data"
         )
     reading.add(where, sample, Reply(text=row["output_text"]), {"filed": True})
 

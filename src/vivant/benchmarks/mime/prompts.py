@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import msgspec
 
 from vivant.benchmarks.base import Prompt, PromptContext
-from vivant.benchmarks.jsonl import option_name
 from vivant.benchmarks.mime.names import VARIANTS
-from vivant.core.errors import UsageError, unknown
+from vivant.benchmarks.multiple_choice import option_name
+from vivant.core.errors import UsageError, unknown_name_error
 from vivant.core.types import Message, Option, Sample, Text
 
 STYLES = ("zero-shot", "cot", "few-shot")
@@ -26,8 +26,9 @@ WORDING: Mapping[str, str] = {
     "Then write the letter of your choice alone on the last line.",
     "mcq.few-shot": _MCQ + "Reply with the letter of your choice and nothing else.",
     "ff.zero-shot": _FF + "Reply with a short phrase of one to five words and nothing else.",
-    "ff.cot": _FF + "First describe what the body does, step by step, and what that could stand for. "
-    "Then write a short phrase of one to five words that names the action, alone on the last line.",
+    "ff.cot": _FF + "First describe what the body does, step by step, and what that could stand for. Then "
+    "write a short phrase of one to five words that names the action, alone on the last "
+    "line.",
     "ff.few-shot": _FF + "Reply with a short phrase of one to five words and nothing else.",
 }
 """Prompts by name. `{options}` becomes the lettered choices, one a line."""
@@ -38,7 +39,7 @@ _MAX_TOKENS_COT = 512
 def build_prompt(sample: Sample, context: PromptContext) -> Prompt:
     """Phrase a sample in the context's style."""
     if context.style not in STYLES:
-        raise unknown("style of mime", context.style, STYLES)
+        raise unknown_name_error("style of mime", context.style, STYLES)
     name = f"{sample.task.rpartition('/')[2]}.{context.style}"
     order = context.order(sample)
     options = label_options(sample, order)
@@ -86,8 +87,8 @@ def choose_demonstrations(sample: Sample, pool: tuple[Sample, ...]) -> list[Samp
             by_action.setdefault(other.facets["action"], {}).setdefault(other.facets["variant"], other)
     if not by_action:
         raise UsageError(
-            f"few-shot prompts show the actions {', '.join(DEMONSTRATIONS)}, and the data hold none of them; "
-            f"mark others with '{DEMONSTRATION_SPLIT}' in the column split"
+            f"few-shot prompts show the actions {', '.join(DEMONSTRATIONS)}, and the data hold "
+            f"none of them; mark others with '{DEMONSTRATION_SPLIT}' in the column split"
         )
     actions = [action for action in DEMONSTRATIONS if action in by_action] or list(by_action)
     return [_choose_variant(sample, by_action[action]) for action in actions[: len(DEMONSTRATIONS)]]
@@ -103,7 +104,7 @@ def _build_message(
 ) -> Message:
     for key in wording:
         if key.partition(".")[0] in ("mcq", "ff") and key not in WORDING:
-            raise unknown("prompt of mime", key, WORDING)
+            raise unknown_name_error("prompt of mime", key, WORDING)
     template = wording.get(name, WORDING[name])
     if options and "{options}" not in template:
         raise UsageError(f"The prompt '{name}' must hold {{options}}, where the choices are to stand")

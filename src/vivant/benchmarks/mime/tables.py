@@ -13,7 +13,7 @@ from vivant.benchmarks.mime.cells import SHORT, TASKS, ModelLine, Rounding, Scor
 from vivant.benchmarks.mime.names import REAL
 from vivant.benchmarks.mime.published import SCENES
 from vivant.benchmarks.mime.score import SETTINGS
-from vivant.core.errors import UsageError, unknown
+from vivant.core.errors import UsageError, unknown_name_error
 from vivant.core.table import Cell, Row, Table
 
 LAYOUTS: Mapping[str, str] = {
@@ -110,8 +110,9 @@ class MimeTableBuilder:
             all_notes.append(f"{run}: free-form answers are right from a similarity of {value:g} up.")
         if self.protocol == "paper" and any(line.is_human for line in self.lines):
             all_notes.append(
-                "People's free-form figures are those of the paper: how often (similarity ≥ threshold) and "
-                "(similarity > lower quartile) agree. The strict protocol gives their accuracy."
+                "People's free-form figures are those of the paper: how often (similarity ≥ "
+                "threshold) and (similarity > lower quartile) agree. The strict protocol gives their "
+                "accuracy."
             )
         return Table(
             title=f"MIME {self.name}: {LAYOUTS[self.name]} (protocol {self.protocol})",
@@ -126,7 +127,7 @@ class MimeTableBuilder:
 def build_table(name: str, runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Benchmark) -> Table:
     """One of the tables by its short name."""
     if name not in LAYOUTS:
-        raise unknown("table of mime", name, LAYOUTS)
+        raise unknown_name_error("table of mime", name, LAYOUTS)
     if name == "failures":
         return failures.build_failure_table(f"MIME: {LAYOUTS[name]}", runs)
     return _BUILDERS[name](MimeTableBuilder(name, runs, protocol, benchmark))
@@ -267,7 +268,7 @@ def _list_values(
     builder: MimeTableBuilder, line: ModelLine, task: str, keep: Callable[[ScoredItem], bool]
 ) -> list[float]:
     """What each item counts as in a mean."""
-    unparsed = builder.benchmark.unparsed_value(builder.protocol)
+    unparsed = builder.benchmark.unparsed_value
     values = [
         unparsed if score.status == "unparsed" else score.value for _, _, score in line.list_items(task, keep)
     ]

@@ -18,7 +18,7 @@ from vivant.benchmarks.mimic.format import (
     iter_videos,
     select_most_liked,
 )
-from vivant.core.errors import DataError, unknown
+from vivant.core.errors import DataError, unknown_name_error
 from vivant.core.types import Option, Sample, Video
 
 HUMAN_COMMENTS = 5
@@ -70,8 +70,8 @@ def iter_distinct_videos(root: Path) -> Iterator[tuple[int, MimicVideo]]:
 
 def _repeat_error(root: Path, number: int, ref: str, first: int) -> DataError:
     return DataError(
-        f"{root / VIDEOS}, line {number}: the video {ref} stands already in line {first}, "
-        f"and the two differ; keep one of them {_ALL}"
+        f"{root / VIDEOS}, line {number}: the video {ref} stands already in line {first}, and "
+        f"the two differ; keep one of them {_ALL}"
     )
 
 
@@ -84,7 +84,9 @@ def _iter_task_items(root: Path, task: str) -> Iterator[tuple[str, MimicItem]]:
             raise DataError(f"{where}: the id stands already in line {first_lines[item.id]} {_ALL}")
         first_lines[item.id] = number
         if item.task not in (*names.THINKING, names.MIMICKING):
-            raise DataError(f"{where}: {unknown('task', item.task, (*names.THINKING, names.MIMICKING))}")
+            raise DataError(
+                f"{where}: {unknown_name_error('task', item.task, (*names.THINKING, names.MIMICKING))}"
+            )
         if item.task == task:
             yield where, item
 

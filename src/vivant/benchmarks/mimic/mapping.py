@@ -38,7 +38,7 @@ from vivant.benchmarks.data_files import (
     read_json,
 )
 from vivant.benchmarks.mimic.format import ITEMS, VIDEOS, Comment, MimicItem, MimicOption, MimicVideo
-from vivant.core.errors import DataError, UsageError, unknown
+from vivant.core.errors import DataError, UsageError, unknown_name_error
 from vivant.core.files import write_jsonl
 from vivant.core.yaml_files import read_yaml
 
@@ -94,7 +94,7 @@ def read_mapping(path: Path) -> ColumnMapping:
         block: MappedFile | None = getattr(mapped, name)
         for field in block.columns if block else ():
             if field not in fields:
-                raise UsageError(f"{path}, {name}: {unknown('field', field, fields)}")
+                raise UsageError(f"{path}, {name}: {unknown_name_error('field', field, fields)}")
     return mapped
 
 
@@ -253,7 +253,7 @@ def _map_value(source: Source, row: Row, where: str) -> Any:
         value = _split_value(value, source.split, where)
     if source.values is not None:
         if _format_id(value) not in source.values:
-            raise DataError(f"{where}: {unknown('value', _format_id(value), source.values)}")
+            raise DataError(f"{where}: {unknown_name_error('value', _format_id(value), source.values)}")
         value = source.values[_format_id(value)]
     return value if source.format is None else source.format.replace("{}", _format_id(value))
 

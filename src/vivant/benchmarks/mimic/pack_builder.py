@@ -37,7 +37,7 @@ from vivant.benchmarks.mimic.packs import (
 from vivant.benchmarks.mimic.score import read_comment
 from vivant.core.errors import DataError, UsageError
 from vivant.core.files import write_atomic
-from vivant.core.randomness import permutation, sample_ids
+from vivant.core.randomness import sample_ids, shuffled_indices
 from vivant.core.types import Record
 
 LONG = 2000
@@ -236,7 +236,7 @@ class _PackBuilder:
             )
         )
         ref = video.ref
-        for index in permutation(len(entries), self._seed, self._secret, ref):
+        for index in shuffled_indices(len(entries), self._seed, self._secret, ref):
             entry = entries[index]
             name = self._build_item_id(ref, entry)
             items.write(PackItem(item=name, video=ref, text=entry.text))
@@ -282,8 +282,8 @@ class _PackBuilder:
             raise DataError("The runs hold no comments; finish them first")
         if self._videos < expected:
             raise DataError(
-                f"{expected - self._videos} of the {expected} videos that the runs comment on are not in {root}; "
-                "give the folder that the runs were made with"
+                f"{expected - self._videos} of the {expected} videos that the runs comment on are not "
+                f"in {root}; give the folder that the runs were made with"
             )
         if not self._items:
             raise DataError("None of the runs wrote a comment, and there are no human ones")

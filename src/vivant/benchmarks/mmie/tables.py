@@ -36,7 +36,7 @@ def build_table(name: str, runs: Sequence[ScoredRun], protocol: Protocol, benchm
 
 
 def _format_title(name: str, protocol: Protocol, benchmark: Benchmark) -> str:
-    return f"MMIE {name}: {benchmark.layouts[name]} (protocol {protocol})"
+    return f"MMIE {name}: {benchmark.tables.layouts[name]} (protocol {protocol})"
 
 
 def _to_scale(row: Row | None) -> float | None:
@@ -163,8 +163,9 @@ def build_judges_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark:
     rules = (len(body),)
     notes = judge_notes(runs)
     notes.append(
-        "Spread: mean standard deviation of one judge's verdicts on the same answer, 0 to 6. Most frequent: "
-        "share of the commonest verdict; near 100 % the judge does not tell answers apart."
+        "Spread: mean standard deviation of one judge's verdicts on the same answer, 0 to 6. "
+        "Most frequent: share of the commonest verdict; near 100 % the judge does not tell "
+        "answers apart."
     )
     for figure in published.list_judge_agreement():
         figures = [
@@ -236,8 +237,8 @@ def _summarise_verdicts(scores: Sequence[tuple[Sample, Score]], index: int) -> t
 
 def _build_notes(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Benchmark) -> list[str]:
     notes = [
-        "† The project's leaderboard: judged by MMIE-Score on 20,103 items. Percent is the mean over 6; AVG "
-        "is over answers, so that PBL weighs most there.",
+        "† The project's leaderboard: judged by MMIE-Score on 20,103 items. Percent is the "
+        "mean over 6; AVG is over answers, so that PBL weighs most there.",
         *judge_notes(runs),
     ]
     for run, parts in group_by_run(runs).items():
@@ -246,9 +247,9 @@ def _build_notes(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Bench
             total = total_row.n + total_row.unparsed
             low = total_row.value * total_row.n / total
             notes.append(
-                f"{run}: {total_row.unparsed} verdicts could not be read and are left out of the means"
-                f"{', as published' if protocol == 'paper' else ''}; were they all 0 or all 6, AVG would be "
-                f"{low:.2f} or {low + 100 * total_row.unparsed / total:.2f} %."
+                f"{run}: {total_row.unparsed} verdicts could not be read and are left out of the "
+                f"means{', as published' if protocol == 'paper' else ''}; were they all 0 or all 6, "
+                f"AVG would be {low:.2f} or {low + 100 * total_row.unparsed / total:.2f} %."
             )
         reasons = [score.rule for part in parts for _, _, score in part.rows if score.status == "excluded"]
         if reasons:

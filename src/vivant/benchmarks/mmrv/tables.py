@@ -55,8 +55,8 @@ def _build_notes(runs: Sequence[ScoredRun], *, beside_paper: bool = False) -> li
         keyless = sorted({sample.id for sample, _, score in run.rows if score.rule == NO_KEY})
         if keyless:
             notes.append(
-                f"{run.run}: {len(keyless)} question(s) left out, because the key is no option: "
-                f"{', '.join(keyless[:5])}."
+                f"{run.run}: {len(keyless)} question(s) left out, because the key is no "
+                f"option: {', '.join(keyless[:5])}."
             )
     if beside_paper:
         notes.append("Published figures (percent): the MMR-V paper; 1,257 questions, people 200 of them.")
@@ -221,8 +221,8 @@ def build_extraction_table(runs: Sequence[ScoredRun], protocol: Protocol, benchm
                 rows.append(msgspec.structs.replace(summarise(part, benchmark)[0], group={"step": step}))
     notes = [
         "“stored”: the result file keeps an answer that the chain would not have read; it stands.",
-        "“no option”: the letter read is none of the question's options. “several”: the deciding form occurs "
-        "more than once, with different letters; the first counts.",
+        "“no option”: the letter read is none of the question's options. “several”: the "
+        "deciding form occurs more than once, with different letters; the first counts.",
     ]
     return Table(
         title=_format_title("extraction", protocol),
