@@ -161,7 +161,7 @@ class MileBench(Benchmark):
         "huggingface.co/datasets/FreedomIntelligence/MileBench."
     )
     native = MileBenchFormats()
-    list_published = MileBenchPublished()
+    published = MileBenchPublished()
     tables = MileBenchTables()
 
     def __init__(self, **options: Any) -> None:
