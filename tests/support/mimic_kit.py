@@ -11,7 +11,7 @@ import msgspec
 from vivant.benchmarks.mimic.pack_builder import PackReport, build_pack
 from vivant.benchmarks.mimic.packs import Key, Pack, open_key
 from vivant.core.types import Decoding, Record, Reply
-from vivant.judging.comment_authors import authors
+from vivant.judging.comment_authors import load_authors
 from vivant.runs.directory import RunDir, new_manifest
 from vivant.runs.log import LogWriter
 from vivant.runs.settings import RunSettings
@@ -128,6 +128,6 @@ def build_small_pack(
         if not run_path.exists():
             write_comment_run(run_path, f"model{n}", {make_ref(v): f"model {n} says {v}" for v in range(4)})
         runs.append(run_path)
-    packed = build_pack(authors(runs), root, path / f"pack{seed}", seed=seed, **options)
+    packed = build_pack(load_authors(runs), root, path / f"pack{seed}", seed=seed, **options)
     pack = Pack(path / f"pack{seed}")
     return pack, open_key(packed.key_file, pack), packed

@@ -20,16 +20,17 @@ from vivant.benchmarks.verdict import Contract, Field, Verdict
 from vivant.core.errors import UsageError
 from vivant.core.fenced_text import FencedBlock
 from vivant.core.types import Text, Video
-from vivant.judging.judge_run import Ask, JudgeOptions, Judging
+from vivant.judging.judge_run import JudgeRequest, JudgeRunner, make_settings
+from vivant.judging.options import JudgeOptions
 from vivant.models.registry import create
 from vivant.runs.judgements import Judgements, JudgeSettings
 
 RUBRIC = Rubric(
     name="mimic",
     role=(
-        "You judge one comment that stands under a video. Some comments here were left by viewers, others "
-        "were written by programs that were asked to write like viewers. You see the video, its title and "
-        "the comment."
+        "You judge one comment that stands under a video. Some comments here were left by "
+        "viewers, others were written by programs that were asked to write like viewers. You "
+        "see the video, its title and the comment."
     ),
     criteria=(
         Criterion("Voice", "it sounds like somebody who has just watched this and reacts to it."),
@@ -38,8 +39,9 @@ RUBRIC = Rubric(
         Criterion("Fit", "it fits this video, its language and its audience."),
     ),
     scale=(
-        "Decide first whether a person or a program wrote it. Then say how real it reads, from 0 (nobody would "
-        "write this) to 5 (a real viewer's comment beyond doubt), whoever you think wrote it."
+        "Decide first whether a person or a program wrote it. Then say how real it reads, "
+        "from 0 (nobody would write this) to 5 (a real viewer's comment beyond doubt), "
+        "whoever you think wrote it."
     ),
     contract=Contract(
         fields=(Field(name="verdict", choices=("ai", "human")), Field(name="realism", low=0, high=5)),
@@ -57,13 +59,13 @@ class JudgedPack(Struct, frozen=True, kw_only=True):
     stopped: bool
 
 
-def asks(pack: Pack, rubric: Rubric = RUBRIC) -> Iterator[Ask]:
+def build_requests(pack: Pack, rubric: Rubric = RUBRIC) -> Iterator[JudgeRequest]:
     """One question per comment; where it comes from is not known here, and cannot be told."""
     videos = {video.video: video for video in pack.videos()}
     task = names.format_task(names.MIMICKING)
     for item in pack.items():
         video = videos[item.video]
-        yield Ask(
+        yield JudgeRequest(
             key=item.item,
             task=task,
             id=item.item,
@@ -84,16 +86,18 @@ def judge_pack(
     pack: Pack, options: JudgeOptions, out: Path, say: Callable[[str], None] = lambda _: None
 ) -> JudgedPack:
     """Ask a judge model about every comment; the same call again goes on where it stopped."""
-    model = create(options.model, options.model_options)
-    settings = options.settings(model, "paper", (RUBRIC,))
+    model = create(options.model, options.backend_options)
+    settings = make_settings(options, model, "paper", (RUBRIC,))
     rubric = settings.rubrics[0]
-    if out.exists() and read_judges(out).settings != _recorded(settings):
+    if out.exists() and read_judges(out).settings != _encode_settings(settings):
         raise UsageError(f"{out} holds judgements by others or with other settings; choose another --out")
     folder = out.with_name(f"{out.name}.judge") / settings.fingerprint()[:8]
     if model.caveat:
         say(f"Note: {model.name} is {model.caveat}.")
     say(f"Judge {model.name}: {pack.header.items} comments → {folder}")
-    outcome = Judging(model, settings, folder, _read, options, say).judge(list(asks(pack, rubric)))
+    outcome = JudgeRunner(model, settings, folder, _read, options, say).judge(
+        list(build_requests(pack, rubric))
+    )
     said = Judgements(folder).said(_read)
     judgements: list[CommentJudgement] = []
     unparsed = failed = 0
@@ -116,7 +120,7 @@ def judge_pack(
         pack=pack.header.pack,
         kind="model",
         name=model.name,
-        settings=_recorded(settings),
+        settings=_encode_settings(settings),
         unparsed=unparsed,
         failed=failed,
         caveat=model.caveat,
@@ -125,7 +129,7 @@ def judge_pack(
     return JudgedPack(judges=judges, written=len(judgements), stopped=outcome.stopped)
 
 
-def _recorded(settings: JudgeSettings) -> dict[str, object]:
+def _encode_settings(settings: JudgeSettings) -> dict[str, object]:
     """The settings as a file holds them."""
     decoded: dict[str, object] = msgspec.json.decode(msgspec.json.encode(settings))
     return decoded

@@ -20,7 +20,7 @@ from vivant.benchmarks.mimic.pack_builder import build_pack, parse_human
 from vivant.benchmarks.mimic.packs import Pack, open_key
 from vivant.core.errors import DataError, UsageError
 from vivant.core.types import Reply
-from vivant.judging.comment_authors import authors
+from vivant.judging.comment_authors import load_authors
 
 
 def test_a_pack_holds_the_five_most_liked_and_one_comment_a_model(tmp_path: Path) -> None:
@@ -55,7 +55,9 @@ def test_nothing_in_the_pack_says_who_wrote_what(tmp_path: Path) -> None:
 
 def test_the_same_seed_gives_the_same_pack_and_another_seed_another(tmp_path: Path) -> None:
     pack, _, packed = build_small_pack(tmp_path)
-    again = build_pack(authors([tmp_path / "run0", tmp_path / "run1"]), tmp_path / "data", tmp_path / "again")
+    again = build_pack(
+        load_authors([tmp_path / "run0", tmp_path / "run1"]), tmp_path / "data", tmp_path / "again"
+    )
     assert (tmp_path / "again/items.jsonl").read_bytes() == (pack.path / "items.jsonl").read_bytes()
     assert again.header.pack == packed.header.pack
     other, _, _ = build_small_pack(tmp_path, seed=7)
@@ -69,8 +71,8 @@ def test_the_order_cannot_be_worked_out_from_the_seed_alone(tmp_path: Path) -> N
     )
     texts = {make_ref(v): f"Comment: model 0 says {v}" for v in range(4)}
     write_comment_run(tmp_path / "c/run0", "model0", texts, style="cot")
-    item = build_pack(authors([tmp_path / "run0"]), tmp_path / "data", tmp_path / "one")
-    two = build_pack(authors([tmp_path / "c/run0"]), tmp_path / "data", tmp_path / "two")
+    item = build_pack(load_authors([tmp_path / "run0"]), tmp_path / "data", tmp_path / "one")
+    two = build_pack(load_authors([tmp_path / "c/run0"]), tmp_path / "data", tmp_path / "two")
     first, second = ([i.text for i in Pack(tmp_path / n).items()] for n in ("one", "two"))
     assert sorted(first) == sorted(second) and first != second
     assert item.key.seed == two.key.seed
@@ -117,7 +119,7 @@ def test_failed_empty_and_cut_off_comments_are_left_out_and_counted(tmp_path: Pa
         make_ref(3): Reply(status="truncated", text="a comment that never"),
     }
     run = write_comment_run(tmp_path / "run", "m", replies)
-    packed = build_pack(authors([run]), root, tmp_path / "pack", human=1)
+    packed = build_pack(load_authors([run]), root, tmp_path / "pack", human=1)
     assert packed.header.items == 4 + 1
     assert set(packed.notes) == {
         "1 videos without a comment by m (error)",
@@ -139,7 +141,7 @@ def test_odd_comments_are_kept_whole_and_counted(tmp_path: Path) -> None:
         tmp_path / "data", [make_video_line(0, comments=odd), make_video_line(1, comments=[])], []
     )
     run = write_comment_run(tmp_path / "run", "m", {make_ref(0): "same words", make_ref(1): "alone"})
-    packed = build_pack(authors([run]), root, tmp_path / "pack")
+    packed = build_pack(load_authors([run]), root, tmp_path / "pack")
     texts = [i.text for i in Pack(tmp_path / "pack").items() if i.video == make_ref(0)]
     assert sorted(texts) == sorted([*(c["text"].strip() for c in odd), "same words"])
     assert set(packed.notes) == {
@@ -155,7 +157,7 @@ def test_videos_that_no_run_commented_on_are_left_out_and_counted(tmp_path: Path
         write_comment_run(tmp_path / "run", "m", {make_ref(0): "a", make_ref(1): "b"}),
         write_comment_run(tmp_path / "half", "h", {make_ref(1): "c"}),
     ]
-    packed = build_pack(authors(runs), write_folder(tmp_path / "data"), tmp_path / "pack")
+    packed = build_pack(load_authors(runs), write_folder(tmp_path / "data"), tmp_path / "pack")
     assert packed.header.videos == 2 and packed.header.items == 2 * 5 + 3
     assert packed.notes == (
         "2 videos of the data that no run comments on, or that --limit leaves out",
@@ -174,7 +176,7 @@ def test_a_limit_takes_so_many_videos_by_seed(tmp_path: Path) -> None:
 def test_runs_of_one_model_are_told_apart_by_their_names(tmp_path: Path) -> None:
     root = write_folder(tmp_path / "data")
     runs = [write_comment_run(tmp_path / f"run{n}", "m", {make_ref(0): f"text {n}"}) for n in range(2)]
-    packed = build_pack(authors(runs), root, tmp_path / "pack")
+    packed = build_pack(load_authors(runs), root, tmp_path / "pack")
     assert [s.name for s in packed.key.sources] == ["m (run0)", "m (run1)", "human comments"]
 
 
@@ -182,18 +184,18 @@ def test_what_cannot_be_packed_is_one_clear_line(tmp_path: Path) -> None:
     root = write_folder(tmp_path / "data")
     run = write_comment_run(tmp_path / "run", "m", {make_ref(0): "a", "youtube/elsewhere": "b"})
     with pytest.raises(DataError, match="1 of the 2 videos that the runs comment on are not in"):
-        build_pack(authors([run]), root, tmp_path / "pack")
+        build_pack(load_authors([run]), root, tmp_path / "pack")
     assert not (tmp_path / "pack.key.jsonl").exists() and not (tmp_path / "pack.key.jsonl.tmp").exists()
     with pytest.raises(DataError, match="is not a pack"):
         Pack(tmp_path / "pack")
     with pytest.raises(UsageError, match="A run is named twice"):
-        authors([run, run])
+        load_authors([run, run])
     good = write_comment_run(tmp_path / "good", "m", {make_ref(0): "a"})
     with pytest.raises(UsageError, match="would travel inside the pack"):
-        build_pack(authors([good]), root, tmp_path / "p2", key=tmp_path / "p2/key.jsonl")
+        build_pack(load_authors([good]), root, tmp_path / "p2", key=tmp_path / "p2/key.jsonl")
     empty = write_comment_run(tmp_path / "empty", "m", {})
     with pytest.raises(DataError, match="finish them first"):
-        build_pack(authors([empty]), root, tmp_path / "p3")
+        build_pack(load_authors([empty]), root, tmp_path / "p3")
     build_small_pack(tmp_path)
     with pytest.raises(UsageError, match="exists already"):
         build_small_pack(tmp_path)
@@ -204,10 +206,12 @@ def test_a_broken_line_of_the_data_stops_the_pack_and_leaves_no_key(tmp_path: Pa
     root = tmp_path / "data"
     write_lines(root / "videos.jsonl", [make_video_line(0), b"{broken"])
     with pytest.raises(DataError, match="line 2"):
-        build_pack(authors([run]), root, tmp_path / "pack")
+        build_pack(load_authors([run]), root, tmp_path / "pack")
     assert not list(tmp_path.glob("*.key.jsonl*"))
     write_lines(root / "videos.jsonl", [make_video_line(0)])
-    assert build_pack(authors([run]), root, tmp_path / "pack").header.items == 6, "the place is free again"
+    assert build_pack(load_authors([run]), root, tmp_path / "pack").header.items == 6, (
+        "the place is free again"
+    )
 
 
 def test_how_many_human_comments() -> None:

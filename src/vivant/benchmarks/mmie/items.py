@@ -94,7 +94,7 @@ def find_file(root: Path, name: str = "") -> Path:
         return others[0]
     if others:
         names = ", ".join(path.name for path in others[:6])
-        raise DataError(f"{root} holds several data files ({names}); name one: --option file=NAME")
+        raise DataError(f"{root} holds several data files ({names}); name one: --task-option file=NAME")
     raise DataError(f"{root} holds no {RELEASED} and no {EVALUATION}")
 
 
