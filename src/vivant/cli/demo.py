@@ -12,7 +12,7 @@ from vivant import mini
 from vivant.benchmarks import registry
 from vivant.cli.help import CommandApp
 from vivant.cli.judges import needs_judge
-from vivant.cli.output import say, show
+from vivant.cli.output import print_table, say
 from vivant.engine.evaluation import plan_run, run_plan
 from vivant.engine.options import RunOptions
 from vivant.judging.judge_run import judge_run
@@ -53,8 +53,8 @@ def demo(
         runs.append(Run(prepared.out))
         if needs_judge(runs[-1].manifest.tasks):
             judge_run(runs[-1], [JudgeOptions(model="heuristic")], say=say)
-    show(side_by_side(runs))
-    show(layout("mime:2", [run for run in runs if run.manifest.tasks[0].startswith("mime/")], "paper"))
+    print_table(side_by_side(runs))
+    print_table(layout("mime:2", [run for run in runs if run.manifest.tasks[0].startswith("mime/")], "paper"))
     _mimicking(out, [run for run in runs if "mimic/comment" in run.manifest.tasks])
     report = write_report([run.dir.path for run in runs], out / "report.html")
     say(f"Report: {report} (open it in any browser)    samples one by one: vivant view {out}")
@@ -88,7 +88,7 @@ def _mimicking(out: Path, runs: list[Run]) -> None:
     for table in build_panel_tables(
         compute_outcome(pack, open_key(out / "mimic-pack.key.jsonl", pack), [said])
     ):
-        show(table)
+        print_table(table)
 
 
 _SEEING = (

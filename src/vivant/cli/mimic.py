@@ -10,7 +10,7 @@ import typer
 
 from vivant.cli import judges as j
 from vivant.cli.help import CommandApp
-from vivant.cli.output import say, show
+from vivant.cli.output import print_table, say
 from vivant.core.errors import UsageError, unknown_name_error
 from vivant.judging.options import JudgeOptions
 
@@ -159,7 +159,7 @@ def score(
     made = build_panel_tables(outcome)
     for one in made:
         if form == "text":
-            show(one)
+            print_table(one)
         elif form != "json":
             sys.stdout.write(tables.render(one, form))
     if form == "json":

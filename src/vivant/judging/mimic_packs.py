@@ -15,7 +15,7 @@ from msgspec import Struct
 from vivant.benchmarks.mimic import names
 from vivant.benchmarks.mimic.judgements import CommentJudgement, Judges, read_judges, write_judgements
 from vivant.benchmarks.mimic.packs import Pack
-from vivant.benchmarks.rubric import Criterion, Question, Rubric
+from vivant.benchmarks.rubric import JudgeCriterion, JudgeQuestion, Rubric
 from vivant.benchmarks.verdict import Contract, Field, Verdict
 from vivant.core.errors import UsageError
 from vivant.core.fenced_text import FencedBlock
@@ -33,10 +33,12 @@ RUBRIC = Rubric(
         "see the video, its title and the comment."
     ),
     criteria=(
-        Criterion("Voice", "it sounds like somebody who has just watched this and reacts to it."),
-        Criterion("Stance", "it says something of its own rather than telling what can be seen."),
-        Criterion("Habits", "length, spelling, slang, emoji and punctuation are those of real comments."),
-        Criterion("Fit", "it fits this video, its language and its audience."),
+        JudgeCriterion("Voice", "it sounds like somebody who has just watched this and reacts to it."),
+        JudgeCriterion("Stance", "it says something of its own rather than telling what can be seen."),
+        JudgeCriterion(
+            "Habits", "length, spelling, slang, emoji and punctuation are those of real comments."
+        ),
+        JudgeCriterion("Fit", "it fits this video, its language and its audience."),
     ),
     scale=(
         "Decide first whether a person or a program wrote it. Then say how real it reads, "
@@ -69,7 +71,7 @@ def build_requests(pack: Pack, rubric: Rubric = RUBRIC) -> Iterator[JudgeRequest
             key=item.item,
             task=task,
             id=item.item,
-            question=Question(
+            question=JudgeQuestion(
                 rubric=rubric,
                 materials=(
                     FencedBlock("video", (Video(video.file),)),

@@ -20,7 +20,7 @@ from vivant.benchmarks.base import (
 )
 from vivant.benchmarks.mmie import data, prompts, published, rubrics
 from vivant.benchmarks.parts import DataFolder, JudgedTasks, NativeFormats, OwnTables, PublishedResults
-from vivant.benchmarks.rubric import JudgeAgreement, JudgeContext, Question, Rubric
+from vivant.benchmarks.rubric import JudgeAgreement, JudgeContext, JudgeQuestion, Rubric
 from vivant.benchmarks.task_options import TaskOption
 from vivant.benchmarks.verdict import Verdict
 from vivant.core.errors import UsageError
@@ -67,7 +67,7 @@ class MmieJudged(JudgedTasks):
         """One per category."""
         return tuple(rubrics.BY_TASK.values())
 
-    def ask(self, sample: Sample, record: Record, context: JudgeContext) -> Question | Score:
+    def ask(self, sample: Sample, record: Record, context: JudgeContext) -> JudgeQuestion | Score:
         """As published, cuts included; or in full."""
         from vivant.benchmarks.mmie.judge_input import build_judge_question
 

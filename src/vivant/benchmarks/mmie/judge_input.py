@@ -10,7 +10,7 @@ from vivant.benchmarks.mmie import paper
 from vivant.benchmarks.mmie.data import get_answer_parts, group_parts
 from vivant.benchmarks.mmie.items import RawPart
 from vivant.benchmarks.mmie.rubrics import BY_TASK
-from vivant.benchmarks.rubric import JudgeContext, Question, Rubric
+from vivant.benchmarks.rubric import JudgeContext, JudgeQuestion, Rubric
 from vivant.benchmarks.verdict import Verdict
 from vivant.core.errors import MediaError
 from vivant.core.fenced_text import FencedBlock
@@ -22,7 +22,7 @@ from vivant.media.paths import resolve_media
 MAX_TOKENS = 1024
 
 
-def build_judge_question(sample: Sample, record: Record, context: JudgeContext) -> Question | Score:
+def build_judge_question(sample: Sample, record: Record, context: JudgeContext) -> JudgeQuestion | Score:
     """The question for one answer; a Score where the protocol leaves it out or there is no rubric for it."""
     short = sample.task.rsplit("/", 1)[-1]
     if short not in BY_TASK:
@@ -48,7 +48,7 @@ def find_picture(path: str, context: JudgeContext) -> str | None:
 
 def _build_paper_question(
     sample: Sample, record: Record, context: JudgeContext, rubric: Rubric
-) -> Question | Score:
+) -> JudgeQuestion | Score:
     answer = get_answer_parts(record)
     view = paper.build_judge_view(
         group_parts(sample.question), answer, lambda path: find_picture(path, context) is not None
@@ -61,7 +61,7 @@ def _build_paper_question(
     notes = [f"missing: {path}" for path in view.missing]
     if view.cut:
         notes.append(f"{view.cut} of {len(answer)} parts of the answer cut by the published protocol")
-    return Question(rubric=rubric, materials=tuple(materials), max_tokens=MAX_TOKENS, notes=tuple(notes))
+    return JudgeQuestion(rubric=rubric, materials=tuple(materials), max_tokens=MAX_TOKENS, notes=tuple(notes))
 
 
 class _FullView:
@@ -103,7 +103,9 @@ class _FullView:
         return [Text(f"{label}({why})\n")]
 
 
-def _build_full_question(sample: Sample, record: Record, context: JudgeContext, rubric: Rubric) -> Question:
+def _build_full_question(
+    sample: Sample, record: Record, context: JudgeContext, rubric: Rubric
+) -> JudgeQuestion:
     full = _FullView(context)
     materials = [
         full.build_material("question", group_parts(sample.question)),
@@ -111,7 +113,7 @@ def _build_full_question(sample: Sample, record: Record, context: JudgeContext, 
     ]
     if rubric is BY_TASK["msr"]:
         materials.append(full.build_material("reference", group_parts(sample.reference)))
-    return Question(
+    return JudgeQuestion(
         rubric=rubric,
         materials=tuple(materials),
         max_tokens=MAX_TOKENS,
