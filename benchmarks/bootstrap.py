@@ -89,7 +89,8 @@ def main() -> int:
     """Measure, compare the ends, print the ratios."""
     version = importlib.metadata.version("scipy")
     print(
-        f"{GROUPS} groups × {SAMPLES:,} samples, {RESAMPLES:,} resamples; peer: scipy.stats.bootstrap {version}"
+        f"{GROUPS} groups × {SAMPLES:,} samples, {RESAMPLES:,} resamples; peer: "
+        f"scipy.stats.bootstrap {version}"
     )
     good = True
     for name, groups in kinds().items():

@@ -203,7 +203,8 @@ def compare(folder: Path, rounds: int) -> bool:
         )
         verdict = "ok" if ratio <= SPEED_LIMIT else "MISSED"
         print(
-            f"ratio    {ratio:.2f} of decord's time (limit: at most {SPEED_LIMIT:.2f}), {cpu:.2f} of its CPU  {verdict}"
+            f"ratio    {ratio:.2f} of decord's time (limit: at most {SPEED_LIMIT:.2f}), {cpu:.2f} "
+            f"of its CPU  {verdict}"
         )
     else:
         print("peer     decord not installed: nothing to compare with")
@@ -288,7 +289,8 @@ def measure_memory(folder: Path) -> bool:
     info = probe(folder / "hour.mp4")
     size = (folder / "hour.mp4").stat().st_size / 1e6
     print(
-        f"files    {info.duration / 3600:.2f} h of {info.width}×{info.height}, {info.frames} frames, {size:.0f} MB"
+        f"files    {info.duration / 3600:.2f} h of {info.width}×{info.height}, {info.frames} "
+        f"frames, {size:.0f} MB"
     )
     for sample in range(5):
         for number in range(PICTURES):

@@ -20,7 +20,7 @@ from typing import Any
 
 from vivant.benchmarks.base import ScoreSettings
 from vivant.benchmarks.milebench import MileBench
-from vivant.benchmarks.milebench.datasets import DATASETS, Dataset, matching
+from vivant.benchmarks.milebench.datasets import DATASETS, MileBenchDataset, choose_matching
 from vivant.core.types import Option, Record, Reply, Sample
 
 LIMIT = 5.0
@@ -59,10 +59,10 @@ def letters(index: int) -> str:
     return chr(65 + index) if index < 26 else "A" + chr(39 + index)
 
 
-def make(dataset: Dataset, chance: random.Random) -> Items:
+def make(dataset: MileBenchDataset, chance: random.Random) -> Items:
     """Questions of a dataset's kind with replies of every sort that models write."""
     items: Items = []
-    kind = matching(dataset.name, "open-ended" if dataset.metric == "rouge-l" else "multi-choice")
+    kind = choose_matching(dataset.name, "open-ended" if dataset.metric == "rouge-l" else "multi-choice")
     for number in range(dataset.size):
         options: list[str] = []
         if kind == "choice":
@@ -177,17 +177,17 @@ def main() -> int:
     if importlib.util.find_spec("rouge") is None:
         print("The peer needs the package 'rouge', which is not installed: pip install rouge==1.0.1")
         return 2
-    from rouge import Rouge  # type: ignore[import-not-found,unused-ignore]
+    from rouge import Rouge  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
-    from vivant.benchmarks.milebench import normalise, paper
+    from vivant.benchmarks.milebench import normalisation, paper
 
     parts = [make(dataset, random.Random(dataset.name)) for dataset in DATASETS]
     benchmark, peer = MileBench(), Peer(Rouge())
 
     def ours() -> list[float]:
         # Nothing may be left over from the round before.
-        normalise.normalise_choice.cache_clear()
-        paper.prepare.cache_clear()
+        normalisation.normalise_choice.cache_clear()
+        paper.prepare_options.cache_clear()
         return [s.value or 0.0 for part in parts for s in benchmark.score(part, ScoreSettings())]
 
     ours_time, our_values = timed(ours)

@@ -151,7 +151,8 @@ def encoding(frames: list[Picture], folder: Path) -> None:
     sizes = [(folder / name).stat().st_size for name in ("ours.mp4", "peer.mp4")]
     ratio = mine / theirs
     print(
-        f"encoding {len(frames)} frames: {mine:.2f} s CPU, {sizes[0]:,} bytes; peer, the ffmpeg command line: "
+        f"encoding {len(frames)} frames: {mine:.2f} s CPU, {sizes[0]:,} bytes; peer, the "
+        "ffmpeg command line: "
         f"{theirs:.2f} s, {sizes[1]:,} bytes"
     )
     print(f"ratio {ratio:.2f} (limit {SLOWER}) {verdict(ratio <= SLOWER)}")
@@ -215,7 +216,8 @@ def jobs(folder: Path, count: int) -> None:
     assert outcome.kept == count // 2 and outcome.total == count and not outcome.failed
     growth = max(held[-10:]) / max(held[:10])
     print(
-        f"{count} videos of 150 frames, {spent / count / 150 * 1000:.1f} ms CPU a frame with encoding and examining: "
+        f"{count} videos of 150 frames, {spent / count / 150 * 1000:.1f} ms CPU a frame with "
+        "encoding and examining: "
         f"all 129,000 frames would take {spent / count * 860 / 3600:.1f} hours of a core"
     )
     print(

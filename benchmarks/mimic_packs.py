@@ -22,11 +22,11 @@ from pathlib import Path
 
 import msgspec
 
-from vivant.benchmarks.mimic.format import Comment, VideoLine, most_liked
-from vivant.benchmarks.mimic.judged import judge_outcome
-from vivant.benchmarks.mimic.judgements import Judgement, Judges, write_judgements
-from vivant.benchmarks.mimic.packing import build_pack
+from vivant.benchmarks.mimic.format import Comment, MimicVideo, select_most_liked
+from vivant.benchmarks.mimic.judgements import CommentJudgement, Judges, write_judgements
+from vivant.benchmarks.mimic.pack_builder import build_pack
 from vivant.benchmarks.mimic.packs import Pack, open_key
+from vivant.benchmarks.mimic.panels import compute_outcome
 from vivant.core.types import Message, Record, Reply, Text, Video
 from vivant.judging.comment_authors import load_authors
 from vivant.runs.directory import RunDir, new_manifest
@@ -56,7 +56,7 @@ def make_world(folder: Path, videos: int) -> None:
             comments = tuple(
                 Comment(id=f"c{n}", text=sentence(), likes=chance.randrange(10**6)) for n in range(COMMENTS)
             )
-            line = VideoLine(platform="youtube", id=f"v{number}", title=sentence(), comments=comments)
+            line = MimicVideo(platform="youtube", id=f"v{number}", title=sentence(), comments=comments)
             file.write(encoder.encode(line) + b"\n")
     prompt = (Message("user", (Video("videos/v.mp4"), Text("You came across this video. " * 20))),)
     for model in range(MODELS):
@@ -94,11 +94,11 @@ def plain(folder: Path) -> None:
     for run in run_paths(folder):
         for record in read_log(run / "log.jsonl"):
             written.setdefault(record.id, []).append(record.reply.text)
-    encoder, decoder = msgspec.json.Encoder(), msgspec.json.Decoder(VideoLine)
+    encoder, decoder = msgspec.json.Encoder(), msgspec.json.Decoder(MimicVideo)
     with (folder / "data/videos.jsonl").open("rb") as source, (folder / "plain.jsonl").open("wb") as out:
         for line in source:
             video = decoder.decode(line)
-            texts = written[video.ref] + [comment.text for comment in most_liked(video.comments, 5)]
+            texts = written[video.ref] + [comment.text for comment in select_most_liked(video.comments, 5)]
             for text in texts:
                 out.write(encoder.encode({"video": video.ref, "text": text}) + b"\n")
                 out.write(encoder.encode({"video": video.ref, "source": 0}) + b"\n")
@@ -126,7 +126,7 @@ def score(folder: Path) -> float:
     people = [f"p{n}" for n in range(5)]
     items = [item.item for item in pack.items()][: JUDGEMENTS // len(people)]
     judgements = [
-        Judgement(
+        CommentJudgement(
             annotator=person,
             item=item,
             verdict="human" if chance.random() < 0.5 else "ai",
@@ -138,7 +138,7 @@ def score(folder: Path) -> float:
     file = folder / "judgements.jsonl"
     write_judgements(file, Judges(pack=pack.header.pack, kind="people", name="people"), judgements)
     start = time.process_time()
-    judge_outcome(pack, open_key(folder / "pack.key.jsonl", pack), [file])
+    compute_outcome(pack, open_key(folder / "pack.key.jsonl", pack), [file])
     return time.process_time() - start
 
 

@@ -109,7 +109,8 @@ def main() -> None:
             worst = min(worst, ratio)
             same = "the same words" if texts["torch"] == texts["onnx"] else "other words"
             print(
-                f"{what} of {tokens} tokens: torch {1000 * best['torch']:.1f} ms, onnx {1000 * best['onnx']:.1f} ms, "
+                f"{what} of {tokens} tokens: torch {1000 * best['torch']:.1f} ms, onnx {1000 * best['onnx']:.1f} "
+                "ms, "
                 f"ratio {ratio:.2f} (limit {LIMIT}); {same}"
             )
     print(f"{settings.parameters / 1e6:.2f} M parameters, one thread, time of the processor")

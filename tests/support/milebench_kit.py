@@ -14,7 +14,7 @@ from vivant.benchmarks.milebench import MileBench
 from vivant.core.types import Record, Reply, Sample, Score
 
 
-def item(
+def make_item(
     sample_id: int | str,
     context: str,
     images: Sequence[str] = (),
@@ -72,14 +72,14 @@ def write_dataset(
     return path
 
 
-def reply(sample: Sample, text: str, **more: Any) -> Record:
+def make_reply(sample: Sample, text: str, **more: Any) -> Record:
     """A record with a reply."""
     return Record(
         key=f"{sample.task}/{sample.id}", task=sample.task, id=sample.id, reply=Reply(text=text), **more
     )
 
 
-def scored(
+def score_replies(
     samples: Sequence[Sample],
     texts: Sequence[str | None],
     protocol: Protocol = "paper",
@@ -96,7 +96,7 @@ def scored(
             )
             rows.append((sample, None, missing))
         else:
-            record = reply(sample, text, **more)
+            record = make_reply(sample, text, **more)
             rows.append(
                 (sample, record, benchmark.score([(sample, record)], ScoreSettings(protocol=protocol))[0])
             )

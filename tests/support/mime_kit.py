@@ -23,24 +23,24 @@ LABELS = {
 _AVATARS = {"base": "man", "adversarial": "spacesuit", "woman": "woman"}
 
 
-def row(action: str, variant: str = "base+blank@0", **changes: Any) -> dict[str, Any]:
+def make_row(action: str, variant: str = "base+blank@0", **changes: Any) -> dict[str, Any]:
     """One row of metadata, as the released files have it."""
     actor, label = LABELS[action]
     if variant == "none":
         name = f"real_{action}.mp4"
-        avatar = angle = background = place = "n/a"
+        avatar = angle = background = scene = "n/a"
     else:
         role, _, rest = variant.partition("+")
         background, _, angle = rest.partition("@")
         avatar = _AVATARS[role]
-        place = {"blank": "blank", "aligned": "gym", "misaligned": "living_room"}[background]
-        name = f"{avatar}_{actor}_{action}_angle{angle}_{place}.mp4"
-    made = {
+        scene = {"blank": "blank", "aligned": "gym", "misaligned": "living_room"}[background]
+        name = f"{avatar}_{actor}_{action}_angle{angle}_{scene}.mp4"
+    fields = {
         "action": action,
         "angle": angle,
         "avatar": avatar,
         "background_config": background,
-        "background_name": place,
+        "background_name": scene,
         "distractors": "arm curls|playing drums|tennis serve",
         "label": label,
         "sample_id": f"id-{name.removesuffix('.mp4')}",
@@ -50,14 +50,14 @@ def row(action: str, variant: str = "base+blank@0", **changes: Any) -> dict[str,
         "file_name": name,
         "config_name": variant,
     }
-    return {key: value for key, value in (made | changes).items() if value is not None}
+    return {key: value for key, value in (fields | changes).items() if value is not None}
 
 
-def edition(actions: Sequence[str] = tuple(LABELS), real: bool = True) -> list[dict[str, Any]]:
+def make_edition(actions: Sequence[str] = tuple(LABELS), real: bool = True) -> list[dict[str, Any]]:
     """All variants of some actions, in the released order, and REAL after them."""
     ordered = sorted(actions, key=lambda action: (LABELS[action][0], action))
-    rows = [row(action, variant) for action in ordered for variant in VARIANTS]
-    return rows + [row(action, "none") for action in reversed(ordered)] * real
+    rows = [make_row(action, variant) for action in ordered for variant in VARIANTS]
+    return rows + [make_row(action, "none") for action in reversed(ordered)] * real
 
 
 def write_lines(path: Path, rows: Sequence[Mapping[str, Any]]) -> Path:
@@ -74,18 +74,18 @@ def write_json(path: Path, value: Any) -> Path:
     return path
 
 
-def samples(folder: Path, task: str, rows: Sequence[Mapping[str, Any]] | None = None) -> list[Sample]:
+def load_samples(folder: Path, task: str, rows: Sequence[Mapping[str, Any]] | None = None) -> list[Sample]:
     """The samples of a small edition."""
-    write_lines(folder / "mime_data_legacy.jsonl", edition() if rows is None else rows)
+    write_lines(folder / "mime_data_legacy.jsonl", make_edition() if rows is None else rows)
     return MIME.load(folder, task)
 
 
-def written_out(name: str) -> str:
+def spell_out_name(name: str) -> str:
     """A video's name as result files spell it."""
     return name.replace("_j_", "_Justin_").replace("_n_", "_Natali_").removeprefix("real_")
 
 
-def raw_choice(sample: Sample, answer: str = "A", key: int = 0, **changes: Any) -> dict[str, Any]:
+def make_raw_choice(sample: Sample, answer: str = "A", key: int = 0, **changes: Any) -> dict[str, Any]:
     """An item of a raw multiple-choice file, with options of its own."""
     options: list[Any] = ["playing harp", "bowling", "boxing uppercut"]
     options.insert(key, sample.answers[0])
@@ -94,29 +94,31 @@ def raw_choice(sample: Sample, answer: str = "A", key: int = 0, **changes: Any) 
         "model_answer": answer,
         "correct_answer": "ABCD"[key],
         "is_correct": answer == "ABCD"[key],
-        "video_path": written_out(sample.extra["file_name"]),
+        "video_path": spell_out_name(sample.extra["file_name"]),
         "options": options,
     } | changes
 
 
-def raw_free(sample: Sample, text: str, **changes: Any) -> dict[str, Any]:
+def make_raw_free(sample: Sample, text: str, **changes: Any) -> dict[str, Any]:
     """An item of a raw free-form file."""
     return {
         "instance_id": 0,
         "output_text": text,
-        "video_path": written_out(sample.extra["file_name"]),
+        "video_path": spell_out_name(sample.extra["file_name"]),
         "action": list(sample.answers),
     } | changes
 
 
-def read(file: Path, data: Sequence[Sample], task: str) -> Imported:
+def read_import(file: Path, data: Sequence[Sample], task: str) -> Imported:
     """An import that must be one."""
     imported = MIME.native.read_predictions(file, data, task)
     assert imported is not None
     return imported
 
 
-def scored(imported: Imported, protocol: Protocol = "paper", run: str = "run", **values: Any) -> ScoredRun:
+def score_import(
+    imported: Imported, protocol: Protocol = "paper", run: str = "run", **values: Any
+) -> ScoredRun:
     """An import with its scores, as tables take it."""
     by_id = {sample.id: sample for sample in imported.samples}
     items = [(by_id[record.id], record) for record in imported.records]

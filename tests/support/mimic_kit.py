@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from vivant.benchmarks.mimic.packing import Packed, build_pack
+from vivant.benchmarks.mimic.pack_builder import PackReport, build_pack
 from vivant.benchmarks.mimic.packs import Key, Pack, open_key
 from vivant.core.types import Decoding, Record, Reply
 from vivant.judging.comment_authors import load_authors
@@ -20,7 +20,7 @@ TASK = "mimic/comment"
 CATEGORIES = ("Food", "Pets", "Music", "Sports")
 
 
-def video(number: int, **changes: Any) -> dict[str, Any]:
+def make_video_line(number: int, **changes: Any) -> dict[str, Any]:
     """A video with seven comments; comment c1 has most likes."""
     fields: dict[str, Any] = {
         "platform": "youtube" if number % 2 else "tiktok",
@@ -39,11 +39,11 @@ def video(number: int, **changes: Any) -> dict[str, Any]:
     return {**fields, **changes}
 
 
-def ref(number: int) -> str:
+def make_ref(number: int) -> str:
     return f"{'youtube' if number % 2 else 'tiktok'}/v{number}"
 
 
-def item(number: int, task: str = "title", **changes: Any) -> dict[str, Any]:
+def make_item(number: int, task: str = "title", **changes: Any) -> dict[str, Any]:
     """An item of a task about one of four videos; the right option is the second."""
     texts = {
         "title": "Title of number {}",
@@ -59,27 +59,27 @@ def item(number: int, task: str = "title", **changes: Any) -> dict[str, Any]:
         options = [
             {
                 "text": f"comment {n} on {number}",
-                "video": ref(number),
+                "video": make_ref(number),
                 "comment": f"c{n}",
                 "likes": 100 - 10 * n,
             }
             for n in (3, 1, 2, 5)
         ]
     elif task == "category":
-        options = [{"text": CATEGORIES[n], "video": ref(n)} for n in sources]
+        options = [{"text": CATEGORIES[n], "video": make_ref(n)} for n in sources]
     else:
-        options = [{"text": texts[task].format(n), "video": ref(n)} for n in sources]
+        options = [{"text": texts[task].format(n), "video": make_ref(n)} for n in sources]
     return {
         "id": f"{task}-{number}",
         "task": task,
-        "video": ref(number),
+        "video": make_ref(number),
         "options": options,
         "key": 1,
         **changes,
     }
 
 
-def lines(path: Path, values: Sequence[Any]) -> Path:
+def write_lines(path: Path, values: Sequence[Any]) -> Path:
     """JSON lines; bytes are written as they are."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(
@@ -88,14 +88,16 @@ def lines(path: Path, values: Sequence[Any]) -> Path:
     return path
 
 
-def folder(path: Path, videos: Sequence[Any] | None = None, items: Sequence[Any] | None = None) -> Path:
+def write_folder(path: Path, videos: Sequence[Any] | None = None, items: Sequence[Any] | None = None) -> Path:
     """Four videos and an item each, unless other lines are given. There are no video files."""
-    lines(path / "videos.jsonl", videos if videos is not None else [video(n) for n in range(4)])
-    lines(path / "items.jsonl", items if items is not None else [item(n) for n in range(4)])
+    write_lines(
+        path / "videos.jsonl", videos if videos is not None else [make_video_line(n) for n in range(4)]
+    )
+    write_lines(path / "items.jsonl", items if items is not None else [make_item(n) for n in range(4)])
     return path
 
 
-def comment_run(
+def write_comment_run(
     path: Path, model: str, texts: Mapping[str, str | Reply], *, style: str = "zero-shot"
 ) -> Path:
     """A finished run of mimic/comment with these replies by video."""
@@ -115,15 +117,17 @@ def comment_run(
     return path
 
 
-def small_pack(path: Path, seed: int = 0, models: int = 2, **options: Any) -> tuple[Pack, Key, Packed]:
+def build_small_pack(
+    path: Path, seed: int = 0, models: int = 2, **options: Any
+) -> tuple[Pack, Key, PackReport]:
     """A pack of two models over four videos, with its key."""
-    root = folder(path / "data") if not (path / "data").exists() else path / "data"
+    root = write_folder(path / "data") if not (path / "data").exists() else path / "data"
     runs = []
     for n in range(models):
-        place = path / f"run{n}"
-        if not place.exists():
-            comment_run(place, f"model{n}", {ref(v): f"model {n} says {v}" for v in range(4)})
-        runs.append(place)
+        run_path = path / f"run{n}"
+        if not run_path.exists():
+            write_comment_run(run_path, f"model{n}", {make_ref(v): f"model {n} says {v}" for v in range(4)})
+        runs.append(run_path)
     packed = build_pack(load_authors(runs), root, path / f"pack{seed}", seed=seed, **options)
     pack = Pack(path / f"pack{seed}")
     return pack, open_key(packed.key_file, pack), packed

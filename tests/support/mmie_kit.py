@@ -14,24 +14,24 @@ import msgspec
 from tests.support.helpers import picture
 
 
-def part(text: str | None = None, image: str | None = None) -> dict[str, Any]:
+def make_part(text: str | None = None, image: str | None = None) -> dict[str, Any]:
     """One part as the files have it."""
     return {"text": text, "image": image}
 
 
-def entry(name: str, answer: Any = "An answer.", **more: Any) -> dict[str, Any]:
+def make_entry(name: str, answer: Any = "An answer.", **more: Any) -> dict[str, Any]:
     """One item of the judge's input."""
     item = {
         "id": name,
-        "question": [part("What comes next?", "images/0.png")],
+        "question": [make_part("What comes next?", "images/0.png")],
         "answer": answer,
         "model": "writer",
-        "gt_answer": [part(f"reference of {name}")],
+        "gt_answer": [make_part(f"reference of {name}")],
     }
     return {**item, **more}
 
 
-def answers(folder: Path, items: list[dict[str, Any]], pictures: int = 6) -> Path:
+def write_answers(folder: Path, items: list[dict[str, Any]], pictures: int = 6) -> Path:
     """`data.json` and `images/`."""
     (folder / "images").mkdir(parents=True, exist_ok=True)
     for number in range(pictures):
@@ -40,19 +40,19 @@ def answers(folder: Path, items: list[dict[str, Any]], pictures: int = 6) -> Pat
     return folder
 
 
-def three(folder: Path) -> Path:
+def write_three_answers(folder: Path) -> Path:
     """One answer per category, with pictures."""
-    story = [part("Then", "images/1.png"), part("At last", "images/2.png")]
-    items = [entry("SA-1", story), entry("PBL-1", "Just text."), entry("MSR-1", "It is 42.")]
-    return answers(folder, items)
+    story = [make_part("Then", "images/1.png"), make_part("At last", "images/2.png")]
+    items = [make_entry("SA-1", story), make_entry("PBL-1", "Just text."), make_entry("MSR-1", "It is 42.")]
+    return write_answers(folder, items)
 
 
-def verdict(score: object) -> str:
+def format_verdict(score: object) -> str:
     """A reply as a judge should write it."""
     return f"### Feedback\nReasons.\n### Score\n{score}"
 
 
-class Printed(NamedTuple):
+class CommandOutput(NamedTuple):
     """What a command left behind."""
 
     returncode: int
@@ -60,7 +60,7 @@ class Printed(NamedTuple):
     stderr: str
 
 
-def vivant(*arguments: str | Path, cwd: Path) -> Printed:
+def run_vivant(*arguments: str | Path, cwd: Path) -> CommandOutput:
     """The command line in this process: as a user calls it, without the time that starting Python takes."""
     from vivant.cli.main import main
 
@@ -76,4 +76,4 @@ def vivant(*arguments: str | Path, cwd: Path) -> Printed:
             main()
         except SystemExit as left:
             code = left.code if isinstance(left.code, int) else int(bool(left.code))
-    return Printed(code, out.getvalue(), err.getvalue())
+    return CommandOutput(code, out.getvalue(), err.getvalue())

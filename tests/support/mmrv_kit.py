@@ -16,7 +16,7 @@ from vivant.core.types import MediaUse, Record, Reply, Sample
 TASK = "mmrv/mcq"
 
 
-def item(number: int = 0, **changes: Any) -> dict[str, Any]:
+def make_item(number: int = 0, **changes: Any) -> dict[str, Any]:
     """One question as the release spells it; ten options, key (C)."""
     fields: dict[str, Any] = {
         "video": f"video {number % 3}.mp4",
@@ -31,17 +31,17 @@ def item(number: int = 0, **changes: Any) -> dict[str, Any]:
     return {**fields, **changes}
 
 
-def write(path: Path, items: object) -> Path:
+def write_items(path: Path, items: object) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(msgspec.json.encode(items))
     return path
 
 
-def sample(number: int = 0, **changes: Any) -> Sample:
-    return to_sample(item(number, **changes), "test", str(number))
+def make_sample(number: int = 0, **changes: Any) -> Sample:
+    return to_sample(make_item(number, **changes), "test", str(number))
 
 
-def record(of: Sample, text: str, *, frames: int = 0, **changes: Any) -> Record:
+def make_record(of: Sample, text: str, *, frames: int = 0, **changes: Any) -> Record:
     """A reply to a sample whose options were shown as they are."""
     use = MediaUse("video", "v.mp4", times=tuple(float(t) for t in range(frames)))
     fields: dict[str, Any] = {
@@ -56,7 +56,9 @@ def record(of: Sample, text: str, *, frames: int = 0, **changes: Any) -> Record:
     return Record(**{**fields, **changes})
 
 
-def scored(pairs: Sequence[tuple[Sample, Record]], protocol: Protocol = "paper", **changes: Any) -> ScoredRun:
+def score_pairs(
+    pairs: Sequence[tuple[Sample, Record]], protocol: Protocol = "paper", **changes: Any
+) -> ScoredRun:
     """A run of these pairs."""
     scores = MMRV().score(pairs, ScoreSettings(protocol=protocol))
     rows = tuple((s, r, score) for (s, r), score in zip(pairs, scores, strict=True))

@@ -304,7 +304,8 @@ def _sample_notes(
     alone = [len(a) - len(shared), len(b) - len(shared)]
     if any(alone):
         notes.append(
-            f"{task}: {alone[0]} samples scored in {first} alone and {alone[1]} in {second} alone are left out."
+            f"{task}: {alone[0]} samples scored in {first} alone and {alone[1]} in {second} alone "
+            "are left out."
         )
     if not binary:
         notes.append(

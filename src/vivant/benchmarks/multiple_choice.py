@@ -21,7 +21,8 @@ class MultipleChoice(Benchmark):
     """Show options in an order drawn for each sample. Set False where options refer to their letters."""
     instructions: ClassVar[Mapping[str, str]] = {
         "zero-shot": "Reply with the letter of the right choice and nothing else.",
-        "cot": "Think it through step by step, then write the letter of the right choice alone on the last line.",
+        "cot": "Think it through step by step, then write the letter of the right choice alone on "
+        "the last line.",
     }
     """What stands below the options, by style. `--prompts` with `choices.STYLE` replaces it."""
 

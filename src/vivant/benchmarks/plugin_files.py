@@ -48,7 +48,8 @@ def load_class(path: Path, class_name: str, installed: Callable[[], Container[st
     if not class_name and len(classes) != 1:
         listed = ", ".join(classes) or "none"
         raise UsageError(
-            f"{path} holds these subclasses of Benchmark: {listed}. It must hold one, or name one: {path.name}:Class"
+            f"{path} holds these subclasses of Benchmark: {listed}. It must hold one, or name one: "
+            f"{path.name}:Class"
         )
     class_name = class_name or next(iter(classes))
     cls = classes[class_name]

@@ -128,7 +128,8 @@ def load_samples(benchmark: Benchmark, root: Path, task: str) -> list[Sample]:
     for sample in samples:
         if sample.id in seen:
             raise DataError(
-                f"{benchmark.name}: two samples of {task} have the id '{sample.id}'; ids must be unique ({root})"
+                f"{benchmark.name}: two samples of {task} have the id '{sample.id}'; ids must be "
+                f"unique ({root})"
             )
         seen.add(sample.id)
         if sample.task != task:

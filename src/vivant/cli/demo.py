@@ -69,10 +69,10 @@ def contestants(names: Sequence[str], seeing: bool) -> list[tuple[str, str]]:
 
 def _mimicking(out: Path, runs: list[Run]) -> None:
     """Comments in a blind pack, judged by the baseline judge, then the key is opened."""
-    from vivant.benchmarks.mimic.judged import judge_outcome
-    from vivant.benchmarks.mimic.judged_tables import judged_tables
-    from vivant.benchmarks.mimic.packing import build_pack
+    from vivant.benchmarks.mimic.pack_builder import build_pack
     from vivant.benchmarks.mimic.packs import Pack, open_key
+    from vivant.benchmarks.mimic.panel_tables import build_panel_tables
+    from vivant.benchmarks.mimic.panels import compute_outcome
     from vivant.judging.comment_authors import load_authors
     from vivant.judging.mimic_packs import judge_pack
 
@@ -85,13 +85,15 @@ def _mimicking(out: Path, runs: list[Run]) -> None:
         )
     pack = Pack(place)
     judge_pack(pack, JudgeOptions(model="heuristic"), said)
-    for table in judged_tables(judge_outcome(pack, open_key(out / "mimic-pack.key.jsonl", pack), [said])):
+    for table in build_panel_tables(
+        compute_outcome(pack, open_key(out / "mimic-pack.key.jsonl", pack), [said])
+    ):
         print_table(table)
 
 
 _SEEING = (
-    "vivant/tiny has looked at the videos; the others guess. It is a toy that knows these worlds alone "
-    "(docs/mimic-chat.md). Next, with a real model:"
+    "vivant/tiny has looked at the videos; the others guess. It is a toy that knows these "
+    "worlds alone (docs/mimic-chat.md). Next, with a real model:"
 )
 _GUESSES = "These are guesses: no model has looked at a picture yet. Next, with a real model:"
 _NEXT = """

@@ -50,7 +50,7 @@ def pack(
         vivant mimic pack runs/a runs/b --data mini --human top5 --out packs/first
     """
     from vivant.benchmarks import registry
-    from vivant.benchmarks.mimic.packing import build_pack, parse_human
+    from vivant.benchmarks.mimic.pack_builder import build_pack, parse_human
     from vivant.judging.comment_authors import load_authors
 
     root = registry.locate(registry.get("mimic"), data)
@@ -60,7 +60,8 @@ def pack(
     for note in made.notes:
         say(f"Note: {note}")
     say(
-        f"{made.header.items} comments of {len(made.key.sources)} sources under {made.header.videos} videos → {out}"
+        f"{made.header.items} comments of {len(made.key.sources)} sources under "
+        f"{made.header.videos} videos → {out}"
     )
     say(f"Sealed key: {made.key_file} (keep it away from the judges)")
 
@@ -82,14 +83,14 @@ def import_(
 
     Verdict is human or ai, realism a number from 0 to 5 or empty.
     """
-    from vivant.benchmarks.mimic.judgements import import_judgements, reasons
+    from vivant.benchmarks.mimic.judgements import count_reasons, import_judgements
     from vivant.benchmarks.mimic.packs import Pack
 
     read, rejected = import_judgements(files, Pack(pack_path), out, judge_model=judge_model)
     say(f"{len(read.judgements)} judgements → {out}")
     if read.repeated:
         say(f"Note: {read.repeated} rows say the same again")
-    for reason in reasons(read.rejected):
+    for reason in count_reasons(read.rejected):
         say(f"Not taken: {reason}")
     if rejected:
         say(f"Rows not taken, with reasons: {rejected}")
@@ -119,7 +120,8 @@ def judge(
     say(f"{done.written} judgements by {done.judges.name} → {out}")
     if done.judges.unparsed or done.judges.failed:
         say(
-            f"{done.judges.unparsed} verdicts could not be read, {done.judges.failed} failed; they are left out"
+            f"{done.judges.unparsed} verdicts could not be read, {done.judges.failed} failed; they "
+            "are left out"
         )
     if done.stopped:
         say("Stopped. Run the same command to go on.")
@@ -145,16 +147,16 @@ def score(
     """
     import msgspec
 
-    from vivant.benchmarks.mimic.judged import judge_outcome
-    from vivant.benchmarks.mimic.judged_tables import judged_tables
     from vivant.benchmarks.mimic.packs import Pack, open_key
+    from vivant.benchmarks.mimic.panel_tables import build_panel_tables
+    from vivant.benchmarks.mimic.panels import compute_outcome
     from vivant.core import table as tables
 
     if form not in tables.FORMATS:
         raise unknown_name_error("format", form, tables.FORMATS)
     opened = Pack(pack_path)
-    outcome = judge_outcome(opened, open_key(key, opened), judgements)
-    made = judged_tables(outcome)
+    outcome = compute_outcome(opened, open_key(key, opened), judgements)
+    made = build_panel_tables(outcome)
     for one in made:
         if form == "text":
             print_table(one)
@@ -196,7 +198,7 @@ def convert(
 
     Paths of video files are relative to the folder written, so let it be the one that holds them.
     """
-    from vivant.benchmarks.mimic.mapping import convert as convert_
+    from vivant.benchmarks.mimic.mapping import convert_dataset as convert_
 
     videos, items = convert_(mapping, out)
     say(f"{videos} videos and {items} items → {out}. Check them: vivant data check mimic --data {out}")

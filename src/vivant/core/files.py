@@ -73,12 +73,14 @@ def remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def write_jsonl(path: Path, values: Iterable[Any]) -> None:
-    """Replace a file with one JSON line per value; values are written as they come and never held together."""
+def write_jsonl(path: Path, values: Iterable[Any]) -> int:
+    """Replace a file with one JSON line per value, written as they come; returns how many there are."""
     encoder = msgspec.json.Encoder()
+    count = 0
     with atomic_file(path) as file:
-        for value in values:
+        for count, value in enumerate(values, 1):  # noqa: B007
             file.write(encoder.encode(value) + b"\n")
+    return count
 
 
 def iter_jsonl(path: Path, kind: type[_T], error: type[VivantError] = DataError) -> Iterator[_T]:

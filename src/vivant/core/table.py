@@ -28,10 +28,10 @@ class Row(Struct, frozen=True, kw_only=True):
     """On the table's scale (percent for accuracies); None where nothing could be scored."""
     n: int
     """Replies that count: scored, and unparsed where the protocol counts them."""
-    errors: int
+    errors: int = 0
     """Samples with no reply to score: errors, refusals, no record."""
-    unparsed: int
-    interval: tuple[float, float] | None
+    unparsed: int = 0
+    interval: tuple[float, float] | None = None
     """95 %, same scale as `value`."""
     interval_method: str = ""
     guessed: int = 0

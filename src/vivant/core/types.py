@@ -320,6 +320,30 @@ class Score(Struct, frozen=True, kw_only=True, omit_defaults=True):
     detail: dict[str, Any] = field(default_factory=dict)
 
 
+def make_score(
+    record: Record,
+    value: float | None = None,
+    answer: str = "",
+    rule: str = "",
+    *,
+    status: ScoreStatus = "scored",
+    guessed: bool = False,
+    detail: dict[str, Any] | None = None,
+) -> Score:
+    """The score of a record: the two share key, task and id."""
+    return Score(
+        key=record.key,
+        task=record.task,
+        id=record.id,
+        status=status,
+        value=value,
+        answer=answer,
+        rule=rule,
+        guessed=guessed,
+        detail=detail or {},
+    )
+
+
 def job_key(task: str, sample: str, repeat: int = 0, permutation: int = 0) -> str:
     """The name of a record in a run."""
     order = f"~{permutation}" if permutation else ""

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from vivant.benchmarks.mimic import names
-from vivant.benchmarks.mimic.judgements import Judgement, Judges, read_head, write_judgements
+from vivant.benchmarks.mimic.judgements import CommentJudgement, Judges, read_judges, write_judgements
 from vivant.benchmarks.mimic.packs import Pack
 from vivant.benchmarks.rubric import JudgeCriterion, JudgeQuestion, Rubric
 from vivant.benchmarks.verdict import Contract, Field, Verdict
@@ -31,9 +31,9 @@ logger = logging.getLogger("vivant")
 RUBRIC = Rubric(
     name="mimic",
     role=(
-        "You judge one comment that stands under a video. Some comments here were left by viewers, others "
-        "were written by programs that were asked to write like viewers. You see the video, its title and "
-        "the comment."
+        "You judge one comment that stands under a video. Some comments here were left by "
+        "viewers, others were written by programs that were asked to write like viewers. You "
+        "see the video, its title and the comment."
     ),
     criteria=(
         JudgeCriterion("Voice", "it sounds like somebody who has just watched this and reacts to it."),
@@ -44,8 +44,9 @@ RUBRIC = Rubric(
         JudgeCriterion("Fit", "it fits this video, its language and its audience."),
     ),
     scale=(
-        "Decide first whether a person or a program wrote it. Then say how real it reads, from 0 (nobody would "
-        "write this) to 5 (a real viewer's comment beyond doubt), whoever you think wrote it."
+        "Decide first whether a person or a program wrote it. Then say how real it reads, "
+        "from 0 (nobody would write this) to 5 (a real viewer's comment beyond doubt), "
+        "whoever you think wrote it."
     ),
     contract=Contract(
         fields=(Field(name="verdict", choices=("ai", "human")), Field(name="realism", low=0, high=5)),
@@ -66,7 +67,7 @@ class JudgedPack(Struct, frozen=True, kw_only=True):
 def build_requests(pack: Pack, rubric: Rubric = RUBRIC) -> Iterator[JudgeRequest]:
     """One question per comment; where it comes from is not known here, and cannot be told."""
     videos = {video.video: video for video in pack.videos()}
-    task = names.task_name(names.MIMICKING)
+    task = names.format_task(names.MIMICKING)
     for item in pack.items():
         video = videos[item.video]
         yield JudgeRequest(
@@ -91,7 +92,7 @@ def judge_pack(pack: Pack, options: JudgeOptions, out: Path) -> JudgedPack:
     model = create(options.model, options.backend_options)
     settings = make_settings(options, model, "paper", (RUBRIC,))
     rubric = settings.rubrics[0]
-    if out.exists() and read_head(out).settings != _encode_settings(settings):
+    if out.exists() and read_judges(out).settings != _encode_settings(settings):
         raise UsageError(f"{out} holds judgements by others or with other settings; choose another --out")
     folder = out.with_name(f"{out.name}.judge") / settings.fingerprint()[:8]
     if model.caveat:
@@ -99,7 +100,7 @@ def judge_pack(pack: Pack, options: JudgeOptions, out: Path) -> JudgedPack:
     logger.info("Judge %s: %d comments → %s", model.name, pack.header.items, folder)
     outcome = JudgeRunner(model, settings, folder, _read, options).judge(list(build_requests(pack, rubric)))
     verdicts_by_item = Judgements(folder).verdicts(_read)
-    judgements: list[Judgement] = []
+    judgements: list[CommentJudgement] = []
     unparsed = failed = 0
     for item, verdicts in verdicts_by_item.items():
         for number, verdict in sorted(verdicts.items()):
@@ -109,7 +110,7 @@ def judge_pack(pack: Pack, options: JudgeOptions, out: Path) -> JudgedPack:
                 continue
             values = verdict.verdict.values
             judgements.append(
-                Judgement(
+                CommentJudgement(
                     annotator=f"{model.name}#{number + 1}" if settings.samples > 1 else model.name,
                     item=item,
                     verdict="human" if values["verdict"] == "human" else "ai",

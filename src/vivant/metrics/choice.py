@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vivant.core.types import Record, Sample, Score
+from vivant.core.types import Record, Sample, Score, make_score
 from vivant.metrics.option_extraction import extract_option
 
 
@@ -12,13 +12,6 @@ def score_choice(sample: Sample, record: Record) -> Score:
     order = record.order or tuple(range(len(shown)))
     found = extract_option(record.reply.text, shown)
     if found.name is None:
-        return Score(key=record.key, task=record.task, id=record.id, status="unparsed", rule=found.rule)
+        return make_score(record, rule=found.rule, status="unparsed")
     place = [option.name for option in shown].index(found.name)
-    return Score(
-        key=record.key,
-        task=record.task,
-        id=record.id,
-        value=float(order[place] == sample.key),
-        answer=found.name,
-        rule=found.rule,
-    )
+    return make_score(record, float(order[place] == sample.key), found.name, found.rule)

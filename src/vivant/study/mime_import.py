@@ -16,8 +16,9 @@ import msgspec
 from msgspec import Struct
 
 from vivant.benchmarks import registry
+from vivant.benchmarks.data_files import iter_json_objects
 from vivant.benchmarks.mime import human, names
-from vivant.benchmarks.mime.files import json_lines, texts
+from vivant.benchmarks.mime.text_lists import split_texts
 from vivant.benchmarks.multiple_choice import option_name
 from vivant.core.errors import DataError, MediaError
 from vivant.core.types import Option, Sample, Video
@@ -50,7 +51,7 @@ class _Line(Struct, frozen=True):
     place: str
     raw: dict[str, Any]
     """The question."""
-    judged: human.Judgement
+    judged: human.HumanJudgement
 
     @property
     def video(self) -> str:
@@ -60,7 +61,7 @@ class _Line(Struct, frozen=True):
     def annotator(self) -> str:
         """As the file has it where that is a digest; else hashed: names of people stay out of the store."""
         given = self.judged.url_data.annotator
-        return given if re.fullmatch(r"[0-9a-f]{64}", given) else human.hashed(given)
+        return given if re.fullmatch(r"[0-9a-f]{64}", given) else human.hash_annotator(given)
 
 
 def import_mime(
@@ -92,10 +93,10 @@ def _first(files: Sequence[Path], notes: list[str]) -> Iterator[_Line]:
     seen: set[tuple[str, str]] = set()
     again = 0
     for file in files:
-        for number, raw in json_lines(file):
+        for number, raw in iter_json_objects(file):
             if not human.is_judgement(raw):
                 raise DataError(f"{file}, line {number}: this is no line of {human.FILE_NAME}")
-            line = _Line(f"{file}, line {number}", raw["question"], human.convert(file, number, raw))
+            line = _Line(f"{file}, line {number}", raw["question"], human.parse_judgement(file, number, raw))
             if (line.annotator, line.video) in seen:
                 again += 1
                 continue
@@ -186,15 +187,15 @@ def _make(folder: Path, lines: Sequence[_Line], data: str | None, notes: list[st
     write_study(folder, study, items, key, {"en": texts_of("free-then-mcq", "en")})
 
 
-def _index(data: str | None) -> tuple[names.Index, Path]:
+def _index(data: str | None) -> tuple[names.SampleIndex, Path]:
     if data is None:
-        return names.Index(()), Path()
+        return names.SampleIndex(()), Path()
     benchmark = registry.get("mime")
     root = registry.locate(benchmark, data)
-    return names.Index(benchmark.load(root, "mcq")), benchmark.data.media_root(root)
+    return names.SampleIndex(benchmark.load(root, "mcq")), benchmark.data.media_root(root)
 
 
-def _item(line: _Line, index: names.Index, root: Path, shelf: Shelf) -> tuple[StudyItem, KeyLine]:
+def _item(line: _Line, index: names.SampleIndex, root: Path, shelf: Shelf) -> tuple[StudyItem, KeyLine]:
     question = line.judged.question
     right = question.options[question.label_idx]
     # Sorted by the alphabet, so that the order tells nothing.
@@ -218,7 +219,7 @@ def _item(line: _Line, index: names.Index, root: Path, shelf: Shelf) -> tuple[St
     entry = KeyLine(
         item=sample.id,
         option=options.index(right),
-        accepted=texts(question.label),
+        accepted=split_texts(question.label),
         extra={SAMPLE: msgspec.to_builtins(sample), ROOT: str(root.resolve()), MIME: asked},
     )
     return item, entry
@@ -230,13 +231,13 @@ def _sample(line: _Line, known: Sample | None, right: str) -> Sample:
     options = (right, *(text for text in question.options if text != right))
     named = tuple(Option(option_name(place), text) for place, text in enumerate(options))
     if known is not None:
-        return msgspec.structs.replace(known, options=named, key=0, answers=texts(question.label))
+        return msgspec.structs.replace(known, options=named, key=0, answers=split_texts(question.label))
     name = names.file_name(question.s3_url) or line.judged.sample_id
-    parsed = names.parse(name)
+    parsed = names.parse_video_name(name)
     real = parsed.dataset != "MIME"
     background = str(url.get("background_config") or url.get("background") or "")
     background = "blank" if parsed.background == "blank" else background
-    variant = names.REAL if real else names.variant(parsed.avatar, background, parsed.angle)
+    variant = names.REAL if real else names.format_variant(parsed.avatar, background, parsed.angle)
     absent = names.NOT_APPLICABLE
     action = str(url.get("action") or parsed.action or name)
     return Sample(
@@ -245,7 +246,7 @@ def _sample(line: _Line, known: Sample | None, right: str) -> Sample:
         question=(Video(name),),
         options=named,
         key=0,
-        answers=texts(question.label),
+        answers=split_texts(question.label),
         facets={
             "variant": variant or absent,
             "action": action,

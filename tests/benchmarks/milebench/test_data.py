@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 from PIL import Image as Pillow
 
-from tests.support.milebench_kit import item, write_dataset
+from tests.support.milebench_kit import make_item, write_dataset
 from vivant.benchmarks.milebench import MileBench
-from vivant.benchmarks.milebench.datasets import DATASETS, GROUPS, level
-from vivant.benchmarks.milebench.native import place
+from vivant.benchmarks.milebench.datasets import DATASETS, GROUPS, find_level
+from vivant.benchmarks.milebench.native import place_pictures
 from vivant.core.errors import DataError, UsageError
 from vivant.core.types import Image, Text
 
 
-def paths(context: str, images: list[str]) -> list[str]:
-    parts = place(context, images, "").parts
+def list_paths(context: str, images: list[str]) -> list[str]:
+    parts = place_pictures(context, images, "").parts
     return [part.path.removeprefix("images/") if isinstance(part, Image) else "" for part in parts if part]
 
 
@@ -40,11 +40,18 @@ def test_an_unknown_selector_gets_the_nearest_name() -> None:
 
 
 def test_levels_come_from_the_number_of_images() -> None:
-    assert [level(n) for n in (0, 5, 6, 31, 32, 109)] == ["Few", "Few", "Medium", "Medium", "Many", "Many"]
+    assert [find_level(n) for n in (0, 5, 6, 31, 32, 109)] == [
+        "Few",
+        "Few",
+        "Medium",
+        "Medium",
+        "Many",
+        "Many",
+    ]
 
 
 def test_pictures_stand_at_their_marks() -> None:
-    placed = place("a {image#1}b{table#2} c", ["x.jpg", "y.jpg"], "TQA/")
+    placed = place_pictures("a {image#1}b{table#2} c", ["x.jpg", "y.jpg"], "TQA/")
     assert placed.parts == (
         Text("a "),
         Image("TQA/images/x.jpg"),
@@ -58,22 +65,22 @@ def test_pictures_stand_at_their_marks() -> None:
 
 def test_marks_go_by_number_also_out_of_order_and_twice() -> None:
     images = ["1.jpg", "2.jpg"]
-    assert paths("{image#2}{image#1}{image#2}", images) == ["2.jpg", "1.jpg", "2.jpg"]
+    assert list_paths("{image#2}{image#1}{image#2}", images) == ["2.jpg", "1.jpg", "2.jpg"]
 
 
 def test_marks_of_two_kinds_with_the_same_numbers_go_by_order() -> None:
     images = ["t.jpg", "1.jpg", "2.jpg"]
-    assert paths("{table#1}{image#1}{image#2}", images) == images
+    assert list_paths("{table#1}{image#1}{image#2}", images) == images
 
 
 def test_a_mark_without_a_picture_becomes_a_file_that_is_missing() -> None:
-    placed = place("{image#1} {image#3}", ["a.jpg"], "TQA/")
+    placed = place_pictures("{image#1} {image#3}", ["a.jpg"], "TQA/")
     assert Image("TQA/images/{image#3}") in placed.parts
     assert placed.faults == ("mark {image#3} has no picture (there are 1)",)
 
 
 def test_a_picture_without_a_mark_comes_first() -> None:
-    placed = place("see {image#2}", ["a.jpg", "b.jpg"], "")
+    placed = place_pictures("see {image#2}", ["a.jpg", "b.jpg"], "")
     assert [part.path for part in placed.parts if isinstance(part, Image)] == ["images/a.jpg", "images/b.jpg"]
     assert placed.numbers == (0, 2)
     assert "a.jpg has no mark" in placed.faults[0]
@@ -85,8 +92,8 @@ def test_samples_have_ids_facets_keys_and_come_with_few_pictures_first(tmp_path:
         tmp_path,
         "TQA",
         [
-            item("7", " ".join(f"{{image#{n + 1}}}" for n in range(7)), many, "Blue.", ["red", "blue"]),
-            item(3, "{image#1}", ["a.png"], "red", ["Red", "blue"]),
+            make_item("7", " ".join(f"{{image#{n + 1}}}" for n in range(7)), many, "Blue.", ["red", "blue"]),
+            make_item(3, "{image#1}", ["a.png"], "red", ["Red", "blue"]),
         ],
     )
     samples = MileBench().load(tmp_path, "milebench/TQA")
@@ -105,15 +112,15 @@ def test_samples_have_ids_facets_keys_and_come_with_few_pictures_first(tmp_path:
 
 
 def test_the_folder_may_be_the_dataset_itself(tmp_path: Path) -> None:
-    write_dataset(tmp_path, "TQA", [item(0, "{image#1}", ["a.png"], "red", ["red", "blue"])])
+    write_dataset(tmp_path, "TQA", [make_item(0, "{image#1}", ["a.png"], "red", ["red", "blue"])])
     (sample,) = MileBench().load(tmp_path / "TQA", "milebench/TQA")
     assert Image("images/a.png") in sample.question
 
 
 def test_adversarial_and_combined_files(tmp_path: Path) -> None:
-    plain = item(0, "plain {image#1}", ["a.png"], "red", ["red", "blue"])
-    adv = item(0, "adversarial {image#1}", ["a.png"], "red", ["red", "blue"])
-    grids = item(
+    plain = make_item(0, "plain {image#1}", ["a.png"], "red", ["red", "blue"])
+    adv = make_item(0, "adversarial {image#1}", ["a.png"], "red", ["red", "blue"])
+    grids = make_item(
         0, "grid {image#1}", ["a.png"], "red", ["red", "blue"], instance={"combined_2_images": ["0-0.jpg"]}
     )
     write_dataset(tmp_path, "TQA", [plain])
@@ -134,7 +141,7 @@ def test_adversarial_and_combined_files(tmp_path: Path) -> None:
 
 
 def test_only_what_is_there_is_available(tmp_path: Path) -> None:
-    write_dataset(tmp_path, "TQA", [item(0, "{image#1}", ["a.png"], "red", ["red", "blue"])])
+    write_dataset(tmp_path, "TQA", [make_item(0, "{image#1}", ["a.png"], "red", ["red", "blue"])])
     benchmark = MileBench()
     assert benchmark.data.available(benchmark, tmp_path, benchmark.expand("S-1")) == ("TQA",)
     assert benchmark.data.available(benchmark, tmp_path, ("milebench/WebQA", "milebench/TQA")) == (
@@ -155,7 +162,7 @@ def test_options_are_checked() -> None:
 
 
 def test_depth_of_needles_from_the_file_from_the_text_and_from_the_order(tmp_path: Path) -> None:
-    stated = [item(0, "{image#1}", ["a.png"], "x", needle={"depth": 4, "length": 12})]
+    stated = [make_item(0, "{image#1}", ["a.png"], "x", needle={"depth": 4, "length": 12})]
     write_dataset(tmp_path / "1", "ImageNeedleInAHaystack", stated)
     (sample,) = MileBench().load(tmp_path / "1", "milebench/ImageNeedleInAHaystack")
     assert (sample.facets["depth"], sample.facets["length"], sample.facets["depth_from"]) == (
@@ -165,13 +172,13 @@ def test_depth_of_needles_from_the_file_from_the_text_and_from_the_order(tmp_pat
     )
 
     text = "hay " * 500 + "the key is Zanzibar " + "hay " * 500
-    write_dataset(tmp_path / "2", "TextNeedleInAHaystack", [item(0, text, [], "zanzibar")])
+    write_dataset(tmp_path / "2", "TextNeedleInAHaystack", [make_item(0, text, [], "zanzibar")])
     (sample,) = MileBench().load(tmp_path / "2", "milebench/TextNeedleInAHaystack")
     assert (sample.facets["depth"], sample.facets["depth_from"]) == ("5", "text")
     assert sample.facets["length"] == "1000"
 
     grid = [
-        item(10 * length + depth, "", [f"{n}.png" for n in range(length)], "x")
+        make_item(10 * length + depth, "", [f"{n}.png" for n in range(length)], "x")
         for length in (2, 4)
         for depth in range(10)
     ]
@@ -192,10 +199,10 @@ def test_place_of_evidence(tmp_path: Path) -> None:
         tmp_path,
         "GPR1200",
         [
-            item(0, context, names, "Image 1", ["Image 1", "Image 11"]),
-            item(1, context, names, "Image 11", ["Image 1", "Image 11"]),
-            item(2, context, names, "a cup", ["a cup", "a jar"], evidence=[5, 7]),
-            item(3, context, names, "a cup", ["a cup", "a jar"]),
+            make_item(0, context, names, "Image 1", ["Image 1", "Image 11"]),
+            make_item(1, context, names, "Image 11", ["Image 1", "Image 11"]),
+            make_item(2, context, names, "a cup", ["a cup", "a jar"], evidence=[5, 7]),
+            make_item(3, context, names, "a cup", ["a cup", "a jar"]),
         ],
     )
     samples = {sample.id: sample for sample in MileBench().load(tmp_path, "milebench/GPR1200")}
@@ -229,7 +236,7 @@ def test_a_broken_file_is_one_clear_line(tmp_path: Path, content: str, message: 
 
 
 def test_another_datasets_file_is_refused_by_name(tmp_path: Path) -> None:
-    entry = item(0, "{image#1}", ["a.png"], "red", ["red", "blue"])
+    entry = make_item(0, "{image#1}", ["a.png"], "red", ["red", "blue"])
     write_dataset(tmp_path, "TQA", [entry], dataset="action_localization")
     with pytest.raises(DataError, match="holds the dataset ActionLocalization, not TQA"):
         MileBench().load(tmp_path, "milebench/TQA")
@@ -241,14 +248,14 @@ def test_another_datasets_file_is_refused_by_name(tmp_path: Path) -> None:
 
 
 def test_an_id_that_stands_twice_is_named(tmp_path: Path) -> None:
-    entry = item(7, "{image#1}", ["a.png"], "red", ["red", "blue"])
+    entry = make_item(7, "{image#1}", ["a.png"], "red", ["red", "blue"])
     write_dataset(tmp_path, "TQA", [entry, {**entry, "sample_id": "7"}])
     with pytest.raises(DataError, match="sample_id 7 stands twice"):
         MileBench().load(tmp_path, "milebench/TQA")
 
 
 def test_an_instruction_that_is_not_there_is_named(tmp_path: Path) -> None:
-    write_dataset(tmp_path, "TQA", [item(5, "x", [], "red", ["red"], task_instruction_id=3)])
+    write_dataset(tmp_path, "TQA", [make_item(5, "x", [], "red", ["red"], task_instruction_id=3)])
     with pytest.raises(DataError, match="sample 5: task_instruction_id is 3, but there are 1"):
         MileBench().load(tmp_path, "milebench/TQA")
 
@@ -258,18 +265,18 @@ def test_check_lists_everything_at_once(tmp_path: Path) -> None:
         tmp_path,
         "TQA",
         [
-            item(0, "{image#1} {image#4}", ["a.png"], "red", ["red", "blue"]),
-            item(1, "{image#1}", ["gone.png"], "red", ["red", "blue"]),
-            item(2, "no mark", ["a.png"], "red", ["red", "blue"]),
-            item(3, "{image#1}", ["a.png"], "green", ["red", "blue"]),
-            item(3, "{image#1}", ["a.png"], "red", ["red", "blue"]),
-            item(4, "{image#1}", ["../../../etc/passwd"], "red", ["red", "blue"]),
+            make_item(0, "{image#1} {image#4}", ["a.png"], "red", ["red", "blue"]),
+            make_item(1, "{image#1}", ["gone.png"], "red", ["red", "blue"]),
+            make_item(2, "no mark", ["a.png"], "red", ["red", "blue"]),
+            make_item(3, "{image#1}", ["a.png"], "green", ["red", "blue"]),
+            make_item(3, "{image#1}", ["a.png"], "red", ["red", "blue"]),
+            make_item(4, "{image#1}", ["../../../etc/passwd"], "red", ["red", "blue"]),
         ],
         pictures=False,
     )
     Pillow.new("RGB", (8, 6)).save(tmp_path / "TQA" / "images" / "a.png")
-    write_dataset(tmp_path, "WebQA", [item(0, "", [], "x")], dataset="DocVQA")
-    write_dataset(tmp_path, "Mine", [item(0, "", [], "x")])
+    write_dataset(tmp_path, "WebQA", [make_item(0, "", [], "x")], dataset="DocVQA")
+    write_dataset(tmp_path, "Mine", [make_item(0, "", [], "x")])
     report = MileBench().data.check(MileBench(), tmp_path)
     text = "\n".join(report.problems)
     for expected in (
@@ -298,7 +305,7 @@ def test_check_lists_everything_at_once(tmp_path: Path) -> None:
     ],
 )
 def test_check_looks_into_pictures(tmp_path: Path, content: bytes | None, message: str) -> None:
-    write_dataset(tmp_path, "TQA", [item(9, "{image#1}", ["a.jpg"], "red", ["red", "blue"])])
+    write_dataset(tmp_path, "TQA", [make_item(9, "{image#1}", ["a.jpg"], "red", ["red", "blue"])])
     assert MileBench().data.check(MileBench(), tmp_path).problems == ()
     file = tmp_path / "TQA" / "images" / "a.jpg"
     file.write_bytes(file.read_bytes()[:-20] if content is None else content)
@@ -307,7 +314,7 @@ def test_check_looks_into_pictures(tmp_path: Path, content: bytes | None, messag
 
 
 def test_check_says_once_that_no_picture_is_there(tmp_path: Path) -> None:
-    items = [item(n, "{image#1}", [f"{n}.png"], "red", ["red", "blue"]) for n in range(5)]
+    items = [make_item(n, "{image#1}", [f"{n}.png"], "red", ["red", "blue"]) for n in range(5)]
     write_dataset(tmp_path, "TQA", items, pictures=False)
     (problem,) = MileBench().data.check(MileBench(), tmp_path).problems
     assert "images/0.png is not there, nor are the 4 others" in problem
@@ -319,7 +326,7 @@ def test_check_of_an_empty_or_missing_folder(tmp_path: Path) -> None:
 
 
 def test_annotations_may_hold_numbers_as_answers(tmp_path: Path) -> None:
-    file = write_dataset(tmp_path, "TQA", [item(0, "", [], "2", ["1", "2"])])
+    file = write_dataset(tmp_path, "TQA", [make_item(0, "", [], "2", ["1", "2"])])
     content = json.loads(file.read_text())
     content["data"][0]["response"] = 2
     content["data"][0]["task_instance"]["choice_list"] = [1, 2]

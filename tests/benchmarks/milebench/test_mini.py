@@ -10,7 +10,7 @@ import pytest
 from PIL import Image as Pillow
 
 from minis.milebench import build_mini_milebench
-from tests.support.milebench_kit import scored
+from tests.support.milebench_kit import score_replies
 from vivant import mini
 from vivant.benchmarks.base import PromptContext
 from vivant.benchmarks.milebench import MileBench
@@ -21,9 +21,9 @@ from vivant.core.types import Image, Sample
 
 @pytest.fixture(scope="module")
 def root() -> Path:
-    found = mini.root("milebench")
-    assert found is not None
-    return found
+    path = mini.root("milebench")
+    assert path is not None
+    return path
 
 
 @pytest.fixture(scope="module")
@@ -48,9 +48,9 @@ def test_it_is_whole_and_small(root: Path) -> None:
 
 def test_it_can_be_built_again(root: Path, tmp_path: Path) -> None:
     built = build_mini_milebench(tmp_path / "mini")
-    ours = {str(path.relative_to(root)) for path in root.rglob("*.*") if path.suffix != ".py"}
-    assert {str(path.relative_to(built)) for path in built.rglob("*.*")} == ours
-    for name in sorted(ours):
+    files = {str(path.relative_to(root)) for path in root.rglob("*.*") if path.suffix != ".py"}
+    assert {str(path.relative_to(built)) for path in built.rglob("*.*")} == files
+    for name in sorted(files):
         if name.endswith(".json"):
             assert json.loads((built / name).read_text()) == json.loads((root / name).read_text())
         else:
@@ -86,5 +86,5 @@ def test_right_answers_score_full_marks_in_both_protocols(samples: list[Sample])
     for protocol in ("paper", "strict"):
         for sample in samples:
             text = sample.answers[0] if sample.key is None else sample.options[sample.key].name
-            (row,) = scored([sample], [text], protocol).rows
+            (row,) = score_replies([sample], [text], protocol).rows
             assert row[2].value == pytest.approx(1.0), (sample.task, sample.id)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.milebench_kit import item, scored, write_dataset
+from tests.support.milebench_kit import make_item, score_replies, write_dataset
 from vivant.benchmarks.milebench import MileBench
 from vivant.core.errors import DataError, UsageError
 from vivant.core.types import Decoding, Image, Message, Sample, Text
@@ -21,9 +21,9 @@ TASK = "milebench/TQA"
 def samples(tmp_path: Path) -> list[Sample]:
     choices = ["red", "blue", "green"]
     items = [
-        item(0, "{image#1}", ["a.png"], "red", choices),
-        item("1", "{image#1}", ["a.png"], "Blue", choices),
-        item(
+        make_item(0, "{image#1}", ["a.png"], "red", choices),
+        make_item("1", "{image#1}", ["a.png"], "Blue", choices),
+        make_item(
             2,
             " ".join(f"{{image#{n}}}" for n in range(1, 8)),
             [f"{n}.png" for n in range(7)],
@@ -35,18 +35,18 @@ def samples(tmp_path: Path) -> list[Sample]:
     return MileBench().load(tmp_path / "data", TASK)
 
 
-def predictions(tmp_path: Path, entries: list[dict[str, Any]]) -> Path:
+def write_predictions(tmp_path: Path, entries: list[dict[str, Any]]) -> Path:
     file = tmp_path / "pred.json"
     file.write_text(json.dumps(entries))
     return file
 
 
-def entry(sample_id: int | str, text: str = "A", **more: Any) -> dict[str, Any]:
+def make_entry(sample_id: int | str, text: str = "A", **more: Any) -> dict[str, Any]:
     return {"sample_id": sample_id, "pred_response": text, "gen_model_id": "m", **more}
 
 
 def test_predictions_are_joined_by_id_whatever_its_type(tmp_path: Path, samples: list[Sample]) -> None:
-    file = predictions(tmp_path, [entry("2", "C"), entry(1, "B"), entry("0", "A")])
+    file = write_predictions(tmp_path, [make_entry("2", "C"), make_entry(1, "B"), make_entry("0", "A")])
     imported = MileBench().native.read_predictions(file, samples, TASK)
     assert imported is not None
     assert {record.id: record.reply.text for record in imported.records} == {"0": "A", "1": "B", "2": "C"}
@@ -56,22 +56,31 @@ def test_predictions_are_joined_by_id_whatever_its_type(tmp_path: Path, samples:
 @pytest.mark.parametrize(
     ("entries", "message"),
     [
-        ([entry(0), entry(1), entry(1), entry(2)], "1 ids stand twice, the first is sample_id 1"),
-        ([entry(0), entry("0"), entry(1), entry(2)], "stand twice, the first is sample_id 0"),
         (
-            [entry(0), entry(2)],
+            [make_entry(0), make_entry(1), make_entry(1), make_entry(2)],
+            "1 ids stand twice, the first is sample_id 1",
+        ),
+        (
+            [make_entry(0), make_entry("0"), make_entry(1), make_entry(2)],
+            "stand twice, the first is sample_id 0",
+        ),
+        (
+            [make_entry(0), make_entry(2)],
             "1 of 3 samples of milebench/TQA have no prediction, the first is sample_id 1",
         ),
-        ([entry(0), entry(1), entry(2), entry(9)], "are none of milebench/TQA, the first is sample_id 9"),
+        (
+            [make_entry(0), make_entry(1), make_entry(2), make_entry(9)],
+            "are none of milebench/TQA, the first is sample_id 9",
+        ),
         ([{"sample_id": 0}], "pred_response"),
-        ([entry(0, text=None)], "is no pred.json"),  # type: ignore[arg-type]
+        ([make_entry(0, text=None)], "is no pred.json"),  # type: ignore[arg-type]
     ],
 )
 def test_bad_predictions_get_one_line_with_file_and_id(
     tmp_path: Path, samples: list[Sample], entries: list[dict[str, Any]], message: str
 ) -> None:
     with pytest.raises(DataError, match=message) as caught:
-        MileBench().native.read_predictions(predictions(tmp_path, entries), samples, TASK)
+        MileBench().native.read_predictions(write_predictions(tmp_path, entries), samples, TASK)
     assert "pred.json" in str(caught.value)
 
 
@@ -82,8 +91,12 @@ def test_another_format_is_left_to_others(tmp_path: Path, samples: list[Sample])
 
 
 def test_another_key_in_the_predictions_is_noted(tmp_path: Path, samples: list[Sample]) -> None:
-    entries = [entry(0, gt_response="red"), entry(1, gt_response="green"), entry(2, gt_response="green")]
-    imported = MileBench().native.read_predictions(predictions(tmp_path, entries), samples, TASK)
+    entries = [
+        make_entry(0, gt_response="red"),
+        make_entry(1, gt_response="green"),
+        make_entry(2, gt_response="green"),
+    ]
+    imported = MileBench().native.read_predictions(write_predictions(tmp_path, entries), samples, TASK)
     assert imported is not None
     (note,) = imported.notes
     assert "1 predictions bring another gt_response" in note
@@ -91,7 +104,7 @@ def test_another_key_in_the_predictions_is_noted(tmp_path: Path, samples: list[S
 
 
 def test_export_of_a_run_leaves_out_what_failed(tmp_path: Path, samples: list[Sample]) -> None:
-    run = scored(samples, ["A", None, ""])
+    run = score_replies(samples, ["A", None, ""])
     files = MileBench().native.export([run], "milebench", tmp_path / "out")
     folder = tmp_path / "out" / "model r" / "TQA"
     assert {file.name for file in files} == {
@@ -117,8 +130,8 @@ def test_export_of_a_run_leaves_out_what_failed(tmp_path: Path, samples: list[Sa
 
 
 def test_export_tells_what_the_model_saw(tmp_path: Path, samples: list[Sample]) -> None:
-    shown = (Message("user", (Text("Look "), Image("TQA/images/a.png"), Text(" now"))),)
-    run = scored(samples[:1], ["A"], messages=shown)
+    messages = (Message("user", (Text("Look "), Image("TQA/images/a.png"), Text(" now"))),)
+    run = score_replies(samples[:1], ["A"], messages=messages)
     MileBench().native.export([run], "milebench", tmp_path / "out")
     (prediction,) = json.loads((tmp_path / "out" / "model r" / "TQA" / "pred.json").read_text())
     assert prediction == {
@@ -133,15 +146,15 @@ def test_export_tells_what_the_model_saw(tmp_path: Path, samples: list[Sample]) 
 
 
 def test_results_gather_several_models(tmp_path: Path, samples: list[Sample]) -> None:
-    MileBench().native.export([scored(samples, ["A", "B", "C"], run="1")], "milebench", tmp_path)
-    MileBench().native.export([scored(samples, ["A", "A", "A"], run="2")], "milebench", tmp_path)
+    MileBench().native.export([score_replies(samples, ["A", "B", "C"], run="1")], "milebench", tmp_path)
+    MileBench().native.export([score_replies(samples, ["A", "A", "A"], run="2")], "milebench", tmp_path)
     lines = (tmp_path / "result.csv").read_text().splitlines()
     assert lines == ["Model,TQA (Accuracy)", "model 1,100.0", "model 2,33.33"]
 
 
 def test_an_unknown_export_is_refused(tmp_path: Path, samples: list[Sample]) -> None:
     with pytest.raises(UsageError, match="no export format 'csv'"):
-        MileBench().native.export([scored(samples, ["A", "B", "C"])], "csv", tmp_path)
+        MileBench().native.export([score_replies(samples, ["A", "B", "C"])], "csv", tmp_path)
 
 
 # ── models in YAML ──
@@ -161,23 +174,23 @@ my_model:
 """
 
 
-def config(tmp_path: Path, text: str) -> Path:
+def write_config(tmp_path: Path, text: str) -> Path:
     file = tmp_path / "models.yaml"
     file.write_text(text)
     return file
 
 
 def test_the_originals_file_names_a_model(tmp_path: Path) -> None:
-    found = load_model_configs(config(tmp_path, ORIGINAL))["my_model"]
-    assert found.spec == "transformers/path/to/model"
-    assert found.decoding == Decoding(max_tokens=512, temperature=0.0)
-    assert found.limits == {"max_context_len": 4096, "n_tokens_per_image": 576}
+    result = load_model_configs(write_config(tmp_path, ORIGINAL))["my_model"]
+    assert result.spec == "transformers/path/to/model"
+    assert result.decoding == Decoding(max_tokens=512, temperature=0.0)
+    assert result.limits == {"max_context_len": 4096, "n_tokens_per_image": 576}
 
 
 def test_a_list_and_other_backends(tmp_path: Path) -> None:
     sampled = "{model_name: openai/gpt-4o-mini, gen_kwargs: {do_sample: true, top_p: 0.9}}"
     text = f"- {sampled}\n- model_name: ./m.py:Mine\n"
-    models = load_model_configs(config(tmp_path, text))
+    models = load_model_configs(write_config(tmp_path, text))
     assert [model.spec for model in models.values()] == ["openai/gpt-4o-mini", "./m.py:Mine"]
     assert models["openai/gpt-4o-mini"].decoding == Decoding(temperature=1.0, top_p=0.9)
     assert models["./m.py:Mine"].limits == {}
@@ -201,7 +214,7 @@ def test_a_list_and_other_backends(tmp_path: Path) -> None:
 )
 def test_bad_models_files_get_one_line(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(UsageError, match=message) as caught:
-        load_model_configs(config(tmp_path, text))
+        load_model_configs(write_config(tmp_path, text))
     assert "models.yaml" in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -210,4 +223,4 @@ def test_a_missing_file_and_a_model_without_backend_are_said(tmp_path: Path) -> 
     with pytest.raises(UsageError, match="Cannot read"):
         load_model_configs(tmp_path / "nowhere.yaml")
     with pytest.raises(UsageError, match="names no backend"):
-        _ = load_model_configs(config(tmp_path, "m: {model_name: llava}"))["m"].spec
+        _ = load_model_configs(write_config(tmp_path, "m: {model_name: llava}"))["m"].spec

@@ -13,11 +13,11 @@ import pytest
 from vivant.benchmarks.base import PromptContext, ScoredRun, ScoreSettings
 from vivant.benchmarks.milebench import MileBench
 from vivant.benchmarks.milebench.data import read_samples
-from vivant.benchmarks.milebench.native import Annotation, Item, Meta
+from vivant.benchmarks.milebench.native import Annotation, AnnotationItem, AnnotationMeta
 from vivant.core.types import Image, Text
 
 
-def words(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """The tokenizer of the parity prompts."""
     return re.findall(r"\s*\S+|\s+$", text)
 
@@ -37,7 +37,7 @@ def test_every_prompt_and_kept_image(folder: Path) -> None:
     for case in cases:
         kind = "multi-choice" if "choice_list" in case["annotation"]["task_instance"] else "open-ended"
         annotation = Annotation(
-            Meta([case["instruction"]], kind), [msgspec.convert(case["annotation"], Item)]
+            AnnotationMeta([case["instruction"]], kind), [msgspec.convert(case["annotation"], AnnotationItem)]
         )
         (sample,) = read_samples(annotation, case["dataset"], "", "prompts.json")
         combine = case["combine_image"] or 0
@@ -46,7 +46,7 @@ def test_every_prompt_and_kept_image(folder: Path) -> None:
             limits={
                 "max_context_len": case["max_context_len"],
                 "n_tokens_per_image": case["n_tokens_per_image"],
-                "tokenizer": words,
+                "tokenizer": split_words,
             },
         )
         prompt = MileBench(combine=combine).prompt(sample, context)
@@ -66,10 +66,10 @@ def test_every_prompt_and_kept_image(folder: Path) -> None:
 def test_import_score_and_export_reproduce_every_file(folder: Path, tmp_path: Path) -> None:
     benchmark, outputs = MileBench(), folder / "outputs" / "synthetic"
     seen = 0
-    for given in sorted(outputs.iterdir()):
-        task = f"milebench/{given.name}"
+    for output in sorted(outputs.iterdir()):
+        task = f"milebench/{output.name}"
         samples = benchmark.load(folder / "data", task)
-        imported = benchmark.native.read_predictions(given / "pred.json", samples, task)
+        imported = benchmark.native.read_predictions(output / "pred.json", samples, task)
         assert imported is not None
         assert imported.model == "synthetic"
         records = {record.id: record for record in imported.records}
@@ -79,12 +79,12 @@ def test_import_score_and_export_reproduce_every_file(folder: Path, tmp_path: Pa
         run = ScoredRun(run="r", model="synthetic", style="zero-shot", task=task, protocol="paper", rows=rows)
         benchmark.native.export([run], "milebench", tmp_path)
         for name in ("eval.json", "eval_score.json", "pred_with_extracted.json"):
-            ours = tmp_path / "synthetic" / given.name / name
-            assert ours.exists() == (given / name).exists()
-            if ours.exists():
-                assert ours.read_bytes() == (given / name).read_bytes(), f"{given.name}/{name}"
+            written = tmp_path / "synthetic" / output.name / name
+            assert written.exists() == (output / name).exists()
+            if written.exists():
+                assert written.read_bytes() == (output / name).read_bytes(), f"{output.name}/{name}"
                 seen += 1
-        assert load(tmp_path / "synthetic" / given.name / "pred.json") == load(given / "pred.json")
+        assert load(tmp_path / "synthetic" / output.name / "pred.json") == load(output / "pred.json")
     assert seen > 40
     header, line = (tmp_path / "result.csv").read_text().splitlines()
     assert "ALFRED (Rouge-L f)" in header.split(",")

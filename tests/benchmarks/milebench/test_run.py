@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.milebench_kit import item, write_dataset
+from tests.support.milebench_kit import make_item, write_dataset
 from vivant.benchmarks.milebench import MileBench
 from vivant.core.table import to_text
 from vivant.engine.evaluation import evaluate
@@ -30,7 +30,7 @@ def model(tmp_path: Path) -> str:
     return f"{file}:Counter"
 
 
-def counts(run: Run) -> dict[str, str]:
+def count_statuses(run: Run) -> dict[str, str]:
     return {record.id: record.reply.text or record.reply.error for record in run.records().values()}
 
 
@@ -58,7 +58,7 @@ def test_pictures_are_shown_one_by_one_in_grids_or_as_far_as_they_fit(tmp_path: 
         run = evaluate(
             "milebench/nuscenes", model, data=("mini",), out=tmp_path / expected, task_options=options
         )
-        assert set(counts(run).values()) == {expected}
+        assert set(count_statuses(run).values()) == {expected}
         lost = {record.lost_images for record in run.records().values()}
         assert lost == ({3} if "max-context-len" in options else {0})
 
@@ -69,17 +69,17 @@ def test_bad_samples_are_errors_with_a_reason_and_never_wrong_answers(tmp_path: 
         tmp_path / "data",
         "TQA",
         [
-            item(0, "{image#1}", ["a.png"], "1", choices),
-            item(1, "{image#1} {image#2}", ["a.png"], "1", choices),
-            item(2, "{image#1}", ["gone.png"], "1", choices),
-            item(3, "{image#1}", ["a.png"], "7", choices),
+            make_item(0, "{image#1}", ["a.png"], "1", choices),
+            make_item(1, "{image#1} {image#2}", ["a.png"], "1", choices),
+            make_item(2, "{image#1}", ["gone.png"], "1", choices),
+            make_item(3, "{image#1}", ["a.png"], "7", choices),
         ],
     )
     (file.parent / "images" / "gone.png").unlink()
     run = evaluate("milebench/TQA", model, data=(str(tmp_path / "data"),), out=str(tmp_path / "run"))
-    said = counts(run)
-    assert "{image#2} is missing" in said["1"]
-    assert "gone.png is missing" in said["2"]
+    counted = count_statuses(run)
+    assert "{image#2} is missing" in counted["1"]
+    assert "gone.png is missing" in counted["2"]
     (part,) = run.scores()
     status = {sample.id: (score.status, score.value) for sample, _, score in part.rows}
     assert status == {

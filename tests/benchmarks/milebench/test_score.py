@@ -8,17 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.milebench_kit import reply
+from tests.support.milebench_kit import make_reply
 from vivant.benchmarks.base import Protocol, ScoreSettings
 from vivant.benchmarks.milebench import MileBench
-from vivant.benchmarks.milebench.normalise import SIGNS, normalise
+from vivant.benchmarks.milebench.normalisation import SIGNS, normalise
 from vivant.benchmarks.milebench.paper import option_name, read_choice
 from vivant.core.types import Option, Record, Reply, Sample, Score
 
 ODD = st.text(alphabet="abAB cdXZ.,?!'\"()-/\\[]{}=+_><@`;:\n\t 01459ßİ|$^*", max_size=40)
 
 
-def plain_normalise(text: str) -> str:
+def normalise_plainly(text: str) -> str:
     """The rules as the facts tell them, one after the other."""
     text = text.replace("\n", " ").replace("\t", " ").strip()
     out = text
@@ -32,24 +32,24 @@ def plain_normalise(text: str) -> str:
     return out.strip("'").strip('"').strip().lower()
 
 
-def plain_choice(text: str, choices: list[str]) -> str:
+def choose_plainly(text: str, choices: list[str]) -> str:
     """The rules of multiple choice with regular expressions, as the published scorer applies them."""
     if not text:
         return "C"
     names = [option_name(i) for i in range(len(choices))]
 
     def escaped(option: str) -> str:
-        return re.sub(r"[\\.^$*+?{}\[\]|()]", r"\\\g<0>", plain_normalise(option))
+        return re.sub(r"[\\.^$*+?{}\[\]|()]", r"\\\g<0>", normalise_plainly(option))
 
-    named = [escaped(f"{name} {choice}") for name, choice in zip(names, choices, strict=True)]
-    found = re.search("(" + "|".join(named) + ")", text, re.DOTALL)
-    if found:
-        return found[0][0].upper()
+    patterns = [escaped(f"{name} {choice}") for name, choice in zip(names, choices, strict=True)]
+    result = re.search("(" + "|".join(patterns) + ")", text, re.DOTALL)
+    if result:
+        return result[0][0].upper()
     bare = [escaped(choice).replace(" ", "") for choice in choices]
-    found = re.search("(" + "|".join(bare) + ")", text.replace(" ", ""), re.DOTALL)
-    if found:
+    result = re.search("(" + "|".join(bare) + ")", text.replace(" ", ""), re.DOTALL)
+    if result:
         for name, choice in zip(names, bare, strict=True):
-            if found[0].strip() == choice:
+            if result[0].strip() == choice:
                 return name
     if len(text) in (1, 2) and text.upper() in names:
         return text.upper()
@@ -58,7 +58,7 @@ def plain_choice(text: str, choices: list[str]) -> str:
 
 @given(ODD)
 def test_normalising_follows_the_rules(text: str) -> None:
-    assert normalise(text) == plain_normalise(text)
+    assert normalise(text) == normalise_plainly(text)
 
 
 @given(ODD, st.lists(ODD, min_size=1, max_size=6), st.booleans())
@@ -67,7 +67,7 @@ def test_reading_a_choice_follows_the_rules(text: str, choices: list[str], quote
     if quote:
         text = f"{text} {choices[-1]}"
     text = normalise(text)
-    assert read_choice(text, choices).name == plain_choice(text, choices)
+    assert read_choice(text, choices).name == choose_plainly(text, choices)
 
 
 @given(
@@ -79,7 +79,7 @@ def test_many_options_follow_the_rules(choices: list[str], text: str) -> None:
         option_name(len(choices) - 1).lower(),
         f"ab {choices[27 % len(choices)]}",
     ):
-        assert read_choice(reply_text, choices).name == plain_choice(reply_text, choices)
+        assert read_choice(reply_text, choices).name == choose_plainly(reply_text, choices)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_all_full_stops_go_in_the_strict_protocol() -> None:
     assert normalise("." * 40, stops=0) == ""
 
 
-def choice_sample(choices: list[str], key: int) -> Sample:
+def make_choice_sample(choices: list[str], key: int) -> Sample:
     return Sample(
         id="1",
         task="milebench/TQA",
@@ -115,7 +115,7 @@ def choice_sample(choices: list[str], key: int) -> Sample:
     )
 
 
-def open_sample(answer: str, match: str) -> Sample:
+def make_open_sample(answer: str, match: str) -> Sample:
     return Sample(
         id="1",
         task="milebench/MMCoQA",
@@ -125,56 +125,56 @@ def open_sample(answer: str, match: str) -> Sample:
     )
 
 
-def score(sample: Sample, text: str, protocol: Protocol) -> Score:
-    return MileBench().score([(sample, reply(sample, text))], ScoreSettings(protocol=protocol))[0]
+def score_reply(sample: Sample, text: str, protocol: Protocol) -> Score:
+    return MileBench().score([(sample, make_reply(sample, text))], ScoreSettings(protocol=protocol))[0]
 
 
 def test_an_empty_choice_is_a_marked_guess_in_paper_and_unparsed_in_strict() -> None:
-    sample = choice_sample(["red", "blue", "green"], 2)
-    paper, strict = score(sample, " ", "paper"), score(sample, " ", "strict")
+    sample = make_choice_sample(["red", "blue", "green"], 2)
+    paper, strict = score_reply(sample, " ", "paper"), score_reply(sample, " ", "strict")
     assert (paper.value, paper.answer, paper.guessed, paper.status) == (1.0, "C", True, "scored")
     assert (strict.value, strict.status, strict.guessed) == (None, "unparsed", False)
 
 
 def test_an_empty_choice_with_two_options_names_none() -> None:
-    paper = score(choice_sample(["yes", "no"], 0), "", "paper")
+    paper = score_reply(make_choice_sample(["yes", "no"], 0), "", "paper")
     assert (paper.status, paper.answer, paper.guessed) == ("unparsed", "C", True)
 
 
 def test_options_past_z_lose_a_letter_in_paper_and_keep_it_in_strict() -> None:
     choices = [f"thing number {i}x" for i in range(30)]
-    sample = choice_sample(choices, 27)
+    sample = make_choice_sample(choices, 27)
     assert option_name(27) == "AB"
     text = "AB. thing number 27x"
-    assert score(sample, text, "paper").answer == "A"
-    assert score(sample, text, "paper").value == 0.0
-    assert score(sample, text, "strict").answer == "AB"
-    assert score(sample, text, "strict").value == 1.0
-    assert score(sample, "AB", "paper").value == 1.0
+    assert score_reply(sample, text, "paper").answer == "A"
+    assert score_reply(sample, text, "paper").value == 0.0
+    assert score_reply(sample, text, "strict").answer == "AB"
+    assert score_reply(sample, text, "strict").value == 1.0
+    assert score_reply(sample, "AB", "paper").value == 1.0
 
 
 def test_a_choice_with_a_decimal_point_is_not_recognised_in_paper() -> None:
-    sample = choice_sample(["4.5", "7"], 0)
-    assert score(sample, "It is 4.5", "paper").status == "unparsed"
-    assert score(sample, "It is 4.5", "strict").value == 1.0
+    sample = make_choice_sample(["4.5", "7"], 0)
+    assert score_reply(sample, "It is 4.5", "paper").status == "unparsed"
+    assert score_reply(sample, "It is 4.5", "strict").value == 1.0
 
 
 def test_letters_fished_out_of_a_sentence_are_no_answer_in_strict() -> None:
-    sample = choice_sample(["north", "south", "east", "west"], 3)
-    paper = score(sample, "I cannot tell", "paper")
+    sample = make_choice_sample(["north", "south", "east", "west"], 3)
+    paper = score_reply(sample, "I cannot tell", "paper")
     assert (paper.rule, paper.answer, paper.status) == ("letters", "CA", "unparsed")
-    assert score(sample, "I cannot tell", "strict").status == "unparsed"
-    assert score(sample, "Indeed", "paper").answer == "DD"
+    assert score_reply(sample, "I cannot tell", "strict").status == "unparsed"
+    assert score_reply(sample, "Indeed", "paper").answer == "DD"
 
 
 def test_the_first_of_equal_choices_is_the_key() -> None:
-    sample = choice_sample(["Red.", "red", "blue"], 1)
-    assert score(sample, "A", "paper").value == 1.0
-    assert score(sample, "B", "paper").value == 0.0
+    sample = make_choice_sample(["Red.", "red", "blue"], 1)
+    assert score_reply(sample, "A", "paper").value == 1.0
+    assert score_reply(sample, "B", "paper").value == 0.0
 
 
 def test_options_in_another_order_are_read_as_shown() -> None:
-    sample = choice_sample(["red", "blue", "green"], 0)
+    sample = make_choice_sample(["red", "blue", "green"], 0)
     record = Record(key="k", task=sample.task, id="1", reply=Reply(text="C"), order=(2, 1, 0))
     for protocol in ("paper", "strict"):
         settings = ScoreSettings(protocol=protocol)
@@ -192,29 +192,29 @@ def test_options_in_another_order_are_read_as_shown() -> None:
     ],
 )
 def test_needles_and_substrings(match: str, key: str, text: str, paper: float, strict: float) -> None:
-    sample = open_sample(key, match)
-    assert score(sample, text, "paper").value == paper
-    assert score(sample, text, "strict").value == strict
+    sample = make_open_sample(key, match)
+    assert score_reply(sample, text, "paper").value == paper
+    assert score_reply(sample, text, "strict").value == strict
 
 
 @pytest.mark.parametrize("match", ["word", "substring", "rouge"])
 @pytest.mark.parametrize("protocol", ["paper", "strict"])
 def test_an_empty_open_answer_is_unparsed_and_counts_nothing(match: str, protocol: Protocol) -> None:
-    found = score(open_sample("cup", match), "?!", protocol)
-    assert (found.status, found.value) == ("unparsed", None)
+    result = score_reply(make_open_sample("cup", match), "?!", protocol)
+    assert (result.status, result.value) == ("unparsed", None)
     assert MileBench().unparsed_value == 0.0
 
 
 def test_rouge_of_equal_and_unequal_texts() -> None:
-    sample = open_sample("The car is gone.", "rouge")
-    assert score(sample, "the car is gone", "paper").value == pytest.approx(1.0)
-    assert score(sample, "nothing here", "paper").value == 0.0
-    assert 0.4 < (score(sample, "The boat is gone", "paper").value or 0) < 0.9
+    sample = make_open_sample("The car is gone.", "rouge")
+    assert score_reply(sample, "the car is gone", "paper").value == pytest.approx(1.0)
+    assert score_reply(sample, "nothing here", "paper").value == 0.0
+    assert 0.4 < (score_reply(sample, "The boat is gone", "paper").value or 0) < 0.9
 
 
 def test_endless_thinking_is_unparsed_in_strict() -> None:
-    found = score(open_sample("cup", "word"), "<think>a cup, or", "strict")
-    assert (found.status, found.rule) == ("unparsed", "thinking")
+    result = score_reply(make_open_sample("cup", "word"), "<think>a cup, or", "strict")
+    assert (result.status, result.rule) == ("unparsed", "thinking")
 
 
 def test_a_sample_whose_key_is_no_choice_is_missing_not_wrong() -> None:
@@ -226,5 +226,5 @@ def test_a_sample_whose_key_is_no_choice_is_missing_not_wrong() -> None:
         extra={"match": "choice"},
     )
     for protocol in ("paper", "strict"):
-        found = score(sample, "A", protocol)
-        assert (found.status, found.value) == ("missing", None)
+        result = score_reply(sample, "A", protocol)
+        assert (result.status, result.value) == ("missing", None)

@@ -16,35 +16,35 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.mime_kit import LABELS, MIME, edition, row, write_lines
+from tests.support.mime_kit import LABELS, MIME, make_edition, make_row, write_lines
 from vivant.benchmarks.mime import names
-from vivant.benchmarks.mime.files import texts
 from vivant.benchmarks.mime.names import VARIANTS
+from vivant.benchmarks.mime.text_lists import split_texts
 from vivant.core.errors import DataError
 from vivant.core.types import Sample, Video
 
-ROWS = edition()
+ROWS = make_edition()
 
 
-def path_of(sample: Sample) -> str:
+def get_path(sample: Sample) -> str:
     (part,) = sample.question
     assert isinstance(part, Video)
     return part.path
 
 
-def without_place(found: list[Sample]) -> list[tuple[Any, ...]]:
-    return [(s.id, s.options, s.key, s.answers, s.facets, s.cluster, s.extra) for s in found]
+def strip_folders(result: list[Sample]) -> list[tuple[Any, ...]]:
+    return [(s.id, s.options, s.key, s.answers, s.facets, s.cluster, s.extra) for s in result]
 
 
 # ── forms ──
 
 
-def as_legacy(folder: Path) -> None:
+def write_legacy(folder: Path) -> None:
     write_lines(folder / "mime_data_legacy.jsonl", [r for r in ROWS if r["type"] == "MIME"])
     write_lines(folder / "real_data_legacy.jsonl", [r for r in ROWS if r["type"] == "REAL"])
 
 
-def as_csv(folder: Path) -> None:
+def write_csv(folder: Path) -> None:
     for kind, place in (("MIME", "mime-cropped/test"), ("REAL", "real/test")):
         rows = [r for r in ROWS if r["type"] == kind]
         (folder / place).mkdir(parents=True)
@@ -54,12 +54,12 @@ def as_csv(folder: Path) -> None:
             writer.writerows(rows)
 
 
-def as_lists(folder: Path) -> None:
+def write_lists(folder: Path) -> None:
     lists = [r | {key: r[key].split("|") for key in ("label", "distractors")} for r in ROWS]
     write_lines(folder / "test" / "metadata.jsonl", lists)
 
 
-def embedded(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def embed_videos(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Rows as `datasets` stores them: the file's name only inside the video column."""
     return [
         {k: v for k, v in r.items() if k != "file_name"}
@@ -68,23 +68,23 @@ def embedded(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def as_parquet(folder: Path) -> None:
+def write_parquet(folder: Path) -> None:
     (folder / "data").mkdir()
     for number, rows in enumerate((ROWS[:30], ROWS[30:])):
-        lists = [r | {"label": r["label"].split("|")} for r in embedded(rows)]
+        lists = [r | {"label": r["label"].split("|")} for r in embed_videos(rows)]
         polars.DataFrame(lists).write_parquet(folder / "data" / f"test-0000{number}-of-00002.parquet")
 
 
-def as_parquet_bytes(folder: Path) -> None:
+def write_parquet_bytes(folder: Path) -> None:
     rows = [r | {"video": b"video of " + r["sample_id"].encode()} for r in ROWS]
     polars.DataFrame(rows).write_parquet(folder / "test.parquet")
 
 
-def as_arrow(folder: Path) -> None:
-    polars.DataFrame(embedded(ROWS)).write_ipc_stream(folder / "data-00000-of-00001.arrow")
+def write_arrow(folder: Path) -> None:
+    polars.DataFrame(embed_videos(ROWS)).write_ipc_stream(folder / "data-00000-of-00001.arrow")
 
 
-FORMS = [as_legacy, as_csv, as_lists, as_parquet, as_parquet_bytes, as_arrow]
+FORMS = [write_legacy, write_csv, write_lists, write_parquet, write_parquet_bytes, write_arrow]
 
 
 @pytest.mark.parametrize("write", FORMS)
@@ -93,68 +93,70 @@ def test_every_form_gives_the_same_samples(tmp_path: Path, write: Callable[[Path
     reference = MIME.load(tmp_path / "reference.jsonl", "mime/mcq")
     (tmp_path / "form").mkdir()
     write(tmp_path / "form")
-    found = MIME.load(tmp_path / "form", "mime/mcq")
-    assert without_place(found) == without_place(reference)
-    assert len({path_of(sample) for sample in found}) == len(ROWS)
+    result = MIME.load(tmp_path / "form", "mime/mcq")
+    assert strip_folders(result) == strip_folders(reference)
+    assert len({get_path(sample) for sample in result}) == len(ROWS)
 
 
-@pytest.mark.parametrize("write", [as_parquet, as_parquet_bytes, as_arrow])
+@pytest.mark.parametrize("write", [write_parquet, write_parquet_bytes, write_arrow])
 def test_videos_inside_a_shard_are_written_out_once(tmp_path: Path, write: Callable[[Path], None]) -> None:
     write(tmp_path)
     first = MIME.load(tmp_path, "mime/ff")
     for sample in first:
-        assert (tmp_path / path_of(sample)).read_text() == f"video of {sample.id}"
-    before = {path_of(s): (tmp_path / path_of(s)).stat().st_mtime_ns for s in first}
+        assert (tmp_path / get_path(sample)).read_text() == f"video of {sample.id}"
+    before = {get_path(s): (tmp_path / get_path(s)).stat().st_mtime_ns for s in first}
     second = MIME.load(tmp_path, "mime/ff")
-    assert [path_of(s) for s in second] == [path_of(s) for s in first]
-    assert {path_of(s): (tmp_path / path_of(s)).stat().st_mtime_ns for s in second} == before
+    assert [get_path(s) for s in second] == [get_path(s) for s in first]
+    assert {get_path(s): (tmp_path / get_path(s)).stat().st_mtime_ns for s in second} == before
 
 
 def test_a_replaced_shard_never_shows_the_old_videos(tmp_path: Path) -> None:
     file = tmp_path / "test.parquet"
-    polars.DataFrame([row("Archery001") | {"video": b"old"}]).write_parquet(file)
+    polars.DataFrame([make_row("Archery001") | {"video": b"old"}]).write_parquet(file)
     MIME.load(tmp_path, "ff")
-    polars.DataFrame([row("Archery001") | {"video": b"new"}]).write_parquet(file)
+    polars.DataFrame([make_row("Archery001") | {"video": b"new"}]).write_parquet(file)
     os.utime(file, ns=(1, 1))
     (sample,) = MIME.load(tmp_path, "ff")
-    assert (tmp_path / path_of(sample)).read_bytes() == b"new"
+    assert (tmp_path / get_path(sample)).read_bytes() == b"new"
 
 
 def test_an_interrupted_writing_out_goes_on(tmp_path: Path) -> None:
     file = tmp_path / "test.parquet"
-    polars.DataFrame([row(a) | {"video": a.encode()} for a in LABELS]).write_parquet(file)
-    found = MIME.load(tmp_path, "ff")
+    polars.DataFrame([make_row(a) | {"video": a.encode()} for a in LABELS]).write_parquet(file)
+    result = MIME.load(tmp_path, "ff")
     (index,) = tmp_path.rglob("index.json")
     index.unlink()
-    (tmp_path / path_of(found[2])).write_bytes(b"half")
+    (tmp_path / get_path(result[2])).write_bytes(b"half")
     again = MIME.load(tmp_path, "ff")
-    assert [(tmp_path / path_of(s)).read_text() for s in again] == list(LABELS)
+    assert [(tmp_path / get_path(s)).read_text() for s in again] == list(LABELS)
 
 
 def test_a_video_column_of_paths_is_read_as_it_is(tmp_path: Path) -> None:
-    rows = [{k: v for k, v in row("Archery001").items() if k != "file_name"} | {"video": "clips/a.mp4"}]
+    rows = [{k: v for k, v in make_row("Archery001").items() if k != "file_name"} | {"video": "clips/a.mp4"}]
     polars.DataFrame(rows).write_parquet(tmp_path / "test.parquet")
     (sample,) = MIME.load(tmp_path, "ff")
-    assert path_of(sample) == "clips/a.mp4"
+    assert get_path(sample) == "clips/a.mp4"
 
 
 def test_names_inside_a_shard_cannot_leave_its_folder(tmp_path: Path) -> None:
     video = {"bytes": b"x", "path": "../../evil/../man_j_Archery001_angle0_blank.mp4"}
     data = tmp_path / "a" / "b"
     data.mkdir(parents=True)
-    polars.DataFrame([row("Archery001", file_name=None) | {"video": video}]).write_parquet(data / "t.parquet")
+    polars.DataFrame([make_row("Archery001", file_name=None) | {"video": video}]).write_parquet(
+        data / "t.parquet"
+    )
     (sample,) = MIME.load(data, "ff")
-    assert (data / path_of(sample)).resolve().is_relative_to(data)
+    assert (data / get_path(sample)).resolve().is_relative_to(data)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a"]
 
 
 def test_legacy_videos_are_found_beside_and_in_videos(tmp_path: Path) -> None:
-    write_lines(tmp_path / "mime_data_legacy.jsonl", [row(action) for action in list(LABELS)[:3]])
-    beside, below, absent = (row(action)["file_name"] for action in list(LABELS)[:3])
+    write_lines(tmp_path / "mime_data_legacy.jsonl", [make_row(action) for action in list(LABELS)[:3]])
+    beside, below, absent = (make_row(action)["file_name"] for action in list(LABELS)[:3])
     (tmp_path / "videos").mkdir()
     (tmp_path / beside).touch()
     (tmp_path / "videos" / below).touch()
-    assert [path_of(s) for s in MIME.load(tmp_path, "ff")] == [beside, f"videos/{below}", absent]
+    assert [get_path(s) for s in MIME.load(tmp_path, "ff")] == [beside, f"videos/{below}", absent]
 
 
 def test_a_snapshot_in_the_hubs_cache_keeps_its_links(tmp_path: Path) -> None:
@@ -163,19 +165,19 @@ def test_a_snapshot_in_the_hubs_cache_keeps_its_links(tmp_path: Path) -> None:
     blobs, snapshot = tmp_path / "blobs", tmp_path / "snapshots" / "8dadf4b" / "test"
     blobs.mkdir()
     snapshot.mkdir(parents=True)
-    write_lines(snapshot / "metadata.jsonl", [row("Archery001")])
+    write_lines(snapshot / "metadata.jsonl", [make_row("Archery001")])
     (blobs / "f00d").write_bytes(b"video")
-    (snapshot / row("Archery001")["file_name"]).symlink_to("../../../blobs/f00d")
+    (snapshot / make_row("Archery001")["file_name"]).symlink_to("../../../blobs/f00d")
     for root in (tmp_path, snapshot.parent, snapshot, snapshot / "metadata.jsonl"):
         (sample,) = MIME.load(root, "ff")
-        assert Path(resolve_media(MIME.data.media_root(root), path_of(sample))).read_bytes() == b"video"
+        assert Path(resolve_media(MIME.data.media_root(root), get_path(sample))).read_bytes() == b"video"
 
 
 # ── what a sample says ──
 
 
 def test_a_sample_says_what_its_row_says(tmp_path: Path) -> None:
-    write_lines(tmp_path / "metadata.jsonl", [row("WatchingTV01", "adversarial+misaligned@0")])
+    write_lines(tmp_path / "metadata.jsonl", [make_row("WatchingTV01", "adversarial+misaligned@0")])
     (sample,) = MIME.load(tmp_path, "mime/mcq")
     assert sample.id == "id-spacesuit_n_WatchingTV01_angle0_living_room"
     assert [option.text for option in sample.options][sample.key or 0] == "controlling remote"
@@ -198,8 +200,8 @@ def test_a_sample_says_what_its_row_says(tmp_path: Path) -> None:
 
 
 def test_what_a_name_says_need_not_stand_in_columns(tmp_path: Path) -> None:
-    kept = ("file_name", "label", "distractors")
-    bare = [{key: row("Archery001", v)[key] for key in kept} for v in ("base+blank@90", "none")]
+    columns = ("file_name", "label", "distractors")
+    bare = [{key: make_row("Archery001", v)[key] for key in columns} for v in ("base+blank@90", "none")]
     write_lines(tmp_path / "train" / "metadata.jsonl", bare)
     turned, real = MIME.load(tmp_path, "mcq")
     assert turned.id == "man_j_Archery001_angle90_blank"
@@ -209,13 +211,13 @@ def test_what_a_name_says_need_not_stand_in_columns(tmp_path: Path) -> None:
 
 
 def test_free_form_needs_no_distractors(tmp_path: Path) -> None:
-    write_lines(tmp_path / "metadata.jsonl", [row("Archery001", distractors=None)])
+    write_lines(tmp_path / "metadata.jsonl", [make_row("Archery001", distractors=None)])
     (sample,) = MIME.load(tmp_path, "mime/ff")
     assert not sample.options
 
 
 def test_numbers_in_columns_are_read_as_text(tmp_path: Path) -> None:
-    write_lines(tmp_path / "metadata.jsonl", [row("Archery001", angle=0.0, config_name=None)])
+    write_lines(tmp_path / "metadata.jsonl", [make_row("Archery001", angle=0.0, config_name=None)])
     (sample,) = MIME.load(tmp_path, "ff")
     assert (sample.facets["angle"], sample.facets["variant"]) == ("0", "base+blank@0")
 
@@ -239,7 +241,7 @@ FAULTS: list[tuple[str, dict[str, Any], list[str]]] = [
 
 @pytest.mark.parametrize(("changes", "parts"), [f[1:] for f in FAULTS], ids=[f[0] for f in FAULTS])
 def test_a_bad_row_is_refused_in_one_line(tmp_path: Path, changes: dict[str, Any], parts: list[str]) -> None:
-    write_lines(tmp_path / "metadata.jsonl", [row("Archery001", **changes)])
+    write_lines(tmp_path / "metadata.jsonl", [make_row("Archery001", **changes)])
     with pytest.raises(DataError) as caught:
         MIME.load(tmp_path, "mime/mcq")
     message = str(caught.value)
@@ -249,8 +251,8 @@ def test_a_bad_row_is_refused_in_one_line(tmp_path: Path, changes: dict[str, Any
 
 
 def test_ids_that_stand_twice_are_refused_with_both_places(tmp_path: Path) -> None:
-    write_lines(tmp_path / "a" / "metadata.jsonl", [row("Archery001"), row("Fishing001")])
-    write_lines(tmp_path / "b" / "metadata.jsonl", [row("Fishing001")])
+    write_lines(tmp_path / "a" / "metadata.jsonl", [make_row("Archery001"), make_row("Fishing001")])
+    write_lines(tmp_path / "b" / "metadata.jsonl", [make_row("Fishing001")])
     with pytest.raises(DataError, match=r"b/metadata.jsonl, line 1.*Fishing001.*a/metadata.jsonl, line 2"):
         MIME.load(tmp_path, "ff")
 
@@ -294,22 +296,22 @@ WORDS = st.text(st.characters(blacklist_categories=("Cs", "Cc"), blacklist_chara
 
 @given(st.lists(WORDS.filter(lambda word: bool(word) and not word.startswith("[")), min_size=1, max_size=5))
 def test_lists_of_texts_are_read_however_they_are_written(words: list[str]) -> None:
-    assert texts(words) == tuple(words)
-    assert texts("|".join(words)) == tuple(words)
-    assert texts(json.dumps(words)) == tuple(words)
-    assert texts(repr(words)) == tuple(words)
+    assert split_texts(words) == tuple(words)
+    assert split_texts("|".join(words)) == tuple(words)
+    assert split_texts(json.dumps(words)) == tuple(words)
+    assert split_texts(repr(words)) == tuple(words)
 
 
 @given(st.text())
 def test_any_text_is_read_as_texts_without_a_fault(text: str) -> None:
-    assert all(part.strip() == part != "" for part in texts(text))
+    assert all(part.strip() == part != "" for part in split_texts(text))
 
 
 @given(st.text(), st.sampled_from(["", "/data/test/", "C:\\videos\\", "https://example.org/x/"]))
 def test_any_name_joins_with_itself_wherever_it_lies(name: str, folder: str) -> None:
     last = names.file_name(name)
     assert names.join_key(folder + last) == names.join_key(last)
-    names.parse(name)
+    names.parse_video_name(name)
 
 
 def test_two_spellings_of_a_name_meet() -> None:
@@ -324,13 +326,13 @@ def test_two_spellings_of_a_name_meet() -> None:
 
 
 def test_released_data(parity: Path) -> None:
-    found = MIME.load(parity / "mime", "mime/mcq")
-    counts = Counter(sample.facets["variant"] for sample in found)
+    result = MIME.load(parity / "mime", "mime/mcq")
+    counts = Counter(sample.facets["variant"] for sample in result)
     assert counts == {**dict.fromkeys(VARIANTS, 86), "none": 46}
-    assert Counter(s.facets["actor"] for s in found) == {"j": 520, "n": 340, "n/a": 46}
-    assert sum(len(s.answers) > 1 for s in found if s.facets["dataset"] == "MIME") == 150
-    assert len({s.facets["background_name"] for s in found}) == 26 + 2
-    for sample in found[:860]:
+    assert Counter(s.facets["actor"] for s in result) == {"j": 520, "n": 340, "n/a": 46}
+    assert sum(len(s.answers) > 1 for s in result if s.facets["dataset"] == "MIME") == 150
+    assert len({s.facets["background_name"] for s in result}) == 26 + 2
+    for sample in result[:860]:
         url = "https://mime-understanding.s3.amazonaws.com/" + sample.extra["file_name"]
         assert sample.id == hashlib.sha256(url.encode()).hexdigest()[:8]
         assert len(sample.options) == 4

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import PARITY
-from tests.support.mime_kit import MIME, read, scored
+from tests.support.mime_kit import MIME, read_import, score_import
 from vivant.benchmarks.base import Protocol, ScoredRun
 from vivant.benchmarks.mime.published import MODELS
 from vivant.core.table import Table, format_cell
@@ -30,15 +30,15 @@ pytestmark = pytest.mark.skipif(not ROOT.is_dir(), reason="no parity data here")
 
 
 @cache
-def data(task: str) -> tuple[Sample, ...]:
+def load_data(task: str) -> tuple[Sample, ...]:
     return tuple(MIME.load(ROOT, task))
 
 
-def task_of(file: Path) -> str:
+def find_task(file: Path) -> str:
     return "mime/mcq" if "_mcq_" in file.name else "mime/ff"
 
 
-def published_scores(file: Path) -> list[dict[str, str]]:
+def read_published_scores(file: Path) -> list[dict[str, str]]:
     path = file.with_name(file.name.replace("raw_", "score_").replace(".json", ".csv"))
     with path.open(newline="") as lines:
         return list(csv.DictReader(lines))
@@ -50,21 +50,25 @@ def is_partial(file: Path) -> bool:
 
 
 @cache
-def imported(file: Path, protocol: Protocol = "paper") -> ScoredRun:
-    return scored(read(file, data(task_of(file)), task_of(file)), protocol, run=str(file.relative_to(ROOT)))
+def import_run(file: Path, protocol: Protocol = "paper") -> ScoredRun:
+    return score_import(
+        read_import(file, load_data(find_task(file)), find_task(file)),
+        protocol,
+        run=str(file.relative_to(ROOT)),
+    )
 
 
 @cache
-def people(protocol: Protocol) -> tuple[ScoredRun, ...]:
-    found = [MIME.native.read_human(MIME, ROOT, task) for task in TASKS]
-    return tuple(scored(one, protocol, run="human") for one in found if one is not None)
+def import_people(protocol: Protocol) -> tuple[ScoredRun, ...]:
+    results = [MIME.native.read_human(MIME, ROOT, task) for task in TASKS]
+    return tuple(score_import(part, protocol, run="human") for part in results if part is not None)
 
 
 @cache
-def all_runs() -> tuple[ScoredRun, ...]:
+def import_all_runs() -> tuple[ScoredRun, ...]:
     files = [file for file in RAW if not is_partial(file)]
     files += sorted(ROOT.glob("results/mime-cropped/**/score_ff_gemini*.csv"))
-    return (*(imported(file) for file in files), *people("paper"))
+    return (*(import_run(file) for file in files), *import_people("paper"))
 
 
 def test_the_files_are_there() -> None:
@@ -74,12 +78,12 @@ def test_the_files_are_there() -> None:
 
 @pytest.mark.parametrize("file", RAW, ids=lambda file: str(file.relative_to(ROOT / "results")))
 def test_raw_files_give_the_published_decisions(file: Path) -> None:
-    run = imported(file)
+    run = import_run(file)
     if is_partial(file):
         assert len(run.rows) == (5 if "zero-shot" in file.parts else 258)
         assert all(score.status == "scored" for *_, score in run.rows)
         return
-    expected = published_scores(file)
+    expected = read_published_scores(file)
     assert len(run.rows) == len(expected) == (46 if "mime-real-resized" in file.parts else 860)
     for (_, _, score), line in zip(run.rows, expected, strict=True):
         if run.task == "mime/mcq":
@@ -96,16 +100,16 @@ def test_raw_files_give_the_published_decisions(file: Path) -> None:
     ids=lambda file: str(file.relative_to(ROOT / "results")),
 )
 def test_score_files_give_the_published_decisions(file: Path) -> None:
-    run = imported(file)
-    expected = published_scores(file)
+    run = import_run(file)
+    expected = read_published_scores(file)
     by_key = {score.id: score for *_, score in run.rows}
     assert len(by_key) == len(expected)
     for (_, _, score), line in zip(run.rows, expected, strict=True):
-        right = line.get("is_correct", "") == "1" or line.get("correct") == "True"
-        assert score.value == float(right)
+        correct = line.get("is_correct", "") == "1" or line.get("correct") == "True"
+        assert score.value == float(correct)
     raw = file.with_name(file.name.replace("score_", "raw_").replace(".csv", ".json"))
     if not is_partial(raw):
-        by_name = {score.id: score.value for *_, score in imported(raw).rows}
+        by_name = {score.id: score.value for *_, score in import_run(raw).rows}
         assert {name: score.value for name, score in by_key.items()} == by_name
 
 
@@ -113,9 +117,11 @@ def test_a_score_file_alone_joins_by_the_released_order(tmp_path: Path) -> None:
     source = ROOT / "results/mime-cropped/cot/all/score_mcq_gemini_gemini-1.5-flash.csv"
     alone = tmp_path / source.name
     alone.write_bytes(source.read_bytes())
-    shuffled = sorted(data("mime/mcq"), key=lambda sample: sample.id)
-    found = {score.id: score.value for *_, score in scored(read(alone, shuffled, "mime/mcq")).rows}
-    assert found == {score.id: score.value for *_, score in imported(source).rows}
+    shuffled = sorted(load_data("mime/mcq"), key=lambda sample: sample.id)
+    results = {
+        score.id: score.value for *_, score in score_import(read_import(alone, shuffled, "mime/mcq")).rows
+    }
+    assert results == {score.id: score.value for *_, score in import_run(source).rows}
     alone.write_bytes((ROOT / "results/mime-real-resized/zero-shot/none" / source.name).read_bytes())
     from vivant.core.errors import DataError
 
@@ -126,7 +132,7 @@ def test_a_score_file_alone_joins_by_the_released_order(tmp_path: Path) -> None:
 # ── tables ──
 
 
-def shown(table: Table) -> dict[tuple[str, ...], list[str]]:
+def list_cells(table: Table) -> dict[tuple[str, ...], list[str]]:
     """Cells of each line by the published short name of its model and the other texts of the line."""
     lines: dict[tuple[str, ...], list[str]] = {}
     for row in table.body:
@@ -135,16 +141,16 @@ def shown(table: Table) -> dict[tuple[str, ...], list[str]]:
     return lines
 
 
-def expect(text: str) -> list[str]:
+def split_cells(text: str) -> list[str]:
     return text.replace("/", " ").split()
 
 
 def test_table_1() -> None:
-    assert shown(MIME.tables.build(MIME, "1", all_runs(), "paper")) == {
-        ("Q7B",): expect("39.5/5.8 100.0/84.8"),
-        ("Phi",): expect("29.1/2.3 93.5/67.4"),
-        ("Gem",): expect("52.3/19.8 100.0/95.7"),
-        ("Human",): expect("99.6/89.5 100.0/77.2"),
+    assert list_cells(MIME.tables.build(MIME, "1", import_all_runs(), "paper")) == {
+        ("Q7B",): split_cells("39.5/5.8 100.0/84.8"),
+        ("Phi",): split_cells("29.1/2.3 93.5/67.4"),
+        ("Gem",): split_cells("52.3/19.8 100.0/95.7"),
+        ("Human",): split_cells("99.6/89.5 100.0/77.2"),
     }
 
 
@@ -160,39 +166,39 @@ SCENES = {
 
 
 def test_tables_2_and_5() -> None:
-    expected = {who: expect(cells) for who, cells in SCENES.items()}
-    assert shown(MIME.tables.build(MIME, "5", all_runs(), "paper")) == expected
-    zero_shot = {who[:1]: cells for who, cells in expected.items() if who[1:] != ("cot",)}
-    assert shown(MIME.tables.build(MIME, "2", all_runs(), "paper")) == zero_shot
+    expected = {label: split_cells(cells) for label, cells in SCENES.items()}
+    assert list_cells(MIME.tables.build(MIME, "5", import_all_runs(), "paper")) == expected
+    zero_shot = {label[:1]: cells for label, cells in expected.items() if label[1:] != ("cot",)}
+    assert list_cells(MIME.tables.build(MIME, "2", import_all_runs(), "paper")) == zero_shot
 
 
 def test_table_3() -> None:
-    assert shown(MIME.tables.build(MIME, "3", all_runs(), "paper")) == {
-        ("Q7B", "zero-shot"): expect("41.9/9.3"),
-        ("Phi", "zero-shot"): expect("34.9/2.3"),
-        ("Gem", "zero-shot"): expect("47.7/20.9"),
-        ("Q7B", "cot"): expect("46.5/10.5"),
-        ("Phi", "cot"): expect("33.7/2.3"),
-        ("Gem", "cot"): expect("52.3/19.8"),
-        ("Human",): expect("98.5/90.3"),
+    assert list_cells(MIME.tables.build(MIME, "3", import_all_runs(), "paper")) == {
+        ("Q7B", "zero-shot"): split_cells("41.9/9.3"),
+        ("Phi", "zero-shot"): split_cells("34.9/2.3"),
+        ("Gem", "zero-shot"): split_cells("47.7/20.9"),
+        ("Q7B", "cot"): split_cells("46.5/10.5"),
+        ("Phi", "cot"): split_cells("33.7/2.3"),
+        ("Gem", "cot"): split_cells("52.3/19.8"),
+        ("Human",): split_cells("98.5/90.3"),
     }
 
 
 def test_table_4() -> None:
-    assert shown(MIME.tables.build(MIME, "4", all_runs(), "paper")) == {
-        ("Q7B", "MC"): expect("39.5 39.5 50.0 43.0 43.0 4.3"),
-        ("Phi", "MC"): expect("29.1 31.4 33.7 33.7 32.0 1.9"),
-        ("Gem", "MC"): expect("52.3 47.7 52.3 53.5 51.5 2.2"),
-        ("Human", "MC"): expect("99.6 98.8 98.8 98.7 99.0 0.4"),
-        ("Q7B", "FF"): expect("5.8 7.0 3.5 8.1 6.1 1.7"),
-        ("Phi", "FF"): expect("2.3 5.8 3.5 3.5 3.8 1.3"),
-        ("Gem", "FF"): expect("19.8 18.6 17.4 23.3 19.8 2.2"),
-        ("Human", "FF"): expect("89.5 95.0 90.7 85.1 90.1 3.5"),
+    assert list_cells(MIME.tables.build(MIME, "4", import_all_runs(), "paper")) == {
+        ("Q7B", "MC"): split_cells("39.5 39.5 50.0 43.0 43.0 4.3"),
+        ("Phi", "MC"): split_cells("29.1 31.4 33.7 33.7 32.0 1.9"),
+        ("Gem", "MC"): split_cells("52.3 47.7 52.3 53.5 51.5 2.2"),
+        ("Human", "MC"): split_cells("99.6 98.8 98.8 98.7 99.0 0.4"),
+        ("Q7B", "FF"): split_cells("5.8 7.0 3.5 8.1 6.1 1.7"),
+        ("Phi", "FF"): split_cells("2.3 5.8 3.5 3.5 3.8 1.3"),
+        ("Gem", "FF"): split_cells("19.8 18.6 17.4 23.3 19.8 2.2"),
+        ("Human", "FF"): split_cells("89.5 95.0 90.7 85.1 90.1 3.5"),
     }
 
 
 def test_table_6() -> None:
-    table = MIME.tables.build(MIME, "6", people("paper"), "paper")
+    table = MIME.tables.build(MIME, "6", import_people("paper"), "paper")
     assert [[format_cell(cell) for cell in row[2:]] for row in table.body] == [
         ["n", "1003", "991", "98.8", "1003", "905", "90.2"],
         ["j", "1536", "1520", "99.0", "1536", "1423", "92.6"],
@@ -202,25 +208,26 @@ def test_table_6() -> None:
 
 def test_people_first_videos_and_plain_accuracy() -> None:
     by_name = {
-        row[0]: row[1:] for row in MIME.tables.build(MIME, "annotators", people("paper"), "paper").body
+        row[0]: row[1:] for row in MIME.tables.build(MIME, "annotators", import_people("paper"), "paper").body
     }
     assert [format_cell(cell) for cell in by_name["first videos, MIME"]] == ["60", "95.0", "88.3"]
     assert [format_cell(cell) for cell in by_name["all, MIME"]] == ["2539", "98.9", "91.7"]
     strict = {
-        row[0]: row[1:] for row in MIME.tables.build(MIME, "annotators", people("strict"), "strict").body
+        row[0]: row[1:]
+        for row in MIME.tables.build(MIME, "annotators", import_people("strict"), "strict").body
     }
     assert format_cell(strict["first videos, MIME"][2]) == "70.0"
     assert format_cell(strict["all, MIME"][2]) == "83.3"
     # 59 people judged MIME and 4 REAL, two of them both.
     assert len(strict) == 61 + 4
-    scenes = shown(MIME.tables.build(MIME, "2", people("strict"), "strict"))["Human",]
-    assert scenes[1::2] == expect("85.7 81.0 89.5 83.3 83.8 82.6")
-    assert shown(MIME.tables.build(MIME, "1", people("strict"), "strict"))["Human",][3] == "97.8"
+    scenes = list_cells(MIME.tables.build(MIME, "2", import_people("strict"), "strict"))["Human",]
+    assert scenes[1::2] == split_cells("85.7 81.0 89.5 83.3 83.8 82.6")
+    assert list_cells(MIME.tables.build(MIME, "1", import_people("strict"), "strict"))["Human",][3] == "97.8"
 
 
 def test_the_failure_labels() -> None:
     file = next(file for file in RAW if is_partial(file) and "cot" in file.parts)
-    table = MIME.tables.build(MIME, "failures", [imported(file)], "paper")
+    table = MIME.tables.build(MIME, "failures", [import_run(file)], "paper")
     assert all(row[1:4] == row[4:] for row in table.body)
     assert table.columns[1:4] == ("base+blank@0", "base+aligned@0", "base+misaligned@0")
 
@@ -236,7 +243,7 @@ def test_published_rows_are_what_the_files_give() -> None:
             row.task,
             row.group["variant"],
         ): row.value
-        for run in all_runs()
+        for run in import_all_runs()
         for row in summarise(run, MIME, ("variant",))
     }
     short = {name: key for key, name in MODELS.items()}
@@ -251,6 +258,6 @@ def test_published_rows_are_what_the_files_give() -> None:
 
 def test_the_other_threshold_of_the_original_command() -> None:
     file = ROOT / "results/mime-cropped/zero-shot/all/score_ff_gemini_gemini-1.5-flash.csv"
-    run = scored(read(file, data("mime/ff"), "mime/ff"), threshold=0.75)
+    run = score_import(read_import(file, load_data("mime/ff"), "mime/ff"), threshold=0.75)
     base = [score.value or 0.0 for sample, _, score in run.rows if sample.facets["variant"] == "base+blank@0"]
     assert f"{sum(base) / len(base) * 100:.1f}" == "9.3"

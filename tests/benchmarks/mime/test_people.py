@@ -8,21 +8,21 @@ from typing import Any
 
 import pytest
 
-from tests.support.mime_kit import MIME, edition, read, samples, scored, write_lines
+from tests.support.mime_kit import MIME, load_samples, make_edition, read_import, score_import, write_lines
 from vivant.core.errors import DataError
 from vivant.core.types import Sample
 
 MCQ, FF = "mime/mcq", "mime/ff"
 
 
-def notes_of(imported: Any) -> str:
+def join_notes(imported: Any) -> str:
     return "\n".join(imported.notes)
 
 
 # ── people ──
 
 
-def judgement(
+def make_judgement(
     sample: Sample, annotator: str, answer: str, selection: int = 1, **changes: Any
 ) -> dict[str, Any]:
     name = sample.extra["file_name"].replace("_j_", "_Justin_").lower().removeprefix("real_")
@@ -45,16 +45,16 @@ def judgement(
 
 
 def test_judgements_become_repeats_with_their_own_question(tmp_path: Path) -> None:
-    data = samples(tmp_path, MCQ)
+    data = load_samples(tmp_path, MCQ)
     first, second = data[0], data[1]
     lines = [
-        judgement(first, "ann", "archery", 2),
-        judgement(first, "bob", "bow", 1),
-        judgement(second, "ann", "bow", 2),
-        judgement(first, "ann", "changed my mind", 1),
+        make_judgement(first, "ann", "archery", 2),
+        make_judgement(first, "bob", "bow", 1),
+        make_judgement(second, "ann", "bow", 2),
+        make_judgement(first, "ann", "changed my mind", 1),
     ]
     file = write_lines(tmp_path / "human_eval.jsonl", lines)
-    imported = read(file, data, MCQ)
+    imported = read_import(file, data, MCQ)
     assert [r.key for r in imported.records] == [
         f"mime/mcq/{first.id}#1",
         f"mime/mcq/{first.id}#2",
@@ -62,29 +62,29 @@ def test_judgements_become_repeats_with_their_own_question(tmp_path: Path) -> No
     ]
     assert [s.id for s in imported.samples] == [first.id, second.id]
     assert imported.model == "human"
-    assert "repeated judgements of a person on one video dropped: 1" in notes_of(imported)
+    assert "repeated judgements of a person on one video dropped: 1" in join_notes(imported)
     assert [r.reply.text for r in imported.records] == ["B", "A", "B"]
-    assert [s.value for *_, s in scored(imported).rows] == [1.0, 0.0, 1.0]
+    assert [s.value for *_, s in score_import(imported).rows] == [1.0, 0.0, 1.0]
     sources = [r.source for r in imported.records]
     assert sources[0] == sources[2] != sources[1]
-    written = json.dumps([str(r) for r in imported.records])
-    assert not any(name in written for name in ("ann'", "bob", "secret-person"))
-    free = read(file, MIME.load(tmp_path, FF), FF)
+    text = json.dumps([str(r) for r in imported.records])
+    assert not any(name in text for name in ("ann'", "bob", "secret-person"))
+    free = read_import(file, MIME.load(tmp_path, FF), FF)
     assert [r.reply.text for r in free.records] == ["archery", "bow", "bow"]
 
 
 def test_judgements_are_found_in_the_data_folder(tmp_path: Path) -> None:
-    data = samples(tmp_path, FF, edition(real=False))
+    data = load_samples(tmp_path, FF, make_edition(real=False))
     assert MIME.native.read_human(MIME, tmp_path, FF) is None
-    write_lines(tmp_path / "results" / "a" / "human_eval.jsonl", [judgement(data[0], "ann", "archery")])
-    found = MIME.native.read_human(MIME, tmp_path, FF)
-    assert found is not None and len(found.records) == 1
-    stranger = judgement(data[0], "ann", "x")
+    write_lines(tmp_path / "results" / "a" / "human_eval.jsonl", [make_judgement(data[0], "ann", "archery")])
+    result = MIME.native.read_human(MIME, tmp_path, FF)
+    assert result is not None and len(result.records) == 1
+    stranger = make_judgement(data[0], "ann", "x")
     stranger["question"]["s3_url"] = "https://example.org/Bowling003.mp4"
     write_lines(tmp_path / "results" / "b" / "human_eval.jsonl", [stranger])
-    found = MIME.native.read_human(MIME, tmp_path, FF)
-    assert found is not None and len(found.records) == 1
-    assert "passed over" in notes_of(found)
+    result = MIME.native.read_human(MIME, tmp_path, FF)
+    assert result is not None and len(result.records) == 1
+    assert "passed over" in join_notes(result)
     with pytest.raises(DataError, match=r"1 of 1 judgements are on videos that the data do not hold.*line 1"):
         MIME.native.read_predictions(tmp_path / "results" / "b" / "human_eval.jsonl", data, FF)
 
@@ -100,8 +100,8 @@ def test_judgements_are_found_in_the_data_folder(tmp_path: Path) -> None:
     ],
 )
 def test_a_bad_judgement_is_refused(tmp_path: Path, changes: dict[str, Any], part: str) -> None:
-    data = samples(tmp_path, MCQ)
-    file = write_lines(tmp_path / "human_eval.jsonl", [judgement(data[0], "ann", "x", **changes)])
+    data = load_samples(tmp_path, MCQ)
+    file = write_lines(tmp_path / "human_eval.jsonl", [make_judgement(data[0], "ann", "x", **changes)])
     with pytest.raises(DataError) as caught:
         MIME.native.read_predictions(file, data, MCQ)
     assert part in str(caught.value)
@@ -111,14 +111,14 @@ def test_a_bad_judgement_is_refused(tmp_path: Path, changes: dict[str, Any], par
 
 
 def test_labelled_files_name_videos_or_variants(tmp_path: Path) -> None:
-    data = samples(tmp_path, FF)
+    data = load_samples(tmp_path, FF)
     by_video = [{"file_name": data[0].extra["file_name"], "mode": "none", "response": "archery"}]
-    imported = read(write_lines(tmp_path / "labels.jsonl", by_video), data, FF)
+    imported = read_import(write_lines(tmp_path / "labels.jsonl", by_video), data, FF)
     assert (imported.records[0].id, imported.records[0].extra["fail_mode"]) == (data[0].id, "none")
-    assert scored(imported).rows[0][2].status == "scored"
+    assert score_import(imported).rows[0][2].status == "scored"
     by_variant = tmp_path / "labels.csv"
     by_variant.write_text("variant,fail_mode\nbase+blank@0,none\nbase+blank@0,confused by context\n")
-    imported = read(by_variant, data, FF)
+    imported = read_import(by_variant, data, FF)
     assert [r.reply.status for r in imported.records] == ["error", "error"], (
         "labels without replies are no answers"
     )
@@ -134,7 +134,7 @@ def test_labelled_files_name_videos_or_variants(tmp_path: Path) -> None:
     ],
 )
 def test_bad_labels_are_refused(tmp_path: Path, text: str, part: str) -> None:
-    data = samples(tmp_path, FF)
+    data = load_samples(tmp_path, FF)
     (tmp_path / "labels.csv").write_text(text)
     with pytest.raises(DataError) as caught:
         MIME.native.read_predictions(tmp_path / "labels.csv", data, FF)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.mime_kit import LABELS, MIME, row, samples
+from tests.support.mime_kit import LABELS, MIME, load_samples, make_row
 from vivant.benchmarks.base import PromptContext
 from vivant.benchmarks.mime.prompts import DEMONSTRATIONS, WORDING
 from vivant.core.errors import UsageError
@@ -15,104 +15,104 @@ from vivant.core.randomness import shuffled_indices
 from vivant.core.types import Message, Sample, Text, Video
 
 
-def context(pool: list[Sample], style: str = "zero-shot", **more: object) -> PromptContext:
+def make_context(pool: list[Sample], style: str = "zero-shot", **more: object) -> PromptContext:
     return PromptContext(style=style, pool=tuple(pool), **more)  # type: ignore[arg-type]
 
 
-def text_of(message: Message) -> str:
+def get_text(message: Message) -> str:
     return "".join(part.text for part in message.parts if isinstance(part, Text))
 
 
-def video_of(message: Message) -> str:
+def get_video(message: Message) -> str:
     return next(part.path for part in message.parts if isinstance(part, Video))
 
 
 def test_options_stand_in_the_samples_own_order(tmp_path: Path) -> None:
-    pool = samples(tmp_path, "mime/mcq")
+    pool = load_samples(tmp_path, "mime/mcq")
     for sample in pool:
-        prompt = MIME.prompt(sample, context(pool, seed=7))
+        prompt = MIME.prompt(sample, make_context(pool, seed=7))
         assert prompt.order == shuffled_indices(4, 7, "mime/mcq", sample.id)
         assert [o.text for o in prompt.options] == [sample.options[i].text for i in prompt.order]
         assert [o.name for o in prompt.options] == ["A", "B", "C", "D"]
         assert (
-            text_of(prompt.messages[-1]).count(
+            get_text(prompt.messages[-1]).count(
                 "\n" + "\n".join(f"{o.name}. {o.text}" for o in prompt.options)
             )
             == 1
         )
-        alone = MIME.prompt(sample, context([], seed=7))
+        alone = MIME.prompt(sample, make_context([], seed=7))
         assert alone.order == prompt.order, "what else is asked must not change the order"
-    first = Counter(MIME.prompt(s, context(pool)).order[0] for s in pool)
+    first = Counter(MIME.prompt(s, make_context(pool)).order[0] for s in pool)
     assert set(first) == {0, 1, 2, 3}
-    orders = [[MIME.prompt(s, context(pool, seed=seed)).order for s in pool] for seed in (0, 1)]
+    orders = [[MIME.prompt(s, make_context(pool, seed=seed)).order for s in pool] for seed in (0, 1)]
     assert orders[0] != orders[1]
 
 
 def test_free_form_shows_no_options_and_offers_all_labels(tmp_path: Path) -> None:
-    pool = samples(tmp_path, "mime/ff")
-    prompt = MIME.prompt(pool[0], context(pool))
+    pool = load_samples(tmp_path, "mime/ff")
+    prompt = MIME.prompt(pool[0], make_context(pool))
     assert not prompt.options
     assert set(prompt.candidates) == {part for _, label in LABELS.values() for part in label.split("|")}
-    assert not any(label in text_of(prompt.messages[0]) for label in prompt.candidates)
+    assert not any(label in get_text(prompt.messages[0]) for label in prompt.candidates)
 
 
 @pytest.mark.parametrize("task", ["mime/mcq", "mime/ff"])
 def test_few_shot_shows_three_answered_examples_of_the_same_variant(tmp_path: Path, task: str) -> None:
-    pool = samples(tmp_path, task)
-    asked = [s for s in pool if MIME.keep(s, "few-shot")]
-    assert {s.facets["action"] for s in asked} == set(LABELS) - set(DEMONSTRATIONS)
+    pool = load_samples(tmp_path, task)
+    samples = [s for s in pool if MIME.keep(s, "few-shot")]
+    assert {s.facets["action"] for s in samples} == set(LABELS) - set(DEMONSTRATIONS)
     assert all(MIME.keep(s, style) for s in pool for style in ("zero-shot", "cot"))
     by_path = {next(p.path for p in s.question if isinstance(p, Video)): s for s in pool}
-    for sample in asked:
-        *shown, question = MIME.prompt(sample, context(pool, "few-shot")).messages
-        assert [m.role for m in shown] == ["user", "assistant"] * 3
-        assert video_of(question) in [part.path for part in sample.question if isinstance(part, Video)]
-        examples = [by_path[video_of(message)] for message in shown[::2]]
+    for sample in samples:
+        *messages, question = MIME.prompt(sample, make_context(pool, "few-shot")).messages
+        assert [m.role for m in messages] == ["user", "assistant"] * 3
+        assert get_video(question) in [part.path for part in sample.question if isinstance(part, Video)]
+        examples = [by_path[get_video(message)] for message in messages[::2]]
         assert [e.facets["action"] for e in examples] == list(DEMONSTRATIONS)
         assert {e.facets["variant"] for e in examples} == {sample.facets["variant"]}
-        for example, message, answer in zip(examples, shown[::2], shown[1::2], strict=True):
+        for example, message, answer in zip(examples, messages[::2], messages[1::2], strict=True):
             label = example.answers[0]
             if task == "mime/ff":
-                assert text_of(answer) == label
+                assert get_text(answer) == label
             else:
-                assert f"{text_of(answer)}. {label}\n" in text_of(message)
-                assert "[" not in text_of(message)
+                assert f"{get_text(answer)}. {label}\n" in get_text(message)
+                assert "[" not in get_text(message)
 
 
 def test_demonstrations_options_are_shuffled_by_their_own_seed(tmp_path: Path) -> None:
-    pool = samples(tmp_path, "mime/mcq")
+    pool = load_samples(tmp_path, "mime/mcq")
     answers = {
-        text_of(message)
+        get_text(message)
         for seed in range(12)
-        for message in MIME.prompt(pool[0], context(pool, "few-shot", seed=seed)).messages
+        for message in MIME.prompt(pool[0], make_context(pool, "few-shot", seed=seed)).messages
         if message.role == "assistant"
     }
     assert answers == {"A", "B", "C", "D"}
 
 
 def test_a_variant_without_demonstrations_is_shown_the_plain_one(tmp_path: Path) -> None:
-    rows = [row("Archery001", "woman+blank@0"), *(row(action) for action in DEMONSTRATIONS)]
-    pool = samples(tmp_path, "mime/ff", rows)
-    shown = MIME.prompt(pool[0], context(pool, "few-shot")).messages[:-1:2]
-    assert [video_of(m) for m in shown] == [row(action)["file_name"] for action in DEMONSTRATIONS]
+    rows = [make_row("Archery001", "woman+blank@0"), *(make_row(action) for action in DEMONSTRATIONS)]
+    pool = load_samples(tmp_path, "mime/ff", rows)
+    messages = MIME.prompt(pool[0], make_context(pool, "few-shot")).messages[:-1:2]
+    assert [get_video(m) for m in messages] == [make_row(action)["file_name"] for action in DEMONSTRATIONS]
 
 
 def test_other_editions_mark_their_demonstrations(tmp_path: Path) -> None:
-    rows = [row("Archery001"), row("WatchingTV01")]
-    pool = samples(tmp_path, "mime/ff", rows)
+    rows = [make_row("Archery001"), make_row("WatchingTV01")]
+    pool = load_samples(tmp_path, "mime/ff", rows)
     with pytest.raises(UsageError, match=r"Soccer003.*'demo' in the column split"):
-        MIME.prompt(pool[0], context(pool, "few-shot"))
-    pool = samples(tmp_path, "mime/ff", [rows[0], rows[1] | {"split": "demo"}])
+        MIME.prompt(pool[0], make_context(pool, "few-shot"))
+    pool = load_samples(tmp_path, "mime/ff", [rows[0], rows[1] | {"split": "demo"}])
     assert [MIME.keep(s, "few-shot") for s in pool] == [True, False]
-    assert len(MIME.prompt(pool[0], context(pool, "few-shot")).messages) == 3
+    assert len(MIME.prompt(pool[0], make_context(pool, "few-shot")).messages) == 3
 
 
 def test_own_wording_replaces_ours_by_name(tmp_path: Path) -> None:
-    pool = samples(tmp_path, "mime/mcq")
-    own = {"mcq.zero-shot": "Choose {braces} from\n{options}!", "other-benchmark.direct": "x"}
-    asked = text_of(MIME.prompt(pool[0], context(pool, wording=own)).messages[0])
-    assert asked.startswith("Choose {braces} from\nA. ") and asked.endswith("!")
-    other = text_of(MIME.prompt(pool[0], context(pool, "cot", wording=own)).messages[0])
+    pool = load_samples(tmp_path, "mime/mcq")
+    wording = {"mcq.zero-shot": "Choose {braces} from\n{options}!", "other-benchmark.direct": "x"}
+    samples = get_text(MIME.prompt(pool[0], make_context(pool, wording=wording)).messages[0])
+    assert samples.startswith("Choose {braces} from\nA. ") and samples.endswith("!")
+    other = get_text(MIME.prompt(pool[0], make_context(pool, "cot", wording=wording)).messages[0])
     assert other.startswith(WORDING["mcq.cot"][:20])
 
 
@@ -124,16 +124,16 @@ def test_own_wording_replaces_ours_by_name(tmp_path: Path) -> None:
     ],
 )
 def test_bad_wording_is_refused(tmp_path: Path, wording: dict[str, str], part: str) -> None:
-    pool = samples(tmp_path, "mime/mcq")
+    pool = load_samples(tmp_path, "mime/mcq")
     with pytest.raises(UsageError) as caught:
-        MIME.prompt(pool[0], context(pool, wording=wording))
+        MIME.prompt(pool[0], make_context(pool, wording=wording))
     assert part in str(caught.value)
 
 
 def test_an_unknown_style_is_refused(tmp_path: Path) -> None:
-    pool = samples(tmp_path, "mime/ff")
+    pool = load_samples(tmp_path, "mime/ff")
     with pytest.raises(UsageError, match="did you mean 'zero-shot'"):
-        MIME.prompt(pool[0], context(pool, "zero-shots"))
+        MIME.prompt(pool[0], make_context(pool, "zero-shots"))
 
 
 def test_every_style_of_every_task_has_wording_of_its_own() -> None:
@@ -142,6 +142,6 @@ def test_every_style_of_every_task_has_wording_of_its_own() -> None:
 
 
 def test_released_data_lose_three_actions_in_few_shot(parity: Path) -> None:
-    found = MIME.load(parity / "mime", "mime/mcq")
-    left = [s for s in found if not MIME.keep(s, "few-shot")]
-    assert Counter(s.facets["dataset"] for s in left) == {"MIME": 30, "REAL": 3}
+    samples = MIME.load(parity / "mime", "mime/mcq")
+    demonstrations = [s for s in samples if not MIME.keep(s, "few-shot")]
+    assert Counter(s.facets["dataset"] for s in demonstrations) == {"MIME": 30, "REAL": 3}

@@ -13,10 +13,19 @@ from typing import Any
 import pytest
 from scipy import stats
 
-from tests.support.mime_kit import MIME, edition, raw_free, read, samples, scored, write_json, write_lines
+from tests.support.mime_kit import (
+    MIME,
+    load_samples,
+    make_edition,
+    make_raw_free,
+    read_import,
+    score_import,
+    write_json,
+    write_lines,
+)
 from vivant.benchmarks.base import Protocol, Published, ScoredRun
 from vivant.benchmarks.mime import failures, ttest
-from vivant.benchmarks.mime.cells import gather
+from vivant.benchmarks.mime.cells import group_runs
 from vivant.benchmarks.mime.names import VARIANTS
 from vivant.benchmarks.summary import summarise
 from vivant.core.errors import UsageError
@@ -26,7 +35,7 @@ from vivant.core.types import Record, Reply, Sample, Score
 TASKS = ("mime/mcq", "mime/ff")
 
 
-def run_of(
+def make_run(
     values: Mapping[str, Sequence[float | None]],
     task: str = "mime/mcq",
     model: str = "m",
@@ -58,24 +67,24 @@ def run_of(
     )
 
 
-def share(right: int, of: int) -> Sequence[float | None]:
-    return [1.0] * right + [0.0] * (of - right)
+def make_values(correct: int, of: int) -> Sequence[float | None]:
+    return [1.0] * correct + [0.0] * (of - correct)
 
 
-def cells(table: Table, label: str) -> list[str]:
-    (found,) = [row for row in table.body if row[0] == label]
-    return [format_cell(cell) for cell in found[1:]]
+def get_cells(table: Table, label: str) -> list[str]:
+    (result,) = [row for row in table.body if row[0] == label]
+    return [format_cell(cell) for cell in result[1:]]
 
 
 def test_multiple_choice_and_free_form_stand_side_by_side() -> None:
     runs = [
-        run_of({"base+blank@0": share(1, 4)}),
-        run_of({"base+blank@0": share(2, 4)}, "mime/ff", name="other"),
-        run_of({"none": share(3, 4)}, name="real"),
+        make_run({"base+blank@0": make_values(1, 4)}),
+        make_run({"base+blank@0": make_values(2, 4)}, "mime/ff", name="other"),
+        make_run({"none": make_values(3, 4)}, name="real"),
     ]
     table = MIME.tables.build(MIME, "1", runs, "paper")
     assert table.columns == ("model", "MIME MC", "MIME FF", "REAL MC", "REAL FF")
-    assert cells(table, "m") == ["25.0", "50.0", "75.0", "–"]
+    assert get_cells(table, "m") == ["25.0", "50.0", "75.0", "–"]
     assert [(row.run, row.group, row.n) for row in table.rows] == [
         ("run", {"variant": "base+blank@0"}, 4),
         ("other", {"variant": "base+blank@0"}, 4),
@@ -84,16 +93,16 @@ def test_multiple_choice_and_free_form_stand_side_by_side() -> None:
 
 
 def test_runs_of_one_model_on_the_same_samples_are_rivals() -> None:
-    first = [run_of({"none": share(1, 4)}, task, name="a") for task in TASKS]
-    second = [run_of({"none": share(2, 4)}, task, name="b") for task in TASKS]
-    lines = gather([first[0], second[0], second[1], first[1]])
+    first = [make_run({"none": make_values(1, 4)}, task, name="a") for task in TASKS]
+    second = [make_run({"none": make_values(2, 4)}, task, name="b") for task in TASKS]
+    lines = group_runs([first[0], second[0], second[1], first[1]])
     assert [line.label for line in lines] == ["m (a)", "m (b)"]
     assert [[part.run for part in line.parts] for line in lines] == [["a", "a"], ["b", "b"]]
 
 
 def test_lines_are_sorted_by_model_and_style_with_people_last() -> None:
     order = [("human", "zero-shot"), ("x", "few-shot"), ("y", "cot"), ("x", "zero-shot"), ("x", "mine")]
-    lines = gather([run_of({"none": [1.0]}, model=model, style=style) for model, style in order])
+    lines = group_runs([make_run({"none": [1.0]}, model=model, style=style) for model, style in order])
     assert [(line.model, line.style) for line in lines] == [
         ("x", "zero-shot"),
         ("x", "few-shot"),
@@ -104,24 +113,24 @@ def test_lines_are_sorted_by_model_and_style_with_people_last() -> None:
 
 
 def test_the_papers_rounding_and_plain_rounding() -> None:
-    for right, of, paper, plain in (
+    for correct, of, paper, plain in (
         (47, 86, "54.6", "54.7"),
         (12, 86, "13.9", "14.0"),
         (31, 86, "36.0", "36.0"),
     ):
-        run = run_of({"base+blank@0": share(right, of)})
-        assert cells(MIME.tables.build(MIME, "2", [run], "paper"), "m")[0] == paper
-        assert cells(MIME.tables.build(MIME, "2", [run], "strict"), "m")[0] == plain
-        asked = run_of({"base+blank@0": share(right, of)}, rounding="plain")
-        assert cells(MIME.tables.build(MIME, "2", [asked], "paper"), "m")[0] == plain
-        asked = run_of({"base+blank@0": share(right, of)}, rounding="paper")
-        assert cells(MIME.tables.build(MIME, "2", [asked], "strict"), "m")[0] == paper
+        run = make_run({"base+blank@0": make_values(correct, of)})
+        assert get_cells(MIME.tables.build(MIME, "2", [run], "paper"), "m")[0] == paper
+        assert get_cells(MIME.tables.build(MIME, "2", [run], "strict"), "m")[0] == plain
+        run = make_run({"base+blank@0": make_values(correct, of)}, rounding="plain")
+        assert get_cells(MIME.tables.build(MIME, "2", [run], "paper"), "m")[0] == plain
+        run = make_run({"base+blank@0": make_values(correct, of)}, rounding="paper")
+        assert get_cells(MIME.tables.build(MIME, "2", [run], "strict"), "m")[0] == paper
     with pytest.raises(UsageError, match="rounding is sideways"):
-        MIME.tables.build(MIME, "2", [run_of({"none": [1.0]}, rounding="sideways")], "paper")
+        MIME.tables.build(MIME, "2", [make_run({"none": [1.0]}, rounding="sideways")], "paper")
 
 
 def test_errors_and_unparsed_are_counted_and_told() -> None:
-    run = run_of({"base+blank@0": [1.0, 0.0, None, math.nan, math.nan]})
+    run = make_run({"base+blank@0": [1.0, 0.0, None, math.nan, math.nan]})
     table = MIME.tables.build(MIME, "2", [run], "paper")
     (row,) = table.rows
     assert (row.n, row.errors, row.unparsed) == (3, 2, 1)
@@ -137,14 +146,14 @@ def test_angles_have_a_mean_and_a_population_deviation() -> None:
             strict=True,
         )
     )
-    run = run_of({variant: share(right, 86) for variant, right in rights.items()})
+    run = make_run({variant: make_values(correct, 86) for variant, correct in rights.items()})
     table = MIME.tables.build(MIME, "4", [run], "paper")
-    assert cells(table, "m") == ["MC", "39.5", "39.5", "50.0", "43.0", "43.0", "4.3"]
-    values = [right / 86 * 100 for right in rights.values()]
-    found = {row.metric: row.value for row in table.rows}
-    assert found["standard deviation over angles"] == pytest.approx(stats.tstd(values, ddof=0), abs=0.01)
-    part = run_of({"base+blank@0": share(1, 2), "base+blank@90": share(1, 2)})
-    assert cells(MIME.tables.build(MIME, "4", [part], "paper"), "m") == [
+    assert get_cells(table, "m") == ["MC", "39.5", "39.5", "50.0", "43.0", "43.0", "4.3"]
+    values = [correct / 86 * 100 for correct in rights.values()]
+    result = {row.metric: row.value for row in table.rows}
+    assert result["standard deviation over angles"] == pytest.approx(stats.tstd(values, ddof=0), abs=0.01)
+    part = make_run({"base+blank@0": make_values(1, 2), "base+blank@90": make_values(1, 2)})
+    assert get_cells(MIME.tables.build(MIME, "4", [part], "paper"), "m") == [
         "MC",
         "50.0",
         "50.0",
@@ -156,7 +165,7 @@ def test_angles_have_a_mean_and_a_population_deviation() -> None:
 
 
 def test_zero_shot_tables_leave_other_styles_out_and_say_so() -> None:
-    runs = [run_of({"none": share(1, 2)}, style=style) for style in ("zero-shot", "cot")]
+    runs = [make_run({"none": make_values(1, 2)}, style=style) for style in ("zero-shot", "cot")]
     table = MIME.tables.build(MIME, "1", runs, "paper")
     assert len(table.body) == 1
     assert "1 lines in other styles are left out; table 5 shows them." in table.notes
@@ -166,18 +175,20 @@ def test_zero_shot_tables_leave_other_styles_out_and_say_so() -> None:
 
 def test_a_table_without_its_samples_is_refused() -> None:
     with pytest.raises(UsageError, match="None of these runs holds samples that table 3 shows"):
-        MIME.tables.build(MIME, "3", [run_of({"none": [1.0]})], "paper")
+        MIME.tables.build(MIME, "3", [make_run({"none": [1.0]})], "paper")
     with pytest.raises(UsageError, match="needs a run of the model 'human'"):
-        MIME.tables.build(MIME, "annotators", [run_of({"none": [1.0]})], "paper")
+        MIME.tables.build(MIME, "annotators", [make_run({"none": [1.0]})], "paper")
     with pytest.raises(UsageError, match="table of mime '7'"):
-        MIME.tables.build(MIME, "7", [run_of({"none": [1.0]})], "paper")
+        MIME.tables.build(MIME, "7", [make_run({"none": [1.0]})], "paper")
 
 
 def test_actors_are_compared_with_the_published_and_with_welchs_test() -> None:
     values = [float(x) for x in random.Random(3).choices((0, 1), k=61)]
     n, j = values[::2], values[1::2]
     for protocol in ("paper", "strict"):
-        table = MIME.tables.build(MIME, "6", [run_of({"base+blank@0": values}, protocol=protocol)], protocol)
+        table = MIME.tables.build(
+            MIME, "6", [make_run({"base+blank@0": values}, protocol=protocol)], protocol
+        )
         t, p = ([row.value for row in table.rows if row.metric == metric] for metric in "tp")
         if protocol == "strict":
             expected = stats.ttest_ind(n, j, equal_var=False)
@@ -197,25 +208,25 @@ def test_welch_agrees_with_scipy(seed: int) -> None:
     first = [chance.gauss(0, 1 + seed) for _ in range(chance.randint(2, 40))]
     second = [chance.gauss(0.5, 1) for _ in range(chance.randint(2, 400))]
     expected = stats.ttest_ind(first, second, equal_var=False)
-    found = ttest.welch(first, second)
-    assert found.t == pytest.approx(expected.statistic, rel=1e-10)
-    assert found.freedom == pytest.approx(expected.df, rel=1e-10)
-    assert found.p == pytest.approx(expected.pvalue, rel=1e-8)
+    result = ttest.welch_t_test(first, second)
+    assert result.t == pytest.approx(expected.statistic, rel=1e-10)
+    assert result.freedom == pytest.approx(expected.df, rel=1e-10)
+    assert result.p == pytest.approx(expected.pvalue, rel=1e-8)
 
 
 def test_groups_without_spread_have_no_t() -> None:
-    for test in (ttest.welch, ttest.pooled):
+    for test in (ttest.welch_t_test, ttest.pooled_t_test):
         assert test([1.0, 1.0], [1.0, 1.0]).t is None
         assert test([1.0], [1.0]).p is None
-    table = MIME.tables.build(MIME, "6", [run_of({"base+blank@0": [1.0] * 6})], "paper")
+    table = MIME.tables.build(MIME, "6", [make_run({"base+blank@0": [1.0] * 6})], "paper")
     assert "no spread" in to_text(table)
 
 
 def test_annotators_are_scored_one_by_one(tmp_path: Path) -> None:
-    data = samples(tmp_path, "mime/mcq")
+    data = load_samples(tmp_path, "mime/mcq")
     lines = []
     for person, rights in (("ann", (True, True)), ("bob", (False, True))):
-        for place, (sample, right) in enumerate(zip(data, rights, strict=False)):
+        for index, (sample, correct) in enumerate(zip(data, rights, strict=False)):
             question = {
                 "label": ["a"],
                 "options": ["a", "b"],
@@ -224,10 +235,10 @@ def test_annotators_are_scored_one_by_one(tmp_path: Path) -> None:
             }
             lines.append(
                 {
-                    "question_i": place,
+                    "question_i": index,
                     "sample_id": "x",
                     "user_answer": "a",
-                    "user_mcq_selection": 1 if right else 2,
+                    "user_mcq_selection": 1 if correct else 2,
                     "question": question,
                     "url_data": {"annotator": person},
                 }
@@ -235,33 +246,33 @@ def test_annotators_are_scored_one_by_one(tmp_path: Path) -> None:
     write_lines(tmp_path / "human_eval.jsonl", lines)
     imported = MIME.native.read_human(MIME, tmp_path, "mime/mcq")
     assert imported is not None
-    table = MIME.tables.build(MIME, "annotators", [scored(imported)], "paper")
+    table = MIME.tables.build(MIME, "annotators", [score_import(imported)], "paper")
     assert [(row[1], row[2]) for row in table.body] == [(2, 100.0), (2, 50.0), (2, 50.0), (4, 75.0)]
     assert [row[0] for row in table.body][2:] == ["first videos, MIME", "all, MIME"]
-    by_variant = summarise(scored(imported), MIME, ("variant",))
+    by_variant = summarise(score_import(imported), MIME, ("variant",))
     assert sum(row.n for row in by_variant) == 4
 
 
 def test_failure_modes_are_counted_beside_the_published_ones(tmp_path: Path) -> None:
-    data = samples(tmp_path, "mime/ff")
+    data = load_samples(tmp_path, "mime/ff")
     modes = ["none", "Confused by context", "none", "a mode of my own"]
-    items = [raw_free(s, "x", fail_mode=mode) for s, mode in zip(data, modes, strict=False)]
-    run = scored(read(write_json(tmp_path / "raw_ff_x_y.json", items), data, "mime/ff"))
+    items = [make_raw_free(s, "x", fail_mode=mode) for s, mode in zip(data, modes, strict=False)]
+    run = score_import(read_import(write_json(tmp_path / "raw_ff_x_y.json", items), data, "mime/ff"))
     table = MIME.tables.build(MIME, "failures", [run], "paper")
     assert table.columns[1:5] == VARIANTS[:4]
-    found = {row[0]: row[1:] for row in table.body}
-    assert found["none"] == (1, 0, 1, 0, 12, 11, 11)
-    assert found["confused by context"] == (0, 1, 0, 0, 0, 1, 21)
-    assert found["a mode of my own"] == (0, 0, 0, 1, 0, 0, 0)
-    assert found["all"] == (1, 1, 1, 1, 86, 86, 86)
+    result = {row[0]: row[1:] for row in table.body}
+    assert result["none"] == (1, 0, 1, 0, 12, 11, 11)
+    assert result["confused by context"] == (0, 1, 0, 0, 0, 1, 21)
+    assert result["a mode of my own"] == (0, 0, 0, 1, 0, 0, 0)
+    assert result["all"] == (1, 1, 1, 1, 86, 86, 86)
     assert {row.source for row in table.rows} == {"measured", failures.PUBLISHED_SOURCE}
     with pytest.raises(UsageError, match="None of these runs holds failure labels"):
-        MIME.tables.build(MIME, "failures", [run_of({"none": [1.0]}, "mime/ff")], "paper")
+        MIME.tables.build(MIME, "failures", [make_run({"none": [1.0]}, "mime/ff")], "paper")
 
 
 def test_every_layout_has_every_form() -> None:
-    values = {variant: share(2, 8) for variant in (*VARIANTS, "none")}
-    runs = [run_of(values, task, style=style, name=style) for task in TASKS for style in MIME.styles]
+    values = {variant: make_values(2, 8) for variant in (*VARIANTS, "none")}
+    runs = [make_run(values, task, style=style, name=style) for task in TASKS for style in MIME.styles]
     for name in ("1", "2", "3", "4", "5", "6"):
         table = MIME.tables.build(MIME, name, runs, "paper")
         assert all(len(row) == len(table.columns) for row in table.body)
@@ -302,7 +313,7 @@ def test_published_cells_are_shares_of_the_samples() -> None:
 def test_an_exported_run_comes_back_the_same(tmp_path: Path, task: str) -> None:
     from vivant.benchmarks.base import PromptContext, ScoreSettings
 
-    data = samples(tmp_path, task)
+    data = load_samples(tmp_path, task)
     context = PromptContext(style="zero-shot", pool=tuple(data))
     items = []
     for number, sample in enumerate(data):
@@ -335,9 +346,9 @@ def test_an_exported_run_comes_back_the_same(tmp_path: Path, task: str) -> None:
     score_files = MIME.native.export([run], "mime-score", tmp_path / "out")
     expected = {score.id: score for score in scores}
     for path in (*raw, *score_files):
-        imported = read(path, data, task)
+        imported = read_import(path, data, task)
         assert (imported.model, imported.style) == ("Qwen/Qwen2.5-VL", "zero-shot")
-        for sample, record, score in scored(imported).rows:
+        for sample, record, score in score_import(imported).rows:
             assert score.value == expected[sample.id].value
             assert score.detail.get("similarity") == pytest.approx(
                 expected[sample.id].detail.get("similarity"), abs=1e-6
@@ -349,7 +360,7 @@ def test_an_exported_run_comes_back_the_same(tmp_path: Path, task: str) -> None:
 
 
 def test_samples_without_a_reply_keep_their_row(tmp_path: Path) -> None:
-    data = samples(tmp_path, "mime/ff", edition(real=False))
+    data = load_samples(tmp_path, "mime/ff", make_edition(real=False))
     rows = tuple(
         (s, None, Score(key=f"mime/ff/{s.id}", task="mime/ff", id=s.id, status="missing")) for s in data
     )
@@ -364,6 +375,6 @@ def test_samples_without_a_reply_keep_their_row(tmp_path: Path) -> None:
 
 def test_what_cannot_be_exported_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="mime-raw or mime-score, not 'xml'"):
-        MIME.native.export([run_of({"none": [1.0]})], "xml", tmp_path)
+        MIME.native.export([make_run({"none": [1.0]})], "xml", tmp_path)
     with pytest.raises(UsageError, match="has no options to write"):
-        MIME.native.export([run_of({"none": [1.0]})], "mime-raw", tmp_path)
+        MIME.native.export([make_run({"none": [1.0]})], "mime-raw", tmp_path)

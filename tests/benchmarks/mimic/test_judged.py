@@ -13,41 +13,43 @@ import numpy as np
 import pytest
 
 from tests.support.helpers import vivant
-from tests.support.mimic_kit import comment_run, folder, lines, ref, small_pack
-from vivant.benchmarks.mimic.judged import Outcome, judge_outcome
-from vivant.benchmarks.mimic.judged_tables import judged_tables
+from tests.support.mimic_kit import build_small_pack, make_ref, write_comment_run, write_folder, write_lines
 from vivant.benchmarks.mimic.judgements import (
-    Judgement,
+    CommentJudgement,
     Judges,
+    count_reasons,
     import_judgements,
     read_judgements,
     read_rows,
-    reasons,
     write_judgements,
 )
 from vivant.benchmarks.mimic.packs import Key, Pack
+from vivant.benchmarks.mimic.panel_tables import build_panel_tables
+from vivant.benchmarks.mimic.panels import PackOutcome, compute_outcome
 from vivant.core.errors import DataError, UsageError
 from vivant.core.table import to_text
 from vivant.metrics.intervals import mean_interval
 from vivant.metrics.two_way import two_way_interval
 
 
-def csv_file(path: Path, rows: Iterable[Iterable[Any]], head: str = "annotator,item,verdict,realism") -> Path:
+def write_csv(
+    path: Path, rows: Iterable[Iterable[Any]], head: str = "annotator,item,verdict,realism"
+) -> Path:
     with path.open("w", encoding="utf-8", newline="") as file:
         file.write(head + "\n")
         csv.writer(file).writerows(rows)
     return path
 
 
-def people(
-    path: Path, pack: Pack, said: Callable[[str, str], tuple[str, float | None]], annotators: str = "abc"
+def write_human_judgements(
+    path: Path, pack: Pack, judge: Callable[[str, str], tuple[str, float | None]], annotators: str = "abc"
 ) -> Path:
     """Judgements of everyone on everything."""
     judgements = [
-        Judgement(annotator=a, item=i.item, verdict=verdict, realism=realism)  # type: ignore[arg-type]
+        CommentJudgement(annotator=a, item=i.item, verdict=verdict, realism=realism)  # type: ignore[arg-type]
         for a in annotators
         for i in pack.items()
-        for verdict, realism in [said(a, i.text)]
+        for verdict, realism in [judge(a, i.text)]
     ]
     write_judgements(path, Judges(pack=pack.header.pack, kind="people", name="people"), judgements)
     return path
@@ -57,7 +59,7 @@ def people(
 
 
 def test_rows_that_cannot_be_used_go_into_a_file_beside_with_their_reasons(tmp_path: Path) -> None:
-    pack, _, _ = small_pack(tmp_path)
+    pack, _, _ = build_small_pack(tmp_path)
     items = [i.item for i in pack.items()]
     rows = [
         ["ann", items[0], "Human", "5"],
@@ -73,8 +75,8 @@ def test_rows_that_cannot_be_used_go_into_a_file_beside_with_their_reasons(tmp_p
         ["bob", items[0], "human", "4.5"],
     ]
     out = tmp_path / "j.jsonl"
-    read, beside = import_judgements([csv_file(tmp_path / "j.csv", rows)], pack, out)
-    assert read.repeated == 1 and beside == tmp_path / "j.jsonl.rejected.jsonl"
+    result, beside = import_judgements([write_csv(tmp_path / "j.csv", rows)], pack, out)
+    assert result.repeated == 1 and beside == tmp_path / "j.jsonl.rejected.jsonl"
     judges, kept = read_judgements(out, pack)
     assert judges.kind == "people"
     assert [(j.annotator, j.item, j.verdict, j.realism) for j in kept] == [
@@ -83,9 +85,9 @@ def test_rows_that_cannot_be_used_go_into_a_file_beside_with_their_reasons(tmp_p
         ("bob", items[0], "human", 4.5),
     ]
     rejected = [msgspec.json.decode(line) for line in beside.read_bytes().splitlines()]
-    assert len(rejected) + len(kept) + read.repeated == len(rows), "no row is lost"
+    assert len(rejected) + len(kept) + result.repeated == len(rows), "no row is lost"
     assert sorted(r["line"] for r in rejected) == [2, 4, 5, 6, 7, 8, 9]
-    told = "\n".join(reasons(read.rejected))
+    reasons = "\n".join(count_reasons(result.rejected))
     for words in (
         "no such item in the pack",
         "neither human nor ai",
@@ -94,23 +96,23 @@ def test_rows_that_cannot_be_used_go_into_a_file_beside_with_their_reasons(tmp_p
         "no annotator",
         "replaced by a later row",
     ):
-        assert words in told
+        assert words in reasons
 
 
 def test_json_lines_and_semicolons_are_read_too(tmp_path: Path) -> None:
-    pack, _, _ = small_pack(tmp_path)
+    pack, _, _ = build_small_pack(tmp_path)
     item = next(pack.items()).item
     rows = [{"annotator": 7, "item": item, "verdict": "ai", "realism": 0}, b"{", [1]]
-    read = read_rows([lines(tmp_path / "j.jsonl", rows)], pack)
-    assert (read.judgements[0].annotator, read.judgements[0].realism) == ("7", 0.0)
-    assert [r.reason.partition(":")[0] for r in read.rejected] == ["not JSON", "not an object with fields"]
+    result = read_rows([write_lines(tmp_path / "j.jsonl", rows)], pack)
+    assert (result.judgements[0].annotator, result.judgements[0].realism) == ("7", 0.0)
+    assert [r.reason.partition(":")[0] for r in result.rejected] == ["not JSON", "not an object with fields"]
     semicolons = tmp_path / "s.csv"
     semicolons.write_text(f"item;annotator;verdict;realism\n{item};z;human;2\n", "utf-8-sig")
     assert read_rows([semicolons], pack).judgements[0].annotator == "z"
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         ("annotator,item,score\na,b,c\n", "no column verdict, but annotator, item, score"),
         ("annotator,item,verdict,realism\n", "no judgements"),
@@ -118,17 +120,17 @@ def test_json_lines_and_semicolons_are_read_too(tmp_path: Path) -> None:
         ("annotator,item,verdict\nann,x,human\nann,y,ai\n", "2 of 2 judgements name items that are not in"),
     ],
 )
-def test_a_file_that_is_no_use_is_refused_as_a_whole(tmp_path: Path, content: str, said: str) -> None:
-    pack, _, _ = small_pack(tmp_path)
+def test_a_file_that_is_no_use_is_refused_as_a_whole(tmp_path: Path, content: str, message: str) -> None:
+    pack, _, _ = build_small_pack(tmp_path)
     file = tmp_path / "j.csv"
     file.write_text(content, "utf-8")
-    with pytest.raises(DataError, match=said):
+    with pytest.raises(DataError, match=message):
         import_judgements([file], pack, tmp_path / "out.jsonl")
     assert not (tmp_path / "out.jsonl").exists()
 
 
 def test_a_file_that_is_not_text_is_refused(tmp_path: Path) -> None:
-    pack, _, _ = small_pack(tmp_path)
+    pack, _, _ = build_small_pack(tmp_path)
     file = tmp_path / "j.csv"
     file.write_bytes(b"annotator,item,verdict\n\xff\xfe\x00,\x81,x\n")
     with pytest.raises(DataError, match="not a CSV file in UTF-8"):
@@ -136,99 +138,99 @@ def test_a_file_that_is_not_text_is_refused(tmp_path: Path) -> None:
 
 
 def test_judgements_of_another_pack_are_refused(tmp_path: Path) -> None:
-    pack, key, _ = small_pack(tmp_path)
-    other, _, _ = small_pack(tmp_path, seed=3)
-    file = people(tmp_path / "j.jsonl", other, lambda _a, _t: ("human", 3))
+    pack, key, _ = build_small_pack(tmp_path)
+    other, _, _ = build_small_pack(tmp_path, seed=3)
+    file = write_human_judgements(tmp_path / "j.jsonl", other, lambda _a, _t: ("human", 3))
     with pytest.raises(DataError, match="judges another pack"):
-        judge_outcome(pack, key, [file])
+        compute_outcome(pack, key, [file])
     with pytest.raises(DataError, match="vivant mimic import"):
-        judge_outcome(pack, key, [lines(tmp_path / "x.jsonl", [{"annotator": "a"}])])
+        compute_outcome(pack, key, [write_lines(tmp_path / "x.jsonl", [{"annotator": "a"}])])
 
 
 # ── figures ──
 
 
-def by_source(pack: Pack, key: Key, file: Path) -> dict[str, Any]:
-    panel = judge_outcome(pack, key, [file]).panels[0]
+def score_by_source(pack: Pack, key: Key, file: Path) -> dict[str, Any]:
+    panel = compute_outcome(pack, key, [file]).panels[0]
     return {judged.source: judged for judged in panel.sources}
 
 
 def test_shares_and_means_per_source_with_people_as_their_own_row(tmp_path: Path) -> None:
-    pack, key, _ = small_pack(tmp_path)
+    pack, key, _ = build_small_pack(tmp_path)
 
-    def said(annotator: str, text: str) -> tuple[str, float | None]:
+    def judge(annotator: str, text: str) -> tuple[str, float | None]:
         if text.startswith("comment"):
             return ("human", 5) if annotator != "c" else ("ai", 2)
         return ("ai", 1) if text.startswith("model 0") else ("human", None)
 
-    found = by_source(pack, key, people(tmp_path / "j.jsonl", pack, said))
-    assert found["human comments"].human == pytest.approx(100 * 2 / 3)
-    assert found["human comments"].realism == pytest.approx(4.0)
-    assert found["human comments"].judgements == 60 and found["human comments"].comments == 20
-    assert (found["model0"].human, found["model0"].realism) == (0.0, 1.0)
-    assert (found["model1"].human, found["model1"].realism, found["model1"].rated) == (100.0, None, 0)
-    assert found["model1"].human_interval.high == 100.0
+    result = score_by_source(pack, key, write_human_judgements(tmp_path / "j.jsonl", pack, judge))
+    assert result["human comments"].human == pytest.approx(100 * 2 / 3)
+    assert result["human comments"].realism == pytest.approx(4.0)
+    assert result["human comments"].judgements == 60 and result["human comments"].comments == 20
+    assert (result["model0"].human, result["model0"].realism) == (0.0, 1.0)
+    assert (result["model1"].human, result["model1"].realism, result["model1"].rated) == (100.0, None, 0)
+    assert result["model1"].human_interval.high == 100.0
 
 
 def test_comments_that_nobody_judged_are_counted(tmp_path: Path) -> None:
-    pack, key, _ = small_pack(tmp_path)
+    pack, key, _ = build_small_pack(tmp_path)
     first = next(i.item for i in pack.items() if key.entries[i.item].source == 0)
-    rows = csv_file(tmp_path / "j.csv", [["a", first, "human", "3"]])
+    rows = write_csv(tmp_path / "j.csv", [["a", first, "human", "3"]])
     import_judgements([rows], pack, tmp_path / "j.jsonl")
-    found = by_source(pack, key, tmp_path / "j.jsonl")
-    assert (found["model0"].comments, found["model0"].unjudged) == (1, 3)
-    assert (found["model1"].human, found["model1"].unjudged) == (None, 4)
-    assert found["human comments"].unjudged == 20
+    result = score_by_source(pack, key, tmp_path / "j.jsonl")
+    assert (result["model0"].comments, result["model0"].unjudged) == (1, 3)
+    assert (result["model1"].human, result["model1"].unjudged) == (None, 4)
+    assert result["human comments"].unjudged == 20
 
 
 def test_people_and_judge_models_never_share_a_figure(tmp_path: Path) -> None:
-    pack, key, _ = small_pack(tmp_path)
-    ours = people(tmp_path / "people.jsonl", pack, lambda _a, _t: ("human", 5))
-    every = [Judgement(annotator="gpt", item=i.item, verdict="ai", realism=0) for i in pack.items()]
-    files = [ours]
+    pack, key, _ = build_small_pack(tmp_path)
+    human = write_human_judgements(tmp_path / "people.jsonl", pack, lambda _a, _t: ("human", 5))
+    every = [CommentJudgement(annotator="gpt", item=i.item, verdict="ai", realism=0) for i in pack.items()]
+    files = [human]
     for name in ("gpt", "other"):
         head = Judges(pack=pack.header.pack, kind="model", name=name, unparsed=2)
         write_judgements(tmp_path / f"{name}.jsonl", head, every)
         files.append(tmp_path / f"{name}.jsonl")
-    outcome = judge_outcome(pack, key, files)
+    outcome = compute_outcome(pack, key, files)
     assert [(p.kind, p.name) for p in outcome.panels] == [
         ("people", "people"),
         ("model", "gpt"),
         ("model", "other"),
     ]
     assert [p.sources[0].human for p in outcome.panels] == [100.0, 0.0, 0.0]
-    tables = judged_tables(outcome)
+    tables = build_panel_tables(outcome)
     assert "†" in to_text(tables[0]) and "†" not in to_text(tables[1])
     assert "2 verdicts that could not be read" in to_text(tables[1])
     assert {row.group["judges"] for row in tables[1].rows} == {"gpt"}
 
 
 def test_one_judge_model_with_two_settings_is_two_judges(tmp_path: Path) -> None:
-    pack, key, _ = small_pack(tmp_path)
+    pack, key, _ = build_small_pack(tmp_path)
     files = []
     for n in range(2):
         head = Judges(pack=pack.header.pack, kind="model", name="gpt", settings={"temperature": n})
         write_judgements(tmp_path / f"{n}.jsonl", head, [])
         files.append(tmp_path / f"{n}.jsonl")
     with pytest.raises(UsageError, match="other settings"):
-        judge_outcome(pack, key, files)
+        compute_outcome(pack, key, files)
 
 
 def test_agreement_is_that_of_pairs_and_beyond_chance(tmp_path: Path) -> None:
-    pack, key, _ = small_pack(tmp_path)
+    pack, key, _ = build_small_pack(tmp_path)
     texts = [i.text for i in pack.items()]
 
-    def said(annotator: str, text: str) -> tuple[str, float | None]:
+    def judge(annotator: str, text: str) -> tuple[str, float | None]:
         even = texts.index(text) % 2 == 0
         if annotator == "c" and texts.index(text) < 7:
             even = not even
         return ("human", 4.0) if even else ("ai", 1.0)
 
-    panel = judge_outcome(pack, key, [people(tmp_path / "j.jsonl", pack, said)]).panels[0]
+    panel = compute_outcome(pack, key, [write_human_judgements(tmp_path / "j.jsonl", pack, judge)]).panels[0]
     # 28 comments: 21 with three equal verdicts (3 of 3 pairs), 7 with one dissenting (1 of 3 pairs).
     pairs = (21 * 3 + 7 * 1) / (28 * 3)
     assert panel.agreement.percent == pytest.approx(100 * pairs)
-    votes = np.array([[said(a, t)[0] == "human" for t in texts] for a in "abc"], float)
+    votes = np.array([[judge(a, t)[0] == "human" for t in texts] for a in "abc"], float)
     share = votes.mean()
     expected = share**2 + (1 - share) ** 2
     assert panel.agreement.kappa == pytest.approx((pairs - expected) / (1 - expected))
@@ -240,23 +242,27 @@ def test_agreement_is_that_of_pairs_and_beyond_chance(tmp_path: Path) -> None:
 
 
 def test_kappa_takes_the_comments_with_the_usual_number_of_judgements(tmp_path: Path) -> None:
-    pack, key, _ = small_pack(tmp_path)
-    file = people(tmp_path / "j.jsonl", pack, lambda a, t: ("human" if len(t) % 2 or a == "a" else "ai", 1))
+    pack, key, _ = build_small_pack(tmp_path)
+    file = write_human_judgements(
+        tmp_path / "j.jsonl", pack, lambda a, t: ("human" if len(t) % 2 or a == "a" else "ai", 1)
+    )
     first = next(pack.items()).item
     with file.open("ab") as more:
-        more.write(msgspec.json.encode(Judgement(annotator="d", item=first, verdict="ai")) + b"\n")
-    found = judge_outcome(pack, key, [file]).panels[0].agreement
-    assert (found.items, found.kappa_items) == (28, 27) and found.kappa is not None
+        more.write(msgspec.json.encode(CommentJudgement(annotator="d", item=first, verdict="ai")) + b"\n")
+    result = compute_outcome(pack, key, [file]).panels[0].agreement
+    assert (result.items, result.kappa_items) == (28, 27) and result.kappa is not None
 
 
 def test_with_one_annotator_there_is_no_agreement_and_intervals_go_by_video(tmp_path: Path) -> None:
-    pack, key, _ = small_pack(tmp_path)
-    file = people(tmp_path / "j.jsonl", pack, lambda _a, t: ("human" if "1" in t else "ai", 2), "a")
-    outcome = judge_outcome(pack, key, [file])
+    pack, key, _ = build_small_pack(tmp_path)
+    file = write_human_judgements(
+        tmp_path / "j.jsonl", pack, lambda _a, t: ("human" if "1" in t else "ai", 2), "a"
+    )
+    outcome = compute_outcome(pack, key, [file])
     assert outcome.panels[0].agreement.percent is None
     interval = outcome.panels[0].sources[-1].human_interval
     assert interval is not None and interval.method == "one-way clustered Wilson"
-    assert "cannot be told" in to_text(judged_tables(outcome)[0])
+    assert "cannot be told" in to_text(build_panel_tables(outcome)[0])
 
 
 # ── two-way intervals ──
@@ -283,10 +289,10 @@ def test_both_groupings_widen_the_interval_and_it_covers_the_truth() -> None:
         level = rng.normal(size=videos)[grid_v] + rng.normal(size=annotators)[grid_a]
         values = level + rng.normal(size=grid_v.size)
         both = two_way_interval(values, grid_v, grid_a, binary=False)
-        one = mean_interval(values.tolist(), grid_v.tolist(), binary=False)
-        assert both is not None and one is not None
+        interval = mean_interval(values.tolist(), grid_v.tolist(), binary=False)
+        assert both is not None and interval is not None
         hit += both.low <= 0 <= both.high
-        narrow += one.low <= 0 <= one.high
+        narrow += interval.low <= 0 <= interval.high
     assert 0.92 <= hit / rounds <= 0.99
     assert narrow / rounds < 0.88, "videos alone promise too much"
 
@@ -301,31 +307,33 @@ def test_the_variance_is_that_of_the_three_groupings() -> None:
         return float(len(groups) / (len(groups) - 1) * np.square(groups).sum() / values.size**2)
 
     variance = max(part(first) + part(second) - part(np.arange(8)), part(first), part(second))
-    found = two_way_interval(values, first, second, binary=False)
-    assert found is not None
+    result = two_way_interval(values, first, second, binary=False)
+    assert result is not None
     half = 12.706204736432095 * math.sqrt(variance)  # Student's t, one degree of freedom
-    assert (found.high - found.low) / 2 == pytest.approx(half)
+    assert (result.high - result.low) / 2 == pytest.approx(half)
 
 
 # ── the commands ──
 
 
 def test_from_runs_to_the_table_by_the_commands(tmp_path: Path) -> None:
-    folder(tmp_path / "data")
-    comment_run(tmp_path / "run", "tiny", {ref(v): f"tiny says {v}" for v in range(4)})
+    write_folder(tmp_path / "data")
+    write_comment_run(tmp_path / "run", "tiny", {make_ref(v): f"tiny says {v}" for v in range(4)})
     built = vivant("mimic", "pack", "run", "--data", "data", "--out", "p", "--key", "k.jsonl", cwd=tmp_path)
     assert built.returncode == 0 and "24 comments of 2 sources under 4 videos" in built.stderr
     again = vivant("mimic", "pack", "run", "--data", "data", "--out", "q", "--seed", "1", cwd=tmp_path)
     assert again.returncode == 0
     pack = Pack(tmp_path / "p")
     rows = [[a, i.item, "human" if "comment" in i.text else "ai", 4] for a in "ab" for i in pack.items()]
-    csv_file(tmp_path / "j.csv", [*rows, ["a", "zzz", "human", 1]])
+    write_csv(tmp_path / "j.csv", [*rows, ["a", "zzz", "human", 1]])
     imported = vivant("mimic", "import", "p", "j.csv", "--out", "j.jsonl", cwd=tmp_path)
     assert imported.returncode == 0 and "48 judgements" in imported.stderr
     assert "1 × no such item in the pack" in imported.stderr
-    wrong = vivant("mimic", "score", "p", "j.jsonl", "--key", "q.key.jsonl", cwd=tmp_path)
-    assert wrong.returncode == 1 and wrong.stderr.startswith("vivant: q.key.jsonl is the key of another pack")
-    assert "Traceback" not in wrong.stderr
+    refused = vivant("mimic", "score", "p", "j.jsonl", "--key", "q.key.jsonl", cwd=tmp_path)
+    assert refused.returncode == 1 and refused.stderr.startswith(
+        "vivant: q.key.jsonl is the key of another pack"
+    )
+    assert "Traceback" not in refused.stderr
     scored = vivant(
         "mimic",
         "score",
@@ -345,6 +353,6 @@ def test_from_runs_to_the_table_by_the_commands(tmp_path: Path) -> None:
     assert table[name, "tiny", "judged human"]["value"] == 0.0
     assert table[name, "human comments", "judged human"]["interval"][1] == 100.0
     assert table["published", "MIMIC-Chat", "judged human"]["value"] == 64.24
-    assert msgspec.json.decode((tmp_path / "o.json").read_bytes(), type=Outcome).panels[0].annotators == 2
+    assert msgspec.json.decode((tmp_path / "o.json").read_bytes(), type=PackOutcome).panels[0].annotators == 2
     checked = vivant("mimic", "check", "p", "--key", "k.jsonl", cwd=tmp_path)
     assert checked.returncode == 0 and "opens it, 2 sources" in checked.stderr

@@ -12,14 +12,14 @@ import pytest
 from vivant.benchmarks.mimic import Mimic
 from vivant.benchmarks.mimic.check import check
 from vivant.benchmarks.mimic.format import iter_items, iter_videos
-from vivant.benchmarks.mimic.mapping import convert
+from vivant.benchmarks.mimic.mapping import convert_dataset
 from vivant.core.errors import DataError, UsageError, VivantError
 
 
-def mapped(folder: Path, text: str) -> Path:
+def convert_with(folder: Path, text: str) -> Path:
     """Convert by this mapping, in place."""
     (folder / "map.yaml").write_text(text, "utf-8")
-    convert(folder / "map.yaml", folder)
+    convert_dataset(folder / "map.yaml", folder)
     return folder
 
 
@@ -59,7 +59,7 @@ def test_csv_videos_and_nested_json_items(tmp_path: Path) -> None:
         {"qid": 8, "type": "cat_match", "vid": 102, "choices": {"B": "Pets", "A": "Cars"}, "answer": "Pets"},
     ]
     (tmp_path / "qa.json").write_bytes(msgspec.json.encode({"data": {"questions": questions}}))
-    root = mapped(tmp_path, CSV_MAP)
+    root = convert_with(tmp_path, CSV_MAP)
     first, second = (video for _, video in iter_videos(root))
     assert (first.id, first.title, first.description) == ("101", "First one", "About, the first")
     assert first.tags == ("cats", "funny") and first.duration == 12.5 and first.category == "Music"
@@ -81,7 +81,7 @@ def test_parquet_with_nested_comments(tmp_path: Path) -> None:
         }
     )
     frame.write_parquet(tmp_path / "v.parquet")
-    root = mapped(
+    root = convert_with(
         tmp_path,
         """
 videos:
@@ -102,7 +102,7 @@ def test_comments_and_options_in_columns_of_their_own(tmp_path: Path) -> None:
     (tmp_path / "v.jsonl").write_text('{"id": 1}\n{"id": 2}\n', "utf-8")
     (tmp_path / "c.tsv").write_text("vid\ttext\tlikes\n1\tfirst\t9\n2\tother\t1\n1\tsecond\t\n", "utf-8")
     (tmp_path / "q.csv").write_text("task,vid,A,As,B,Bs,gold\ntitle,1,yes,1,no,2,1\n", "utf-8")
-    root = mapped(
+    root = convert_with(
         tmp_path,
         """
 videos: {file: v.jsonl, columns: {platform: {value: youtube}, id: id}}
@@ -129,7 +129,7 @@ GOOD = "videos: {file: v.jsonl, columns: {platform: {value: p}, id: id}}"
 
 
 @pytest.mark.parametrize(
-    ("mapping", "row", "said"),
+    ("mapping", "row", "message"),
     [
         ("videos: {file: v.jsonl, columns: {platfrom: x}}", "{}", "did you mean 'platform'"),
         ("videos: {file: v.jsonl}", "{}", "columns"),
@@ -167,18 +167,20 @@ GOOD = "videos: {file: v.jsonl, columns: {platform: {value: p}, id: id}}"
         ),
     ],
 )
-def test_a_wrong_mapping_or_row_is_one_clear_line(tmp_path: Path, mapping: str, row: str, said: str) -> None:
+def test_a_wrong_mapping_or_row_is_one_clear_line(
+    tmp_path: Path, mapping: str, row: str, message: str
+) -> None:
     (tmp_path / "v.jsonl").write_text(row + "\n", "utf-8")
     (tmp_path / "v.txt").write_text(row + "\n", "utf-8")
-    with pytest.raises(VivantError, match=said) as caught:
-        mapped(tmp_path, mapping)
+    with pytest.raises(VivantError, match=message) as caught:
+        convert_with(tmp_path, mapping)
     assert "\n" not in str(caught.value)
 
 
 def test_nothing_is_written_over(tmp_path: Path) -> None:
     (tmp_path / "v.jsonl").write_text('{"id": 1}\n', "utf-8")
-    mapped(tmp_path, GOOD)
+    convert_with(tmp_path, GOOD)
     with pytest.raises(UsageError, match=r"holds videos\.jsonl or items\.jsonl already"):
-        mapped(tmp_path, GOOD)
-    with pytest.raises(DataError, match="Cannot read the mapping"):
-        convert(tmp_path / "none.yaml", tmp_path / "out")
+        convert_with(tmp_path, GOOD)
+    with pytest.raises(DataError, match="cannot be read"):
+        convert_dataset(tmp_path / "none.yaml", tmp_path / "out")

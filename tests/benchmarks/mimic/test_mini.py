@@ -12,7 +12,7 @@ import pytest
 import vivant
 from vivant import mini
 from vivant.benchmarks.mimic import Mimic, names
-from vivant.benchmarks.mimic.format import VideoLine, iter_items, iter_videos
+from vivant.benchmarks.mimic.format import MimicVideo, iter_items, iter_videos
 from vivant.build.mimic.mini import FPS, SECONDS, SETTINGS, build_mini
 from vivant.build.mimic.world.drawings.clips import draw, load_clips
 from vivant.build.mimic.world.phrases import Topic, load_topics
@@ -48,16 +48,16 @@ def test_popularity_puts_ranks_near_1_10_50_and_100_side_by_side() -> None:
         if item.task == names.OWN:
             ranks = sorted(option.rank or 0 for option in item.options)
             assert item.options[item.key or 0].rank == ranks[0] == 1
-            for rank, asked in zip(ranks, names.RANKS, strict=True):
-                assert abs(rank - asked) <= slack * asked
+            for rank, question in zip(ranks, names.RANKS, strict=True):
+                assert abs(rank - question) <= slack * question
 
 
 @pytest.mark.parametrize("task", [task for task in names.THINKING if task != names.OWN])
 def test_texts_are_wrong_about_three_times_as_often_as_right(task: str) -> None:
     samples = Mimic().load(ROOT, task)
-    right = Counter(s.options[s.key or 0].text for s in samples)
+    correct = Counter(s.options[s.key or 0].text for s in samples)
     every = Counter(o.text for s in samples for o in s.options)
-    assert sum(abs(every[text] - 4 * right[text]) for text in every) <= 0.2 * every.total()
+    assert sum(abs(every[text] - 4 * correct[text]) for text in every) <= 0.2 * every.total()
 
 
 def test_wrong_options_come_from_other_categories_and_speak_the_same_language() -> None:
@@ -65,11 +65,11 @@ def test_wrong_options_come_from_other_categories_and_speak_the_same_language() 
     for _, item in iter_items(ROOT):
         if item.task == names.OWN:
             continue
-        own = videos[item.video]
+        target = videos[item.video]
         sources = [videos[o.video] for n, o in enumerate(item.options) if n != item.key]
-        assert all(source.category != own.category for source in sources)
+        assert all(source.category != target.category for source in sources)
         if item.task in ("title", "description", "tag", "comment-match"):
-            assert all(source.language == own.language for source in sources)
+            assert all(source.language == target.language for source in sources)
 
 
 # ── what it shows ──
@@ -79,7 +79,7 @@ def test_wrong_options_come_from_other_categories_and_speak_the_same_language() 
 def test_texts_alone_give_nothing_away(task: str) -> None:
     samples = Mimic().load(ROOT, task)
     encoded = load_encoder().encode([option.text for sample in samples for option in sample.options])
-    right: Counter[str] = Counter()
+    correct: Counter[str] = Counter()
     for number, sample in enumerate(samples):
         texts = [option.text for option in sample.options]
         vectors = encoded[4 * number : 4 * number + 4]
@@ -91,8 +91,8 @@ def test_texts_alone_give_nothing_away(task: str) -> None:
             "least alike": int(likeness.argmin()),
             "first": 0,
         }
-        right.update({name: int(guess == sample.key) for name, guess in guesses.items()})
-    for name, count in right.items():
+        correct.update({name: int(guess == sample.key) for name, guess in guesses.items()})
+    for name, count in correct.items():
         interval = wilson(count, len(samples))
         assert interval.low <= 0.25 <= interval.high, (name, count, len(samples))
 
@@ -100,25 +100,27 @@ def test_texts_alone_give_nothing_away(task: str) -> None:
 @pytest.mark.parametrize("model", ["blind", "longest"])
 def test_a_model_without_eyes_is_at_chance(model: str, tmp_path: Path) -> None:
     run = vivant.evaluate("mimic/thinking", model, data=("mini",), out=str(tmp_path / "run"))
-    right = [score.value for scored in run.scores() for _, _, score in scored.rows]
-    interval = wilson(sum(value or 0.0 for value in right), len(right))
+    correct = [score.value for scored in run.scores() for _, _, score in scored.rows]
+    interval = wilson(sum(value or 0.0 for value in correct), len(correct))
     assert interval.low <= 0.25 <= interval.high
 
 
-def topic_of(video: VideoLine, topics: list[Topic]) -> Topic:
+def find_topic(video: MimicVideo, topics: list[Topic]) -> Topic:
     return next(topic for topic in topics if topic.topics == video.topics)
 
 
-def pick(sample: Sample, video: VideoLine, topic: Topic) -> int:
+def pick(sample: Sample, video: MimicVideo, topic: Topic) -> int:
     """Takes the option that names the topic, or something that belongs to it."""
 
     def form(text: str) -> str:
         return "".join(c for c in text.casefold() if c.isalnum())
 
     spoken = topic.words.get(video.language, topic.words["en"])
-    known = {form(phrase) for phrases in spoken.values() for phrase in phrases}
-    known |= {form(topic.category), *map(form, topic.topics)}
-    return max(range(4), key=lambda n: sum(phrase in form(sample.options[n].text) for phrase in known))
+    topic_phrases = {form(phrase) for phrases in spoken.values() for phrase in phrases}
+    topic_phrases |= {form(topic.category), *map(form, topic.topics)}
+    return max(
+        range(4), key=lambda n: sum(phrase in form(sample.options[n].text) for phrase in topic_phrases)
+    )
 
 
 def test_one_who_knows_the_videos_topic_is_far_above_chance() -> None:
@@ -132,11 +134,11 @@ def test_one_who_knows_the_videos_topic_is_far_above_chance() -> None:
         ("comment-match", 0.5),
     ):
         samples = Mimic().load(ROOT, task)
-        right = sum(
-            pick(sample, videos[sample.cluster], topic_of(videos[sample.cluster], topics)) == sample.key
+        correct = sum(
+            pick(sample, videos[sample.cluster], find_topic(videos[sample.cluster], topics)) == sample.key
             for sample in samples
         )
-        assert wilson(right, len(samples)).low > 0.3 and right >= least * len(samples), (task, right)
+        assert wilson(correct, len(samples)).low > 0.3 and correct >= least * len(samples), (task, correct)
 
 
 # ── its clips ──
@@ -148,9 +150,9 @@ def test_a_new_build_says_the_same_and_looks_the_same(tmp_path: Path) -> None:
     for name in ("videos.jsonl", "items.jsonl"):
         assert (tmp_path / name).read_bytes() == (ROOT / name).read_bytes()
     for _, video in list(iter_videos(ROOT))[::12]:
-        ours, theirs = decode(tmp_path / video.path), decode(ROOT / video.path)
-        assert len(ours) == len(theirs) == SECONDS * FPS
-        apart = np.abs(np.stack(ours).astype(int) - np.stack(theirs)).mean()
+        drawn, stored = decode(tmp_path / video.path), decode(ROOT / video.path)
+        assert len(drawn) == len(stored) == SECONDS * FPS
+        apart = np.abs(np.stack(drawn).astype(int) - np.stack(stored)).mean()
         assert apart < 1.0, "encoders differ a little between versions, pictures do not"
 
 

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from tests.support.helpers import picture
-from tests.support.mmie_kit import answers, entry, part, three, vivant
+from tests.support.mmie_kit import make_entry, make_part, run_vivant, write_answers, write_three_answers
 from vivant.benchmarks.mmie import MMIE
 from vivant.benchmarks.mmie.data import has_choices, read_answers
 from vivant.benchmarks.mmie.items import RawPart, read_items
@@ -19,36 +19,38 @@ from vivant.core.errors import DataError
 from vivant.core.types import Image, Text
 
 
-def released(folder: Path, items: list[dict[str, Any]]) -> Path:
+def write_released(folder: Path, items: list[dict[str, Any]]) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "overview.json").write_bytes(msgspec.json.encode(items))
     return folder
 
 
-def conversation(name: str, *turns: tuple[str, list[dict[str, Any]]], **more: Any) -> dict[str, Any]:
+def make_conversation(name: str, *turns: tuple[str, list[dict[str, Any]]], **more: Any) -> dict[str, Any]:
     return {
         "id": name,
-        "conversations": [{"from": who, "content": content} for who, content in turns],
+        "conversations": [{"from": speaker, "content": content} for speaker, content in turns],
         **more,
     }
 
 
 def test_released_conversations(tmp_path: Path) -> None:
     items = [
-        conversation(
+        make_conversation(
             "PBL-7",
-            ("human", [part("How?", "./images/1.png")]),
-            ("gpt", [part("First", "images/2.png"), part("Then")]),
+            ("human", [make_part("How?", "./images/1.png")]),
+            ("gpt", [make_part("First", "images/2.png"), make_part("Then")]),
             catagory="project-based learning",
             field="Art",
             subfield="Paper",
         ),
-        conversation(
-            "x1", ("human", [part("And?")]), ("gpt", [part("So.")]), catagory="Multi-step Reasoning"
+        make_conversation(
+            "x1", ("human", [make_part("And?")]), ("gpt", [make_part("So.")]), catagory="Multi-step Reasoning"
         ),
-        conversation("x2", ("human", [part("Hm?")]), ("gpt", [part("Ah.")]), catagory="nonsense"),
+        make_conversation(
+            "x2", ("human", [make_part("Hm?")]), ("gpt", [make_part("Ah.")]), catagory="nonsense"
+        ),
     ]
-    root = released(tmp_path, items)
+    root = write_released(tmp_path, items)
     benchmark = MMIE()
     assert benchmark.data.available(benchmark, root, ("sa", "pbl", "msr")) == ("pbl", "msr", "other")
     (sample,) = benchmark.load(root, "mmie/pbl")
@@ -67,12 +69,12 @@ def test_released_conversations(tmp_path: Path) -> None:
 
 def test_several_turns_are_one_question_and_the_last_reply_is_the_reference(tmp_path: Path) -> None:
     turns = [
-        ("human", [part("One")]),
-        ("gpt", [part("Two")]),
-        ("human", [part("Three")]),
-        ("gpt", [part("Four")]),
+        ("human", [make_part("One")]),
+        ("gpt", [make_part("Two")]),
+        ("human", [make_part("Three")]),
+        ("gpt", [make_part("Four")]),
     ]
-    (sample,) = MMIE().load(released(tmp_path, [conversation("SA-1", *turns)]), "mmie/sa")
+    (sample,) = MMIE().load(write_released(tmp_path, [make_conversation("SA-1", *turns)]), "mmie/sa")
     assert [p.text for p in sample.question if isinstance(p, Text)] == ["One", "Two", "Three"]
     assert sample.reference == (Text("Four"),)
 
@@ -95,8 +97,8 @@ def test_multiple_choice_is_told_from_open(text: str, expected: bool) -> None:
 @pytest.mark.parametrize(
     ("content", "line"),
     [
-        (b"", "is no JSON"),
-        (b"[{", "is no JSON"),
+        (b"", "is not valid JSON"),
+        (b"[{", "is not valid JSON"),
         (b"{}", "should hold a list of items"),
         (b"[]", "holds no items"),
         (b"[3]", "item 1: should be an object"),
@@ -105,7 +107,7 @@ def test_multiple_choice_is_told_from_open(text: str, expected: bool) -> None:
         (b'[{"question": []}]', "item 1: Object missing required field `id`"),
         (b'[{"id": 1, "question": [{"text": 4}]}]', "item 1 .'1'."),
         (b'[{"id": 1, "conversations": []}]', "asks nothing"),
-        (b"\xff\xfe", "is no JSON"),
+        (b"\xff\xfe", "is not UTF-8 text"),
     ],
 )
 def test_a_broken_file_is_one_line(tmp_path: Path, content: bytes, line: str) -> None:
@@ -120,7 +122,10 @@ def test_a_broken_file_is_one_line(tmp_path: Path, content: bytes, line: str) ->
 def test_json_lines_and_a_byte_order_mark(tmp_path: Path) -> None:
     file = tmp_path / "mine.jsonl"
     file.write_bytes(
-        b"\xef\xbb\xbf" + msgspec.json.encode(entry("SA-1")) + b"\n\n" + msgspec.json.encode(entry("SA-2"))
+        b"\xef\xbb\xbf"
+        + msgspec.json.encode(make_entry("SA-1"))
+        + b"\n\n"
+        + msgspec.json.encode(make_entry("SA-2"))
     )
     assert [item.id for item in read_items(file)] == ["SA-1", "SA-2"]
     assert len(MMIE().load(tmp_path, "mmie/sa")) == 2  # the only file that it can be
@@ -132,15 +137,15 @@ def test_json_lines_and_a_byte_order_mark(tmp_path: Path) -> None:
 
 def test_answers_by_several_models_repeated_ids_and_no_answer(tmp_path: Path) -> None:
     items = [
-        entry("SA-1"),
-        entry("SA-1", "Another."),
-        entry("SA-1", model="second"),
-        entry("PBL-1", None),
-        entry("odd-1"),
+        make_entry("SA-1"),
+        make_entry("SA-1", "Another."),
+        make_entry("SA-1", model="second"),
+        make_entry("PBL-1", None),
+        make_entry("odd-1"),
     ]
-    found = read_answers(answers(tmp_path, items))
-    assert list(found) == ["writer", "second"]
-    by_task = {imported.task: imported for imported in found["writer"]}
+    result = read_answers(write_answers(tmp_path, items))
+    assert list(result) == ["writer", "second"]
+    by_task = {imported.task: imported for imported in result["writer"]}
     assert [record.id for record in by_task["mmie/sa"].records] == ["SA-1", "SA-1 (2)"]
     assert "stands 2 times" in by_task["mmie/sa"].notes[0]
     assert by_task["mmie/pbl"].records[0].reply.status == "error"
@@ -149,12 +154,14 @@ def test_answers_by_several_models_repeated_ids_and_no_answer(tmp_path: Path) ->
 
 
 def test_questions_without_answers_are_refused(tmp_path: Path) -> None:
-    folder = released(tmp_path, [conversation("SA-1", ("human", [part("?")]), ("gpt", [part("!")]))])
+    folder = write_released(
+        tmp_path, [make_conversation("SA-1", ("human", [make_part("?")]), ("gpt", [make_part("!")]))]
+    )
     with pytest.raises(DataError, match="questions but no answers"):
         read_answers(folder)
 
 
-def _packed(folder: Path, extra: dict[str, bytes] | None = None) -> None:
+def pack_images(folder: Path, extra: dict[str, bytes] | None = None) -> None:
     data = picture(folder / "0.png")
     (folder / "0.png").unlink()
     with tarfile.open(folder / "images.tar.gz", "w:gz") as archive:
@@ -165,8 +172,10 @@ def _packed(folder: Path, extra: dict[str, bytes] | None = None) -> None:
 
 
 def test_the_archive_is_unpacked_safely(tmp_path: Path) -> None:
-    root = released(tmp_path / "data", [conversation("SA-1", ("human", [part("?", "images/0.png")]))])
-    _packed(root, {"../outside.png": b"x", "images/bad.png": b"not a picture"})
+    root = write_released(
+        tmp_path / "data", [make_conversation("SA-1", ("human", [make_part("?", "images/0.png")]))]
+    )
+    pack_images(root, {"../outside.png": b"x", "images/bad.png": b"not a picture"})
     with pytest.raises(DataError, match=r"not unpacked yet; `vivant data check mmie"):
         MMIE().load(root, "mmie/sa")
     report = MMIE().data.check(MMIE(), root)
@@ -179,11 +188,11 @@ def test_the_archive_is_unpacked_safely(tmp_path: Path) -> None:
 
 def test_check_lists_everything_at_once(tmp_path: Path) -> None:
     items = [
-        entry("SA-1", [part("a", "images/none.png")]),
-        entry("SA-1"),
-        entry("?", [part("a", "images/text.png")]),
+        make_entry("SA-1", [make_part("a", "images/none.png")]),
+        make_entry("SA-1"),
+        make_entry("?", [make_part("a", "images/text.png")]),
     ]
-    folder = answers(tmp_path, items)
+    folder = write_answers(tmp_path, items)
     (folder / "images" / "text.png").write_text("not a picture")
     report = MMIE().data.check(MMIE(), folder)
     text = "\n".join(report.problems)
@@ -204,7 +213,7 @@ def test_missing_data_and_folders_are_one_line(tmp_path: Path) -> None:
         ),
         (("run", "mmie/sb", "--data", "mini", "--model", "random"), "did you mean 'sa'"),
     ]:
-        result = vivant(*arguments, cwd=tmp_path)
+        result = run_vivant(*arguments, cwd=tmp_path)
         assert result.returncode == 1
         assert line in result.stderr, result.stderr
         assert "Traceback" not in result.stderr
@@ -213,7 +222,9 @@ def test_missing_data_and_folders_are_one_line(tmp_path: Path) -> None:
 def test_fields_come_from_the_released_set_by_id(tmp_path: Path) -> None:
     from vivant.runs.importing import import_answers
 
-    turns = (("human", [part("?")]), ("gpt", [part("!")]))
-    data = released(tmp_path / "data", [conversation("SA-1", *turns, field="Literature")])
-    (run,) = import_answers(["mmie/sa"], three(tmp_path / "in"), str(tmp_path / "run"), data=[str(data)])
+    turns = (("human", [make_part("?")]), ("gpt", [make_part("!")]))
+    data = write_released(tmp_path / "data", [make_conversation("SA-1", *turns, field="Literature")])
+    (run,) = import_answers(
+        ["mmie/sa"], write_three_answers(tmp_path / "in"), str(tmp_path / "run"), data=[str(data)]
+    )
     assert [(s.id, s.facets["field"]) for s in run.samples()] == [("SA-1", "Literature")]

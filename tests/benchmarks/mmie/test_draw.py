@@ -16,7 +16,7 @@ from PIL import Image as PILImage
 
 from tests.support.fault_server import Act, serving
 from tests.support.helpers import picture
-from tests.support.mmie_kit import vivant
+from tests.support.mmie_kit import run_vivant
 from vivant.core.errors import UsageError
 from vivant.core.generated_images import PictureDescription, mark_picture, split_marks
 from vivant.core.types import Image, Reply, Request, Text
@@ -32,12 +32,12 @@ def test_marks_are_found_where_they_were_put(pieces: list[str | PictureDescripti
     text = "".join(
         mark_picture(piece.text) if isinstance(piece, PictureDescription) else piece for piece in pieces
     )
-    found = split_marks(text)
+    result = split_marks(text)
     again = "".join(
-        mark_picture(piece.text) if isinstance(piece, PictureDescription) else piece for piece in found
+        mark_picture(piece.text) if isinstance(piece, PictureDescription) else piece for piece in result
     )
     assert "".join(again.split()) == "".join(text.split())
-    assert all(piece.text.strip() for piece in found if isinstance(piece, PictureDescription))
+    assert all(piece.text.strip() for piece in result if isinstance(piece, PictureDescription))
 
 
 def test_marks_that_are_not_closed_or_empty_stay_text() -> None:
@@ -175,7 +175,7 @@ def test_wrong_names_and_places_are_one_line(tmp_path: Path) -> None:
         create_image_generator("diffusers/some/model")
     with pytest.raises(UsageError, match="--image-base-url"):
         create_image_generator("openai/x")
-    result = vivant(
+    result = run_vivant(
         "run", "mime", "--data", "mini", "--model", "random", "--image-model", "placeholder", cwd=tmp_path
     )
     assert result.returncode == 1

@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.mmrv_kit import item, sample, write
+from tests.support.mmrv_kit import make_item, make_sample, write_items
 from vivant.benchmarks.mmrv import MMRV, names
-from vivant.benchmarks.mmrv.parse import key_letter, option_texts, parse_options, skipped_letters
+from vivant.benchmarks.mmrv.options import find_skipped_letters, parse_key, parse_options, split_options
 from vivant.core.errors import DataError
 from vivant.core.types import Sample, Video
 
-ITEMS = [item(n) for n in range(5)]
+ITEMS = [make_item(n) for n in range(5)]
 
 
 def load(root: Path) -> list[Sample]:
@@ -38,43 +38,43 @@ def test_the_200_questions_have_the_published_make_up(parity: Path) -> None:
         "Philosophy": 10,
     }
     assert all(s.key is not None for s in samples)
-    assert [skipped_letters(s.options) for s in samples if skipped_letters(s.options)] == ["J", "G"]
+    assert [find_skipped_letters(s.options) for s in samples if find_skipped_letters(s.options)] == ["J", "G"]
     assert {s.facets["ability"] for s in samples} == set(names.ABILITIES)
-    assert all(names.known_l3(s.facets["l3"]) for s in samples)
+    assert all(names.is_known_l3(s.facets["l3"]) for s in samples)
 
 
 def test_json_lines_and_parquet_say_the_same(tmp_path: Path) -> None:
-    write(tmp_path / "a" / "MMR-V.json", ITEMS)
+    write_items(tmp_path / "a" / "MMR-V.json", ITEMS)
     (tmp_path / "b").mkdir()
     (tmp_path / "b" / "test.jsonl").write_bytes(b"\n".join(map(msgspec.json.encode, ITEMS)) + b"\n\n")
     (tmp_path / "c" / "data").mkdir(parents=True)
     frame = polars.DataFrame(ITEMS)
     frame[:3].write_parquet(tmp_path / "c" / "data" / "test-00000-of-00002.parquet")
     frame[3:].write_parquet(tmp_path / "c" / "data" / "test-00001-of-00002.parquet")
-    wanted = load(tmp_path / "a")
-    assert [s.id for s in wanted] == ["0", "1", "2", "3", "4"]
-    assert load(tmp_path / "b") == wanted
-    assert load(tmp_path / "c") == wanted
-    assert load(tmp_path / "a" / "MMR-V.json") == wanted
+    expected = load(tmp_path / "a")
+    assert [s.id for s in expected] == ["0", "1", "2", "3", "4"]
+    assert load(tmp_path / "b") == expected
+    assert load(tmp_path / "c") == expected
+    assert load(tmp_path / "a" / "MMR-V.json") == expected
 
 
 def test_videos_that_list_their_questions(tmp_path: Path) -> None:
     outer = {key: ITEMS[0][key] for key in ("video", "videoType")}
     inner = [{k: v for k, v in it.items() if k not in outer} for it in (ITEMS[0], ITEMS[3])]
-    write(tmp_path / "x.json", [{**outer, "questions": inner}])
+    write_items(tmp_path / "x.json", [{**outer, "questions": inner}])
     assert [s.id for s in load(tmp_path)] == ["0", "3"]
 
 
 def test_a_sample_says_what_the_item_says() -> None:
-    one = sample(
+    sample = make_sample(
         7, videoType=" life", abilityType_L2="causal reasoning", abilityType_L3="Backward  reasoning"
     )
-    assert one.id == "7"
-    assert one.cluster == one.facets["video"] == "video 1.mp4"
-    assert one.options[2].name == "C"
-    assert one.options[2].text == "choice c"
-    assert one.key == 2
-    facets = {k: one.facets[k] for k in ("type", "l1", "l2", "ability", "l3", "n_options")}
+    assert sample.id == "7"
+    assert sample.cluster == sample.facets["video"] == "video 1.mp4"
+    assert sample.options[2].name == "C"
+    assert sample.options[2].text == "choice c"
+    assert sample.key == 2
+    facets = {k: sample.facets[k] for k in ("type", "l1", "l2", "ability", "l3", "n_options")}
     assert facets == {
         "type": "Life",
         "l1": "explicit",
@@ -83,22 +83,22 @@ def test_a_sample_says_what_the_item_says() -> None:
         "l3": "Backward Reasoning",
         "n_options": "10",
     }
-    assert set(MMRV.facets) == set(one.facets)
+    assert set(MMRV.facets) == set(sample.facets)
 
 
 def test_unknown_names_are_kept() -> None:
-    one = sample(abilityType_L2="Smell Reasoning", abilityType_L3="Roses", videoType="radio")
-    assert (one.facets["l2"], one.facets["ability"], one.facets["l1"]) == (
+    sample = make_sample(abilityType_L2="Smell Reasoning", abilityType_L3="Roses", videoType="radio")
+    assert (sample.facets["l2"], sample.facets["ability"], sample.facets["l1"]) == (
         "Smell Reasoning",
         "other",
         "unknown",
     )
-    assert (one.facets["l3"], one.facets["type"]) == ("Roses", "radio")
+    assert (sample.facets["l3"], sample.facets["type"]) == ("Roses", "radio")
 
 
 @pytest.mark.parametrize("spelling", ["movie", "Movie", "FILM", " film "])
 def test_video_types_fold(spelling: str) -> None:
-    assert names.video_type(spelling) == "Film"
+    assert names.normalise_video_type(spelling) == "Film"
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_video_types_fold(spelling: str) -> None:
     ],
 )
 def test_options_with_and_without_letters(raw: Any, letters: str, texts: list[str]) -> None:
-    options = parse_options(option_texts(raw))
+    options = parse_options(split_options(raw))
     assert "".join(option.name for option in options) == letters
     assert [option.text for option in options] == texts
 
@@ -134,7 +134,7 @@ def test_letters_put_before_texts_are_read_back(texts: list[str]) -> None:
     letters = "ABCDEFGHIJKL"[: len(texts)]
     lettered = [f"({letter}) {text}" for letter, text in zip(letters, texts, strict=True)]
     for raw in (lettered, texts):
-        options = parse_options(option_texts(raw))
+        options = parse_options(split_options(raw))
         assert [option.text for option in options] == texts
         assert [option.name for option in options] == list(letters)
 
@@ -152,22 +152,22 @@ def test_letters_put_before_texts_are_read_back(texts: list[str]) -> None:
     ],
 )
 def test_keys_in_several_forms(key: str, letter: str) -> None:
-    assert key_letter(key, sample().options) == letter
+    assert parse_key(key, make_sample().options) == letter
 
 
 def test_a_key_that_is_no_option_is_kept_and_said() -> None:
-    one = sample(268, correctAnswer="(K)")
-    assert one.key is None
-    assert one.extra["bad_key"] == "(K)"
+    sample = make_sample(268, correctAnswer="(K)")
+    assert sample.key is None
+    assert sample.extra["bad_key"] == "(K)"
 
 
 def test_videos_are_found_whatever_normal_form_the_disk_uses(tmp_path: Path) -> None:
     name = unicodedata.normalize("NFC", "café é.mp4")
     (tmp_path / "videos").mkdir()
     (tmp_path / "videos" / unicodedata.normalize("NFD", name)).write_bytes(b"x")
-    write(tmp_path / "q.json", [item(0, video=name), item(1, video="gone.mp4")])
-    found, gone = load(tmp_path)
-    video = found.question[1]
+    write_items(tmp_path / "q.json", [make_item(0, video=name), make_item(1, video="gone.mp4")])
+    result, gone = load(tmp_path)
+    video = result.question[1]
     assert isinstance(video, Video)
     assert (tmp_path / video.path).is_file()
     assert gone.question[1] == Video("videos/gone.mp4")
@@ -186,39 +186,39 @@ def test_faults_are_one_line_with_file_and_item(tmp_path: Path) -> None:
     file = tmp_path / "q.json"
     refuse(tmp_path, "no file with MMR-V questions")
     refuse(tmp_path / "none", "no such folder")
-    write(file, [item(0), {**item(1), "options": None}])
+    write_items(file, [make_item(0), {**make_item(1), "options": None}])
     refuse(tmp_path, "q.json, item 1", "question_idx 1", "`options` is missing")
-    write(file, [item(0), item(1, options=["(A) only"])])
+    write_items(file, [make_item(0), make_item(1, options=["(A) only"])])
     refuse(tmp_path, "question_idx 1", "1 option(s)")
-    write(file, [item(0), item(1, options=[1, 2])])
+    write_items(file, [make_item(0), make_item(1, options=[1, 2])])
     refuse(tmp_path, "question_idx 1", "not a text")
-    write(file, [item(0), item(1, question=5)])
+    write_items(file, [make_item(0), make_item(1, question=5)])
     refuse(tmp_path, "question_idx 1", "`question` is int")
-    write(file, [item(0), item(4), item(0)])
+    write_items(file, [make_item(0), make_item(4), make_item(0)])
     refuse(tmp_path, "item 2", "question_idx 0 stands already", "item 0")
-    write(file, [item(0), {k: v for k, v in item(1).items() if k != "question_idx"}])
+    write_items(file, [make_item(0), {k: v for k, v in make_item(1).items() if k != "question_idx"}])
     refuse(tmp_path, "item 1", "no question_idx")
-    write(file, [item(0), 3])
+    write_items(file, [make_item(0), 3])
     refuse(tmp_path, "item 1", "int where an object")
-    file.write_bytes(msgspec.json.encode([item(0), item(1)])[:-20])
-    refuse(tmp_path, "q.json", "not JSON")
-    (tmp_path / "q.jsonl").write_bytes(msgspec.json.encode(item(0)) + b"\n{torn\n")
+    file.write_bytes(msgspec.json.encode([make_item(0), make_item(1)])[:-20])
+    refuse(tmp_path, "q.json", "not valid JSON")
+    (tmp_path / "q.jsonl").write_bytes(msgspec.json.encode(make_item(0)) + b"\n{torn\n")
     file.unlink()
-    refuse(tmp_path, "q.jsonl, line 2", "not JSON")
+    refuse(tmp_path, "q.jsonl, line 2", "not valid JSON")
     (tmp_path / "q.jsonl").unlink()
     (tmp_path / "q.parquet").write_bytes(b"<html>404")
     refuse(tmp_path, "q.parquet", "not a readable Parquet file")
 
 
 def test_two_question_files_are_a_choice_but_results_are_not(tmp_path: Path) -> None:
-    write(tmp_path / "MMR-V.json", ITEMS)
-    write(tmp_path / "m_on_MMR_V.json", [{**it, "m_raw_response": "[[A]]"} for it in ITEMS])
-    write(tmp_path / "notes.json", {"a": 1})
+    write_items(tmp_path / "MMR-V.json", ITEMS)
+    write_items(tmp_path / "m_on_MMR_V.json", [{**it, "m_raw_response": "[[A]]"} for it in ITEMS])
+    write_items(tmp_path / "notes.json", {"a": 1})
     assert len(load(tmp_path)) == 5
-    write(tmp_path / "other.json", ITEMS)
+    write_items(tmp_path / "other.json", ITEMS)
     refuse(tmp_path, "several files", "MMR-V.json", "other.json")
 
 
 def test_ids_are_numbers_or_texts_alike(tmp_path: Path) -> None:
-    write(tmp_path / "q.json", [item(0, question_idx=20.0), item(1, question_idx="x7")])
+    write_items(tmp_path / "q.json", [make_item(0, question_idx=20.0), make_item(1, question_idx="x7")])
     assert [s.id for s in load(tmp_path)] == ["20", "x7"]

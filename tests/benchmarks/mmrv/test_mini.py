@@ -15,7 +15,7 @@ from minis.mmrv import arts, nights, questions, shows, tales
 from minis.mmrv.encode import encode, frames, tune
 from vivant import mini
 from vivant.benchmarks.mmrv import MMRV, names
-from vivant.benchmarks.mmrv.parse import skipped_letters
+from vivant.benchmarks.mmrv.options import find_skipped_letters
 from vivant.build.mimic.world.drawings.canvas import Story
 
 ROOT = mini.root("mmrv") or Path("missing")
@@ -36,7 +36,7 @@ def test_it_covers_all_abilities_and_types_with_seven_to_twelve_options() -> Non
     assert {s.facets["type"] for s in samples} == set(names.VIDEO_TYPES)
     assert {len(s.options) for s in samples} == set(range(7, 13))
     assert all(s.key is not None for s in samples)
-    assert len([s for s in samples if skipped_letters(s.options)]) == 1
+    assert len([s for s in samples if find_skipped_letters(s.options)]) == 1
     assert len({s.cluster for s in samples}) == len(STORIES) >= 12
     assert sum(path.stat().st_size for path in ROOT.rglob("*") if path.is_file()) < 2_500_000
 
@@ -57,8 +57,8 @@ def test_the_bundled_files_are_what_the_builder_makes(tmp_path: Path) -> None:
         drawn = [np.asarray(picture) for picture in frames(STORIES[name])]
         shown = decode(ROOT / "videos" / name)
         assert len(shown) == len(drawn)
-        for place in (0, len(drawn) // 2, len(drawn) - 1):
-            assert np.abs(drawn[place].astype(int) - shown[place]).mean() < 4
+        for index in (0, len(drawn) // 2, len(drawn) - 1):
+            assert np.abs(drawn[index].astype(int) - shown[index]).mean() < 4
     encode(STORIES["Three Cups.mp4"], tmp_path / "a.mp4")
     encode(STORIES["Three Cups.mp4"], tmp_path / "b.mp4")
     assert (tmp_path / "a.mp4").read_bytes() == (tmp_path / "b.mp4").read_bytes()
@@ -72,10 +72,10 @@ def test_every_story_has_several_scenes_that_differ(name: str) -> None:
         video = container.streams.video[0]
         assert (video.codec_context.name, video.width, video.height) == ("h264", 320, 240)
         assert bool(container.streams.audio) == bool(story.notes)
-    shown = decode(ROOT / "videos" / name)
+    frames = decode(ROOT / "videos" / name)
     ends = np.cumsum([round(scene.seconds * 12) for scene in story.scenes])
     middles = [
-        shown[int(end - round(scene.seconds * 6))] for end, scene in zip(ends, story.scenes, strict=True)
+        frames[int(end - round(scene.seconds * 6))] for end, scene in zip(ends, story.scenes, strict=True)
     ]
     assert max(np.abs(a.astype(int) - b).mean() for a, b in pairwise(middles)) > 1
 
@@ -97,11 +97,11 @@ def test_tunes_rise_where_the_questions_say_so() -> None:
 
 
 def test_the_ball_ends_where_the_key_says() -> None:
-    place = 0
+    index = 0
     for first, second in ((0, 1), (1, 2), (0, 1)):
-        place = {first: second, second: first}.get(place, place)
-    asked = next(q for q in questions() if q["question"].startswith("If nobody cheats"))
-    right = next(o for o in asked["options"] if o.startswith(asked["correctAnswer"]))
-    assert right.endswith(
-        ("Under the left-hand cup", "Under the middle cup", "Under the right-hand cup")[place]
+        index = {first: second, second: first}.get(index, index)
+    question = next(q for q in questions() if q["question"].startswith("If nobody cheats"))
+    correct = next(o for o in question["options"] if o.startswith(question["correctAnswer"]))
+    assert correct.endswith(
+        ("Under the left-hand cup", "Under the middle cup", "Under the right-hand cup")[index]
     )

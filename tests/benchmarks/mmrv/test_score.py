@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.mmrv_kit import record, sample
+from tests.support.mmrv_kit import make_record, make_sample
 from vivant.benchmarks.mmrv.score import (
     BOXED,
     BRACKETS,
@@ -18,8 +18,8 @@ from vivant.benchmarks.mmrv.score import (
     NO_KEY,
     NONE,
     STORED,
-    extract,
-    score_one,
+    extract_letter,
+    score_record,
 )
 
 OPTIONS = "ABCDEFGHIJ"
@@ -30,8 +30,8 @@ def test_every_published_reply_gives_the_published_letter(parity: Path) -> None:
     assert files
     for file in files:
         for entry in json.loads(file.read_text()):
-            found = extract(entry["response"]).letter
-            assert found == entry["answer"], (file.name, entry["idx"])
+            result = extract_letter(entry["response"]).letter
+            assert result == entry["answer"], (file.name, entry["idx"])
 
 
 @pytest.mark.parametrize(
@@ -62,11 +62,11 @@ def test_every_published_reply_gives_the_published_letter(parity: Path) -> None:
     ],
 )
 def test_the_chain(text: str, letter: str | None, rule: str) -> None:
-    found = extract(text)
-    assert (found.letter, found.rule) == (letter, rule)
+    result = extract_letter(text)
+    assert (result.letter, result.rule) == (letter, rule)
 
 
-def retold(text: str) -> str | None:
+def extract_plainly(text: str) -> str | None:
     """The rule of the paper without regular expressions."""
     for before, after in (("[[", "]]"), ("\\boxed{", "}")):
         for start in range(len(text)):
@@ -94,71 +94,75 @@ def retold(text: str) -> str | None:
     ).map("".join)
 )
 def test_the_chain_agrees_with_a_plain_retelling(text: str) -> None:
-    assert extract(text).letter == retold(text)
+    assert extract_letter(text).letter == extract_plainly(text)
 
 
 @given(st.text())
 def test_any_text_gives_a_letter_or_none(text: str) -> None:
-    found = extract(text)
-    assert (found.letter is None) == (found.rule in (NONE, EMPTY))
+    result = extract_letter(text)
+    assert (result.letter is None) == (result.rule in (NONE, EMPTY))
 
 
 def test_right_wrong_and_a_letter_that_is_no_option() -> None:
-    one = sample()
-    right = score_one(one, record(one, "[[C]]"), "paper")
-    assert (right.value, right.answer, right.rule, right.detail) == (1.0, "C", BRACKETS, {})
-    wrong = score_one(one, record(one, "[[D]]"), "paper")
-    assert (wrong.status, wrong.value) == ("scored", 0.0)
-    outside = score_one(one, record(one, "[[L]]"), "paper")
+    sample = make_sample()
+    correct = score_record(sample, make_record(sample, "[[C]]"), "paper")
+    assert (correct.value, correct.answer, correct.rule, correct.detail) == (1.0, "C", BRACKETS, {})
+    incorrect = score_record(sample, make_record(sample, "[[D]]"), "paper")
+    assert (incorrect.status, incorrect.value) == ("scored", 0.0)
+    outside = score_record(sample, make_record(sample, "[[L]]"), "paper")
     assert (outside.status, outside.value, outside.detail) == ("scored", 0.0, {"not_an_option": True})
-    none = score_one(one, record(one, "no idea"), "paper")
+    none = score_record(sample, make_record(sample, "no idea"), "paper")
     assert (none.status, none.value) == ("unparsed", None)
 
 
 def test_strict_takes_options_alone_and_no_bare_letter() -> None:
-    one = sample()
-    assert score_one(one, record(one, "[[L]] or rather [[C]]"), "strict").answer == "C"
-    assert score_one(one, record(one, "It is C."), "strict").status == "unparsed"
-    assert score_one(one, record(one, "[[L]]"), "strict").status == "unparsed"
-    assert score_one(one, record(one, "[[L]] \\boxed{C}"), "strict").rule == BOXED
-    assert score_one(one, record(one, "<think>[[A]]?</think>[[C]]"), "strict").value == 1.0
-    assert score_one(one, record(one, "<think>[[C]]"), "strict").status == "unparsed"
-    thirteen = sample(options=[f"({x}) {x}" for x in "ABCDEFGHIJKLM"], correctAnswer="(M)")
-    assert score_one(thirteen, record(thirteen, "[[M]]"), "strict").value == 1.0
-    assert score_one(thirteen, record(thirteen, "[[M]]"), "paper").status == "unparsed"
+    sample = make_sample()
+    assert score_record(sample, make_record(sample, "[[L]] or rather [[C]]"), "strict").answer == "C"
+    assert score_record(sample, make_record(sample, "It is C."), "strict").status == "unparsed"
+    assert score_record(sample, make_record(sample, "[[L]]"), "strict").status == "unparsed"
+    assert score_record(sample, make_record(sample, "[[L]] \\boxed{C}"), "strict").rule == BOXED
+    assert score_record(sample, make_record(sample, "<think>[[A]]?</think>[[C]]"), "strict").value == 1.0
+    assert score_record(sample, make_record(sample, "<think>[[C]]"), "strict").status == "unparsed"
+    thirteen = make_sample(options=[f"({x}) {x}" for x in "ABCDEFGHIJKLM"], correctAnswer="(M)")
+    assert score_record(thirteen, make_record(thirteen, "[[M]]"), "strict").value == 1.0
+    assert score_record(thirteen, make_record(thirteen, "[[M]]"), "paper").status == "unparsed"
 
 
 def test_a_skipped_letter_is_no_place() -> None:
-    one = sample(options=[f"({x}) {x}" for x in "ABCDEFHIJ"], correctAnswer="(H)")
-    assert one.key == 6
-    assert score_one(one, record(one, "[[H]]"), "paper").value == 1.0
-    assert score_one(one, record(one, "[[G]]"), "paper").value == 0.0
+    sample = make_sample(options=[f"({x}) {x}" for x in "ABCDEFHIJ"], correctAnswer="(H)")
+    assert sample.key == 6
+    assert score_record(sample, make_record(sample, "[[H]]"), "paper").value == 1.0
+    assert score_record(sample, make_record(sample, "[[G]]"), "paper").value == 0.0
 
 
 def test_a_key_that_is_no_option() -> None:
-    one = sample(correctAnswer="(K)")
-    assert one.key is None
-    assert score_one(one, record(one, "[[C]]"), "paper").value == 0.0
-    assert score_one(one, record(one, "[[K]]"), "paper").value == 1.0
-    strict = score_one(one, record(one, "[[C]]"), "strict")
+    sample = make_sample(correctAnswer="(K)")
+    assert sample.key is None
+    assert score_record(sample, make_record(sample, "[[C]]"), "paper").value == 0.0
+    assert score_record(sample, make_record(sample, "[[K]]"), "paper").value == 1.0
+    strict = score_record(sample, make_record(sample, "[[C]]"), "strict")
     assert (strict.status, strict.rule) == ("excluded", NO_KEY)
 
 
 def test_options_shown_in_another_order_are_followed() -> None:
-    one = sample()
+    sample = make_sample()
     order = (2, 0, 1, *range(3, 10))
-    shown = tuple(type(one.options[0])(OPTIONS[i], one.options[k].text) for i, k in enumerate(order))
-    assert score_one(one, record(one, "[[A]]", options=shown, order=order), "paper").value == 1.0
-    assert score_one(one, record(one, "[[C]]", options=shown, order=order), "paper").value == 0.0
+    options = tuple(type(sample.options[0])(OPTIONS[i], sample.options[k].text) for i, k in enumerate(order))
+    assert (
+        score_record(sample, make_record(sample, "[[A]]", options=options, order=order), "paper").value == 1.0
+    )
+    assert (
+        score_record(sample, make_record(sample, "[[C]]", options=options, order=order), "paper").value == 0.0
+    )
 
 
 def test_a_stored_answer_stands_in_paper_alone() -> None:
-    one = sample()
-    stored = record(one, "[[A]] … [[C]]", extra={"final_answer": "C"})
-    assert score_one(one, stored, "paper").rule == STORED
-    assert score_one(one, stored, "paper").value == 1.0
-    assert score_one(one, stored, "strict").answer == "A"
-    agreeing = record(one, "[[C]]", extra={"final_answer": "C"})
-    assert score_one(one, agreeing, "paper").rule == BRACKETS
-    empty = record(one, "[[C]]", extra={"final_answer": ""})
-    assert score_one(one, empty, "paper").answer == "C"
+    sample = make_sample()
+    stored = make_record(sample, "[[A]] … [[C]]", extra={"final_answer": "C"})
+    assert score_record(sample, stored, "paper").rule == STORED
+    assert score_record(sample, stored, "paper").value == 1.0
+    assert score_record(sample, stored, "strict").answer == "A"
+    agreeing = make_record(sample, "[[C]]", extra={"final_answer": "C"})
+    assert score_record(sample, agreeing, "paper").rule == BRACKETS
+    empty = make_record(sample, "[[C]]", extra={"final_answer": ""})
+    assert score_record(sample, empty, "paper").answer == "C"

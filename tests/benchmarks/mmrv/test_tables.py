@@ -7,10 +7,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tests.support.mmrv_kit import TASK, record, sample, scored
+from tests.support.mmrv_kit import TASK, make_record, make_sample, score_pairs
 from vivant.benchmarks.base import Prompt, PromptContext
 from vivant.benchmarks.mmrv import MMRV, names, published
-from vivant.benchmarks.mmrv.tables import frames_table
+from vivant.benchmarks.mmrv.tables import build_frames_table
 from vivant.core.errors import UsageError
 from vivant.core.table import Cell, Table, to_json, to_latex, to_markdown, to_text
 from vivant.core.types import Sample, Score, Text, Video
@@ -23,9 +23,9 @@ ABILITIES = [
 ]
 
 
-def samples() -> list[Sample]:
+def make_samples() -> list[Sample]:
     return [
-        sample(n, abilityType_L2=l2, abilityType_L3=l3, videoType=kind)
+        make_sample(n, abilityType_L2=l2, abilityType_L3=l3, videoType=kind)
         for n, (l2, l3, kind) in enumerate(ABILITIES * 2)
     ]
 
@@ -33,25 +33,25 @@ def samples() -> list[Sample]:
 REPLIES = ["[[C]]", "[[A]]", "\\boxed{C}", "it is C", "[[L]]", "[[A]] [[C]]", "none", ""]
 
 
-def column(table: Table, name: str) -> list[Cell]:
-    place = table.columns.index(name)
-    return [line[place] for line in table.body]
+def get_column(table: Table, name: str) -> list[Cell]:
+    index = table.columns.index(name)
+    return [line[index] for line in table.body]
 
 
-def line(table: Table, number: int = 0) -> dict[str, Cell]:
+def get_line(table: Table, number: int = 0) -> dict[str, Cell]:
     return dict(zip(table.columns, table.body[number], strict=True))
 
 
-PAIRS = [(one, record(one, text)) for one, text in zip(samples(), REPLIES, strict=True)]
+PAIRS = [(one, make_record(one, text)) for one, text in zip(make_samples(), REPLIES, strict=True)]
 
 
 def test_the_main_table_has_the_runs_on_top_of_the_published_rows() -> None:
-    table = MMRV().tables.build(MMRV(), "main", [scored(PAIRS)], "paper")
-    own = line(table)
-    assert (own["overall"], own["implicit"], own["explicit"]) == (25.0 + 12.5, 50.0, 25.0)
-    assert (own["art"], own["life"], own["film"], own["TV"]) == (50.0, 0.0, 50.0, 50.0)
-    assert (own["animation"], own["philosophy"]) == (None, None)
-    assert (own["n"], own["errors"], own["unparsed"]) == (8, 0, 2)
+    table = MMRV().tables.build(MMRV(), "main", [score_pairs(PAIRS)], "paper")
+    cells = get_line(table)
+    assert (cells["overall"], cells["implicit"], cells["explicit"]) == (25.0 + 12.5, 50.0, 25.0)
+    assert (cells["art"], cells["life"], cells["film"], cells["TV"]) == (50.0, 0.0, 50.0, 50.0)
+    assert (cells["animation"], cells["philosophy"]) == (None, None)
+    assert (cells["n"], cells["errors"], cells["unparsed"]) == (8, 0, 2)
     by_name = {(row[0], row[1]): row for row in table.body}
     assert len(table.body) == 1 + 20 + 20 + 1
     direct = (52.5, "published", 54.6, 47.1, 48.2, 40.1, 54.0, 51.7, 65.3, 27.9)
@@ -67,84 +67,95 @@ def test_the_main_table_has_the_runs_on_top_of_the_published_rows() -> None:
 
 def test_errors_stay_out_of_n() -> None:
     lost = Score(key=f"{TASK}/99", task=TASK, id="99", status="missing", rule="error")
-    base = scored(PAIRS)
-    own = line(
+    base = score_pairs(PAIRS)
+    cells = get_line(
         MMRV().tables.build(
             MMRV(),
             "main",
-            [msgspec.structs.replace(base, rows=(*base.rows, (sample(99), None, lost)))],
+            [msgspec.structs.replace(base, rows=(*base.rows, (make_sample(99), None, lost)))],
             "paper",
         )
     )
-    assert (own["overall"], own["n"], own["errors"]) == (37.5, 8, 1)
+    assert (cells["overall"], cells["n"], cells["errors"]) == (37.5, 8, 1)
 
 
 def test_abilities_stand_in_the_order_of_the_paper() -> None:
     table = MMRV().tables.build(
-        MMRV(), "abilities", [scored(PAIRS), scored(PAIRS, "paper", model="m2")], "paper"
+        MMRV(), "abilities", [score_pairs(PAIRS), score_pairs(PAIRS, "paper", model="m2")], "paper"
     )
-    assert column(table, "code") == ["MU", "IS", "CAR", "VTI"] * 2
-    assert column(table, "score") == [50.0, 50.0, 0.0, 50.0] * 2
-    assert column(table, "n") == [2] * 8
+    assert get_column(table, "code") == ["MU", "IS", "CAR", "VTI"] * 2
+    assert get_column(table, "score") == [50.0, 50.0, 0.0, 50.0] * 2
+    assert get_column(table, "n") == [2] * 8
     assert table.rules == (4,)
-    strange = [(sample(5, abilityType_L2="Smell"), record(sample(5), "[[C]]"))]
-    assert line(MMRV().tables.build(MMRV(), "abilities", [scored(strange)], "paper"))["ability"] == "Smell"
+    unknown = [(make_sample(5, abilityType_L2="Smell"), make_record(make_sample(5), "[[C]]"))]
+    assert (
+        get_line(MMRV().tables.build(MMRV(), "abilities", [score_pairs(unknown)], "paper"))["ability"]
+        == "Smell"
+    )
 
 
 def test_level_3_stands_below_its_level_2() -> None:
-    table = MMRV().tables.build(MMRV(), "l3", [scored(PAIRS)], "paper")
-    assert column(table, "level 3") == ["Creative Metaphor", "Art Symbols", "Forward Reasoning", "Video Type"]
-    assert sum(value for value in column(table, "n") if isinstance(value, int)) == 8
+    table = MMRV().tables.build(MMRV(), "l3", [score_pairs(PAIRS)], "paper")
+    assert get_column(table, "level 3") == [
+        "Creative Metaphor",
+        "Art Symbols",
+        "Forward Reasoning",
+        "Video Type",
+    ]
+    assert sum(value for value in get_column(table, "n") if isinstance(value, int)) == 8
 
 
 def test_every_step_of_the_extraction_is_counted() -> None:
-    own = line(MMRV().tables.build(MMRV(), "extraction", [scored(PAIRS)], "paper"))
+    cells = get_line(MMRV().tables.build(MMRV(), "extraction", [score_pairs(PAIRS)], "paper"))
     counts = {
-        name: own[name] for name in ("[[X]]", "\\boxed{X}", "last letter", "stored", "none", "empty reply")
+        name: cells[name] for name in ("[[X]]", "\\boxed{X}", "last letter", "stored", "none", "empty reply")
     }
     assert counts == {"[[X]]": 4, "\\boxed{X}": 1, "last letter": 1, "stored": 0, "none": 1, "empty reply": 1}
-    assert (own["n"], own["no option"], own["several"]) == (8, 1, 1)
+    assert (cells["n"], cells["no option"], cells["several"]) == (8, 1, 1)
     cut = Score(key=f"{TASK}/99", task=TASK, id="99", status="unparsed", rule="truncated")
-    base = scored(PAIRS, "strict")
-    more = msgspec.structs.replace(base, rows=(*base.rows, (sample(99), None, cut)))
-    counted = line(MMRV().tables.build(MMRV(), "extraction", [more], "strict"))
+    base = score_pairs(PAIRS, "strict")
+    more = msgspec.structs.replace(base, rows=(*base.rows, (make_sample(99), None, cut)))
+    counted = get_line(MMRV().tables.build(MMRV(), "extraction", [more], "strict"))
     assert (counted["truncated"], counted["n"]) == (1, 9)
-    strict = line(MMRV().tables.build(MMRV(), "extraction", [scored(PAIRS, "strict")], "strict"))
+    strict = get_line(MMRV().tables.build(MMRV(), "extraction", [score_pairs(PAIRS, "strict")], "strict"))
     assert (strict["[[X]]"], strict["last letter"], strict["none"]) == (3, 0, 3)
 
 
 def test_a_question_without_a_key_is_named_in_strict() -> None:
-    odd = sample(268, correctAnswer="(K)")
-    pairs = [*PAIRS, (odd, record(odd, "[[C]]"))]
-    table = MMRV().tables.build(MMRV(), "main", [scored(pairs, "strict")], "strict")
-    assert (line(table)["n"], line(table)["errors"]) == (8, 0)
+    odd = make_sample(268, correctAnswer="(K)")
+    pairs = [*PAIRS, (odd, make_record(odd, "[[C]]"))]
+    table = MMRV().tables.build(MMRV(), "main", [score_pairs(pairs, "strict")], "strict")
+    assert (get_line(table)["n"], get_line(table)["errors"]) == (8, 0)
     assert any("268" in note and "no option" in note for note in table.notes)
-    assert line(MMRV().tables.build(MMRV(), "main", [scored(pairs)], "paper"))["n"] == 9
+    assert get_line(MMRV().tables.build(MMRV(), "main", [score_pairs(pairs)], "paper"))["n"] == 9
 
 
 def test_frames_come_from_the_log_or_are_given() -> None:
     runs = [
-        scored([(one, record(one, "[[C]]", frames=count)) for one in samples()[:right]], run=f"f{count}")
-        for count, right in ((16, 4), (8, 8))
+        score_pairs(
+            [(sample, make_record(sample, "[[C]]", frames=count)) for sample in make_samples()[:size]],
+            run=f"f{count}",
+        )
+        for count, size in ((16, 4), (8, 8))
     ]
     table = MMRV().tables.build(MMRV(), "frames", runs, "paper")
-    assert column(table, "frames") == [8, 16, *published.FRAMES]
-    assert line(table, 8)["overall"] == 48.0
-    assert line(table, 2)["overall"] == 42.6
+    assert get_column(table, "frames") == [8, 16, *published.FRAMES]
+    assert get_line(table, 8)["overall"] == 48.0
+    assert get_line(table, 2)["overall"] == 42.6
     assert {row.group["frames"] for row in table.rows} == {"8", "16"}
-    assert frames_table([(16, runs[0]), (8, runs[1])], "paper", MMRV()) == table
+    assert build_frames_table([(16, runs[0]), (8, runs[1])], "paper", MMRV()) == table
     with pytest.raises(UsageError, match="how many frames"):
-        MMRV().tables.build(MMRV(), "frames", [scored(PAIRS)], "paper")
+        MMRV().tables.build(MMRV(), "frames", [score_pairs(PAIRS)], "paper")
 
 
 def test_an_unknown_table_is_refused_with_the_nearest_name() -> None:
     with pytest.raises(UsageError, match="abilities"):
-        MMRV().tables.build(MMRV(), "ability", [scored(PAIRS)], "paper")
+        MMRV().tables.build(MMRV(), "ability", [score_pairs(PAIRS)], "paper")
 
 
 @pytest.mark.parametrize("name", ["main", "abilities", "l3", "extraction"])
 def test_tables_have_all_forms(name: str) -> None:
-    table = MMRV().tables.build(MMRV(), name, [scored(PAIRS)], "paper")
+    table = MMRV().tables.build(MMRV(), name, [score_pairs(PAIRS)], "paper")
     assert "m" in to_text(table)
     assert to_markdown(table).count("\n|") >= len(table.body)
     assert "\\toprule" in to_latex(table)
@@ -167,12 +178,12 @@ def test_published_figures_agree_with_the_text_of_the_paper() -> None:
 # ── Prompts ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def phrase(style: str = "zero-shot", one: Sample | None = None, **wording: str) -> Prompt:
-    own = {name.replace("_", "."): text for name, text in wording.items()}
-    return MMRV().prompt(one or sample(), PromptContext(style=style, wording=own, root=Path()))
+def build_prompt(style: str = "zero-shot", sample: Sample | None = None, **wording: str) -> Prompt:
+    cells = {name.replace("_", "."): text for name, text in wording.items()}
+    return MMRV().prompt(sample or make_sample(), PromptContext(style=style, wording=cells, root=Path()))
 
 
-def said(prompt: Prompt) -> str:
+def get_text(prompt: Prompt) -> str:
     (message,) = prompt.messages
     first = message.parts[0]
     assert isinstance(first, Text)
@@ -180,36 +191,36 @@ def said(prompt: Prompt) -> str:
 
 
 def test_the_text_comes_first_then_the_video_and_options_keep_their_letters() -> None:
-    one = sample(options=["(A) x", "(B) y", "(D) z"], correctAnswer="(D)")
+    sample = make_sample(options=["(A) x", "(B) y", "(D) z"], correctAnswer="(D)")
     for style in ("zero-shot", "cot"):
-        prompt = phrase(style, one)
+        prompt = build_prompt(style, sample)
         assert [type(part) for part in prompt.messages[0].parts] == [Text, Video]
-        assert "\n(A) x\n(B) y\n(D) z\n" in said(prompt)
-        assert one.question[0].text in said(prompt)  # type: ignore[union-attr]
-        assert (prompt.options, prompt.order) == (one.options, (0, 1, 2))
+        assert "\n(A) x\n(B) y\n(D) z\n" in get_text(prompt)
+        assert sample.question[0].text in get_text(prompt)  # type: ignore[union-attr]
+        assert (prompt.options, prompt.order) == (sample.options, (0, 1, 2))
         assert prompt.answer_form.format("D") == "[[D]]"
-    assert said(phrase("cot")) != said(phrase())
-    assert (phrase("cot").max_tokens or 0) > (phrase().max_tokens or 0)
+    assert get_text(build_prompt("cot")) != get_text(build_prompt())
+    assert (build_prompt("cot").max_tokens or 0) > (build_prompt().max_tokens or 0)
 
 
 def test_no_bracketed_option_of_the_prompt_could_be_echoed_as_an_answer() -> None:
-    from vivant.benchmarks.mmrv.score import extract
+    from vivant.benchmarks.mmrv.score import extract_letter
 
-    one = sample(options=["(A) x", "(B) y"])
+    sample = make_sample(options=["(A) x", "(B) y"])
     for style in ("zero-shot", "cot"):
-        assert extract(said(phrase(style, one)), bare=False).letter is None
+        assert extract_letter(get_text(build_prompt(style, sample)), bare=False).letter is None
 
 
 def test_a_users_own_wording_wins_and_braces_in_questions_are_safe() -> None:
-    one = sample(question="What is {options}?", options=["(A) {question}", "(B) y"])
-    own = MMRV().prompt(
-        one,
+    sample = make_sample(question="What is {options}?", options=["(A) {question}", "(B) y"])
+    cells = MMRV().prompt(
+        sample,
         PromptContext(
             style="zero-shot", wording={"mcq.zero-shot": "Q {question} O {options_list} {letters} {x}"}
         ),
     )
-    assert said(own) == "Q What is {options}? O ['(A) {question}', '(B) y'] A, B {x}"
+    assert get_text(cells) == "Q What is {options}? O ['(A) {question}', '(B) y'] A, B {x}"
     with pytest.raises(UsageError, match="must hold"):
-        MMRV().prompt(one, PromptContext(style="cot", wording={"mcq.cot": "Q {question}"}))
+        MMRV().prompt(sample, PromptContext(style="cot", wording={"mcq.cot": "Q {question}"}))
     with pytest.raises(UsageError, match="few-shot"):
-        phrase("few-shot")
+        build_prompt("few-shot")

@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 from minis.milebench.drawing import Canvas
-from vivant.benchmarks.milebench.datasets import level
+from vivant.benchmarks.milebench.datasets import find_level
 from vivant.core.randomness import derive_generator
 
 SEED = 2024
@@ -52,7 +52,7 @@ class DatasetWriter:
             "task_instruction_id": 0,
             "task_instance": instance,
             "response": response,
-            "image_quantity_level": level(len(images)),
+            "image_quantity_level": find_level(len(images)),
         }
         if evidence:
             item["evidence"] = list(evidence)

@@ -9,9 +9,10 @@ from typing import Any
 from vivant.analysis.audit.case import percent
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import ScoreSettings
-from vivant.benchmarks.mime.data import walk
-from vivant.benchmarks.mime.files import listed, read_json, texts
-from vivant.benchmarks.mime.names import Index
+from vivant.benchmarks.data_files import read_json
+from vivant.benchmarks.mime.data import walk_folders
+from vivant.benchmarks.mime.names import SampleIndex
+from vivant.benchmarks.mime.text_lists import parse_list, split_texts
 from vivant.core.errors import DataError
 
 
@@ -43,13 +44,15 @@ def people(root: Path, stated: Mapping[str, float]) -> tuple[str, ...]:
     paper = [value for variant, own in values["paper"].items() if variant != "none" for value in own]
     if mime:
         told.append(
-            f"MIME: {sum(mime):.0f} of {len(mime)} free answers are right ({percent(sum(mime) / len(mime))}); by "
+            f"MIME: {sum(mime):.0f} of {len(mime)} free answers are right ({percent(sum(mime) / len(mime))}); "
+            "by "
             f"the published rule {percent(sum(paper) / len(paper))}."
         )
     real, real_paper = values["strict"].get("none", []), values["paper"].get("none", [])
     if real:
         told.append(
-            f"REAL: {sum(real):.0f} of {len(real)} are right ({percent(sum(real) / len(real))}); by the published "
+            f"REAL: {sum(real):.0f} of {len(real)} are right ({percent(sum(real) / len(real))}); "
+            "by the published "
             f"rule {percent(sum(real_paper) / len(real_paper))}."
         )
     told.append(
@@ -59,7 +62,7 @@ def people(root: Path, stated: Mapping[str, float]) -> tuple[str, ...]:
 
 
 def _raw_choice_files(root: Path) -> Iterator[tuple[Path, list[dict[str, Any]]]]:
-    for folder, files in walk(root) if root.is_dir() else ():
+    for folder, files in walk_folders(root) if root.is_dir() else ():
         for name in files:
             if name.startswith("raw_mcq_") and name.endswith(".json"):
                 value: Any = read_json(folder / name)
@@ -88,7 +91,7 @@ def _is_marked(item: Mapping[str, Any]) -> bool:
     lists = [
         place
         for place, option in enumerate(options)
-        if isinstance(option, list) or (isinstance(option, str) and listed(option) is not None)
+        if isinstance(option, list) or (isinstance(option, str) and parse_list(option) is not None)
     ]
     return lists == ["ABCDEFGHIJ".find(str(item.get("correct_answer", "?")))]
 
@@ -96,7 +99,7 @@ def _is_marked(item: Mapping[str, Any]) -> bool:
 def released_options(root: Path) -> tuple[str, ...]:
     """In how many items of result files the options are those that the data release."""
     samples = [s for s in registry.get("mime").load(root, "mime/mcq") if s.facets["dataset"] == "MIME"]
-    index = Index(samples)
+    index = SampleIndex(samples)
     files = same = total = 0
     for _, items in _raw_choice_files(root):
         own = [(index.find(str(item.get("video_path", ""))), item) for item in items]
@@ -107,7 +110,7 @@ def released_options(root: Path) -> tuple[str, ...]:
         total += len(known)
         same += sum(
             {option.text for option in sample.options}
-            == {", ".join(texts(o)) for o in item.get("options", [])}
+            == {", ".join(split_texts(o)) for o in item.get("options", [])}
             for sample, item in known
         )
     if not files:

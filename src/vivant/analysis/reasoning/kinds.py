@@ -25,7 +25,8 @@ GENERAL = Scheme(
         "reasoning": "what is shown is described rightly, but the conclusion drawn from it is wrong",
         "knowledge": "a fact of the world that the answer needs is missing or wrong",
         "hallucination": "the answer rests on things that neither the pictures nor the text hold",
-        "format": "the answer is not given in the form asked for, or names another option than the one argued for",
+        "format": "the answer is not given in the form asked for, or names another option than the one "
+        "argued for",
         "other": "none of these, or it cannot be told from the reply",
     },
     unparsed="format",

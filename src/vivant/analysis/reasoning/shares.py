@@ -62,7 +62,8 @@ def labelled_rows(run: Run, protocol: Protocol) -> dict[str, list[Row]]:
         for labelled in labels:
             if labelled.key not in rows or not fits(labelled, rows[labelled.key][1]):
                 raise UsageError(
-                    f"{run.name}: the reply {labelled.key} is not the one that {by} labelled; label the run again"
+                    f"{run.name}: the reply {labelled.key} is not the one that {by} labelled; label the "
+                    "run again"
                 )
             found.setdefault(by, []).append((*rows[labelled.key], labelled))
     return found

@@ -19,7 +19,13 @@ from vivant.benchmarks.base import (
     ScoreSettings,
     TaskInfo,
 )
-from vivant.benchmarks.milebench.datasets import DATASETS, GROUP, REALMS, of_group, of_realm
+from vivant.benchmarks.milebench.datasets import (
+    DATASETS,
+    GROUP,
+    REALMS,
+    list_group_datasets,
+    list_realm_groups,
+)
 from vivant.benchmarks.parts import DataFolder, NativeFormats, OwnTables, PublishedResults
 from vivant.benchmarks.task_options import TaskOption
 from vivant.core.progress import ProgressCallback
@@ -32,9 +38,9 @@ class MileBenchData(DataFolder):
 
     def available(self, benchmark: Benchmark, root: Path, tasks: Sequence[str]) -> tuple[str, ...]:
         """Those datasets whose annotation file is there."""
-        from vivant.benchmarks.milebench.data import present
+        from vivant.benchmarks.milebench.data import list_present
 
-        names = set(present(root, adv=benchmark.options["adv"]))
+        names = set(list_present(root, adv=benchmark.options["adv"]))
         return tuple(task for task in tasks if task.rpartition("/")[2] in names)
 
     def check(
@@ -71,9 +77,9 @@ class MileBenchPublished(PublishedResults):
     """The project's leaderboard."""
 
     def rows(self) -> Sequence[Published]:
-        from vivant.benchmarks.milebench.published import published
+        from vivant.benchmarks.milebench.published import list_published
 
-        return published()
+        return list_published()
 
 
 class MileBenchTables(OwnTables):
@@ -105,15 +111,9 @@ class MileBenchTables(OwnTables):
     )
 
     def build(self, benchmark: Benchmark, name: str, runs: Sequence[ScoredRun], protocol: Protocol) -> Table:
-        from vivant.benchmarks.milebench import tables
-        from vivant.benchmarks.milebench.compare import protocols
+        from vivant.benchmarks.milebench.tables import build_table
 
-        if name == "protocols":
-            return protocols(benchmark, runs)
-        if name not in self.layouts:
-            return super().build(benchmark, name, runs, protocol)
-        table: Table = getattr(tables, name)(benchmark, runs, protocol)
-        return table
+        return build_table(name, runs, protocol, benchmark)
 
 
 class MileBench(Benchmark):
@@ -131,8 +131,11 @@ class MileBench(Benchmark):
         for dataset in DATASETS
     )
     groups: ClassVar[Mapping[str, tuple[str, ...]]] = {
-        **{group: of_group(group) for group in GROUP},
-        **{realm: tuple(name for group in of_realm(realm) for name in of_group(group)) for realm in REALMS},
+        **{group: list_group_datasets(group) for group in GROUP},
+        **{
+            realm: tuple(name for group in list_realm_groups(realm) for name in list_group_datasets(group))
+            for realm in REALMS
+        },
     }
     facets = ("dataset", "group", "realm", "level", "n_images", "question_type")
     protocols = ("paper", "strict")
@@ -174,9 +177,9 @@ class MileBench(Benchmark):
 
     def prompt(self, sample: Sample, context: PromptContext) -> Prompt:
         """Instruction, context with its pictures, choices."""
-        from vivant.benchmarks.milebench.prompts import phrase
+        from vivant.benchmarks.milebench.prompts import build_prompt
 
-        return phrase(sample, context, self.combine)
+        return build_prompt(sample, context, self.combine)
 
     def score(self, items: Sequence[tuple[Sample, Record]], settings: ScoreSettings) -> list[Score]:
         """Accuracy or ROUGE-L, by what the dataset's file says."""

@@ -8,15 +8,15 @@ from pathlib import Path, PurePosixPath
 
 from vivant.benchmarks.base import DataReport
 from vivant.benchmarks.milebench.data import read_question
-from vivant.benchmarks.milebench.datasets import BY_NAME, DATASETS, matching
+from vivant.benchmarks.milebench.datasets import BY_NAME, DATASETS, choose_matching
 from vivant.benchmarks.milebench.native import (
     Annotation,
-    combined_pictures,
-    dataset_folder,
-    instruction,
+    find_dataset_folder,
+    get_instruction,
+    list_combined_pictures,
     read_annotation,
 )
-from vivant.benchmarks.milebench.normalise import normalise
+from vivant.benchmarks.milebench.normalisation import normalise
 from vivant.core.errors import DataError
 from vivant.core.file_types import detect_impostor
 from vivant.core.file_types import parse_image_header as sniff
@@ -32,59 +32,59 @@ def check(root: Path) -> DataReport:
     problems: list[str] = []
     absent: list[str] = []
     for dataset in DATASETS:
-        folder = dataset_folder(root, dataset.name)
+        folder = find_dataset_folder(root, dataset.name)
         if not folder.is_dir():
             absent.append(dataset.name)
             continue
-        files = [folder / f"{dataset.name}.json", *sorted(_variants(folder, dataset.name))]
+        files = [folder / f"{dataset.name}.json", *sorted(_iter_variants(folder, dataset.name))]
         for file in files:
             try:
                 annotation = read_annotation(file, dataset.name)
             except DataError as error:
                 problems.append(str(error))
                 continue
-            found.append(_summary(file, annotation, dataset.name, dataset.size))
-            problems += _faults(file, annotation, dataset.name)
+            found.append(_summarise(file, annotation, dataset.name, dataset.size))
+            problems += _list_faults(file, annotation, dataset.name)
     if len(absent) == len(DATASETS):
         problems.append(f"{root} holds none of the {len(DATASETS)} datasets")
     elif absent:
         found.append(f"{len(absent)} of {len(DATASETS)} datasets are not there: {', '.join(absent)}")
-    problems += _strangers(root)
+    problems += _list_unknown_folders(root)
     return DataReport(found=tuple(found), problems=tuple(problems))
 
 
-def _variants(folder: Path, dataset: str) -> Iterator[Path]:
+def _iter_variants(folder: Path, dataset: str) -> Iterator[Path]:
     yield from folder.glob(f"{dataset}-adv.json")
     yield from folder.glob(f"{dataset}_combined_*.json")
 
 
-def _strangers(root: Path) -> Iterator[str]:
+def _list_unknown_folders(root: Path) -> Iterator[str]:
     """Folders that look like datasets but bear no dataset's name."""
     for folder in sorted(p for p in root.iterdir() if p.is_dir() and p.name not in BY_NAME):
         if (folder / f"{folder.name}.json").is_file():
             yield f"{folder} is none of the 29 datasets and will not be read"
 
 
-def _summary(file: Path, annotation: Annotation, dataset: str, size: int) -> str:
+def _summarise(file: Path, annotation: Annotation, dataset: str, size: int) -> str:
     samples = len(annotation.data)
-    kind = matching(dataset, annotation.meta_data.question_type)
+    kind = choose_matching(dataset, annotation.meta_data.question_type)
     tail = "" if samples == size else f" (the release has {size})"
     return f"{file.name}: {samples} samples{tail}, compared by {kind}"
 
 
-def _faults(file: Path, annotation: Annotation, dataset: str) -> Iterator[str]:
+def _list_faults(file: Path, annotation: Annotation, dataset: str) -> Iterator[str]:
     ids = Counter(str(item.sample_id) for item in annotation.data)
     for sample_id, times in ids.items():
         if times > 1:
             yield f"{file}: the sample_id {sample_id} stands {times} times"
-    kind = matching(dataset, annotation.meta_data.question_type)
+    kind = choose_matching(dataset, annotation.meta_data.question_type)
     marks: list[str] = []
     pictures: set[str] = set()
     missing: dict[str, str] = {}
     for item in annotation.data:
         where = f"{file}, sample {item.sample_id}"
         try:
-            instruction(annotation.meta_data, item.task_instruction_id, where)
+            get_instruction(annotation.meta_data, item.task_instruction_id, where)
             question = read_question(item, "", where)
         except DataError as error:
             yield str(error)
@@ -96,18 +96,18 @@ def _faults(file: Path, annotation: Annotation, dataset: str) -> Iterator[str]:
             yield f"{where}: the response '{item.response}' is none of the choices"
         elif kind != "choice" and not normalise(str(item.response)):
             yield f"{where}: the response is empty"
-        named = [f"images/{path}" for path in question.instance.images_path]
-        for number, paths in combined_pictures(item).items():
-            named += [f"combined_{number}_images/{path}" for path in paths]
-        for picture in named:
+        images = [f"images/{path}" for path in question.instance.images_path]
+        for number, paths in list_combined_pictures(item).items():
+            images += [f"combined_{number}_images/{path}" for path in paths]
+        for picture in images:
             if picture in pictures:
                 continue
             pictures.add(picture)
-            if not _inside(picture):
+            if not _is_inside(picture):
                 yield f"{where}: the picture {picture} lies outside the dataset's folder"
             elif not (file.parent / picture).is_file():
                 missing[picture] = where
-            elif fault := _fault(file.parent / picture):
+            elif fault := _find_fault(file.parent / picture):
                 yield f"{where}: the picture {picture} {fault}"
     yield from marks
     if missing and len(missing) == len(pictures):
@@ -118,7 +118,7 @@ def _faults(file: Path, annotation: Annotation, dataset: str) -> Iterator[str]:
         yield from (f"{where}: the picture {picture} is not there" for picture, where in missing.items())
 
 
-def _fault(picture: Path) -> str:
+def _find_fault(picture: Path) -> str:
     """What is wrong with a picture file, as far as its bytes tell without being decoded."""
     data = picture.read_bytes()
     text = detect_impostor(data)
@@ -130,7 +130,7 @@ def _fault(picture: Path) -> str:
     return "is cut short; fetch it again" if look and not look.whole else ""
 
 
-def _inside(path: str) -> bool:
+def _is_inside(path: str) -> bool:
     parts = PurePosixPath(path).parts
     depth = 0
     for part in parts:

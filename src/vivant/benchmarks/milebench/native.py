@@ -28,7 +28,7 @@ class Needle(Struct, frozen=True):
     """Size of the haystack: tokens of text, or pictures."""
 
 
-class Instance(Struct, frozen=True):
+class TaskInstance(Struct, frozen=True):
     """What is asked."""
 
     context: str
@@ -36,7 +36,7 @@ class Instance(Struct, frozen=True):
     choice_list: list[str | int | float] | None = None
 
 
-class Item(Struct, frozen=True):
+class AnnotationItem(Struct, frozen=True):
     """One annotation."""
 
     sample_id: int | str
@@ -48,7 +48,7 @@ class Item(Struct, frozen=True):
     """Numbers of the pictures that the answer rests on, in sets that say so."""
 
 
-class Meta(Struct, frozen=True):
+class AnnotationMeta(Struct, frozen=True):
     """What holds for the whole file."""
 
     task_instruction: list[str] | str
@@ -59,11 +59,11 @@ class Meta(Struct, frozen=True):
 class Annotation(Struct, frozen=True):
     """One annotation file."""
 
-    meta_data: Meta
-    data: list[Item]
+    meta_data: AnnotationMeta
+    data: list[AnnotationItem]
 
 
-def dataset_folder(root: Path, dataset: str) -> Path:
+def find_dataset_folder(root: Path, dataset: str) -> Path:
     """The dataset's folder: below `root`, below `root/MileBench`, or `root` itself."""
     for folder in (root / dataset, root / "MileBench" / dataset):
         if folder.is_dir():
@@ -71,9 +71,9 @@ def dataset_folder(root: Path, dataset: str) -> Path:
     return root if root.name == dataset else root / dataset
 
 
-def annotation_file(root: Path, dataset: str, *, adv: bool = False, combine: int = 0) -> Path:
+def find_annotation_file(root: Path, dataset: str, *, adv: bool = False, combine: int = 0) -> Path:
     """The file to read. A `_combined_<n>.json` is used where it exists; the plain one serves as well."""
-    folder = dataset_folder(root, dataset)
+    folder = find_dataset_folder(root, dataset)
     if adv:
         return folder / f"{dataset}-adv.json"
     combined = folder / f"{dataset}_combined_{combine}.json"
@@ -85,14 +85,14 @@ def read_annotation(file: Path, dataset: str) -> Annotation:
     try:
         raw = file.read_bytes()
     except OSError as error:
-        raise DataError(_absent(file, dataset, error)) from error
+        raise DataError(_explain_absence(file, dataset, error)) from error
     try:
         annotation = msgspec.json.decode(raw, type=Annotation)
     except msgspec.MsgspecError as error:
         raise DataError(f"{file} is no MileBench annotation: {error}") from error
     except UnicodeDecodeError as error:
         raise DataError(f"{file} is not UTF-8: {error}") from error
-    other = _another(annotation.meta_data.dataset, dataset)
+    other = _find_other_dataset(annotation.meta_data.dataset, dataset)
     if other:
         raise DataError(f"{file} holds the dataset {other}, not {dataset}; put the right file there")
     if annotation.meta_data.question_type not in ("multi-choice", "open-ended"):
@@ -103,7 +103,7 @@ def read_annotation(file: Path, dataset: str) -> Annotation:
     return annotation
 
 
-def _absent(file: Path, dataset: str, error: OSError) -> str:
+def _explain_absence(file: Path, dataset: str, error: OSError) -> str:
     if file.is_file() or not file.parent.is_dir():
         return f"Cannot read {file}: {error.strerror}"
     others = sorted(p.name for p in file.parent.glob("*.json") if p.stem in BY_NAME and p.stem != dataset)
@@ -112,46 +112,46 @@ def _absent(file: Path, dataset: str, error: OSError) -> str:
     return f"Cannot read {file}: {error.strerror}"
 
 
-def _another(stated: str, dataset: str) -> str:
+def _find_other_dataset(stated: str, dataset: str) -> str:
     """The known dataset that a file says it is, where that is not the one asked for. Spellings vary."""
-    names = {_plain(name): name for name in BY_NAME}
-    found = names.get(_plain(re.sub(r"[-_](adv|combined_\d+)$", "", stated)))
-    return found if found and found != dataset else ""
+    names = {_fold_name(name): name for name in BY_NAME}
+    match = names.get(_fold_name(re.sub(r"[-_](adv|combined_\d+)$", "", stated)))
+    return match if match and match != dataset else ""
 
 
-def _plain(name: str) -> str:
+def _fold_name(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
-def instruction(meta: Meta, index: int, where: str) -> str:
+def get_instruction(meta: AnnotationMeta, index: int, where: str) -> str:
     """The instruction that an item refers to."""
     if isinstance(meta.task_instruction, str):
         return meta.task_instruction
     if not 0 <= index < len(meta.task_instruction):
-        known = len(meta.task_instruction)
-        raise DataError(f"{where}: task_instruction_id is {index}, but there are {known} instructions")
+        count = len(meta.task_instruction)
+        raise DataError(f"{where}: task_instruction_id is {index}, but there are {count} instructions")
     return meta.task_instruction[index]
 
 
-def instance(item: Item, where: str) -> Instance:
+def read_instance(item: AnnotationItem, where: str) -> TaskInstance:
     """The item's question, checked."""
     try:
-        return msgspec.convert(item.task_instance, type=Instance)
+        return msgspec.convert(item.task_instance, type=TaskInstance)
     except msgspec.ValidationError as error:
         raise DataError(f"{where}: task_instance: {error}") from error
 
 
-def combined_pictures(item: Item) -> dict[int, list[str]]:
+def list_combined_pictures(item: AnnotationItem) -> dict[int, list[str]]:
     """The grid pictures that the release brings for a sample, by their number."""
-    found: dict[int, list[str]] = {}
+    pictures: dict[int, list[str]] = {}
     for name, value in item.task_instance.items():
         match = _COMBINED.fullmatch(name)
         if match and isinstance(value, list):
-            found[int(match[1])] = [str(path) for path in value]
-    return found
+            pictures[int(match[1])] = [str(path) for path in value]
+    return pictures
 
 
-class Placed(Struct, frozen=True):
+class PlacedContext(Struct, frozen=True):
     """A context whose marks have been turned into pictures."""
 
     parts: tuple[Part, ...]
@@ -161,7 +161,7 @@ class Placed(Struct, frozen=True):
     """Marks and pictures that do not match, a phrase each."""
 
 
-def place(context: str, images: Sequence[str], folder: str) -> Placed:
+def place_pictures(context: str, images: Sequence[str], folder: str) -> PlacedContext:
     """Put the pictures at their marks.
 
     Marks go by number. Where image and table marks each count from 1, numbers name nothing: then the marks
@@ -170,31 +170,31 @@ def place(context: str, images: Sequence[str], folder: str) -> Placed:
     """
     marks = list(_MARK.finditer(context))
     numbers = [int(mark[2]) for mark in marks]
-    chosen = _by_number(marks, numbers, len(images))
+    indices = _match_marks(marks, numbers, len(images))
     faults: list[str] = []
     parts: list[Part] = []
-    shown: list[int] = []
-    marked = set(chosen)
-    for spare in (image for index, image in enumerate(images) if index not in marked):
-        faults.append(f"picture {spare} has no mark")
-        parts.append(Image(f"{folder}images/{spare}"))
-        shown.append(0)
+    shown_numbers: list[int] = []
+    marked = set(indices)
+    for unmarked in (image for index, image in enumerate(images) if index not in marked):
+        faults.append(f"picture {unmarked} has no mark")
+        parts.append(Image(f"{folder}images/{unmarked}"))
+        shown_numbers.append(0)
     end = 0
-    for mark, number, index in zip(marks, numbers, chosen, strict=True):
+    for mark, number, index in zip(marks, numbers, indices, strict=True):
         parts.append(Text(context[end : mark.start()]))
         if index is None:
             faults.append(f"mark {mark[0]} has no picture (there are {len(images)})")
         parts.append(Image(f"{folder}images/{mark[0] if index is None else images[index]}"))
-        shown.append(number)
+        shown_numbers.append(number)
         end = mark.end()
     parts.append(Text(context[end:]))
-    kept = tuple(part for part in parts if not (isinstance(part, Text) and not part.text))
-    return Placed(kept, tuple(shown), tuple(faults))
+    nonempty = tuple(part for part in parts if not (isinstance(part, Text) and not part.text))
+    return PlacedContext(nonempty, tuple(shown_numbers), tuple(faults))
 
 
-def _by_number(marks: Sequence[re.Match[str]], numbers: Sequence[int], images: int) -> list[int | None]:
+def _match_marks(marks: Sequence[re.Match[str]], numbers: Sequence[int], images: int) -> list[int | None]:
     kinds = Counter(number for _, number in {(mark[1], int(mark[2])) for mark in marks})
     if kinds and max(kinds.values()) > 1:
         first = images - len(marks)
-        return [first + place if first + place >= 0 else None for place in range(len(marks))]
+        return [first + offset if first + offset >= 0 else None for offset in range(len(marks))]
     return [number - 1 if 1 <= number <= images else None for number in numbers]

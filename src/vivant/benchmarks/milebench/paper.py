@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from vivant.benchmarks.milebench.normalise import normalise
+from vivant.benchmarks.milebench.normalisation import normalise
 
 EMPTY = "C"
 """What an empty reply counts as."""
@@ -18,7 +18,7 @@ EMPTY = "C"
 _REGEX_SIGNS = frozenset("\\.^$*+?{}[]|()")
 
 
-class Reading(Struct, frozen=True):
+class PaperChoice(Struct, frozen=True):
     """What was read, and which rule read it."""
 
     name: str
@@ -43,30 +43,30 @@ def option_name(index: int) -> str:
     return "B" + chr(13 + index)
 
 
-def read_choice(reply: str, choices: Sequence[str]) -> Reading:
+def read_choice(reply: str, choices: Sequence[str]) -> PaperChoice:
     """The name of the option that a reply chooses; "" or several letters where it chooses none."""
     if reply == "":
-        return Reading(EMPTY, "empty")
-    options = prepare(tuple(choices))
-    place = _first(reply, options.named)
-    if place is not None:
+        return PaperChoice(EMPTY, "empty")
+    options = prepare_options(tuple(choices))
+    index = _find_first(reply, options.named)
+    if index is not None:
         # Of a name with two letters only the first survives: options past Z cannot be chosen in this way.
-        return Reading(options.named[place][0].upper(), "name and text")
-    place = _first(reply.replace(" ", ""), options.bare)
-    if place is not None:
-        found = options.bare[place]
+        return PaperChoice(options.named[index][0].upper(), "name and text")
+    index = _find_first(reply.replace(" ", ""), options.bare)
+    if index is not None:
+        choice = options.bare[index]
         # The published scorer compares what it found with a text in which signs of regular expressions are
         # escaped, so a choice such as "4.5" is found and then not recognised.
-        if not _REGEX_SIGNS.intersection(found):
-            return Reading(options.names[options.bare.index(found)], "text")
+        if not _REGEX_SIGNS.intersection(choice):
+            return PaperChoice(options.names[options.bare.index(choice)], "text")
     if len(reply) <= 2 and reply.upper() in options.known:
-        return Reading(reply.upper(), "name")
+        return PaperChoice(reply.upper(), "name")
     letters = "".join(sign.upper() for sign in reply if sign.upper() in options.known)
-    return Reading(letters, "letters")
+    return PaperChoice(letters, "letters")
 
 
 @lru_cache(maxsize=1 << 12)
-def prepare(choices: tuple[str, ...]) -> _Options:
+def prepare_options(choices: tuple[str, ...]) -> _Options:
     names = tuple(option_name(index) for index in range(len(choices)))
     return _Options(
         names=names,
@@ -76,14 +76,14 @@ def prepare(choices: tuple[str, ...]) -> _Options:
     )
 
 
-def _first(text: str, needles: Sequence[str]) -> int | None:
+def _find_first(text: str, needles: Sequence[str]) -> int | None:
     """The needle that stands earliest in the text; of several at one place, the first of the list."""
     best: int | None = None
     limit = len(text) + 1
     for index, needle in enumerate(needles):
-        place = text.find(needle, 0, limit - 1 + len(needle))
-        if 0 <= place < limit:
-            best, limit = index, place
-            if place == 0:
+        position = text.find(needle, 0, limit - 1 + len(needle))
+        if 0 <= position < limit:
+            best, limit = index, position
+            if position == 0:
                 break
     return best

@@ -15,10 +15,12 @@ import numpy as np
 from msgspec import Struct, field
 
 from vivant.benchmarks.base import Imported, ScoredRun
-from vivant.benchmarks.milebench.datasets import DATASETS, LEVELS, level
-from vivant.benchmarks.milebench.normalise import normalise
-from vivant.benchmarks.milebench.score import shown_options
+from vivant.benchmarks.data_files import read_bytes
+from vivant.benchmarks.milebench.datasets import DATASETS, LEVELS, find_level
+from vivant.benchmarks.milebench.normalisation import normalise
+from vivant.benchmarks.milebench.score import list_shown_options
 from vivant.core.errors import DataError
+from vivant.core.files import write_atomic
 from vivant.core.types import Image, Record, Reply, Sample, Score, Text
 
 FILES = ("pred.json", "eval.json", "eval_score.json", "pred_with_extracted.json")
@@ -35,7 +37,7 @@ _KEPT = ("image", "question", "gen_model_id", "gen_kwargs")
 """What an imported prediction brings besides its text, kept for the way out."""
 
 
-class Prediction(Struct):
+class NativePrediction(Struct):
     """One entry of `pred.json`."""
 
     sample_id: int | str
@@ -52,24 +54,21 @@ class Prediction(Struct):
 
 def read_predictions(file: Path, samples: Sequence[Sample], task: str) -> Imported | None:
     """`pred.json`, joined by id. None where the file is something else."""
-    try:
-        raw = file.read_bytes()
-    except OSError as error:
-        raise DataError(f"Cannot read {file}: {error.strerror}") from error
+    raw = read_bytes(file)
     if not raw.lstrip().startswith(b"["):
         return None
     try:
-        predictions = msgspec.json.decode(raw, type=list[Prediction])
+        predictions = msgspec.json.decode(raw, type=list[NativePrediction])
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise DataError(f"{file} is no pred.json of MileBench: {error}") from error
-    known = {_plain_id(sample.id): sample for sample in samples}
-    _check_ids(file, [_plain_id(str(p.sample_id)) for p in predictions], list(known), task)
+    by_id = {_normalise_id(sample.id): sample for sample in samples}
+    _check_ids(file, [_normalise_id(str(p.sample_id)) for p in predictions], list(by_id), task)
     records, notes, others = [], [], []
-    for place, prediction in enumerate(predictions):
-        sample = known[_plain_id(str(prediction.sample_id))]
+    for position, prediction in enumerate(predictions):
+        sample = by_id[_normalise_id(str(prediction.sample_id))]
         if prediction.gt_response is not None and str(prediction.gt_response) != sample.answers[0]:
             others.append(sample.id)
-        native = {"place": place, **{name: getattr(prediction, name) for name in _KEPT}}
+        native = {"place": position, **{name: getattr(prediction, name) for name in _KEPT}}
         records.append(
             Record(
                 key=f"{task}/{sample.id}",
@@ -97,24 +96,24 @@ def read_predictions(file: Path, samples: Sequence[Sample], task: str) -> Import
     )
 
 
-def _plain_id(sample_id: str) -> str:
+def _normalise_id(sample_id: str) -> str:
     """7 and "7" and "007" are one id to the original, which compares whole numbers."""
     return str(int(sample_id)) if sample_id.isdecimal() else sample_id
 
 
-def _check_ids(file: Path, ids: Sequence[str], known: Sequence[str], task: str) -> None:
-    twice = [sample_id for sample_id, times in Counter(ids).items() if times > 1]
-    if twice:
-        raise DataError(f"{file}: {len(twice)} ids stand twice, the first is sample_id {twice[0]}")
-    strangers = [sample_id for sample_id in ids if sample_id not in set(known)]
-    if strangers:
+def _check_ids(file: Path, ids: Sequence[str], expected: Sequence[str], task: str) -> None:
+    repeated = [sample_id for sample_id, times in Counter(ids).items() if times > 1]
+    if repeated:
+        raise DataError(f"{file}: {len(repeated)} ids stand twice, the first is sample_id {repeated[0]}")
+    unknown_ids = [sample_id for sample_id in ids if sample_id not in set(expected)]
+    if unknown_ids:
         raise DataError(
-            f"{file}: {len(strangers)} ids are none of {task}, the first is sample_id {strangers[0]}"
+            f"{file}: {len(unknown_ids)} ids are none of {task}, the first is sample_id {unknown_ids[0]}"
         )
-    absent = [sample_id for sample_id in known if sample_id not in set(ids)]
+    absent = [sample_id for sample_id in expected if sample_id not in set(ids)]
     if absent:
         raise DataError(
-            f"{file}: {len(absent)} of {len(known)} samples of {task} have no prediction, "
+            f"{file}: {len(absent)} of {len(expected)} samples of {task} have no prediction, "
             f"the first is sample_id {absent[0]}"
         )
 
@@ -128,64 +127,66 @@ def export(run: ScoredRun, out: Path) -> list[Path]:
     Samples without a reply are left out: the original has no word for them and would score an empty answer.
     """
     dataset = run.task.rpartition("/")[2]
-    folder = out / _safe(run.model) / dataset
+    folder = out / _safe_name(run.model) / dataset
     folder.mkdir(parents=True, exist_ok=True)
     rows = [(s, r, score) for s, r, score in run.rows if r is not None and score.status != "missing"]
     rows.sort(key=lambda row: row[1].extra.get("native", {}).get("place", 0))
-    predictions = [_prediction(run.model, sample, record) for sample, record, _ in rows]
-    written = [_write(folder / "pred.json", predictions, indent=4, ascii_only=False)]
-    written.append(_write(folder / "eval.json", evaluation(rows), indent=None))
-    written.append(
-        _write(folder / "eval_score.json", [_item_score(s, score) for s, _, score in rows], indent=4)
+    predictions = [_build_prediction(run.model, sample, record) for sample, record, _ in rows]
+    paths = [_write_json(folder / "pred.json", predictions, indent=4, ascii_only=False)]
+    paths.append(_write_json(folder / "eval.json", build_evaluation(rows), indent=None))
+    paths.append(
+        _write_json(folder / "eval_score.json", [_format_score(s, score) for s, _, score in rows], indent=4)
     )
     if rows and rows[0][0].extra["match"] == "choice":
-        extracted = [_extracted(prediction, *row) for prediction, row in zip(predictions, rows, strict=True)]
-        written.append(_write(folder / "pred_with_extracted.json", extracted, indent=4))
-    return [*written, *write_results(out)]
+        extracted = [
+            _build_extracted(prediction, *row) for prediction, row in zip(predictions, rows, strict=True)
+        ]
+        paths.append(_write_json(folder / "pred_with_extracted.json", extracted, indent=4))
+    return [*paths, *write_results(out)]
 
 
-def evaluation(rows: Sequence[tuple[Sample, Record, Score]]) -> dict[str, Any]:
+def build_evaluation(rows: Sequence[tuple[Sample, Record, Score]]) -> dict[str, Any]:
     """What `eval.json` says of one dataset."""
     rouge = bool(rows) and rows[0][0].extra["match"] == "rouge"
     by_level: dict[str, list[float]] = {name: [] for name in LEVELS}
     values: list[float] = []
     for sample, _, score in rows:
-        value = _value(score, rouge)
+        value = _get_value(score, rouge)
         values.append(value)
-        by_level[level(int(sample.facets["n_images"]))].append(value)
+        by_level[find_level(int(sample.facets["n_images"]))].append(value)
     return {
-        "Rouge-L f" if rouge else "Accuracy": _mean(values),
-        "image_quantity_level-Accuracy": {name: _mean(group) for name, group in by_level.items()},
+        "Rouge-L f" if rouge else "Accuracy": _compute_mean(values),
+        "image_quantity_level-Accuracy": {name: _compute_mean(group) for name, group in by_level.items()},
         "image_quantity_level-Result": {name: [sum(group), len(group)] for name, group in by_level.items()},
     }
 
 
-def _value(score: Score, rouge: bool) -> float:
+def _get_value(score: Score, rouge: bool) -> float:
     """A whole number where the original has one, so that files compare equal."""
     if score.value is None:
         return 0
     return score.value if rouge else int(score.value)
 
 
-def _mean(values: Sequence[float]) -> float:
+def _compute_mean(values: Sequence[float]) -> float:
     """As numpy adds up, to the last digit."""
     return float(np.mean(values)) if values else 0
 
 
-def _item_score(sample: Sample, score: Score) -> dict[str, str]:
-    value = _value(score, sample.extra["match"] == "rouge")
-    return {"id": str(_native_id(sample.id)), "score": str(round(value, 3))}
+def _format_score(sample: Sample, score: Score) -> dict[str, str]:
+    value = _get_value(score, sample.extra["match"] == "rouge")
+    return {"id": str(_restore_id(sample.id)), "score": str(round(value, 3))}
 
 
-def _native_id(sample_id: str) -> int | str:
+def _restore_id(sample_id: str) -> int | str:
     return int(sample_id) if sample_id.isdecimal() else sample_id
 
 
-def _prediction(model: str, sample: Sample, record: Record) -> dict[str, Any]:
+def _build_prediction(model: str, sample: Sample, record: Record) -> dict[str, Any]:
     native = record.extra.get("native") or {}
     parts = [part for message in record.messages for part in message.parts] or list(sample.question)
     return {
-        "sample_id": _native_id(sample.id),
+        "sample_id": _restore_id(sample.id),
         "image": native.get("image") or [part.path for part in parts if isinstance(part, Image)],
         "question": native.get("question")
         or "".join(part.text if isinstance(part, Text) else "<ImageHere>" for part in parts),
@@ -196,8 +197,10 @@ def _prediction(model: str, sample: Sample, record: Record) -> dict[str, Any]:
     }
 
 
-def _extracted(prediction: Mapping[str, Any], sample: Sample, record: Record, score: Score) -> dict[str, Any]:
-    options, _ = shown_options(sample, record)
+def _build_extracted(
+    prediction: Mapping[str, Any], sample: Sample, record: Record, score: Score
+) -> dict[str, Any]:
+    options, _ = list_shown_options(sample, record)
     return {
         **prediction,
         "gt_response": normalise(prediction["gt_response"]),
@@ -211,22 +214,22 @@ def _extracted(prediction: Mapping[str, Any], sample: Sample, record: Record, sc
 
 def write_results(out: Path) -> list[Path]:
     """`result.json` and `result.csv` over every model and dataset whose `eval.json` is below `out`."""
-    found = {(file.parent.parent.name, file.parent.name): file for file in sorted(out.glob("*/*/eval.json"))}
+    files = {(file.parent.parent.name, file.parent.name): file for file in sorted(out.glob("*/*/eval.json"))}
     results: dict[str, dict[str, dict[str, Any]]] = {}
-    for model in dict.fromkeys(model for model, _ in found):
+    for model in dict.fromkeys(model for model, _ in files):
         results[model] = {
             part: {
-                dataset: json.loads(found[model, dataset].read_bytes()) if (model, dataset) in found else {}
+                dataset: json.loads(files[model, dataset].read_bytes()) if (model, dataset) in files else {}
                 for dataset in datasets
             }
             for part, datasets in _TAXONOMY.items()
         }
     table = out / "result.csv"
-    table.write_text(_results_csv(results), encoding="utf-8")
-    return [_write(out / "result.json", results, indent=4, ascii_only=False), table]
+    write_atomic(table, _format_results_csv(results))
+    return [_write_json(out / "result.json", results, indent=4, ascii_only=False), table]
 
 
-def _results_csv(results: Mapping[str, Mapping[str, Mapping[str, Mapping[str, Any]]]]) -> str:
+def _format_results_csv(results: Mapping[str, Mapping[str, Mapping[str, Mapping[str, Any]]]]) -> str:
     lines: list[dict[str, Any]] = []
     for model, parts in results.items():
         line: dict[str, Any] = {"Model": model}
@@ -244,10 +247,10 @@ def _results_csv(results: Mapping[str, Mapping[str, Mapping[str, Mapping[str, An
     return buffer.getvalue()
 
 
-def _safe(model: str) -> str:
+def _safe_name(model: str) -> str:
     return model.strip("./").replace("/", "-") or "model"
 
 
-def _write(file: Path, content: Any, *, indent: int | None, ascii_only: bool = True) -> Path:
-    file.write_text(json.dumps(content, indent=indent, ensure_ascii=ascii_only), encoding="utf-8")
+def _write_json(file: Path, content: Any, *, indent: int | None, ascii_only: bool = True) -> Path:
+    write_atomic(file, json.dumps(content, indent=indent, ensure_ascii=ascii_only))
     return file

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from vivant.benchmarks.base import Prompt, PromptContext
 from vivant.benchmarks.milebench.datasets import UNLETTERED
-from vivant.benchmarks.milebench.truncate import fit, window
+from vivant.benchmarks.milebench.truncation import fit_context, read_window
 from vivant.core.types import Image, Message, Option, Part, Sample, Text
 from vivant.media.image_grid import split_into_grids
 
@@ -20,7 +20,7 @@ WORDING: Mapping[str, str] = {"choices": "Choice list: ", "answer": "Your answer
 MAX_TOKENS = 512
 
 
-def phrase(sample: Sample, context: PromptContext, combine: int = 0) -> Prompt:
+def build_prompt(sample: Sample, context: PromptContext, combine: int = 0) -> Prompt:
     """The one user message of a sample, cut to the model's window where there is one."""
     dataset = sample.facets["dataset"]
     wording = {**WORDING, **context.wording}
@@ -31,19 +31,19 @@ def phrase(sample: Sample, context: PromptContext, combine: int = 0) -> Prompt:
     body = sample.question[1:]
     grids: list[Part] = []
     if combine:
-        grids = _grids(sample, combine, context.root)
-        body = (Text(_numbered(sample)),)
+        grids = _build_grids(sample, combine, context.root)
+        body = (Text(_format_numbered(sample)),)
     order = context.order(sample, shuffled=False)
     options = tuple(
         Option(o.name, sample.options[k].text) for o, k in zip(sample.options, order, strict=True)
     )
     if options:
-        body = (*body, Text(_choices(options, wording, lettered=dataset not in UNLETTERED)))
-    body = _joined(body)
+        body = (*body, Text(_format_choices(options, wording, lettered=dataset not in UNLETTERED)))
+    body = _join_texts(body)
     lost, notes = 0, []
-    limits = window(context.limits)
+    limits = read_window(context.limits)
     if limits is not None:
-        fitted = fit(instruction, body, limits)
+        fitted = fit_context(instruction, body, limits)
         body, lost = fitted.parts, fitted.lost_images
         if fitted.lost_images or fitted.lost_tokens:
             notes.append(
@@ -52,29 +52,29 @@ def phrase(sample: Sample, context: PromptContext, combine: int = 0) -> Prompt:
             )
     opening = (*grids, Text(f"\n{instruction}\n")) if grids else (Text(f"{instruction}\n"),)
     return Prompt(
-        messages=(Message("user", _joined((*opening, *body))),),
+        messages=(Message("user", _join_texts((*opening, *body))),),
         options=options,
         order=order,
-        candidates=_candidates(sample, context.pool),
+        candidates=_list_candidates(sample, context.pool),
         max_tokens=MAX_TOKENS,
         lost_images=lost,
         notes=tuple(notes),
     )
 
 
-def _choices(options: Sequence[Option], wording: Mapping[str, str], *, lettered: bool) -> str:
+def _format_choices(options: Sequence[Option], wording: Mapping[str, str], *, lettered: bool) -> str:
     lines = [f"{option.name}. {option.text}" if lettered else option.text for option in options]
     return "\n".join(["", wording["choices"], *lines, wording["answer"]])
 
 
-def _candidates(sample: Sample, pool: Sequence[Sample]) -> tuple[str, ...]:
+def _list_candidates(sample: Sample, pool: Sequence[Sample]) -> tuple[str, ...]:
     """What a guesser may answer to an open question: the keys of the dataset."""
     if sample.options:
         return ()
     return tuple(sorted({answer for other in pool for answer in other.answers}))
 
 
-def _joined(parts: Sequence[Part]) -> tuple[Part, ...]:
+def _join_texts(parts: Sequence[Part]) -> tuple[Part, ...]:
     """Texts that stand side by side as one; empty ones gone."""
     joined: list[Part] = []
     for part in parts:
@@ -86,7 +86,7 @@ def _joined(parts: Sequence[Part]) -> tuple[Part, ...]:
     return tuple(joined)
 
 
-def _numbered(sample: Sample) -> str:
+def _format_numbered(sample: Sample) -> str:
     """The context with each mark as the number that the picture has in the grid."""
     numbers = iter(sample.extra["numbers"])
     texts: list[str] = []
@@ -99,7 +99,7 @@ def _numbered(sample: Sample) -> str:
     return "".join(texts)
 
 
-def _grids(sample: Sample, combine: int, root: Path) -> list[Part]:
+def _build_grids(sample: Sample, combine: int, root: Path) -> list[Part]:
     """The grid pictures: those of the release where they are there, else tiles to be put together."""
     released = sample.extra.get("combined", {}).get(str(combine))
     if released and all((root / path).is_file() for path in released):

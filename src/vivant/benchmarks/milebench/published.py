@@ -41,7 +41,7 @@ LWM               0.5  14.6   2.5   6.4   7.3  14.0  10.7   8.4  15.0  30.6   0.
 
 
 @cache
-def published() -> tuple[Published, ...]:
+def list_published() -> tuple[Published, ...]:
     """One figure per model and group, and per model and half."""
     figures: list[Published] = []
     for line in _TABLE.strip().splitlines():
@@ -62,10 +62,10 @@ def published() -> tuple[Published, ...]:
     return tuple(figures)
 
 
-def leaderboard() -> dict[str, dict[str, float]]:
+def group_by_model() -> dict[str, dict[str, float]]:
     """The same by model, then by column: a group's name or a half's."""
     rows: dict[str, dict[str, float]] = {}
-    for figure in published():
+    for figure in list_published():
         column = figure.group.get("group") or figure.group["realm"]
         rows.setdefault(figure.model, {})[column] = figure.value
     return rows

@@ -11,9 +11,9 @@ import re
 from collections.abc import Sequence
 
 from vivant.benchmarks.base import Protocol
-from vivant.benchmarks.milebench.normalise import PAPER_STOPS, normalise, normalise_choice
+from vivant.benchmarks.milebench.normalisation import PAPER_STOPS, normalise, normalise_choice
 from vivant.benchmarks.milebench.paper import option_name, read_choice
-from vivant.core.types import Option, Record, Sample, Score
+from vivant.core.types import Option, Record, Sample, Score, make_score
 from vivant.metrics.option_extraction import extract_option
 from vivant.metrics.rouge import rouge_l
 from vivant.metrics.text import strip_thinking
@@ -23,107 +23,92 @@ ALL_STOPS = 0
 
 def score_records(items: Sequence[tuple[Sample, Record]], protocol: Protocol) -> list[Score]:
     """Score the records of one dataset, in order."""
-    choose = _paper_choice if protocol == "paper" else _strict_choice
-    compare = _paper_open if protocol == "paper" else _strict_open
+    choose = _score_choice_paper if protocol == "paper" else _score_choice_strict
+    compare = _score_open_paper if protocol == "paper" else _score_open_strict
     return [(choose if s.extra["match"] == "choice" else compare)(s, r) for s, r in items]
 
 
-def shown_options(sample: Sample, record: Record) -> tuple[tuple[Option, ...], int | None]:
+def list_shown_options(sample: Sample, record: Record) -> tuple[tuple[Option, ...], int | None]:
     """The options in the order in which the model saw them, and the place of the right one among them."""
     if not record.order or record.order == tuple(range(len(sample.options))):
         return sample.options, sample.key
     texts = [sample.options[index].text for index in record.order]
-    shown = tuple(Option(option_name(place), text) for place, text in enumerate(texts))
-    return shown, None if sample.key is None else record.order.index(sample.key)
+    options = tuple(Option(option_name(number), text) for number, text in enumerate(texts))
+    return options, None if sample.key is None else record.order.index(sample.key)
 
 
-def _paper_choice(sample: Sample, record: Record) -> Score:
-    options, key = shown_options(sample, record)
+def _score_choice_paper(sample: Sample, record: Record) -> Score:
+    options, key = list_shown_options(sample, record)
     if key is None:
-        return _no_key(record)
+        return _score_no_key(record)
     choices = [normalise_choice(option.text) for option in options]
     reading = read_choice(normalise(record.reply.text), choices)
     # The key is the first of equal choices, as the published scorer takes it.
-    right = reading.name == option_name(choices.index(choices[key]))
-    known = any(option.name == reading.name for option in options)
-    return Score(
-        key=record.key,
-        task=record.task,
-        id=record.id,
-        status="scored" if known else "unparsed",
-        value=float(right) if known else None,
+    correct = reading.name == option_name(choices.index(choices[key]))
+    is_option = any(option.name == reading.name for option in options)
+    return make_score(
+        record,
+        status="scored" if is_option else "unparsed",
+        value=float(correct) if is_option else None,
         answer=reading.name,
         rule=reading.rule,
         guessed=reading.rule == "empty",
     )
 
 
-def _strict_choice(sample: Sample, record: Record) -> Score:
-    options, key = shown_options(sample, record)
+def _score_choice_strict(sample: Sample, record: Record) -> Score:
+    options, key = list_shown_options(sample, record)
     if key is None:
-        return _no_key(record)
-    found = extract_option(record.reply.text, options)
-    if found.name is None:
-        return _unparsed(record, found.rule)
-    place = [option.name for option in options].index(found.name)
-    right = options[place].text == options[key].text
-    return Score(
-        key=record.key,
-        task=record.task,
-        id=record.id,
-        value=float(right),
-        answer=found.name,
-        rule=found.rule,
+        return _score_no_key(record)
+    extraction = extract_option(record.reply.text, options)
+    if extraction.name is None:
+        return _score_unparsed(record, extraction.rule)
+    index = [option.name for option in options].index(extraction.name)
+    correct = options[index].text == options[key].text
+    return make_score(
+        record,
+        value=float(correct),
+        answer=extraction.name,
+        rule=extraction.rule,
     )
 
 
-def _paper_open(sample: Sample, record: Record) -> Score:
+def _score_open_paper(sample: Sample, record: Record) -> Score:
     reply = normalise(record.reply.text, PAPER_STOPS)
     key = normalise(sample.answers[0], PAPER_STOPS)
     match = sample.extra["match"]
     if match == "rouge":
-        return _rouge(record, reply, key)
+        return _score_rouge(record, reply, key)
     if match == "word":
-        right = key in reply.split()
+        correct = key in reply.split()
     else:
-        right = key in reply
-    return _unparsed(record, "empty") if not reply else _judged(record, right, reply, match)
+        correct = key in reply
+    return _score_unparsed(record, "empty") if not reply else make_score(record, float(correct), reply, match)
 
 
-def _strict_open(sample: Sample, record: Record) -> Score:
+def _score_open_strict(sample: Sample, record: Record) -> Score:
     answer = strip_thinking(record.reply.text)
     if answer is None:
-        return _unparsed(record, "thinking")
+        return _score_unparsed(record, "thinking")
     reply, key = normalise(answer, ALL_STOPS), normalise(sample.answers[0], ALL_STOPS)
     if sample.extra["match"] == "rouge":
-        return _rouge(record, reply, key)
+        return _score_rouge(record, reply, key)
     if not reply:
-        return _unparsed(record, "empty")
-    right = bool(key) and re.search(rf"(?<!\w){re.escape(key)}(?!\w)", reply) is not None
-    return _judged(record, right, reply, "whole words")
+        return _score_unparsed(record, "empty")
+    correct = bool(key) and re.search(rf"(?<!\w){re.escape(key)}(?!\w)", reply) is not None
+    return make_score(record, float(correct), reply, "whole words")
 
 
-def _rouge(record: Record, reply: str, key: str) -> Score:
+def _score_rouge(record: Record, reply: str, key: str) -> Score:
     if not reply:
-        return _unparsed(record, "empty")
-    return Score(
-        key=record.key,
-        task=record.task,
-        id=record.id,
-        value=rouge_l(reply, key).f,
-        answer=reply,
-        rule="rouge-l",
-    )
+        return _score_unparsed(record, "empty")
+    return make_score(record, rouge_l(reply, key).f, reply, "rouge-l")
 
 
-def _judged(record: Record, right: bool, answer: str, rule: str) -> Score:
-    return Score(key=record.key, task=record.task, id=record.id, value=float(right), answer=answer, rule=rule)
+def _score_unparsed(record: Record, rule: str) -> Score:
+    return make_score(record, rule=rule, status="unparsed")
 
 
-def _unparsed(record: Record, rule: str) -> Score:
-    return Score(key=record.key, task=record.task, id=record.id, status="unparsed", rule=rule)
-
-
-def _no_key(record: Record) -> Score:
+def _score_no_key(record: Record) -> Score:
     """The data are at fault, not the model."""
-    return Score(key=record.key, task=record.task, id=record.id, status="missing", rule="key is no choice")
+    return make_score(record, rule="key is no choice", status="missing")

@@ -14,11 +14,12 @@ from vivant.benchmarks.milebench.datasets import (
     DATASETS,
     GROUPS,
     REALMS,
-    of_group,
-    of_realm,
+    list_group_datasets,
+    list_realm_groups,
 )
-from vivant.benchmarks.milebench.published import SOURCE, leaderboard, published
+from vivant.benchmarks.milebench.published import SOURCE, group_by_model, list_published
 from vivant.benchmarks.summary import natural, published_row, summarise
+from vivant.benchmarks.table_parts import TableBuilder, find_builder, format_interval
 from vivant.core.errors import UsageError
 from vivant.core.table import Cell, Row, Table
 from vivant.core.types import Sample
@@ -36,7 +37,7 @@ _DIAGNOSTIC = (
 )
 
 
-class Whole(Struct, frozen=True):
+class ModelRuns(Struct, frozen=True):
     """One run with all of its datasets."""
 
     run: str
@@ -46,7 +47,7 @@ class Whole(Struct, frozen=True):
     """By dataset, in the order of the benchmark."""
 
 
-def gather(runs: Sequence[ScoredRun]) -> list[Whole]:
+def group_runs(runs: Sequence[ScoredRun]) -> list[ModelRuns]:
     """Scored datasets put together again: by model where its runs share no dataset, else by run.
 
     Imported predictions come as one run a dataset; they are one line of a table all the same.
@@ -54,54 +55,58 @@ def gather(runs: Sequence[ScoredRun]) -> list[Whole]:
     by_model: dict[tuple[str, str], list[ScoredRun]] = defaultdict(list)
     for part in runs:
         by_model[part.model, part.style].append(part)
-    wholes = []
+    groups = []
     for parts in by_model.values():
         if len({part.task for part in parts}) == len(parts):
-            wholes.append(_whole(parts))
+            groups.append(_merge_runs(parts))
             continue
         by_run: dict[str, list[ScoredRun]] = defaultdict(list)
         for part in parts:
             by_run[part.run].append(part)
-        wholes += [_whole(one) for one in by_run.values()]
-    return wholes
+        groups += [_merge_runs(run_parts) for run_parts in by_run.values()]
+    return groups
 
 
-def _whole(parts: Sequence[ScoredRun]) -> Whole:
+def _merge_runs(parts: Sequence[ScoredRun]) -> ModelRuns:
     by_name = {part.task.rpartition("/")[2]: part for part in parts}
     ordered = {d.name: by_name[d.name] for d in DATASETS if d.name in by_name}
     names = dict.fromkeys(part.run for part in parts)
-    return Whole(" + ".join(names), parts[0].model, parts[0].style, ordered)
+    return ModelRuns(" + ".join(names), parts[0].model, parts[0].style, ordered)
 
 
-def main(benchmark: Benchmark, runs: Sequence[ScoredRun], protocol: Protocol) -> Table:
+def build_main_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Benchmark) -> Table:
     """The leaderboard's columns."""
     columns = [*(group.name for group in GROUPS), *REALMS]
     body: list[tuple[Cell, ...]] = []
     rows: list[Row] = []
     partial: list[str] = []
-    for whole in gather(runs):
-        per_dataset = {name: summarise(part, benchmark)[0] for name, part in whole.parts.items()}
+    for model_runs in group_runs(runs):
+        per_dataset = {name: summarise(part, benchmark)[0] for name, part in model_runs.parts.items()}
         figures: dict[str, Row] = {}
         for group in GROUPS:
-            members = [per_dataset[name] for name in of_group(group.name) if name in per_dataset]
-            figures |= _mean_row(whole, members, {"group": group.name}, protocol)
+            members = [per_dataset[name] for name in list_group_datasets(group.name) if name in per_dataset]
+            figures |= _build_mean_row(model_runs, members, {"group": group.name}, protocol)
         for realm in REALMS:
-            groups = [figures[name] for name in of_realm(realm) if name in figures]
-            if len(groups) == len(of_realm(realm)):
-                figures |= _mean_row(whole, groups, {"realm": realm}, protocol)
-        incomplete = {group.name for group in GROUPS if not set(of_group(group.name)) <= set(per_dataset)}
-        incomplete |= {realm for realm in REALMS if incomplete & set(of_realm(realm))}
+            groups = [figures[name] for name in list_realm_groups(realm) if name in figures]
+            if len(groups) == len(list_realm_groups(realm)):
+                figures |= _build_mean_row(model_runs, groups, {"realm": realm}, protocol)
+        incomplete = {
+            group.name for group in GROUPS if not set(list_group_datasets(group.name)) <= set(per_dataset)
+        }
+        incomplete |= {realm for realm in REALMS if incomplete & set(list_realm_groups(realm))}
         if incomplete & set(figures):
-            held = ", ".join(per_dataset)
-            partial.append(f"* {whole.model}: not all datasets of these columns were run, only {held}.")
-        totals = _totals(list(per_dataset.values()))
-        body.append((whole.model, *(_starred(figures.get(c), c in incomplete) for c in columns), *totals))
+            names = ", ".join(per_dataset)
+            partial.append(f"* {model_runs.model}: not all datasets of these columns were run, only {names}.")
+        totals = _sum_counts(list(per_dataset.values()))
+        body.append(
+            (model_runs.model, *(_mark_partial(figures.get(c), c in incomplete) for c in columns), *totals)
+        )
         rows += figures.values()
     measured = len(body)
-    for model, values in leaderboard().items():
+    for model, values in group_by_model().items():
         body.append((f"{model} †", *(values[column] for column in columns), *[None] * len(COUNTS)))
-    notes = _notes(runs, rows)
-    rows += [published_row(figure) for figure in published()]
+    notes = _build_notes(runs, rows)
+    rows += [published_row(figure) for figure in list_published()]
     return Table(
         title=f"MileBench: groups, protocol {protocol}",
         columns=("model", *columns, *COUNTS),
@@ -112,17 +117,17 @@ def main(benchmark: Benchmark, runs: Sequence[ScoredRun], protocol: Protocol) ->
     )
 
 
-def _mean_row(
-    whole: Whole, members: Sequence[Row], group: Mapping[str, str], protocol: Protocol
+def _build_mean_row(
+    model_runs: ModelRuns, members: Sequence[Row], group: Mapping[str, str], protocol: Protocol
 ) -> dict[str, Row]:
     """The mean of means, by the column's name; nothing where one of them has nothing to count."""
     values = [row.value for row in members if row.value is not None]
     if not values or len(values) < len(members):
         return {}
-    n, errors, unparsed, guessed = _totals(members)
-    interval = _mean_interval(members)
+    n, errors, unparsed, guessed = _sum_counts(members)
+    interval = _combine_intervals(members)
     row = Row(
-        run=whole.run,
+        run=model_runs.run,
         benchmark="milebench",
         task="milebench",
         group=group,
@@ -134,14 +139,14 @@ def _mean_row(
         guessed=guessed,
         interval=interval,
         interval_method="from the parts' intervals" if interval else "",
-        model=whole.model,
-        style=whole.style,
+        model=model_runs.model,
+        style=model_runs.style,
         protocol=protocol,
     )
     return {next(iter(group.values())): row}
 
 
-def _mean_interval(members: Sequence[Row]) -> tuple[float, float] | None:
+def _combine_intervals(members: Sequence[Row]) -> tuple[float, float] | None:
     """Independent parts: the squares of their half widths add up. One part keeps its own interval."""
     intervals = [row.interval for row in members if row.interval is not None]
     if len(intervals) < len(members):
@@ -153,13 +158,13 @@ def _mean_interval(members: Sequence[Row]) -> tuple[float, float] | None:
     return mean - half, mean + half
 
 
-def _starred(row: Row | None, partial: bool) -> Cell:
+def _mark_partial(row: Row | None, partial: bool) -> Cell:
     if row is None or row.value is None:
         return None
     return f"{row.value:.1f}*" if partial else row.value
 
 
-def _totals(rows: Sequence[Row]) -> tuple[int, int, int, int]:
+def _sum_counts(rows: Sequence[Row]) -> tuple[int, int, int, int]:
     return (
         sum(row.n for row in rows),
         sum(row.errors for row in rows),
@@ -168,14 +173,14 @@ def _totals(rows: Sequence[Row]) -> tuple[int, int, int, int]:
     )
 
 
-def _notes(runs: Sequence[ScoredRun], rows: Sequence[Row]) -> list[str]:
+def _build_notes(runs: Sequence[ScoredRun], rows: Sequence[Row]) -> list[str]:
     notes = []
-    for whole in gather(runs):
-        records = [record for part in whole.parts.values() for _, record, _ in part.rows if record]
+    for model_runs in group_runs(runs):
+        records = [record for part in model_runs.parts.values() for _, record, _ in part.rows if record]
         lost = [record.lost_images for record in records if record.lost_images]
         if lost:
             notes.append(
-                f"{whole.model}: {len(lost)} samples lost {sum(lost)} images to fit the model's window."
+                f"{model_runs.model}: {len(lost)} samples lost {sum(lost)} images to fit the model's window."
             )
     if any(row.guessed for row in rows):
         notes.append(_GUESSED)
@@ -184,31 +189,31 @@ def _notes(runs: Sequence[ScoredRun], rows: Sequence[Row]) -> list[str]:
     return notes
 
 
-def datasets(benchmark: Benchmark, runs: Sequence[ScoredRun], protocol: Protocol) -> Table:
+def build_datasets_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Benchmark) -> Table:
     """One line a dataset and run."""
     body: list[tuple[Cell, ...]] = []
     rows: list[Row] = []
-    for whole in gather(runs):
-        for name, part in whole.parts.items():
+    for model_runs in group_runs(runs):
+        for name, part in model_runs.parts.items():
             row = summarise(part, benchmark)[0]
             rows.append(row)
-            interval = f"{row.interval[0]:.1f} – {row.interval[1]:.1f}" if row.interval else None
+            interval = format_interval(row)
             lost = sum(record.lost_images for _, record, _ in part.rows if record)
             group = BY_NAME[name].group
-            counts = _totals([row])
-            body.append((whole.model, name, group, row.metric, row.value, interval, *counts, lost))
+            counts = _sum_counts([row])
+            body.append((model_runs.model, name, group, row.metric, row.value, interval, *counts, lost))
     return Table(
         title=f"MileBench: datasets, protocol {protocol}",
         columns=("model", "dataset", "group", "metric", "score", "95 % interval", *COUNTS, "images lost"),
         body=tuple(body),
-        notes=tuple(_notes(runs, rows)),
+        notes=tuple(_build_notes(runs, rows)),
         rows=tuple(rows),
     )
 
 
-def levels(benchmark: Benchmark, runs: Sequence[ScoredRun], protocol: Protocol) -> Table:
+def build_levels_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Benchmark) -> Table:
     """All samples together, then each dataset, by number of images."""
-    return _split(
+    return _build_split_table(
         benchmark,
         runs,
         facet="level",
@@ -219,15 +224,15 @@ def levels(benchmark: Benchmark, runs: Sequence[ScoredRun], protocol: Protocol) 
     )
 
 
-def position(benchmark: Benchmark, runs: Sequence[ScoredRun], protocol: Protocol) -> Table:
+def build_position_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Benchmark) -> Table:
     """Samples whose evidence has a known place."""
     fifths = {"1": "first fifth", "2": "second", "3": "middle", "4": "fourth", "5": "last fifth"}
-    return _split(
+    return _build_split_table(
         benchmark,
         runs,
         facet="evidence",
         columns=fifths,
-        value=_fifth,
+        value=_find_fifth,
         title=f"MileBench: place of the evidence, protocol {protocol}",
         notes=(
             "Only samples whose evidence has a known place: needles with a known depth, keys that name a "
@@ -236,12 +241,12 @@ def position(benchmark: Benchmark, runs: Sequence[ScoredRun], protocol: Protocol
     )
 
 
-def _fifth(sample: Sample) -> str | None:
+def _find_fifth(sample: Sample) -> str | None:
     depth = sample.facets.get("depth")
     return sample.facets.get("position") or (str(int(depth) // 2 + 1) if depth else None)
 
 
-def _split(
+def _build_split_table(
     benchmark: Benchmark,
     runs: Sequence[ScoredRun],
     *,
@@ -254,25 +259,28 @@ def _split(
     """Columns by a property of samples; lines by run, all datasets first, then each of them."""
     body: list[tuple[Cell, ...]] = []
     rows: list[Row] = []
-    for whole in gather(runs):
-        lines = {"all": list(whole.parts.values()), **{name: [part] for name, part in whole.parts.items()}}
+    for model_runs in group_runs(runs):
+        lines = {
+            "all": list(model_runs.parts.values()),
+            **{name: [part] for name, part in model_runs.parts.items()},
+        }
         for name, parts in lines.items():
             cells: list[Cell] = []
-            found: list[Row] = []
+            line_rows: list[Row] = []
             for column in columns:
-                chosen = [row for part in parts for row in part.rows if value(row[0]) == column]
-                if not chosen:
+                matching = [row for part in parts for row in part.rows if value(row[0]) == column]
+                if not matching:
                     cells += [None, 0]
                     continue
-                row = summarise(structs.replace(parts[0], rows=tuple(chosen)), benchmark)[0]
+                row = summarise(structs.replace(parts[0], rows=tuple(matching)), benchmark)[0]
                 if name == "all":
                     row = structs.replace(row, task="milebench", metric="mean over samples")
-                found.append(structs.replace(row, group={facet: column}))
+                line_rows.append(structs.replace(row, group={facet: column}))
                 cells += [row.value, row.n]
-            if found:
-                _, errors, unparsed, guessed = _totals(found)
-                body.append((whole.model, name, *cells, errors, unparsed, guessed))
-                rows += found
+            if line_rows:
+                _, errors, unparsed, guessed = _sum_counts(line_rows)
+                body.append((model_runs.model, name, *cells, errors, unparsed, guessed))
+                rows += line_rows
     if not body:
         raise UsageError(f"In these runs no sample says where its {facet} lies; there is nothing to show")
     heads = [head for label in columns.values() for head in (label, "n")]
@@ -280,38 +288,38 @@ def _split(
         title=title,
         columns=("model", "dataset", *heads, *COUNTS[1:]),
         body=tuple(body),
-        notes=(*notes, *_notes(runs, rows)),
+        notes=(*notes, *_build_notes(runs, rows)),
         rows=tuple(rows),
     )
 
 
-def needles(benchmark: Benchmark, runs: Sequence[ScoredRun], protocol: Protocol) -> Table:
+def build_needles_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Benchmark) -> Table:
     """A line a length, a column a depth."""
     body: list[tuple[Cell, ...]] = []
     rows: list[Row] = []
     sources: set[str] = set()
     depths = [str(depth) for depth in range(10)]
-    for whole in gather(runs):
-        for name, part in whole.parts.items():
-            known = [row for row in part.rows if "depth" in row[0].facets]
-            sources |= {row[0].facets["depth_from"] for row in known}
-            lengths = sorted({row[0].facets["length"] for row in known}, key=natural)
+    for model_runs in group_runs(runs):
+        for name, part in model_runs.parts.items():
+            located = [row for row in part.rows if "depth" in row[0].facets]
+            sources |= {row[0].facets["depth_from"] for row in located}
+            lengths = sorted({row[0].facets["length"] for row in located}, key=natural)
             cells = (
                 {
                     (row.group["length"], row.group["depth"]): row
                     for row in summarise(
-                        structs.replace(part, rows=tuple(known)), benchmark, ("length", "depth")
+                        structs.replace(part, rows=tuple(located)), benchmark, ("length", "depth")
                     )
                 }
-                if known
+                if located
                 else {}
             )
             for length in lengths:
                 line = [cells.get((length, depth)) for depth in depths]
-                totals = _totals([row for row in line if row])
+                totals = _sum_counts([row for row in line if row])
                 unit = "tokens" if name.startswith("Text") else "images"
                 values = [row.value if row else None for row in line]
-                body.append((whole.model, name, f"{length} {unit}", *values, *totals))
+                body.append((model_runs.model, name, f"{length} {unit}", *values, *totals))
             rows += cells.values()
     if not body:
         raise UsageError("These runs hold no needle whose depth is known")
@@ -326,7 +334,22 @@ def needles(benchmark: Benchmark, runs: Sequence[ScoredRun], protocol: Protocol)
         title=f"MileBench: needles, protocol {protocol}",
         columns=("model", "dataset", "length", *depths, *COUNTS),
         body=tuple(body),
-        notes=(*notes, *_notes(runs, rows)),
+        notes=(*notes, *_build_notes(runs, rows)),
         rows=tuple(rows),
         decimals=0,
     )
+
+
+def build_table(name: str, runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Benchmark) -> Table:
+    """One of the tables by its short name."""
+    from vivant.benchmarks.milebench.comparison import build_protocols_table
+
+    builders: dict[str, TableBuilder] = {
+        "main": build_main_table,
+        "datasets": build_datasets_table,
+        "levels": build_levels_table,
+        "needles": build_needles_table,
+        "position": build_position_table,
+        "protocols": build_protocols_table,
+    }
+    return find_builder(builders, name, benchmark.name)(runs, protocol, benchmark)

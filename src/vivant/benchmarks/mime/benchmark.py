@@ -31,7 +31,7 @@ class MimeData(DataFolder):
     """Videos with metadata.csv, metadata.jsonl or Parquet."""
 
     def media_root(self, root: Path) -> Path:
-        return data.media_root(root)
+        return data.find_media_root(root)
 
 
 class MimeFormats(NativeFormats):
@@ -40,11 +40,11 @@ class MimeFormats(NativeFormats):
     exports = exports.KINDS
 
     def read_predictions(self, file: Path, samples: Sequence[Sample], task: str) -> Imported | None:
-        return native.read(file, samples, task)
+        return native.read_predictions(file, samples, task)
 
     def read_human(self, benchmark: Benchmark, root: Path, task: str) -> Imported | None:
-        files = human.find(root)
-        return human.read(files, benchmark.load(root, task), task) if files else None
+        files = human.find_judgement_files(root)
+        return human.read_judgements(files, benchmark.load(root, task), task) if files else None
 
     def export(self, parts: Sequence[ScoredRun], kind: str, out: Path) -> list[Path]:
         return [path for part in parts for path in exports.export(part, kind, out)]
@@ -54,7 +54,7 @@ class MimePublished(PublishedResults):
     """The paper's tables."""
 
     def rows(self) -> Sequence[Published]:
-        return list(published.rows())
+        return list(published.list_published())
 
 
 class MimeTables(OwnTables):
@@ -67,7 +67,7 @@ class MimeTables(OwnTables):
     )
 
     def build(self, benchmark: Benchmark, name: str, runs: Sequence[ScoredRun], protocol: Protocol) -> Table:
-        return tables.layout(name, runs, protocol, benchmark)
+        return tables.build_table(name, runs, protocol, benchmark)
 
 
 class Mime(Benchmark):
@@ -108,12 +108,12 @@ class Mime(Benchmark):
         return data.load(root, f"mime/{self.task(task).name}", self.data.help)
 
     def prompt(self, sample: Sample, context: PromptContext) -> Prompt:
-        return prompts.prompt(sample, context)
+        return prompts.build_prompt(sample, context)
 
     def score(self, items: Sequence[tuple[Sample, Record]], settings: ScoreSettings) -> list[Score]:
         if not items:
             return []
-        return score.score(items, settings, self.task(items[0][0].task).name)
+        return score.score_records(items, settings, self.task(items[0][0].task).name)
 
     def keep(self, sample: Sample, style: str) -> bool:
         return style != "few-shot" or not prompts.is_demonstration(sample)

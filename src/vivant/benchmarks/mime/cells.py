@@ -15,12 +15,12 @@ from vivant.core.errors import UsageError
 from vivant.core.table import Row
 from vivant.core.types import Record, Sample, Score
 
-Item = tuple[Sample, Record | None, Score]
+ScoredItem = tuple[Sample, Record | None, Score]
 TASKS = ("mime/mcq", "mime/ff")
 SHORT = {"mime/mcq": "MC", "mime/ff": "FF"}
 
 
-class Line(Struct, frozen=True):
+class ModelLine(Struct, frozen=True):
     """One line of a table: what one model did in one style, over all tasks and runs given."""
 
     model: str
@@ -33,39 +33,39 @@ class Line(Struct, frozen=True):
         """People are asked in no style."""
         return self.model == HUMAN
 
-    def items(self, task: str, keep: Callable[[Item], bool]) -> list[Item]:
+    def list_items(self, task: str, keep: Callable[[ScoredItem], bool]) -> list[ScoredItem]:
         """This line's items of a task that `keep` keeps."""
         return [item for part in self.parts if part.task == task for item in part.rows if keep(item)]
 
-    def cell(
-        self, benchmark: Benchmark, task: str, group: Mapping[str, str], keep: Callable[[Item], bool]
+    def summarise_items(
+        self, benchmark: Benchmark, task: str, group: Mapping[str, str], keep: Callable[[ScoredItem], bool]
     ) -> Row | None:
         """The score on some of the items, with all that is needed to judge it; None where there are none."""
         parts = [
             (part, [item for item in part.rows if keep(item)]) for part in self.parts if part.task == task
         ]
-        used = [(part, items) for part, items in parts if items]
-        if not used:
+        nonempty = [(part, items) for part, items in parts if items]
+        if not nonempty:
             return None
-        whole = msgspec.structs.replace(
-            used[0][0],
-            run=" + ".join(dict.fromkeys(part.run for part, _ in used)),
-            rows=tuple(item for _, items in used for item in items),
+        merged = msgspec.structs.replace(
+            nonempty[0][0],
+            run=" + ".join(dict.fromkeys(part.run for part, _ in nonempty)),
+            rows=tuple(item for _, items in nonempty for item in items),
         )
-        (row,) = summarise(whole, benchmark, ())
+        (row,) = summarise(merged, benchmark, ())
         return msgspec.structs.replace(row, group=dict(group))
 
-    def by_facet(self, benchmark: Benchmark, task: str, facet: str, value: str) -> Row | None:
+    def summarise_facet(self, benchmark: Benchmark, task: str, facet: str, value: str) -> Row | None:
         """The score on the samples with this facet."""
-        return self.cell(benchmark, task, {facet: value}, has(facet, value))
+        return self.summarise_items(benchmark, task, {facet: value}, has_facet(facet, value))
 
 
-def has(facet: str, value: str) -> Callable[[Item], bool]:
+def has_facet(facet: str, value: str) -> Callable[[ScoredItem], bool]:
     """Whether an item's sample has this facet."""
     return lambda item: item[0].facets.get(facet) == value
 
 
-def gather(runs: Sequence[ScoredRun]) -> list[Line]:
+def group_runs(runs: Sequence[ScoredRun]) -> list[ModelLine]:
     """Lines in the order in which models first occur, people last.
 
     Runs of one model and style belong together (a file per task, MIME and REAL apart) unless they answer
@@ -75,7 +75,7 @@ def gather(runs: Sequence[ScoredRun]) -> list[Line]:
     for run in runs:
         style = "" if run.model == HUMAN else run.style
         rivals = groups.setdefault((run.model, style), [])
-        fitting = [parts for parts in rivals if not any(_overlap(run, part) for part in parts)]
+        fitting = [parts for parts in rivals if not any(_have_overlap(run, part) for part in parts)]
         same = [parts for parts in fitting if any(part.run == run.run for part in parts)]
         if fitting:
             (same or fitting)[0].append(run)
@@ -83,25 +83,25 @@ def gather(runs: Sequence[ScoredRun]) -> list[Line]:
             rivals.append([run])
     models = list(dict.fromkeys(model for model, _ in groups))
     lines = [
-        Line(model, style, _label(model, parts, several=len(rivals) > 1), tuple(parts))
+        ModelLine(model, style, _format_label(model, parts, several=len(rivals) > 1), tuple(parts))
         for (model, style), rivals in groups.items()
         for parts in rivals
     ]
-    return sorted(lines, key=lambda line: (line.is_human, models.index(line.model), _style_place(line.style)))
+    return sorted(lines, key=lambda line: (line.is_human, models.index(line.model), _style_index(line.style)))
 
 
-def _overlap(first: ScoredRun, second: ScoredRun) -> bool:
+def _have_overlap(first: ScoredRun, second: ScoredRun) -> bool:
     if first.task != second.task:
         return False
     return not {score.key for _, _, score in first.rows}.isdisjoint(score.key for _, _, score in second.rows)
 
 
-def _label(model: str, parts: Sequence[ScoredRun], *, several: bool) -> str:
+def _format_label(model: str, parts: Sequence[ScoredRun], *, several: bool) -> str:
     names = " + ".join(dict.fromkeys(part.run for part in parts))
     return f"{model} ({names})" if several else model
 
 
-def _style_place(style: str) -> int:
+def _style_index(style: str) -> int:
     return STYLES.index(style) if style in STYLES else len(STYLES)
 
 
@@ -109,20 +109,20 @@ class Rounding:
     """Figures as a protocol prints them."""
 
     def __init__(self, runs: Sequence[ScoredRun], protocol: Protocol) -> None:
-        asked = {str(run.settings.get("rounding", "protocol")) for run in runs} - {"protocol"}
-        if len(asked) > 1 or not asked <= {"paper", "plain"}:
+        roundings = {str(run.settings.get("rounding", "protocol")) for run in runs} - {"protocol"}
+        if len(roundings) > 1 or not roundings <= {"paper", "plain"}:
             raise UsageError(
-                f"rounding is {' and '.join(sorted(asked))}; it must be paper or plain, for all runs"
+                f"rounding is {' and '.join(sorted(roundings))}; it must be paper or plain, for all runs"
             )
-        self.as_published = (asked.pop() if asked else protocol) == "paper"
+        self.as_published = (roundings.pop() if roundings else protocol) == "paper"
 
-    def value(self, figure: float | None) -> float | None:
+    def round_value(self, figure: float | None) -> float | None:
         """The figure that is then printed with one decimal: 47 of 86 is 54.65, and prints as 54.6."""
         return round(figure, 2) if figure is not None and self.as_published else figure
 
-    def row(self, row: Row) -> Row:
+    def round_row(self, row: Row) -> Row:
         """The row with its value so rounded."""
-        return msgspec.structs.replace(row, value=self.value(row.value))
+        return msgspec.structs.replace(row, value=self.round_value(row.value))
 
     @property
     def note(self) -> str:

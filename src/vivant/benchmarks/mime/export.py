@@ -16,8 +16,9 @@ from typing import Any
 import msgspec
 
 from vivant.benchmarks.base import ScoredRun
-from vivant.benchmarks.mime.cells import Item
+from vivant.benchmarks.mime.cells import ScoredItem
 from vivant.core.errors import UsageError
+from vivant.core.files import write_atomic
 from vivant.core.types import Option
 
 KINDS = ("mime-raw", "mime-score")
@@ -30,7 +31,7 @@ def export(run: ScoredRun, kind: str, out: Path) -> list[Path]:
     if kind not in KINDS:
         raise UsageError(f"mime exports {' or '.join(KINDS)}, not '{kind}'")
     task = run.task.rpartition("/")[2]
-    written: list[Path] = []
+    paths: list[Path] = []
     for dataset, (folder, variants) in _FOLDERS.items():
         items = [
             item for item in run.rows if (item[0].facets.get("dataset") == "REAL") == (dataset == "REAL")
@@ -39,50 +40,52 @@ def export(run: ScoredRun, kind: str, out: Path) -> list[Path]:
             continue
         if any(record is not None and record.repeat for _, record, _ in items):
             raise UsageError(f"{run.run} holds several answers a sample, and {kind} has room for one")
-        place = out / folder / (run.style or "zero-shot") / variants
+        folder_out = out / folder / (run.style or "zero-shot") / variants
         if kind == "mime-raw":
-            value = _raw_choices(items) if task == "mcq" else _raw_texts(items)
-            path = place / f"raw_{task}_{_suffix(run.model)}.json"
+            value = _build_raw_choices(items) if task == "mcq" else _build_raw_texts(items)
+            path = folder_out / f"raw_{task}_{_build_suffix(run.model)}.json"
             text = msgspec.json.format(msgspec.json.encode(value), indent=4).decode()
         else:
-            path = place / f"score_{task}_{_suffix(run.model)}.csv"
-            text = _score_rows(items, task)
+            path = folder_out / f"score_{task}_{_build_suffix(run.model)}.csv"
+            text = _format_scores(items, task)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8", newline="")
-        written.append(path)
-    return written
+        write_atomic(path, text)
+        paths.append(path)
+    return paths
 
 
-def _suffix(model: str) -> str:
+def _build_suffix(model: str) -> str:
     """`family_model`, as the scripts take their file names apart."""
     name = re.sub(r"[^A-Za-z0-9._@+-]", "_", model)
     family = next((family for mark, family in _FAMILIES.items() if mark in name.lower()), "vivant")
     return name if name.startswith(f"{family}_") else f"{family}_{name}"
 
 
-def _raw_choices(items: Sequence[Item]) -> dict[str, Any]:
+def _build_raw_choices(items: Sequence[ScoredItem]) -> dict[str, Any]:
     predictions: list[dict[str, Any]] = []
     for number, (sample, record, score) in enumerate(items):
-        shown: Sequence[Option] = record.options if record is not None and record.options else sample.options
-        order = record.order if record is not None and record.order else tuple(range(len(shown)))
-        if sample.key is None or not shown:
+        options: Sequence[Option] = (
+            record.options if record is not None and record.options else sample.options
+        )
+        order = record.order if record is not None and record.order else tuple(range(len(options)))
+        if sample.key is None or not options:
             raise UsageError(f"Sample {sample.id} has no options to write, so mime-raw cannot hold it")
         predictions.append(
             {
                 "instance_id": number,
                 "model_answer": score.answer,
-                "correct_answer": shown[order.index(sample.key)].name,
+                "correct_answer": options[order.index(sample.key)].name,
                 "is_correct": score.value == 1.0,
                 "video_path": sample.extra.get("file_name", sample.id),
-                "options": [option.text for option in shown],
+                "options": [option.text for option in options],
             }
         )
-    right = sum(prediction["is_correct"] for prediction in predictions)
-    return {"accuracy": right / len(predictions), "predictions": predictions}
+    correct = sum(prediction["is_correct"] for prediction in predictions)
+    return {"accuracy": correct / len(predictions), "predictions": predictions}
 
 
-def _raw_texts(items: Sequence[Item]) -> list[dict[str, Any]]:
-    written: list[dict[str, Any]] = []
+def _build_raw_texts(items: Sequence[ScoredItem]) -> list[dict[str, Any]]:
+    entries: list[dict[str, Any]] = []
     for number, (sample, record, score) in enumerate(items):
         entry: dict[str, Any] = {
             "instance_id": number,
@@ -94,11 +97,11 @@ def _raw_texts(items: Sequence[Item]) -> list[dict[str, Any]]:
             entry["chain_of_thought"] = [record.reply.thinking]
         if record is not None and record.extra.get("fail_mode"):
             entry["fail_mode"] = record.extra["fail_mode"]
-        written.append(entry)
-    return written
+        entries.append(entry)
+    return entries
 
 
-def _score_rows(items: Sequence[Item], task: str) -> str:
+def _format_scores(items: Sequence[ScoredItem], task: str) -> str:
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     if task == "mcq":

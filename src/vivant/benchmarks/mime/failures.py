@@ -12,8 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from vivant.benchmarks.base import Imported, ScoredRun
-from vivant.benchmarks.mime.names import REAL, VARIANTS, Index
+from vivant.benchmarks.base import Imported, Published, ScoredRun
+from vivant.benchmarks.mime.names import REAL, VARIANTS, SampleIndex
+from vivant.benchmarks.summary import published_row
 from vivant.core.errors import DataError, UsageError, unknown_name_error
 from vivant.core.table import Cell, Row, Table
 from vivant.core.types import Record, Reply, Sample
@@ -42,13 +43,13 @@ def is_labelled(columns: set[str]) -> bool:
     return any(name in columns for name in _MODES) and any(name in columns for name in (*_VIDEOS, "variant"))
 
 
-def read(
+def read_labels(
     file: Path, lines: Iterable[tuple[int, dict[str, Any]]], samples: Sequence[Sample], task: str
 ) -> Imported:
     """The labels as records; a row that names no video stands for a sample of its variant."""
     if task != "mime/ff":
         raise DataError(f"{file} holds failure labels of free-form answers; import it as mime/ff")
-    index = Index(samples)
+    index = SampleIndex(samples)
     records: list[Record] = []
     answered: dict[str, Sample] = {}
     for number, line in lines:
@@ -56,7 +57,7 @@ def read(
         mode = next((str(line[name]).strip() for name in _MODES if line.get(name)), "")
         if not mode:
             raise DataError(f"{where}: there is no failure mode; fill in the column '{_MODES[0]}'")
-        sample = _sample(where, number, line, index)
+        sample = _find_sample(where, number, line, index)
         if sample.id in answered:
             raise DataError(f"{where}: the video of sample '{sample.id}' is labelled already; remove one row")
         answered[sample.id] = sample
@@ -76,13 +77,13 @@ def read(
     return Imported(task=task, records=tuple(records), samples=tuple(answered.values()))
 
 
-def _sample(where: str, number: int, line: dict[str, Any], index: Index) -> Sample:
+def _find_sample(where: str, number: int, line: dict[str, Any], index: SampleIndex) -> Sample:
     video = next((str(line[name]).strip() for name in _VIDEOS if line.get(name)), "")
     if video:
-        found = index.find(video)
-        if found is None:
+        sample = index.find(video)
+        if sample is None:
             raise DataError(f"{where}: '{video}' is not in the data; give the data that were labelled")
-        return found
+        return sample
     variant = str(line.get("variant") or "").strip()
     if not variant:
         raise DataError(f"{where}: neither the video nor its variant is named")
@@ -91,19 +92,19 @@ def _sample(where: str, number: int, line: dict[str, Any], index: Index) -> Samp
     return Sample(id=f"row-{number}", task="mime/ff", answers=("",), facets={"variant": variant})
 
 
-def table(title: str, runs: Sequence[ScoredRun]) -> Table:
+def build_failure_table(title: str, runs: Sequence[ScoredRun]) -> Table:
     """How often each mode occurs in each variant, beside the published counts."""
-    counts = _count(runs)
+    counts = _count_modes(runs)
     if not counts:
         raise UsageError(
             "None of these runs holds failure labels; import a file with a column fail_mode (docs/mime.md)"
         )
     several = len({run for run, _ in counts}) > 1
-    found = {mode for group in counts.values() for mode in group}
-    modes = [*PUBLISHED, *sorted(found - set(PUBLISHED))]
-    nothing = (0,) * len(PUBLISHED_VARIANTS)
+    observed = {mode for group in counts.values() for mode in group}
+    modes = [*PUBLISHED, *sorted(observed - set(PUBLISHED))]
+    zeros = (0,) * len(PUBLISHED_VARIANTS)
     body: list[tuple[Cell, ...]] = [
-        (mode, *(group[mode] for group in counts.values()), *PUBLISHED.get(mode, nothing)) for mode in modes
+        (mode, *(group[mode] for group in counts.values()), *PUBLISHED.get(mode, zeros)) for mode in modes
     ]
     totals = [sum(group.values()) for group in counts.values()]
     body.append(("all", *totals, *(PUBLISHED_TOTAL for _ in PUBLISHED_VARIANTS)))
@@ -112,19 +113,19 @@ def table(title: str, runs: Sequence[ScoredRun]) -> Table:
         title=title,
         columns=("failure mode", *columns, *(f"published {variant}" for variant in PUBLISHED_VARIANTS)),
         body=tuple(body),
-        rows=tuple(_rows(runs, counts, modes)),
+        rows=tuple(_iter_rows(runs, counts, modes)),
         notes=(f"Published: {', '.join(PUBLISHED_BY)}, as labelled in the benchmark's repository.",),
         rules=(len(modes),),
     )
 
 
-def _count(runs: Sequence[ScoredRun]) -> dict[tuple[str, str], Counter[str]]:
+def _count_modes(runs: Sequence[ScoredRun]) -> dict[tuple[str, str], Counter[str]]:
     """Modes by run and variant, in the order of the runs and of the variants."""
     counts: dict[tuple[str, str], Counter[str]] = {}
     for run in runs:
         for variant in (*VARIANTS, REAL):
             modes = Counter(
-                _folded(record.extra["fail_mode"])
+                _fold_mode(record.extra["fail_mode"])
                 for sample, record, _ in run.rows
                 if record and record.extra.get("fail_mode") and sample.facets.get("variant") == variant
             )
@@ -133,51 +134,39 @@ def _count(runs: Sequence[ScoredRun]) -> dict[tuple[str, str], Counter[str]]:
     return counts
 
 
-def _folded(mode: Any) -> str:
+def _fold_mode(mode: Any) -> str:
     return " ".join(str(mode).lower().split())
 
 
-def _rows(
+def _iter_rows(
     runs: Sequence[ScoredRun], counts: dict[tuple[str, str], Counter[str]], modes: Sequence[str]
 ) -> Iterator[Row]:
     by_name = {run.run: run for run in runs}
     for (name, variant), group in counts.items():
         run, total = by_name[name], sum(group.values())
         for mode in modes:
-            yield _row(
-                run.run, variant, mode, group[mode], total, run.model, run.style, run.protocol, "measured"
+            yield Row(
+                run=run.run,
+                benchmark="mime",
+                task="mime/ff",
+                group={"variant": variant, "fail_mode": mode},
+                metric="count",
+                value=float(group[mode]),
+                n=total,
+                model=run.model,
+                style=run.style,
+                protocol=run.protocol,
             )
-    for place, variant in enumerate(PUBLISHED_VARIANTS):
+    model, style = PUBLISHED_BY
+    for column, variant in enumerate(PUBLISHED_VARIANTS):
         for mode, cells in PUBLISHED.items():
-            yield _row(
-                "published", variant, mode, cells[place], PUBLISHED_TOTAL, *PUBLISHED_BY, "", PUBLISHED_SOURCE
+            figure = Published(
+                model=model,
+                task="mime/ff",
+                style=style,
+                group={"variant": variant, "fail_mode": mode},
+                value=float(cells[column]),
+                metric="count",
+                source=PUBLISHED_SOURCE,
             )
-
-
-def _row(
-    run: str,
-    variant: str,
-    mode: str,
-    count: int,
-    total: int,
-    model: str,
-    style: str,
-    protocol: str,
-    source: str,
-) -> Row:
-    return Row(
-        run=run,
-        benchmark="mime",
-        task="mime/ff",
-        group={"variant": variant, "fail_mode": mode},
-        metric="count",
-        value=float(count),
-        n=total,
-        errors=0,
-        unparsed=0,
-        interval=None,
-        model=model,
-        style=style,
-        protocol=protocol,
-        source=source,
-    )
+            yield published_row(figure, PUBLISHED_TOTAL)

@@ -40,7 +40,7 @@ _REAL = re.compile(r"real_(?P<action>.+)", re.I)
 _EXTENSION = re.compile(r"\.(mp4|webm|mov|avi|mkv|m4v|gif)$", re.I)
 
 
-class Named(Struct, frozen=True):
+class VideoNameParts(Struct, frozen=True):
     """The parts of a video's name; empty where the name does not have them."""
 
     dataset: str = ""
@@ -61,19 +61,19 @@ def stem(path: str) -> str:
     return _EXTENSION.sub("", file_name(path))
 
 
-def parse(path: str) -> Named:
+def parse_video_name(path: str) -> VideoNameParts:
     """What a video's name says about it."""
     name = stem(path)
     if match := _REAL.fullmatch(name):
-        return Named(dataset="REAL", action=match["action"])
+        return VideoNameParts(dataset="REAL", action=match["action"])
     if match := _RENDERED.fullmatch(name):
-        return Named(
+        return VideoNameParts(
             "MIME", match["avatar"], match["actor"], match["action"], match["angle"], match["background"]
         )
-    return Named()
+    return VideoNameParts()
 
 
-def variant(avatar: str, background: str, angle: str) -> str:
+def format_variant(avatar: str, background: str, angle: str) -> str:
     """`config_name` as the data spell it, or nothing where a part of it is unknown."""
     if avatar not in _ROLES or not background or not angle:
         return ""
@@ -89,7 +89,7 @@ def join_key(path: str) -> str:
     return "_".join(parts).removeprefix("real_")
 
 
-class Index:
+class SampleIndex:
     """Finds samples by a video's name or by their id."""
 
     def __init__(self, samples: Iterable[Sample]) -> None:
@@ -99,12 +99,12 @@ class Index:
         for sample in self.samples:
             self._names.setdefault(join_key(str(sample.extra.get("file_name", ""))), []).append(sample)
 
-    def find(self, path: str, other: object = None) -> Sample | None:
+    def find(self, path: str, sample_id: object = None) -> Sample | None:
         """The sample whose video is called so, else the one whose id is `other` (or `path` itself)."""
-        found = self._names.get(join_key(path), []) if path else []
-        if len(found) > 1:
+        matches = self._names.get(join_key(path), []) if path else []
+        if len(matches) > 1:
             raise DataError(
-                f"The name '{path}' fits {len(found)} samples ({found[0].id}, {found[1].id}); "
+                f"The name '{path}' fits {len(matches)} samples ({matches[0].id}, {matches[1].id}); "
                 "give data in which every video has a name of its own"
             )
-        return found[0] if found else self._ids.get(str(other)) or self._ids.get(path)
+        return matches[0] if matches else self._ids.get(str(sample_id)) or self._ids.get(path)

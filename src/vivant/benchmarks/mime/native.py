@@ -11,10 +11,11 @@ import msgspec
 from msgspec import Struct
 
 from vivant.benchmarks.base import Imported
+from vivant.benchmarks.data_files import iter_csv_rows, iter_json_objects, read_json
 from vivant.benchmarks.mime import failures, human, positions
-from vivant.benchmarks.mime.files import csv_rows, json_lines, listed, read_json, texts
-from vivant.benchmarks.mime.names import Index
+from vivant.benchmarks.mime.names import SampleIndex
 from vivant.benchmarks.mime.prompts import STYLES, is_demonstration
+from vivant.benchmarks.mime.text_lists import parse_list, split_texts
 from vivant.benchmarks.multiple_choice import option_name
 from vivant.core.errors import DataError
 from vivant.core.types import Option, Record, Reply, Sample
@@ -42,24 +43,24 @@ class RawFree(Struct, forbid_unknown_fields=False):
     instance_id: int | str | None = None
 
 
-class Reading:
+class ResultFileReader:
     """What is gathered while a file is read."""
 
     def __init__(self, file: Path, samples: Sequence[Sample], task: str) -> None:
         self.file = file
         self.task = task
-        self.index = Index(samples)
+        self.index = SampleIndex(samples)
         self.records: list[Record] = []
         self.samples: list[Sample] = []
         self.notes: list[str] = []
         self.strangers: list[str] = []
         self._first: dict[str, str] = {}
 
-    def find(self, where: str, path: str, other: object = None) -> Sample | None:
+    def find(self, where: str, path: str, sample_id: object = None) -> Sample | None:
         """The sample of an item, or None, remembered for the count of those that fit none."""
-        sample = self.index.find(path, other)
+        sample = self.index.find(path, sample_id)
         if sample is None:
-            self.strangers.append(f"{where} '{path or other}'")
+            self.strangers.append(f"{where} '{path or sample_id}'")
         return sample
 
     def add(self, where: str, sample: Sample, reply: Reply, extra: dict[str, Any]) -> None:
@@ -96,11 +97,11 @@ class Reading:
         if missing:
             self.notes.append(f"{missing} of the {len(self.index.samples)} samples have no prediction here")
         model, style = guess_origin(self.file)
-        shown = sum(is_demonstration(sample) for sample in self.samples) if style == "few-shot" else 0
-        if shown:
+        demonstrated = sum(is_demonstration(sample) for sample in self.samples) if style == "few-shot" else 0
+        if demonstrated:
             self.notes.append(
-                f"{shown} predictions are on demonstrations' actions, which few-shot runs leave out; "
-                "they are kept, as the published scores count them"
+                f"{demonstrated} predictions are on demonstrations' actions, which few-shot runs leave "
+                "out; they are kept, as the published scores count them"
             )
         return Imported(
             task=self.task,
@@ -112,25 +113,25 @@ class Reading:
         )
 
 
-def read(file: Path, samples: Sequence[Sample], task: str) -> Imported | None:
+def read_predictions(file: Path, samples: Sequence[Sample], task: str) -> Imported | None:
     """Read a result file, a file of people's judgements or one of failure labels; None for any other."""
     if file.suffix == ".json":
         return _read_raw(file, samples, task)
     if file.suffix == ".csv":
-        header = next((set(row) for _, row in csv_rows(file)), set())
+        header = next((set(row) for _, row in iter_csv_rows(file)), set())
         if failures.is_labelled(header):
-            return failures.read(file, csv_rows(file), samples, task)
+            return failures.read_labels(file, iter_csv_rows(file), samples, task)
         if "instance_id" in header and "is_correct" in header:
-            return _read_score(file, samples, task, "mcq", _verdict)
+            return _read_score(file, samples, task, "mcq", _add_verdict)
         if "instance_id" in header and "output_text" in header:
-            return _read_score(file, samples, task, "ff", _scored_text)
+            return _read_score(file, samples, task, "ff", _add_scored_text)
         return None
     if file.suffix == ".jsonl":
-        first = next((line for _, line in json_lines(file)), {})
+        first = next((line for _, line in iter_json_objects(file)), {})
         if human.is_judgement(first):
-            return human.read([file], samples, task)
+            return human.read_judgements([file], samples, task)
         if failures.is_labelled(set(first)):
-            return failures.read(file, json_lines(file), samples, task)
+            return failures.read_labels(file, iter_json_objects(file), samples, task)
     return None
 
 
@@ -146,7 +147,7 @@ def guess_origin(file: Path) -> tuple[str, str]:
 
 
 def _read_raw(file: Path, samples: Sequence[Sample], task: str) -> Imported | None:
-    reading = Reading(file, samples, task)
+    reading = ResultFileReader(file, samples, task)
     items = _unwrap(file, read_json(file), reading.notes)
     if items is None or not all(isinstance(item, dict) for item in items):
         return None
@@ -159,17 +160,17 @@ def _read_raw(file: Path, samples: Sequence[Sample], task: str) -> Imported | No
         raise DataError(f"{file} mixes multiple-choice and free-form items; keep one kind in a file")
     (kind,) = kinds
     _check_task(file, task, kind)
-    take: Callable[[Reading, str, Any], None] = _take_choice if kind == "mcq" else _take_free
-    wanted: type[Any] = RawChoice if kind == "mcq" else RawFree
+    take: Callable[[ResultFileReader, str, Any], None] = _add_choice if kind == "mcq" else _add_free
+    item_type: type[Any] = RawChoice if kind == "mcq" else RawFree
     for number, item in enumerate(items):
         where = f"item {number}"
         try:
-            take(reading, where, msgspec.convert(item, wanted))
+            take(reading, where, msgspec.convert(item, item_type))
         except msgspec.ValidationError as error:
             raise DataError(f"{file}, {where}: {error}") from error
-    strange = sorted({name for item in items for name in item} - set(wanted.__struct_fields__))
-    if strange:
-        reading.notes.append(f"fields dropped: {', '.join(strange)}")
+    unknown_fields = sorted({name for item in items for name in item} - set(item_type.__struct_fields__))
+    if unknown_fields:
+        reading.notes.append(f"fields dropped: {', '.join(unknown_fields)}")
     if kind == "mcq":
         _note_choices(reading, items)
     elif reading.records:
@@ -189,71 +190,73 @@ def _unwrap(file: Path, value: Any, notes: list[str]) -> list[Any] | None:
         raise DataError(f"{file}: `predictions` is no list")
     if depth > 1:
         notes.append(
-            f"`predictions` is nested {depth} times: the {len(value)} items of the innermost list were read; "
-            f"dropped on the way: {', '.join(dropped) or 'nothing'}"
+            f"`predictions` is nested {depth} times: the {len(value)} items of the innermost list "
+            f"were read; dropped on the way: {', '.join(dropped) or 'nothing'}"
         )
     return value if isinstance(value, list) else None
 
 
 def _check_task(file: Path, task: str, kind: str) -> None:
     if task.rpartition("/")[2] != kind:
-        what = "multiple-choice" if kind == "mcq" else "free-form"
-        raise DataError(f"{file} holds {what} answers; import it as mime/{kind}")
+        kind_name = "multiple-choice" if kind == "mcq" else "free-form"
+        raise DataError(f"{file} holds {kind_name} answers; import it as mime/{kind}")
 
 
-def _take_choice(reading: Reading, where: str, item: RawChoice) -> None:
+def _add_choice(reading: ResultFileReader, where: str, item: RawChoice) -> None:
     sample = reading.find(where, item.video_path, item.instance_id)
     if sample is None:
         return
-    options = tuple(Option(option_name(i), _option_text(option)) for i, option in enumerate(item.options))
+    options = tuple(Option(option_name(i), _format_option(option)) for i, option in enumerate(item.options))
     names = [option.name for option in options]
     if item.correct_answer not in names:
         raise DataError(
             f"{reading.file}, {where}: correct_answer '{item.correct_answer}' names none of its "
             f"{len(names)} options"
         )
-    shown = msgspec.structs.replace(sample, options=options, key=names.index(item.correct_answer))
-    reading.add(where, shown, Reply(text=item.model_answer or ""), {"filed": True})
+    answered = msgspec.structs.replace(sample, options=options, key=names.index(item.correct_answer))
+    reading.add(where, answered, Reply(text=item.model_answer or ""), {"filed": True})
 
 
-def _option_text(option: Any) -> str:
+def _format_option(option: Any) -> str:
     """An option as text; the few-shot files hold the right one as a list of one."""
-    return ", ".join(texts(option)) if _is_list(option) else str(option)
+    return ", ".join(split_texts(option)) if _is_list(option) else str(option)
 
 
 def _is_list(option: Any) -> bool:
-    return isinstance(option, list) or (isinstance(option, str) and listed(option) is not None)
+    return isinstance(option, list) or (isinstance(option, str) and parse_list(option) is not None)
 
 
-def _note_choices(reading: Reading, items: Sequence[dict[str, Any]]) -> None:
-    marked = sum(any(_is_list(option) for option in item["options"]) for item in items)
-    if marked:
+def _note_choices(reading: ResultFileReader, items: Sequence[dict[str, Any]]) -> None:
+    bracketed = sum(any(_is_list(option) for option in item["options"]) for item in items)
+    if bracketed:
         reading.notes.append(
-            f"{marked} items hold an option as a list (['…']) among plain texts; the brackets were removed, "
-            "but if the prompt showed them, they gave the answer away"
+            f"{bracketed} items hold an option as a list (['…']) among plain texts; the brackets "
+            "were removed, but if the prompt showed them, they gave the answer away"
         )
-    wrong = 0
+    contradictory = 0
     for item in items:
         matches = item.get("model_answer") == item["correct_answer"]
-        wrong += item.get("is_correct") is not None and item["is_correct"] != matches
-    if wrong:
-        reading.notes.append(f"in {wrong} items is_correct contradicts model_answer; the answer counts")
+        contradictory += item.get("is_correct") is not None and item["is_correct"] != matches
+    if contradictory:
+        reading.notes.append(
+            f"in {contradictory} items is_correct contradicts model_answer; the answer counts"
+        )
 
 
-def _take_free(reading: Reading, where: str, item: RawFree) -> None:
+def _add_free(reading: ResultFileReader, where: str, item: RawFree) -> None:
     sample = reading.find(where, item.video_path, item.instance_id)
     if sample is None:
         return
-    labels = texts(item.action) or sample.answers
-    thinking = "\n".join(texts(item.chain_of_thought)) if item.chain_of_thought else ""
+    labels = split_texts(item.action) or sample.answers
+    thinking = "\n".join(split_texts(item.chain_of_thought)) if item.chain_of_thought else ""
     extra: dict[str, Any] = {"filed": True}
     if item.fail_mode:
         extra["fail_mode"] = item.fail_mode
-    shown = msgspec.structs.replace(sample, answers=labels)
-    reading.add(where, shown, Reply(text=item.output_text or "", thinking=thinking), extra)
+    answered = msgspec.structs.replace(sample, answers=labels)
+    reading.add(where, answered, Reply(text=item.output_text or "", thinking=thinking), extra)
 
 
-def _note_free(reading: Reading, samples: Sequence[Sample]) -> None:
+def _note_free(reading: ResultFileReader, samples: Sequence[Sample]) -> None:
     labels = {sample.id: set(sample.answers) for sample in samples}
     differ = [sample.id for sample in reading.samples if set(sample.answers) != labels[sample.id]]
     if differ:
@@ -270,36 +273,37 @@ def _read_score(
     samples: Sequence[Sample],
     task: str,
     kind: str,
-    take: Callable[[Reading, str, Sample, dict[str, str]], None],
+    take: Callable[[ResultFileReader, str, Sample, dict[str, str]], None],
 ) -> Imported:
     _check_task(file, task, kind)
-    reading = Reading(file, samples, task)
-    rows = [row for _, row in csv_rows(file)]
-    found = positions.match(file, rows, reading.index, reading.notes)
-    for number, (row, sample) in enumerate(zip(rows, found, strict=True), 1):
+    reading = ResultFileReader(file, samples, task)
+    rows = [row for _, row in iter_csv_rows(file)]
+    matched = positions.match_rows(file, rows, reading.index, reading.notes)
+    for number, (row, sample) in enumerate(zip(rows, matched, strict=True), 1):
         take(reading, f"row {number}", sample, row)
     return reading.finish()
 
 
-def _verdict(reading: Reading, where: str, sample: Sample, row: dict[str, str]) -> None:
+def _add_verdict(reading: ResultFileReader, where: str, sample: Sample, row: dict[str, str]) -> None:
     # The file does not say what was shown, so the sample keeps no options to be mistaken for it.
     bare = msgspec.structs.replace(sample, options=(), key=None)
-    reading.add(where, bare, Reply(), {"is_correct": _truth(reading.file, where, row["is_correct"])})
+    reading.add(where, bare, Reply(), {"is_correct": _parse_bool(reading.file, where, row["is_correct"])})
 
 
-def _scored_text(reading: Reading, where: str, sample: Sample, row: dict[str, str]) -> None:
-    labels = texts(row.get("ground_truth"))
+def _add_scored_text(reading: ResultFileReader, where: str, sample: Sample, row: dict[str, str]) -> None:
+    labels = split_texts(row.get("ground_truth"))
     if labels and set(labels) != set(sample.answers):
         raise DataError(
-            f"{reading.file}, {where}: ground_truth is {labels[0]!r}, but the sample at this place, "
-            f"{sample.id}, is {sample.answers[0]!r}; the rows are not in the order of the data"
+            f"{reading.file}, {where}: ground_truth is {labels[0]!r}, but the sample at this "
+            f"place, {sample.id}, is {sample.answers[0]!r}; the rows are not in the order of the "
+            "data"
         )
     reading.add(where, sample, Reply(text=row["output_text"]), {"filed": True})
 
 
-def _truth(file: Path, where: str, text: str) -> bool:
-    known = {"1": True, "0": False, "true": True, "false": False, "1.0": True, "0.0": False}
-    value = known.get(text.strip().lower())
+def _parse_bool(file: Path, where: str, text: str) -> bool:
+    values = {"1": True, "0": False, "true": True, "false": False, "1.0": True, "0.0": False}
+    value = values.get(text.strip().lower())
     if value is None:
         raise DataError(f"{file}, {where}: is_correct is '{text}'; it must be 0 or 1")
     return value

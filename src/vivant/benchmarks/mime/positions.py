@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from vivant.benchmarks.mime.files import read_json
-from vivant.benchmarks.mime.names import VARIANTS, Index
+from vivant.benchmarks.data_files import read_json
+from vivant.benchmarks.mime.names import VARIANTS, SampleIndex
 from vivant.core.errors import DataError
 from vivant.core.types import Sample
 
@@ -14,26 +14,28 @@ RELEASED = 860
 """Rows of the released MIME file, and of every complete score file on it."""
 
 
-def match(file: Path, rows: Sequence[dict[str, str]], index: Index, notes: list[str]) -> list[Sample]:
+def match_rows(
+    file: Path, rows: Sequence[dict[str, str]], index: SampleIndex, notes: list[str]
+) -> list[Sample]:
     """The sample of each row: by a raw file's names where one lies beside, else by the order of the data."""
-    places = [_place(file, number, row) for number, row in enumerate(rows, 1)]
-    order: Sequence[Sample] | None = _beside(file, len(rows), index, notes)
+    positions = [_read_position(file, number, row) for number, row in enumerate(rows, 1)]
+    order: Sequence[Sample] | None = _read_sibling_order(file, len(rows), index, notes)
     if order is None:
-        order = _data_order(file, len(rows), index.samples)
+        order = _find_data_order(file, len(rows), index.samples)
         # Rows 0 to 85 of 860 may be a file on one variant as well as the beginning of a file on all.
-        if len(rows) < len(order) and places == list(range(len(rows))):
+        if len(rows) < len(order) and positions == list(range(len(rows))):
             raise DataError(
                 f"{file} names its {len(rows)} rows by position, and the data hold {len(order)} samples; "
                 "put the raw file of the same model beside it, or import that one"
             )
         notes.append("rows were joined by their position in the data, because the file names no videos")
-    beyond = next((place for place in places if not 0 <= place < len(order)), None)
+    beyond = next((position for position in positions if not 0 <= position < len(order)), None)
     if beyond is not None:
         raise DataError(f"{file}: instance_id {beyond} lies beyond the {len(order)} samples of the data")
-    return [order[place] for place in places]
+    return [order[position] for position in positions]
 
 
-def _place(file: Path, number: int, row: dict[str, str]) -> int:
+def _read_position(file: Path, number: int, row: dict[str, str]) -> int:
     try:
         return int(row["instance_id"])
     except ValueError:
@@ -42,7 +44,7 @@ def _place(file: Path, number: int, row: dict[str, str]) -> int:
         ) from None
 
 
-def _beside(file: Path, count: int, index: Index, notes: list[str]) -> list[Sample] | None:
+def _read_sibling_order(file: Path, count: int, index: SampleIndex, notes: list[str]) -> list[Sample] | None:
     """The samples in the order of a raw file of the same model that has as many items."""
     other = {"mcq": "ff", "ff": "mcq"}
     prefix, _, rest = file.stem.partition("_")
@@ -63,26 +65,26 @@ def _beside(file: Path, count: int, index: Index, notes: list[str]) -> list[Samp
                 f"{name} has {len(value)} items where this file has {count} rows, so it names no rows"
             )
             continue
-        found = [index.find(str(item.get("video_path", "")), item.get("instance_id")) for item in value]
-        strange = [
-            str(item.get("video_path")) for item, sample in zip(value, found, strict=True) if not sample
+        samples = [index.find(str(item.get("video_path", "")), item.get("instance_id")) for item in value]
+        unmatched = [
+            str(item.get("video_path")) for item, sample in zip(value, samples, strict=True) if not sample
         ]
-        if strange:
+        if unmatched:
             raise DataError(
-                f"{raw}, which names the rows of {file.name}: {len(strange)} of {count} videos are not in "
-                f"the data, the first is '{strange[0]}'; give the data that they were made on"
+                f"{raw}, which names the rows of {file.name}: {len(unmatched)} of {count} videos are not in "
+                f"the data, the first is '{unmatched[0]}'; give the data that they were made on"
             )
         notes.append(f"rows were joined by the videos' names in {name}")
-        return [sample for sample in found if sample]
+        return [sample for sample in samples if sample]
     return None
 
 
-def _data_order(file: Path, count: int, samples: Sequence[Sample]) -> Sequence[Sample]:
+def _find_data_order(file: Path, count: int, samples: Sequence[Sample]) -> Sequence[Sample]:
     rendered = [sample for sample in samples if sample.facets["dataset"] != "REAL"]
     real = len(samples) - len(rendered)
     if file.parent.name in VARIANTS:
         rendered = [sample for sample in rendered if sample.facets["variant"] == file.parent.name]
-        return sorted(rendered, key=_released_place)
+        return sorted(rendered, key=_released_key)
     if real and (count == real or not rendered):
         raise DataError(
             f"{file} names its {count} rows by position, and files on REAL are not in the data's order; "
@@ -90,10 +92,10 @@ def _data_order(file: Path, count: int, samples: Sequence[Sample]) -> Sequence[S
         )
     if len(rendered) == RELEASED and all(sample.facets["variant"] in VARIANTS for sample in rendered):
         # Copies of the released data may be sorted otherwise; score files follow the released order.
-        return sorted(rendered, key=_released_place)
+        return sorted(rendered, key=_released_key)
     return rendered
 
 
-def _released_place(sample: Sample) -> tuple[str, str, int]:
+def _released_key(sample: Sample) -> tuple[str, str, int]:
     facets = sample.facets
     return facets["actor"], facets["action"], VARIANTS.index(facets["variant"])

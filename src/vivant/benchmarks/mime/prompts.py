@@ -26,8 +26,9 @@ WORDING: Mapping[str, str] = {
     "Then write the letter of your choice alone on the last line.",
     "mcq.few-shot": _MCQ + "Reply with the letter of your choice and nothing else.",
     "ff.zero-shot": _FF + "Reply with a short phrase of one to five words and nothing else.",
-    "ff.cot": _FF + "First describe what the body does, step by step, and what that could stand for. "
-    "Then write a short phrase of one to five words that names the action, alone on the last line.",
+    "ff.cot": _FF + "First describe what the body does, step by step, and what that could stand for. Then "
+    "write a short phrase of one to five words that names the action, alone on the last "
+    "line.",
     "ff.few-shot": _FF + "Reply with a short phrase of one to five words and nothing else.",
 }
 """Prompts by name. `{options}` becomes the lettered choices, one a line."""
@@ -35,39 +36,41 @@ _MAX_TOKENS = {"mcq.zero-shot": 32, "mcq.few-shot": 32, "ff.zero-shot": 64, "ff.
 _MAX_TOKENS_COT = 512
 
 
-def prompt(sample: Sample, context: PromptContext) -> Prompt:
+def build_prompt(sample: Sample, context: PromptContext) -> Prompt:
     """Phrase a sample in the context's style."""
     if context.style not in STYLES:
         raise unknown_name_error("style of mime", context.style, STYLES)
     name = f"{sample.task.rpartition('/')[2]}.{context.style}"
     order = context.order(sample)
-    shown = show(sample, order)
+    options = label_options(sample, order)
     messages: list[Message] = []
     if context.style == "few-shot":
         unpermuted = msgspec.structs.replace(context, permutation=0)
-        for example in demonstrations(sample, context.pool):
+        for example in choose_demonstrations(sample, context.pool):
             # Demonstrations keep their own order: only the question itself is permuted.
-            places = unpermuted.order(example)
-            choices = show(example, places)
+            example_order = unpermuted.order(example)
+            choices = label_options(example, example_order)
             answer = (
-                choices[places.index(example.key)].name if example.key is not None else example.answers[0]
+                choices[example_order.index(example.key)].name
+                if example.key is not None
+                else example.answers[0]
             )
-            messages.append(_question(example, choices, name, context.wording))
+            messages.append(_build_message(example, choices, name, context.wording))
             messages.append(Message("assistant", (Text(answer),)))
-    messages.append(_question(sample, shown, name, context.wording))
-    labels = {label: None for other in context.pool for label in other.answers} if not shown else {}
+    messages.append(_build_message(sample, options, name, context.wording))
+    labels = {label: None for other in context.pool for label in other.answers} if not options else {}
     return Prompt(
         messages=tuple(messages),
-        options=shown,
+        options=options,
         order=order,
         candidates=tuple(sorted(labels)),
         max_tokens=_MAX_TOKENS.get(name, _MAX_TOKENS_COT),
     )
 
 
-def show(sample: Sample, order: tuple[int, ...]) -> tuple[Option, ...]:
+def label_options(sample: Sample, order: tuple[int, ...]) -> tuple[Option, ...]:
     """The options in an order, lettered by their places."""
-    return tuple(Option(option_name(i), sample.options[place].text) for i, place in enumerate(order))
+    return tuple(Option(option_name(i), sample.options[index].text) for i, index in enumerate(order))
 
 
 def is_demonstration(sample: Sample) -> bool:
@@ -76,7 +79,7 @@ def is_demonstration(sample: Sample) -> bool:
     return facets.get("action") in DEMONSTRATIONS or facets.get("split") == DEMONSTRATION_SPLIT
 
 
-def demonstrations(sample: Sample, pool: tuple[Sample, ...]) -> list[Sample]:
+def choose_demonstrations(sample: Sample, pool: tuple[Sample, ...]) -> list[Sample]:
     """Up to three examples, one an action, each in the sample's own variant where the pool has it."""
     by_action: dict[str, dict[str, Sample]] = {}
     for other in pool:
@@ -84,24 +87,26 @@ def demonstrations(sample: Sample, pool: tuple[Sample, ...]) -> list[Sample]:
             by_action.setdefault(other.facets["action"], {}).setdefault(other.facets["variant"], other)
     if not by_action:
         raise UsageError(
-            f"few-shot prompts show the actions {', '.join(DEMONSTRATIONS)}, and the data hold none of them; "
-            f"mark others with '{DEMONSTRATION_SPLIT}' in the column split"
+            f"few-shot prompts show the actions {', '.join(DEMONSTRATIONS)}, and the data hold "
+            f"none of them; mark others with '{DEMONSTRATION_SPLIT}' in the column split"
         )
     actions = [action for action in DEMONSTRATIONS if action in by_action] or list(by_action)
-    return [_variant_like(sample, by_action[action]) for action in actions[: len(DEMONSTRATIONS)]]
+    return [_choose_variant(sample, by_action[action]) for action in actions[: len(DEMONSTRATIONS)]]
 
 
-def _variant_like(sample: Sample, variants: Mapping[str, Sample]) -> Sample:
-    plain = next((name for name in VARIANTS if name in variants), next(iter(variants)))
-    return variants.get(sample.facets["variant"], variants[plain])
+def _choose_variant(sample: Sample, variants: Mapping[str, Sample]) -> Sample:
+    default = next((name for name in VARIANTS if name in variants), next(iter(variants)))
+    return variants.get(sample.facets["variant"], variants[default])
 
 
-def _question(sample: Sample, shown: tuple[Option, ...], name: str, wording: Mapping[str, str]) -> Message:
-    for given in wording:
-        if given.partition(".")[0] in ("mcq", "ff") and given not in WORDING:
-            raise unknown_name_error("prompt of mime", given, WORDING)
+def _build_message(
+    sample: Sample, options: tuple[Option, ...], name: str, wording: Mapping[str, str]
+) -> Message:
+    for key in wording:
+        if key.partition(".")[0] in ("mcq", "ff") and key not in WORDING:
+            raise unknown_name_error("prompt of mime", key, WORDING)
     template = wording.get(name, WORDING[name])
-    if shown and "{options}" not in template:
+    if options and "{options}" not in template:
         raise UsageError(f"The prompt '{name}' must hold {{options}}, where the choices are to stand")
-    choices = "\n".join(f"{option.name}. {option.text}" for option in shown)
+    choices = "\n".join(f"{option.name}. {option.text}" for option in options)
     return Message("user", (*sample.question, Text(template.replace("{options}", choices))))

@@ -90,18 +90,18 @@ Human   | 100.0/77.2
 """Table 1; MIME's side of it is the first column of table 2."""
 
 
-def rows() -> Iterator[Published]:
+def list_published() -> Iterator[Published]:
     """Every published accuracy once, by variant (`none` is REAL)."""
-    yield from _cells(_BY_SCENE, SCENES, 5)
-    yield from _cells(_WOMAN, ("woman+blank@0",), 3)
-    yield from _cells(_BY_ANGLE, _TURNED, 4)
-    yield from _cells(_ON_REAL, ("none",), 1)
+    yield from _parse_block(_BY_SCENE, SCENES, 5)
+    yield from _parse_block(_WOMAN, ("woman+blank@0",), 3)
+    yield from _parse_block(_BY_ANGLE, _TURNED, 4)
+    yield from _parse_block(_ON_REAL, ("none",), 1)
 
 
-def _cells(block: str, variants: tuple[str, ...], table: int) -> Iterator[Published]:
+def _parse_block(block: str, variants: tuple[str, ...], table: int) -> Iterator[Published]:
     for line in block.strip().splitlines():
-        who, _, figures = line.partition("|")
-        model, style = (*who.split(), "")[:2]
+        label, _, figures = line.partition("|")
+        model, style = (*label.split(), "")[:2]
         source = SOURCE_HUMAN if model == "Human" else SOURCE
         for variant, pair in zip(variants, figures.split(), strict=True):
             for task, value in zip(("mime/mcq", "mime/ff"), pair.split("/"), strict=True):

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from vivant.benchmarks.base import ScoreSettings
 from vivant.core.errors import UsageError
-from vivant.core.types import Option, Record, Sample, Score
+from vivant.core.types import Option, Record, Sample, Score, make_score
 from vivant.metrics.option_extraction import extract_option
 from vivant.metrics.text import strip_thinking
 
@@ -27,21 +27,21 @@ _ANSWER = re.compile(r"^\W*(?:(?:the|my)\s+)?(?:final\s+)?answer\s*(?:is\b|[:=�
 _EDGES = " \t\r\n*_`\"'“”‘’."
 
 
-class Reading(Struct, frozen=True):
+class ParsedReply(Struct, frozen=True):
     """What was read in a reply (nothing where nothing could be) and by which rule."""
 
     answer: str
     rule: str
 
 
-def score(items: Sequence[tuple[Sample, Record]], settings: ScoreSettings, task: str) -> list[Score]:
+def score_records(items: Sequence[tuple[Sample, Record]], settings: ScoreSettings, task: str) -> list[Score]:
     """Score the records of one task, in order."""
     if task == "mcq":
         return [_score_choice(sample, record, settings) for sample, record in items]
     return _score_free(items, settings)
 
 
-def threshold(values: Mapping[str, Any]) -> float:
+def read_threshold(values: Mapping[str, Any]) -> float:
     """The similarity from which a free answer is right."""
     value = values.get("threshold", SETTINGS["threshold"])
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
@@ -52,171 +52,148 @@ def threshold(values: Mapping[str, Any]) -> float:
 # ── multiple choice ──────────────────────────────────────────────────────────────────────────────
 
 
-def read_choice_paper(text: str, names: Sequence[str], style: str) -> Reading:
+def read_choice_paper(text: str, names: Sequence[str], style: str) -> ParsedReply:
     """A lone letter, else the first character, else the last one."""
     if style == "cot":
         # Some replies hold a backslash and an n where a line should break.
-        text = last_line(text.replace("\\n", "\n"))
+        text = find_last_line(text.replace("\\n", "\n"))
     text = text.strip(" \t\r\n\f\v.").upper()
     if text in names:
-        return Reading(text, "exact")
+        return ParsedReply(text, "exact")
     if text[:1] in names:
-        return Reading(text[:1], "first-character")
+        return ParsedReply(text[:1], "first-character")
     if text[-1:] in names:
-        return Reading(text[-1:], "last-character")
-    return Reading("", "no-letter" if text else "empty")
+        return ParsedReply(text[-1:], "last-character")
+    return ParsedReply("", "no-letter" if text else "empty")
 
 
-def read_choice_strict(text: str, options: Sequence[Option]) -> Reading:
+def read_choice_strict(text: str, options: Sequence[Option]) -> ParsedReply:
     """The one option that the reply names."""
-    found = extract_option(text, options)
-    return Reading(found.name or "", found.rule)
+    extraction = extract_option(text, options)
+    return ParsedReply(extraction.name or "", extraction.rule)
 
 
 def _score_choice(sample: Sample, record: Record, settings: ScoreSettings) -> Score:
     verdict = record.extra.get("is_correct")
     if verdict is not None:
-        return _scored(record, float(bool(verdict)), "", "verdict-as-filed")
+        return make_score(record, float(bool(verdict)), rule="verdict-as-filed")
     options = record.options or sample.options
     names = [option.name for option in options]
     person = record.extra.get("human")
     if person is not None:
-        right = person["key"]
-        reading = Reading(record.reply.text, "selection")
+        correct = person["key"]
+        reading = ParsedReply(record.reply.text, "selection")
     else:
-        right = record.order.index(sample.key) if record.order and sample.key is not None else sample.key
+        correct = record.order.index(sample.key) if record.order and sample.key is not None else sample.key
         if settings.protocol == "paper":
             reading = read_choice_paper(record.reply.text, names, settings.style)
         else:
             reading = read_choice_strict(record.reply.text, options)
     if not reading.answer:
-        return _unparsed(record, reading.rule)
-    return _scored(record, float(names.index(reading.answer) == right), reading.answer, reading.rule)
+        return make_score(record, rule=reading.rule, status="unparsed")
+    return make_score(record, float(names.index(reading.answer) == correct), reading.answer, reading.rule)
 
 
 # ── free form ────────────────────────────────────────────────────────────────────────────────────
 
 
-def last_line(text: str) -> str:
+def find_last_line(text: str) -> str:
     """The last line that holds anything, without the white space around it."""
     lines = [line.strip() for line in text.split("\n") if line.strip()]
     return lines[-1] if lines else ""
 
 
-def read_free_paper(record: Record) -> Reading:
+def read_free_paper(record: Record) -> ParsedReply:
     """The last line without the words "Answer:"; a file's answer stands as the file has it."""
     text = record.reply.text
     if "human" in record.extra:
-        return Reading(text.strip(), "person")
+        return ParsedReply(text.strip(), "person")
     if record.extra.get("filed"):
-        return Reading(text.strip(), "as-filed" if text.strip() else "empty")
-    line = last_line(text)
+        return ParsedReply(text.strip(), "as-filed" if text.strip() else "empty")
+    line = find_last_line(text)
     if "Answer:" in line:
         line = line.replace("Answer:", "").strip()
-        return Reading(line, "answer-mark-removed" if line else "empty")
-    return Reading(line, "last-line" if line else "empty")
+        return ParsedReply(line, "answer-mark-removed" if line else "empty")
+    return ParsedReply(line, "last-line" if line else "empty")
 
 
-def read_free_strict(record: Record) -> Reading:
+def read_free_strict(record: Record) -> ParsedReply:
     """The last line that holds a word, without an "Answer:" before it or emphasis around it."""
     if "human" in record.extra:
-        return Reading(record.reply.text.strip(), "person")
+        return ParsedReply(record.reply.text.strip(), "person")
     text = strip_thinking(record.reply.text)
     if text is None:
-        return Reading("", "thinking")
+        return ParsedReply("", "thinking")
     lines = [line for line in text.replace("\\n", "\n").splitlines() if re.search(r"\w", line)]
     if not lines:
-        return Reading("", "empty")
+        return ParsedReply("", "empty")
     bare = _ANSWER.sub("", lines[-1]).strip(_EDGES)
     if not re.search(r"\w", bare):
-        return Reading("", "empty")
-    return Reading(bare, "answer-mark-removed" if _ANSWER.match(lines[-1]) else "last-line")
+        return ParsedReply("", "empty")
+    return ParsedReply(bare, "answer-mark-removed" if _ANSWER.match(lines[-1]) else "last-line")
 
 
 def _score_free(items: Sequence[tuple[Sample, Record]], settings: ScoreSettings) -> list[Score]:
-    limit = threshold(settings.values)
+    limit = read_threshold(settings.values)
     paper = settings.protocol == "paper"
     readings = [read_free_paper(record) if paper else read_free_strict(record) for _, record in items]
-    nearest = _nearest(items, readings)
-    quartiles = _quartiles(items, nearest) if paper else {}
+    nearest = _find_nearest(items, readings)
+    quartiles = _compute_quartiles(items, nearest) if paper else {}
     scores: list[Score] = []
-    for place, ((_, record), reading) in enumerate(zip(items, readings, strict=True)):
-        near, label = nearest.get(place, (0.0, ""))
-        detail = {"similarity": near, "label": label} if place in nearest else {}
+    for index, ((_, record), reading) in enumerate(zip(items, readings, strict=True)):
+        similarity, label = nearest.get(index, (0.0, ""))
+        detail = {"similarity": similarity, "label": label} if index in nearest else {}
         if not reading.answer:
-            scores.append(_unparsed(record, reading.rule, detail))
+            scores.append(make_score(record, rule=reading.rule, status="unparsed", detail=detail))
             continue
-        right, rule = near >= limit, reading.rule
+        correct, rule = similarity >= limit, reading.rule
         person = record.extra.get("human")
         if paper and person is not None:
             # As published: not whether the answer is right, but whether two cut-offs agree on it.
-            right, rule = right == (near > quartiles[person["file"]]), "cut-offs-agree"
-        scores.append(_scored(record, float(right), reading.answer, rule, detail))
+            correct, rule = correct == (similarity > quartiles[person["file"]]), "cut-offs-agree"
+        scores.append(make_score(record, float(correct), reading.answer, rule, detail=detail))
     return scores
 
 
-def _nearest(
-    items: Sequence[tuple[Sample, Record]], readings: Sequence[Reading]
+def _find_nearest(
+    items: Sequence[tuple[Sample, Record]], readings: Sequence[ParsedReply]
 ) -> dict[int, tuple[float, str]]:
     """For each place with an answer: the highest similarity to a label, and that label."""
     pairs = [
-        (place, label)
-        for place, ((sample, record), reading) in enumerate(zip(items, readings, strict=True))
+        (index, label)
+        for index, ((sample, record), reading) in enumerate(zip(items, readings, strict=True))
         # An empty answer in a result file has a published similarity too.
         if reading.answer or (record.extra.get("filed") and reading.rule == "empty")
-        for label in _labels(sample, record)
+        for label in _get_labels(sample, record)
     ]
     if not pairs:
         return {}
     from vivant.metrics.similarity import best_similarity
 
-    found: dict[int, tuple[float, str]] = {}
-    values = best_similarity([readings[place].answer for place, _ in pairs], [(label,) for _, label in pairs])
-    for (place, label), value in zip(pairs, values, strict=True):
-        if place not in found or value > found[place][0]:
-            found[place] = (value, label)
-    return found
+    best: dict[int, tuple[float, str]] = {}
+    values = best_similarity([readings[index].answer for index, _ in pairs], [(label,) for _, label in pairs])
+    for (index, label), value in zip(pairs, values, strict=True):
+        if index not in best or value > best[index][0]:
+            best[index] = (value, label)
+    return best
 
 
-def _labels(sample: Sample, record: Record) -> Sequence[str]:
+def _get_labels(sample: Sample, record: Record) -> Sequence[str]:
     person = record.extra.get("human")
     return person["labels"] if person is not None else sample.answers
 
 
-def _quartiles(
+def _compute_quartiles(
     items: Sequence[tuple[Sample, Record]], nearest: Mapping[int, tuple[float, str]]
 ) -> dict[str, float]:
     """For each file of judgements, the percentile that the published figure compares with."""
     by_file: dict[str, list[float]] = {}
-    for place, (_, record) in enumerate(items):
+    for index, (_, record) in enumerate(items):
         person = record.extra.get("human")
-        if person is not None and place in nearest:
-            by_file.setdefault(person["file"], []).append(nearest[place][0])
+        if person is not None and index in nearest:
+            by_file.setdefault(person["file"], []).append(nearest[index][0])
     if not by_file:
         return {}
     import numpy
 
     return {file: float(numpy.percentile(values, PERCENTILE)) for file, values in by_file.items()}
-
-
-# ── scores ───────────────────────────────────────────────────────────────────────────────────────
-
-
-def _scored(
-    record: Record, value: float, answer: str, rule: str, detail: dict[str, Any] | None = None
-) -> Score:
-    return Score(
-        key=record.key,
-        task=record.task,
-        id=record.id,
-        value=value,
-        answer=answer,
-        rule=rule,
-        detail=detail or {},
-    )
-
-
-def _unparsed(record: Record, rule: str, detail: dict[str, Any] | None = None) -> Score:
-    return Score(
-        key=record.key, task=record.task, id=record.id, status="unparsed", rule=rule, detail=detail or {}
-    )

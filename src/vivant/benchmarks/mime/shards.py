@@ -6,9 +6,7 @@ folder. `index.json` is written last: a folder that has one is complete, and the
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +14,7 @@ import msgspec
 
 from vivant.benchmarks.mime import names
 from vivant.core.errors import DataError
+from vivant.core.files import write_atomic
 
 if TYPE_CHECKING:
     import polars
@@ -25,18 +24,18 @@ _STEP = 16
 """Videos held in memory at once."""
 
 
-def rows(path: Path) -> list[dict[str, Any]]:
+def read_shard(path: Path) -> list[dict[str, Any]]:
     """The rows of a shard; a video column becomes `video`, a file's path relative to the shard's folder."""
     import polars
 
     try:
-        return _rows(path)
+        return _read_rows(path)
     except (polars.exceptions.PolarsError, OSError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise DataError(f"{path} cannot be read as a table: {reason}; download it again") from error
 
 
-def _rows(path: Path) -> list[dict[str, Any]]:
+def _read_rows(path: Path) -> list[dict[str, Any]]:
     import polars
 
     schema = dict(_scan(path).collect_schema())
@@ -47,14 +46,14 @@ def _rows(path: Path) -> list[dict[str, Any]]:
     )
     if not video or not embedded:
         return _scan(path).collect().rename({video: "video"} if video else {}).to_dicts()
-    found = _scan(path).select([name for name in schema if name != video]).collect().to_dicts()
+    rows = _scan(path).select([name for name in schema if name != video]).collect().to_dicts()
     count = _scan(path).select(polars.len()).collect().item()
     # A table with no column but the video has rows all the same.
-    found = found or [{} for _ in range(count)]
-    for row, (file, name) in zip(found, _write_out(path, video, found), strict=True):
+    rows = rows or [{} for _ in range(count)]
+    for row, (file, name) in zip(rows, _extract_videos(path, video, rows), strict=True):
         row["video"] = file
         row["file_name"] = row.get("file_name") or name
-    return found
+    return rows
 
 
 def _scan(path: Path) -> polars.LazyFrame:
@@ -69,7 +68,7 @@ def _scan(path: Path) -> polars.LazyFrame:
         return polars.scan_ipc(path)
 
 
-def _write_out(path: Path, column: str, found: list[dict[str, Any]]) -> list[tuple[str, str]]:
+def _extract_videos(path: Path, column: str, rows: list[dict[str, Any]]) -> list[tuple[str, str]]:
     """For each row the file with its video, relative to the shard's folder, and the video's own name."""
     state = path.stat()
     # A shard that was replaced gets a folder of its own: old videos are never taken for new ones.
@@ -77,47 +76,35 @@ def _write_out(path: Path, column: str, found: list[dict[str, Any]]) -> list[tup
     index = folder / "index.json"
     if index.is_file():
         try:
-            known = msgspec.json.decode(index.read_bytes(), type=list[tuple[str, str]])
+            stored = msgspec.json.decode(index.read_bytes(), type=list[tuple[str, str]])
         except msgspec.DecodeError as error:
             raise DataError(f"{index} is damaged; delete the folder {folder}") from error
-        if len(known) == len(found):
-            return known
+        if len(stored) == len(rows):
+            return stored
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        written: list[tuple[str, str]] = []
+        entries: list[tuple[str, str]] = []
         frames = _scan(path).select(column)
-        for start in range(0, len(found), _STEP):
+        for start in range(0, len(rows), _STEP):
             for value in frames.slice(start, _STEP).collect()[column].to_list():
-                written.append(_write_one(path, folder, len(written), value, found[len(written)]))
-        _replace(index, msgspec.json.encode(written))
+                entries.append(_extract_video(path, folder, len(entries), value, rows[len(entries)]))
+        write_atomic(index, msgspec.json.encode(entries))
     except OSError as error:
         raise DataError(
             f"{path} holds its videos inside, and they cannot be written to {folder} "
             f"({error.strerror or error}); copy the data to a folder that you may write to"
         ) from error
-    return written
+    return entries
 
 
-def _write_one(path: Path, folder: Path, number: int, value: Any, row: dict[str, Any]) -> tuple[str, str]:
-    data, place = value, ""
+def _extract_video(path: Path, folder: Path, number: int, value: Any, row: dict[str, Any]) -> tuple[str, str]:
+    data, source = value, ""
     if isinstance(value, dict):
-        data, place = value.get("bytes"), value.get("path") or ""
-    name = names.file_name(str(row.get("file_name") or place or row.get("s3_url") or "video.mp4"))
+        data, source = value.get("bytes"), value.get("path") or ""
+    name = names.file_name(str(row.get("file_name") or source or row.get("s3_url") or "video.mp4"))
     if data is None:
-        return place, name
+        return source, name
     target = folder / f"{number:06d}_{re.sub(r'[^A-Za-z0-9._+@-]', '_', name)}"
     if not target.exists() or target.stat().st_size != len(data):
-        _replace(target, data)
+        write_atomic(target, data)
     return target.relative_to(path.parent).as_posix(), name
-
-
-def _replace(target: Path, data: bytes) -> None:
-    """All or nothing, so that two processes may write the same file and a killed one leaves no half."""
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".part-")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-        Path(temporary).replace(target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise

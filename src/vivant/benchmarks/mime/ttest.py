@@ -18,27 +18,29 @@ class TTest(Struct, frozen=True):
     p: float | None
 
 
-def pooled(first: Sequence[float], second: Sequence[float]) -> TTest:
+def pooled_t_test(first: Sequence[float], second: Sequence[float]) -> TTest:
     """As published: equal variances, from the two groups' variances divided by n instead of n − 1."""
     n, m = len(first), len(second)
     freedom = n + m - 2
     spread = (
         ((n - 1) * _variance(first, 0) + (m - 1) * _variance(second, 0)) / freedom if freedom > 0 else 0.0
     )
-    return _test(first, second, spread / n + spread / m if n and m else 0.0, freedom)
+    return _compute_test(first, second, spread / n + spread / m if n and m else 0.0, freedom)
 
 
-def welch(first: Sequence[float], second: Sequence[float]) -> TTest:
+def welch_t_test(first: Sequence[float], second: Sequence[float]) -> TTest:
     """Unequal variances, unbiased estimates: the sound default for groups of different size."""
     n, m = len(first), len(second)
     if n < 2 or m < 2:
         return TTest(None, 0.0, None)
     a, b = _variance(first, 1) / n, _variance(second, 1) / m
     freedom = (a + b) ** 2 / (a**2 / (n - 1) + b**2 / (m - 1)) if a + b > 0 else 0.0
-    return _test(first, second, a + b, freedom)
+    return _compute_test(first, second, a + b, freedom)
 
 
-def _test(first: Sequence[float], second: Sequence[float], squared_error: float, freedom: float) -> TTest:
+def _compute_test(
+    first: Sequence[float], second: Sequence[float], squared_error: float, freedom: float
+) -> TTest:
     if squared_error <= 0 or freedom <= 0:
         return TTest(None, freedom, None)
     t = (_mean(first) - _mean(second)) / math.sqrt(squared_error)

@@ -19,7 +19,6 @@ from vivant.benchmarks.base import (
 )
 from vivant.benchmarks.mimic import data, names, prompts, published, score
 from vivant.benchmarks.parts import DataFolder, OwnTables, PublishedResults
-from vivant.core.errors import unknown_name_error
 from vivant.core.progress import ProgressCallback
 from vivant.core.table import Table
 from vivant.core.types import Record, Sample, Score
@@ -30,7 +29,7 @@ class MimicData(DataFolder):
 
     def available(self, benchmark: Benchmark, root: Path, tasks: Sequence[str]) -> tuple[str, ...]:  # noqa: ARG002
         """Those that items ask; comments can be asked for without items."""
-        present = data.tasks_in(root)
+        present = data.list_tasks(root)
         return tuple(task for task in tasks if task in present)
 
     def check(
@@ -49,7 +48,7 @@ class MimicPublished(PublishedResults):
     """Both tables of the paper."""
 
     def rows(self) -> Sequence[Published]:
-        return tuple(published.rows())
+        return tuple(published.list_published())
 
 
 class MimicTables(OwnTables):
@@ -62,16 +61,10 @@ class MimicTables(OwnTables):
     }
     scatters: ClassVar[Mapping[str, tuple[str, str]]] = {"mimicking": ("Human %", "Realism")}
 
-    def build(self, benchmark: Benchmark, name: str, runs: Sequence[ScoredRun], protocol: Protocol) -> Table:  # noqa: ARG002
-        from vivant.benchmarks.mimic import tables
+    def build(self, benchmark: Benchmark, name: str, runs: Sequence[ScoredRun], protocol: Protocol) -> Table:
+        from vivant.benchmarks.mimic.tables import build_table
 
-        if name == "tasks":
-            return tables.tasks_table(runs, benchmark)
-        if name == "axes":
-            return tables.axes_table(runs, benchmark)
-        if name == "mimicking":
-            return tables.mimicking_table(runs)
-        raise unknown_name_error("table of mimic", name, self.layouts)
+        return build_table(name, runs, protocol, benchmark)
 
 
 class Mimic(Benchmark):
@@ -111,8 +104,8 @@ class Mimic(Benchmark):
 
     def prompt(self, sample: Sample, context: PromptContext) -> Prompt:
         """The video, the question, the options in the sample's own order."""
-        return prompts.phrase(sample, context)
+        return prompts.build_prompt(sample, context)
 
     def score(self, items: Sequence[tuple[Sample, Record]], settings: ScoreSettings) -> list[Score]:
         """The option that a reply names; for comments, whether there is one."""
-        return score.score(items, settings)
+        return score.score_records(items, settings)

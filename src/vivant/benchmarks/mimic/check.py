@@ -9,20 +9,25 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from vivant.benchmarks.base import DataReport
+from vivant.benchmarks.data_files import decode_json, iter_lines
 from vivant.benchmarks.mimic import names
-from vivant.benchmarks.mimic.data import fault
-from vivant.benchmarks.mimic.format import ITEMS, VIDEOS, Item, ItemOption, VideoLine, raw_lines
-from vivant.benchmarks.mimic.packing import LONG
-from vivant.benchmarks.mimic.packs import digest
+from vivant.benchmarks.mimic.data import find_fault
+from vivant.benchmarks.mimic.format import ITEMS, VIDEOS, MimicItem, MimicOption, MimicVideo
+from vivant.benchmarks.mimic.pack_builder import LONG
+from vivant.benchmarks.mimic.packs import hash_file
+from vivant.core.errors import DataError
 from vivant.metrics.text import plain
 
+_T = TypeVar("_T")
 
-class Facts(Struct, frozen=True, kw_only=True):
+
+class VideoFacts(Struct, frozen=True, kw_only=True):
     """What is true of a video, in plain form, task by task; comments by their ids as well."""
 
     true: Mapping[str, frozenset[str]]
@@ -34,7 +39,7 @@ class Facts(Struct, frozen=True, kw_only=True):
 
     def holds(self, task: str, text: str) -> bool:
         """Whether a text is true of the video."""
-        return not self.true[_KIND[task]].isdisjoint(_pieces(task, text))
+        return not self.true[_KIND[task]].isdisjoint(_split_option(task, text))
 
 
 _KIND = {task: "comment" if task.startswith("comment") else task for task in names.THINKING}
@@ -46,53 +51,59 @@ def check(root: Path) -> DataReport:
     problems: list[str] = []
     if not (root / VIDEOS).is_file():
         return DataReport(problems=(f"{root} has no {VIDEOS}; the format is described in docs/mimic.md",))
-    videos = _videos(root, found, problems)
+    videos = _check_videos(root, found, problems)
     if (root / ITEMS).is_file():
-        _items(root, videos, found, problems)
+        _check_items(root, videos, found, problems)
     else:
         found.append(f"no {ITEMS}: only mimic/comment can be asked")
-    problems += _files(root, videos)
+    problems += _check_files(root, videos)
     return DataReport(found=tuple(found), problems=tuple(problems))
+
+
+def _iter_valid(path: Path, kind: type[_T], problems: list[str]) -> Iterator[tuple[int, bytes, _T]]:
+    """Number, content and value of the lines that can be read; the others are problems."""
+    decoder = msgspec.json.Decoder(kind)
+    for number, line in iter_lines(path):
+        try:
+            value = decode_json(line, f"{path}, line {number}", decoder)
+        except DataError as error:
+            problems.append(str(error))
+        else:
+            yield number, line, value
 
 
 # ── videos ──
 
 
-def _videos(root: Path, found: list[str], problems: list[str]) -> dict[str, Facts]:
+def _check_videos(root: Path, found: list[str], problems: list[str]) -> dict[str, VideoFacts]:
     """The videos that can be used, by `platform/id`."""
-    videos: dict[str, Facts] = {}
+    videos: dict[str, VideoFacts] = {}
     lines: dict[str, tuple[int, bytes]] = {}
     titles: dict[tuple[str, str], str] = {}
     platforms: Counter[str] = Counter()
     odd: Counter[str] = Counter()
-    decoder = msgspec.json.Decoder(VideoLine)
-    for number, line in raw_lines(root / VIDEOS):
-        place = f"{root / VIDEOS}, line {number}"
-        try:
-            video = decoder.decode(line)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            problems.append(f"{place}: {error}")
-            continue
+    for number, line, video in _iter_valid(root / VIDEOS, MimicVideo, problems):
+        where = f"{root / VIDEOS}, line {number}"
         if video.ref in lines:
             first, before = lines[video.ref]
-            how = "word for word" if before == line.strip() else "and the two differ"
-            problems.append(f"{place}: the video {video.ref} stands already in line {first}, {how}")
+            relation = "word for word" if before == line.strip() else "and the two differ"
+            problems.append(f"{where}: the video {video.ref} stands already in line {first}, {relation}")
             continue
         lines[video.ref] = (number, line.strip())
         twin = titles.setdefault((video.title, video.description), video.ref)
         if twin != video.ref and video.title and video.description:
-            problems.append(f"{place}: {video.ref} has the title and description of {twin}; the same video?")
+            problems.append(f"{where}: {video.ref} has the title and description of {twin}; the same video?")
         platforms[video.platform] += 1
         _count_comments(video, odd)
-        problems += [f"{place}: two comments have the id {name}" for name in _repeated_ids(video)]
-        videos[video.ref] = _facts(video)
-    shown = ", ".join(f"{count} {platform}" for platform, count in sorted(platforms.items()))
-    found.append(f"{len(videos)} videos ({shown})")
-    found += [f"{count} {what}" for what, count in odd.items() if count]
+        problems += [f"{where}: two comments have the id {name}" for name in _find_repeated_ids(video)]
+        videos[video.ref] = _collect_facts(video)
+    summary = ", ".join(f"{count} {platform}" for platform, count in sorted(platforms.items()))
+    found.append(f"{len(videos)} videos ({summary})")
+    found += [f"{count} {label}" for label, count in odd.items() if count]
     return videos
 
 
-def _count_comments(video: VideoLine, odd: Counter[str]) -> None:
+def _count_comments(video: MimicVideo, odd: Counter[str]) -> None:
     odd["comments"] += len(video.comments)
     odd["comments without likes (they have no rank)"] += sum(c.likes is None for c in video.comments)
     odd["empty comments (never used)"] += sum(not c.text.strip() for c in video.comments)
@@ -103,11 +114,11 @@ def _count_comments(video: VideoLine, odd: Counter[str]) -> None:
     )
 
 
-def _repeated_ids(video: VideoLine) -> list[str]:
+def _find_repeated_ids(video: MimicVideo) -> list[str]:
     return [name for name, count in Counter(c.id for c in video.comments).items() if count > 1]
 
 
-def _facts(video: VideoLine) -> Facts:
+def _collect_facts(video: MimicVideo) -> VideoFacts:
     true = {
         "title": (video.title,),
         "description": (video.description,),
@@ -116,7 +127,7 @@ def _facts(video: VideoLine) -> Facts:
         "category": (video.category,),
         "comment": tuple(c.text for c in video.comments),
     }
-    return Facts(
+    return VideoFacts(
         true={kind: frozenset(map(plain, texts)) - {""} for kind, texts in true.items()},
         comments={c.id: (plain(c.text), c.likes) for c in video.comments},
         likes=tuple(sorted((c.likes for c in video.comments if c.likes is not None), reverse=True)),
@@ -124,85 +135,79 @@ def _facts(video: VideoLine) -> Facts:
     )
 
 
-def _pieces(task: str, text: str) -> set[str]:
+def _split_option(task: str, text: str) -> set[str]:
     """An option in plain form; tags and topics may be several, after commas or hash signs."""
-    whole = {plain(text)}
+    pieces = {plain(text)}
     if task in ("tag", "topic"):
-        whole |= {plain(piece) for piece in text.replace("#", ",").split(",")}
-    return whole - {""}
+        pieces |= {plain(piece) for piece in text.replace("#", ",").split(",")}
+    return pieces - {""}
 
 
 # ── items ──
 
 
-def _items(root: Path, videos: Mapping[str, Facts], found: list[str], problems: list[str]) -> None:
-    seen: dict[str, int] = {}
+def _check_items(root: Path, videos: Mapping[str, VideoFacts], found: list[str], problems: list[str]) -> None:
+    first_lines: dict[str, int] = {}
     tasks: Counter[str] = Counter()
     unnamed = 0
     questions: dict[tuple[str, ...], str] = {}
-    decoder = msgspec.json.Decoder(Item)
-    for number, line in raw_lines(root / ITEMS):
-        place = f"{root / ITEMS}, line {number}"
-        try:
-            item = decoder.decode(line)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            problems.append(f"{place}: {error}")
+    for number, _, item in _iter_valid(root / ITEMS, MimicItem, problems):
+        where = f"{root / ITEMS}, line {number}"
+        where += f" (item {item.id})"
+        if item.id in first_lines:
+            problems.append(f"{where}: the id stands already in line {first_lines[item.id]}")
             continue
-        place += f" (item {item.id})"
-        if item.id in seen:
-            problems.append(f"{place}: the id stands already in line {seen[item.id]}")
-            continue
-        seen[item.id] = number
+        first_lines[item.id] = number
         content = (item.task, item.video, *sorted(option.text for option in item.options))
         twin = questions.setdefault(content, item.id)
         if twin != item.id:
-            problems.append(f"{place}: asks the same as the item {twin}")
+            problems.append(f"{where}: asks the same as the item {twin}")
         tasks[item.task] += 1
         unnamed += any(not option.video for option in item.options)
-        problems += [f"{place}: {problem}" for problem in item_problems(item, videos)]
-    found += [f"{names.task_name(task)}: {count} items" for task, count in tasks.items()]
+        problems += [f"{where}: {problem}" for problem in list_item_problems(item, videos)]
+    found += [f"{names.format_task(task)}: {count} items" for task, count in tasks.items()]
     if unnamed:
         found.append(
             f"{unnamed} items do not name the source of every option: leaks cannot be ruled out there"
         )
 
 
-def item_problems(item: Item, videos: Mapping[str, Facts]) -> Iterator[str]:
+def list_item_problems(item: MimicItem, videos: Mapping[str, VideoFacts]) -> Iterator[str]:
     """Everything that is wrong with one item."""
     if item.task not in (*names.THINKING, names.MIMICKING):
         yield f"the task '{item.task}' is none of {', '.join((*names.THINKING, names.MIMICKING))}"
         return
-    own = videos.get(item.video)
-    if own is None:
+    facts = videos.get(item.video)
+    if facts is None:
         yield f"the video {item.video} is not in {VIDEOS}"
         return
     if item.task == names.MIMICKING:
         if item.options:
             yield "the task comment has no options"
         return
-    wrong = fault(item)
-    if wrong:
-        yield wrong
+    basic_fault = find_fault(item)
+    if basic_fault:
+        yield basic_fault
         return
     if len(item.options) != 4:
         yield f"{len(item.options)} options; four are expected"
     texts = Counter(plain(option.text) for option in item.options)
     if max(texts.values()) > 1:
-        yield f"two options say the same: '{_short(texts.most_common(1)[0][0])}'"
-    for place, option in enumerate(item.options):
+        yield f"two options say the same: '{_shorten(texts.most_common(1)[0][0])}'"
+    for index, option in enumerate(item.options):
         yield from (
-            f"option {place} ('{_short(option.text)}'): {problem}"
-            for problem in _option_problems(item, place, option, own, videos)
+            f"option {index} ('{_shorten(option.text)}'): {problem}"
+            for problem in _list_option_problems(item, index, option, facts, videos)
         )
     if item.task == names.OWN:
-        yield from _popularity_problems(item, own)
+        yield from _list_popularity_problems(item, facts)
 
 
-def _option_problems(
-    item: Item, place: int, option: ItemOption, own: Facts, videos: Mapping[str, Facts]
+def _list_option_problems(
+    item: MimicItem, index: int, option: MimicOption, facts: VideoFacts, videos: Mapping[str, VideoFacts]
 ) -> Iterator[str]:
-    true = own.holds(item.task, option.text)
-    if place == item.key or item.task == names.OWN:
+    true = facts.holds(item.task, option.text)
+    if index == item.key or item.task == names.OWN:
         if option.video and option.video != item.video:
             yield f"it should come from {item.video}, not from {option.video}"
         elif not true:
@@ -217,45 +222,45 @@ def _option_problems(
             yield f"its source {option.video} is not in {VIDEOS}"
         elif source is not None and not source.holds(item.task, option.text):
             yield f"it is not in the metadata of its source {option.video}"
-    known = videos.get(option.video or item.video)
+    source_facts = videos.get(option.video or item.video)
     if (
         option.comment
-        and known is not None
-        and known.comments.get(option.comment, ("",))[0] != plain(option.text)
+        and source_facts is not None
+        and source_facts.comments.get(option.comment, ("",))[0] != plain(option.text)
     ):
         yield f"it is not the text of the comment {option.comment}"
 
 
-def _popularity_problems(item: Item, own: Facts) -> Iterator[str]:
+def _list_popularity_problems(item: MimicItem, facts: VideoFacts) -> Iterator[str]:
     """The key must have more likes than each of the others, by the video's own comments."""
-    likes = [_likes(option, own) for option in item.options]
-    unknown = [place for place, count in enumerate(likes) if count is None]
+    likes = [_get_likes(option, facts) for option in item.options]
+    unknown = [index for index, count in enumerate(likes) if count is None]
     if unknown:
         yield f"option {unknown[0]} has no likes, so that the most popular cannot be told"
         return
-    known = [count or 0 for count in likes]
+    counts = [count or 0 for count in likes]
     assert item.key is not None
-    best = known[item.key]
-    if best < max(known):
-        yield f"the key has {best} likes, another option has {max(known)}"
-    elif known.count(best) > 1:
+    best = counts[item.key]
+    if best < max(counts):
+        yield f"the key has {best} likes, another option has {max(counts)}"
+    elif counts.count(best) > 1:
         yield f"two options share the most likes ({best})"
-    for place, option in enumerate(item.options):
-        stored = own.comments.get(option.comment)
+    for index, option in enumerate(item.options):
+        stored = facts.comments.get(option.comment)
         if stored is not None and option.likes is not None and stored[1] not in (None, option.likes):
-            yield f"option {place} says {option.likes} likes, its comment has {stored[1]}"
+            yield f"option {index} says {option.likes} likes, its comment has {stored[1]}"
         rank = option.rank
-        if rank is not None and (rank > len(own.likes) or own.likes[rank - 1] != known[place]):
-            yield f"option {place} says rank {rank}, but does not have that rank's likes"
+        if rank is not None and (rank > len(facts.likes) or facts.likes[rank - 1] != counts[index]):
+            yield f"option {index} says rank {rank}, but does not have that rank's likes"
 
 
-def _likes(option: ItemOption, own: Facts) -> int | None:
+def _get_likes(option: MimicOption, facts: VideoFacts) -> int | None:
     if option.likes is not None:
         return option.likes
-    return own.comments.get(option.comment, ("", None))[1]
+    return facts.comments.get(option.comment, ("", None))[1]
 
 
-def _short(text: str) -> str:
+def _shorten(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= 40 else line[:39] + "…"
 
@@ -263,7 +268,7 @@ def _short(text: str) -> str:
 # ── files ──
 
 
-def _files(root: Path, videos: Mapping[str, Facts]) -> Iterator[str]:
+def _check_files(root: Path, videos: Mapping[str, VideoFacts]) -> Iterator[str]:
     """Files that are missing or do not open, and files that are the same."""
     from vivant.core.types import Video
     from vivant.media.inspection import find_problem
@@ -279,6 +284,6 @@ def _files(root: Path, videos: Mapping[str, Facts]) -> Iterator[str]:
         contents: dict[str, str] = {}
         for ref in refs if len(refs) > 1 else ():
             path = root / videos[ref].file
-            twin = contents.setdefault(digest(path), ref)
+            twin = contents.setdefault(hash_file(path), ref)
             if twin != ref:
                 yield f"{path} (video {ref}): the same file as {twin}"

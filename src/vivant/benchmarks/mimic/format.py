@@ -7,16 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
-import msgspec
 from msgspec import Meta, Struct, field
 
-from vivant.core.errors import DataError
+from vivant.benchmarks.data_files import iter_json_lines
 
 VIDEOS, ITEMS = "videos.jsonl", "items.jsonl"
 Count = Annotated[int, Meta(ge=0)]
-_T = TypeVar("_T")
 
 
 class Comment(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -32,7 +30,7 @@ class Comment(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unkn
     """The comment that this one answers; empty for one that stands by itself."""
 
 
-class VideoInfo(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class MimicVideoInfo(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A video without its comments."""
 
     platform: Annotated[str, Meta(min_length=1)]
@@ -72,7 +70,7 @@ class VideoInfo(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.file or f"videos/{self.id}.mp4"
 
 
-class VideoLine(VideoInfo, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+class MimicVideo(MimicVideoInfo, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """One line of `videos.jsonl`. Unknown fields are refused, so that a misspelt one is not ignored."""
 
     comments: tuple[Comment, ...] = ()
@@ -80,7 +78,7 @@ class VideoLine(VideoInfo, frozen=True, kw_only=True, omit_defaults=True, forbid
     """Anything else that somebody wants to keep."""
 
 
-class ItemOption(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+class MimicOption(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """One of the four options, and where it comes from."""
 
     text: str
@@ -93,33 +91,33 @@ class ItemOption(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_u
     likes: Count | None = None
 
 
-class Item(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+class MimicItem(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """One line of `items.jsonl`: a question about one video."""
 
     id: Annotated[str, Meta(min_length=1)]
     task: str
     video: str
     """`platform/id`."""
-    options: tuple[ItemOption, ...] = ()
+    options: tuple[MimicOption, ...] = ()
     """In any order: a run shuffles them. None for the task `comment`."""
     key: int | None = None
     """Place of the right option, from 0."""
     extra: dict[str, Any] = field(default_factory=dict)
 
 
-def iter_videos(root: Path) -> Iterator[tuple[int, VideoLine]]:
+def iter_videos(root: Path) -> Iterator[tuple[int, MimicVideo]]:
     """Lines of `videos.jsonl` with their numbers, whole."""
-    return _lines(root / VIDEOS, VideoLine)
+    return iter_json_lines(root / VIDEOS, MimicVideo)
 
 
-def iter_infos(root: Path) -> Iterator[tuple[int, VideoInfo]]:
+def iter_infos(root: Path) -> Iterator[tuple[int, MimicVideoInfo]]:
     """The same without comments, which are passed over unread."""
-    return _lines(root / VIDEOS, VideoInfo)
+    return iter_json_lines(root / VIDEOS, MimicVideoInfo)
 
 
-def iter_items(root: Path) -> Iterator[tuple[int, Item]]:
+def iter_items(root: Path) -> Iterator[tuple[int, MimicItem]]:
     """Lines of `items.jsonl` with their numbers."""
-    return _lines(root / ITEMS, Item)
+    return iter_json_lines(root / ITEMS, MimicItem)
 
 
 def has_items(root: Path) -> bool:
@@ -127,39 +125,7 @@ def has_items(root: Path) -> bool:
     return (root / ITEMS).is_file()
 
 
-def raw_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Non-empty lines with their numbers; a byte-order mark is passed over."""
-    try:
-        with path.open("rb") as file:
-            for number, line in enumerate(file, 1):
-                text = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
-                if text.strip():
-                    yield number, text
-    except OSError as error:
-        raise DataError(f"Cannot read {path}: {error.strerror}") from error
-
-
-def _lines(path: Path, kind: type[_T]) -> Iterator[tuple[int, _T]]:
-    decoder = msgspec.json.Decoder(kind)
-    for number, line in raw_lines(path):
-        try:
-            yield number, decoder.decode(line)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise DataError(f"{path}, line {number}: {error}") from error
-
-
-def write_jsonl(path: Path, values: Iterator[Struct] | Sequence[Struct]) -> int:
-    """One line per value, as they come; returns how many."""
-    encoder = msgspec.json.Encoder()
-    count = 0
-    with path.open("wb") as file:
-        for value in values:
-            file.write(encoder.encode(value) + b"\n")
-            count += 1
-    return count
-
-
-def most_liked(comments: Sequence[Comment], count: int) -> list[Comment]:
+def select_most_liked(comments: Sequence[Comment], count: int) -> list[Comment]:
     """The `count` comments with most likes that stand by themselves, each text once.
 
     Those whose likes are unknown come last, in the order of the file; `likes` tells them apart.
@@ -169,9 +135,9 @@ def most_liked(comments: Sequence[Comment], count: int) -> list[Comment]:
         key=lambda c: -1 if c.likes is None else c.likes,
         reverse=True,
     )
-    chosen: dict[str, Comment] = {}
+    selected: dict[str, Comment] = {}
     for comment in ranked:
-        if len(chosen) >= count:
+        if len(selected) >= count:
             break
-        chosen.setdefault(comment.text.strip(), comment)
-    return list(chosen.values())
+        selected.setdefault(comment.text.strip(), comment)
+    return list(selected.values())

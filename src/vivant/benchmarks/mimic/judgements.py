@@ -10,22 +10,24 @@ import csv
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
 
-from vivant.benchmarks.mimic.format import raw_lines
+from vivant.benchmarks.data_files import decode_json, iter_lines, open_csv
 from vivant.benchmarks.mimic.packs import Pack
 from vivant.core.errors import DataError, UsageError
+from vivant.core.files import write_jsonl
 
 FORMAT = 1
 COLUMNS = ("annotator", "item", "verdict", "realism")
 MAX_REALISM = 5.0
 
 
-class Judgement(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class CommentJudgement(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What one annotator said of one comment."""
 
     annotator: str
@@ -55,7 +57,7 @@ class Judges(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What must be said beside every figure that rests on it."""
 
 
-class Rejected(Struct, frozen=True, kw_only=True):
+class RejectedRow(Struct, frozen=True, kw_only=True):
     """A row that was not taken."""
 
     file: str
@@ -64,77 +66,78 @@ class Rejected(Struct, frozen=True, kw_only=True):
     row: Any
 
 
-class Read(Struct, frozen=True, kw_only=True):
+class JudgementImport(Struct, frozen=True, kw_only=True):
     """What a file of judgements held."""
 
-    judgements: tuple[Judgement, ...]
-    rejected: tuple[Rejected, ...]
+    judgements: tuple[CommentJudgement, ...]
+    rejected: tuple[RejectedRow, ...]
     repeated: int
     """Rows that said the same again."""
 
 
 def import_judgements(
     files: Sequence[Path], pack: Pack, out: Path, *, judge_model: str | None = None
-) -> tuple[Read, Path | None]:
+) -> tuple[JudgementImport, Path | None]:
     """Check rows and write those that hold; returns what was read, and the file of rejected rows if any."""
     if out.exists():
         raise UsageError(f"{out} exists already; choose another --out")
-    read = read_rows(files, pack)
+    result = read_rows(files, pack)
     judges = Judges(
         pack=pack.header.pack, kind="model" if judge_model else "people", name=judge_model or "people"
     )
     try:
-        write_judgements(out, judges, read.judgements)
-        if not read.rejected:
-            return read, None
+        write_judgements(out, judges, result.judgements)
+        if not result.rejected:
+            return result, None
         beside = out.with_name(f"{out.name}.rejected.jsonl")
-        encoder = msgspec.json.Encoder()
-        beside.write_bytes(b"".join(encoder.encode(row) + b"\n" for row in read.rejected))
+        write_jsonl(beside, result.rejected)
     except OSError as error:
         raise UsageError(f"Cannot write {out}: {error.strerror}") from error
-    return read, beside
+    return result, beside
 
 
-def read_rows(files: Sequence[Path], pack: Pack) -> Read:
+def read_rows(files: Sequence[Path], pack: Pack) -> JudgementImport:
     """All rows of all files. The later of two rows by the same annotator on the same item stands."""
-    known = {item.item for item in pack.items()}
-    taken: dict[tuple[str, str], tuple[Judgement, Path, int, Any]] = {}
-    rejected: list[Rejected] = []
-    rows = strangers = repeated = 0
+    known_items = {item.item for item in pack.items()}
+    accepted: dict[tuple[str, str], tuple[CommentJudgement, Path, int, Any]] = {}
+    rejected: list[RejectedRow] = []
+    rows = unmatched = repeated = 0
     for file in files:
-        for number, row in _rows(file):
+        for number, row in _iter_rows(file):
             rows += 1
-            judged = _judgement(row, known)
+            judged = _parse_judgement(row, known_items)
             if isinstance(judged, str):
-                strangers += judged.startswith(_NO_ITEM)
-                rejected.append(Rejected(file=str(file), line=number, reason=judged, row=row))
+                unmatched += judged.startswith(_NO_ITEM)
+                rejected.append(RejectedRow(file=str(file), line=number, reason=judged, row=row))
                 continue
-            before = taken.get((judged.annotator, judged.item))
+            before = accepted.get((judged.annotator, judged.item))
             if before is not None and before[0] == judged:
                 repeated += 1
                 continue
             if before is not None:
                 reason = f"replaced by {file}, line {number}"
-                rejected.append(Rejected(file=str(before[1]), line=before[2], reason=reason, row=before[3]))
-            taken[judged.annotator, judged.item] = (judged, file, number, row)
+                rejected.append(
+                    RejectedRow(file=str(before[1]), line=before[2], reason=reason, row=before[3])
+                )
+            accepted[judged.annotator, judged.item] = (judged, file, number, row)
     if not rows:
         raise DataError(f"{', '.join(map(str, files))}: no judgements")
-    if strangers * 2 > rows:
+    if unmatched * 2 > rows:
         raise DataError(
-            f"{strangers} of {rows} judgements name items that are not in {pack.path}: "
+            f"{unmatched} of {rows} judgements name items that are not in {pack.path}: "
             "they were made for another pack"
         )
-    if not taken:
+    if not accepted:
         first = rejected[0]
         raise DataError(f"{first.file}, line {first.line}: {first.reason}; no row could be used")
-    judgements = tuple(entry[0] for entry in taken.values())
-    return Read(judgements=judgements, rejected=tuple(rejected), repeated=repeated)
+    judgements = tuple(entry[0] for entry in accepted.values())
+    return JudgementImport(judgements=judgements, rejected=tuple(rejected), repeated=repeated)
 
 
-def reasons(rejected: Iterable[Rejected]) -> list[str]:
+def count_reasons(rejected: Iterable[RejectedRow]) -> list[str]:
     """How often each reason occurred, with the first place."""
     counts: Counter[str] = Counter()
-    first: dict[str, Rejected] = {}
+    first: dict[str, RejectedRow] = {}
     for row in rejected:
         kind = (
             "replaced by a later row" if row.reason.startswith("replaced") else row.reason.partition(":")[0]
@@ -147,19 +150,15 @@ def reasons(rejected: Iterable[Rejected]) -> list[str]:
     ]
 
 
-def write_judgements(out: Path, judges: Judges, judgements: Iterable[Judgement]) -> None:
+def write_judgements(out: Path, judges: Judges, judgements: Iterable[CommentJudgement]) -> None:
     """The header, then a line a judgement."""
-    encoder = msgspec.json.Encoder()
     out.parent.mkdir(parents=True, exist_ok=True)
-    with out.open("wb") as file:
-        file.write(encoder.encode(judges) + b"\n")
-        for judgement in judgements:
-            file.write(encoder.encode(judgement) + b"\n")
+    write_jsonl(out, chain((judges,), judgements))
 
 
-def read_head(path: Path) -> Judges:
+def read_judges(path: Path) -> Judges:
     """Whose judgements a file holds."""
-    first = next(raw_lines(path), None)
+    first = next(iter_lines(path), None)
     try:
         return msgspec.json.decode(first[1] if first else b"", type=Judges)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
@@ -168,36 +167,30 @@ def read_head(path: Path) -> Judges:
         ) from error
 
 
-def read_judgements(path: Path, pack: Pack) -> tuple[Judges, list[Judgement]]:
+def read_judgements(path: Path, pack: Pack) -> tuple[Judges, list[CommentJudgement]]:
     """A file that `vivant mimic import` or a judge wrote, for this pack and no other."""
-    lines = raw_lines(path)
-    judges = read_head(path)
+    lines = iter_lines(path)
+    judges = read_judges(path)
     next(lines)
     if judges.pack != pack.header.pack:
         raise DataError(
             f"{path} judges another pack: {judges.pack[:12]}, and {pack.path} is {pack.header.pack[:12]}"
         )
-    decoder = msgspec.json.Decoder(Judgement)
-    judgements = []
-    for number, line in lines:
-        try:
-            judgements.append(decoder.decode(line))
-        except msgspec.MsgspecError as error:
-            raise DataError(f"{path}, line {number}: {error}") from error
-    return judges, judgements
+    decoder = msgspec.json.Decoder(CommentJudgement)
+    return judges, [decode_json(line, f"{path}, line {number}", decoder) for number, line in lines]
 
 
 _NO_ITEM = "no such item in the pack"
 
 
-def _judgement(row: Any, known: set[str]) -> Judgement | str:
+def _parse_judgement(row: Any, known_items: set[str]) -> CommentJudgement | str:
     """A judgement, or why the row is none."""
     if not isinstance(row, dict):
         return row if isinstance(row, str) else "not an object with fields"
     values = {name: "" if row.get(name) is None else str(row[name]).strip() for name in (*COLUMNS, "time")}
     if not values["annotator"]:
         return "no annotator"
-    if values["item"] not in known:
+    if values["item"] not in known_items:
         return f"{_NO_ITEM}: {values['item'] or 'empty'}"
     verdict = values["verdict"].casefold()
     if verdict not in ("human", "ai"):
@@ -210,7 +203,7 @@ def _judgement(row: Any, known: set[str]) -> Judgement | str:
             return f"realism is not a number: {values['realism']}"
         if not (math.isfinite(realism) and 0 <= realism <= MAX_REALISM):
             return f"realism is not between 0 and 5: {values['realism']}"
-    return Judgement(
+    return CommentJudgement(
         annotator=values["annotator"],
         item=values["item"],
         verdict="human" if verdict == "human" else "ai",
@@ -219,24 +212,19 @@ def _judgement(row: Any, known: set[str]) -> Judgement | str:
     )
 
 
-def _rows(file: Path) -> Iterator[tuple[int, Any]]:
+def _iter_rows(file: Path) -> Iterator[tuple[int, Any]]:
     if file.suffix.lower() in (".jsonl", ".ndjson", ".json"):
-        for number, line in raw_lines(file):
+        for number, line in iter_lines(file):
             try:
                 yield number, msgspec.json.decode(line)
             except (msgspec.MsgspecError, UnicodeDecodeError) as error:
                 yield number, f"not JSON: {error}"
         return
-    try:
-        with file.open(encoding="utf-8-sig", newline="") as text:
-            yield from _csv_rows(file, text)
-    except OSError as error:
-        raise DataError(f"Cannot read {file}: {error.strerror}") from error
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise DataError(f"{file} is not a CSV file in UTF-8: {error}") from error
+    with open_csv(file) as text:
+        yield from _iter_csv_rows(file, text)
 
 
-def _csv_rows(file: Path, text: Iterable[str]) -> Iterator[tuple[int, Any]]:
+def _iter_csv_rows(file: Path, text: Iterable[str]) -> Iterator[tuple[int, Any]]:
     lines = iter(text)
     head = next(lines, "")
     separator = max(",;\t", key=head.count)

@@ -35,13 +35,13 @@ SHORT: Mapping[str, str] = {
 _BUCKETS = ((15.0, "under-15s"), (60.0, "15-60s"), (300.0, "1-5min"), (1200.0, "5-20min"))
 
 
-def length_bucket(seconds: float | None) -> str:
+def choose_length_bucket(seconds: float | None) -> str:
     """A facet for the length of a video."""
     if seconds is None:
         return "unknown"
     return next((name for limit, name in _BUCKETS if seconds < limit), "over-20min")
 
 
-def task_name(short: str) -> str:
+def format_task(short: str) -> str:
     """`mimic/title` for `title`."""
     return f"{BENCHMARK}/{short}"

@@ -10,12 +10,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal
 
 import msgspec
 from msgspec import Struct, field
 
-from vivant.benchmarks.mimic.format import raw_lines
+from vivant.benchmarks.data_files import decode_json, iter_json_lines, iter_lines, read_bytes
 from vivant.core.errors import DataError
 
 FORMAT = 1
@@ -23,10 +23,9 @@ HUMAN = "human comments"
 VERDICT = "Was this comment written by a person or by a program?"
 REALISM = "How much does it read like a real viewer's comment, from 0 (not at all) to 5 (entirely)?"
 ITEMS_FILE, VIDEOS_FILE, HEADER_FILE = "items.jsonl", "videos.jsonl", "pack.json"
-_T = TypeVar("_T")
 
 
-class Source(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class CommentSource(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Who wrote comments of a pack. Stands in the key only."""
 
     name: str
@@ -80,7 +79,7 @@ class KeyHeader(Struct, frozen=True, kw_only=True):
     seed: int
     human: int
     """Human comments per video asked for."""
-    sources: tuple[Source, ...]
+    sources: tuple[CommentSource, ...]
     counts: Mapping[str, int] = field(default_factory=dict)
     """What was left out or is odd, and how often."""
 
@@ -108,20 +107,20 @@ class Pack:
             raise DataError(f"No pack at {path}: no such folder")
         if not file.is_file():
             raise DataError(f"{path} is not a pack: it has no {HEADER_FILE}")
-        self.header = _decode(file.read_bytes(), PackHeader, str(file))
+        self.header = decode_json(read_bytes(file), str(file), msgspec.json.Decoder(PackHeader))
         if self.header.format != FORMAT:
             raise DataError(f"{file}: format {self.header.format}; this version reads format {FORMAT}")
-        found = digest(path / ITEMS_FILE)
-        if found != self.header.pack:
+        actual = hash_file(path / ITEMS_FILE)
+        if actual != self.header.pack:
             raise DataError(f"{path / ITEMS_FILE} was changed after the pack was made; build the pack anew")
 
     def items(self) -> Iterator[PackItem]:
         """The comments in the order in which they are shown."""
-        return _read(self.path / ITEMS_FILE, PackItem)
+        return (item for _, item in iter_json_lines(self.path / ITEMS_FILE, PackItem))
 
     def videos(self) -> Iterator[PackVideo]:
         """The videos in the same order."""
-        return _read(self.path / VIDEOS_FILE, PackVideo)
+        return (video for _, video in iter_json_lines(self.path / VIDEOS_FILE, PackVideo))
 
 
 class Key(Struct, frozen=True, kw_only=True):
@@ -134,11 +133,12 @@ class Key(Struct, frozen=True, kw_only=True):
 
 def open_key(path: Path, pack: Pack) -> Key:
     """The key of a pack. A key of another pack, or one that was changed, is refused."""
-    lines = raw_lines(path)
+    lines = iter_lines(path)
     first = next(lines, None)
     if first is None:
         raise DataError(f"{path} is empty; it should be the key of {pack.path}")
-    header = _decode(first[1], KeyHeader, f"{path}, line 1: not the header of a key")
+    where = f"{path}, line 1: not the header of a key"
+    header = decode_json(first[1], where, msgspec.json.Decoder(KeyHeader))
     if header.pack != pack.header.pack:
         raise DataError(
             f"{path} is the key of another pack: it opens {header.pack[:12]}, "
@@ -149,36 +149,17 @@ def open_key(path: Path, pack: Pack) -> Key:
     entries: dict[str, KeyEntry] = {}
     for number, line in lines:
         body.update(line)
-        try:
-            entry = decoder.decode(line)
-        except msgspec.MsgspecError as error:
-            raise DataError(f"{path}, line {number}: {error}") from error
+        entry = decode_json(line, f"{path}, line {number}", decoder)
         entries[entry.item] = entry
     if body.hexdigest() != pack.header.key:
         raise DataError(f"{path} was changed or cut off after the pack {pack.path} was made")
     return Key(header=header, entries=entries)
 
 
-def digest(path: Path) -> str:
+def hash_file(path: Path) -> str:
     """SHA-256 of a file."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise DataError(f"Cannot read {path}: {error.strerror}") from error
-
-
-def _read(path: Path, kind: type[_T]) -> Iterator[_T]:
-    decoder = msgspec.json.Decoder(kind)
-    for number, line in raw_lines(path):
-        try:
-            yield decoder.decode(line)
-        except msgspec.MsgspecError as error:
-            raise DataError(f"{path}, line {number}: {error}") from error
-
-
-def _decode(data: bytes, kind: type[_T], place: str) -> _T:
-    try:
-        return msgspec.json.decode(data, type=kind)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise DataError(f"{place}: {error}") from error

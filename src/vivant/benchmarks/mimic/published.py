@@ -38,21 +38,21 @@ TASKS: Mapping[str, tuple[float, ...]] = {
 """Seven tasks in the paper's order, then its overall."""
 
 
-def rows() -> Iterator[Published]:
+def list_published() -> Iterator[Published]:
     """Every figure of both tables."""
     for model, values in TASKS.items():
         for short, value in zip((*names.THINKING, OVERALL), values, strict=True):
-            yield _row(model, short, value, "accuracy", "human" if model == "Human" else "zero-shot")
+            yield _build_figure(model, short, value, "accuracy", "human" if model == "Human" else "zero-shot")
     for model, (judged, realism) in JUDGED.items():
-        yield _row(model, names.MIMICKING, judged, "judged human", "zero-shot")
+        yield _build_figure(model, names.MIMICKING, judged, "judged human", "zero-shot")
         if realism is not None:
-            yield _row(model, names.MIMICKING, realism, "realism", "zero-shot")
+            yield _build_figure(model, names.MIMICKING, realism, "realism", "zero-shot")
 
 
-def _row(model: str, short: str, value: float, metric: str, style: str) -> Published:
+def _build_figure(model: str, short: str, value: float, metric: str, style: str) -> Published:
     return Published(
         model=model,
-        task=names.task_name(short),
+        task=names.format_task(short),
         style=style,
         group={},
         value=value,

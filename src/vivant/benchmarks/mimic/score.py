@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from vivant.benchmarks.base import ScoreSettings
 from vivant.benchmarks.mimic import names
 from vivant.benchmarks.mimic.prompts import LABEL
-from vivant.core.types import Record, Sample, Score
+from vivant.core.types import Record, Sample, Score, make_score
 from vivant.metrics.choice import score_choice
 from vivant.metrics.text import strip_thinking
 
@@ -20,9 +20,9 @@ _LABEL = re.compile(rf"(?:^|\n)[ \t*_]*{LABEL}[ \t*_]*", re.IGNORECASE)
 _QUOTES = {'"': '"', "“": "”", "'": "'", "‘": "’", "«": "»", "„": "“", "「": "」", "`": "`"}
 
 
-def score(items: Sequence[tuple[Sample, Record]], settings: ScoreSettings) -> list[Score]:
+def score_records(items: Sequence[tuple[Sample, Record]], settings: ScoreSettings) -> list[Score]:
     """One score per record, in order. The paper does not say how it reads replies: both protocols agree."""
-    mimicking = names.task_name(names.MIMICKING)
+    mimicking = names.format_task(names.MIMICKING)
     return [
         score_comment(record, settings.style) if sample.task == mimicking else score_choice(sample, record)
         for sample, record in items
@@ -33,8 +33,8 @@ def score_comment(record: Record, style: str) -> Score:
     """`scored` where a comment can be read; its text is the answer."""
     text, rule = read_comment(record.reply.text, style)
     if not text:
-        return Score(key=record.key, task=record.task, id=record.id, status="unparsed", rule=rule)
-    return Score(key=record.key, task=record.task, id=record.id, value=1.0, answer=text, rule=rule)
+        return make_score(record, rule=rule, status="unparsed")
+    return make_score(record, 1.0, text, rule)
 
 
 def read_comment(reply: str, style: str = "zero-shot") -> tuple[str, str]:

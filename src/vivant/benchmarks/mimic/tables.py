@@ -9,20 +9,28 @@ from typing import Any
 
 import msgspec
 
-from vivant.benchmarks.base import Benchmark, ScoredRun
+from vivant.benchmarks.base import Benchmark, Protocol, ScoredRun
 from vivant.benchmarks.mimic import names, published
 from vivant.benchmarks.mimic.data import HUMAN_COMMENTS
-from vivant.benchmarks.mimic.judged import Judged, Outcome, Panel
 from vivant.benchmarks.mimic.packs import HUMAN
-from vivant.benchmarks.mimic.textmetrics import (
-    Commented,
+from vivant.benchmarks.mimic.panels import JudgedSource, PackOutcome, Panel
+from vivant.benchmarks.mimic.text_metrics import (
+    ComparedComment,
     TextFigures,
-    Vectors,
-    figures,
-    human_comments,
-    one_a_video,
+    TextVectors,
+    compute_text_figures,
+    pair_human_comments,
+    pick_one_per_video,
 )
 from vivant.benchmarks.summary import published_row, summarise
+from vivant.benchmarks.table_parts import (
+    TableBuilder,
+    count_cells,
+    find_builder,
+    format_interval,
+    group_by_run,
+    summarise_together,
+)
 from vivant.core.errors import DataError, UsageError
 from vivant.core.table import Cell, Row, Table
 
@@ -30,39 +38,47 @@ MARK = " †"
 """Stands behind the name of a published row."""
 
 
-def by_run(runs: Sequence[ScoredRun]) -> dict[str, dict[str, ScoredRun]]:
-    """Tasks of each run by their short names."""
-    found: dict[str, dict[str, ScoredRun]] = {}
-    for part in runs:
-        found.setdefault(part.run, {})[part.task.partition("/")[2]] = part
-    return found
+def build_table(name: str, runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Benchmark) -> Table:
+    """One of the tables by its short name."""
+    builders: dict[str, TableBuilder] = {
+        "tasks": build_tasks_table,
+        "axes": build_axes_table,
+        "mimicking": build_mimicking_table,
+    }
+    return find_builder(builders, name, benchmark.name)(runs, protocol, benchmark)
+
+
+def _group_tasks(runs: Sequence[ScoredRun]) -> dict[str, dict[str, ScoredRun]]:
+    """The tasks of each run by their short names."""
+    return {
+        run: {part.task.partition("/")[2]: part for part in parts}
+        for run, parts in group_by_run(runs).items()
+    }
 
 
 # ── the seven tasks ──
 
 
-def tasks_table(runs: Sequence[ScoredRun], benchmark: Benchmark) -> Table:
+def build_tasks_table(runs: Sequence[ScoredRun], _protocol: Protocol, benchmark: Benchmark) -> Table:
     """Accuracy per task, over all items, and as the mean of tasks."""
     body: list[tuple[Cell, ...]] = []
     rows: list[Row] = []
-    for parts in by_run(runs).values():
-        own = {
+    for parts in _group_tasks(runs).values():
+        by_task = {
             short: summarise(part, benchmark)[0] for short, part in parts.items() if short in names.THINKING
         }
-        if not own:
+        if not by_task:
             continue
-        whole = overall(list(parts.values()), benchmark)
-        rows += [*own.values(), whole]
+        total = summarise_overall(list(parts.values()), benchmark)
+        rows += [*by_task.values(), total]
         body.append(
             (
-                whole.model if whole.style == "zero-shot" else f"{whole.model} ({whole.style})",
-                *(own[short].value if short in own else None for short in names.THINKING),
-                whole.value,
-                _interval(whole),
-                _mean_of_tasks([own[s].value if s in own else None for s in names.THINKING]),
-                whole.n,
-                whole.errors,
-                whole.unparsed,
+                total.model if total.style == "zero-shot" else f"{total.model} ({total.style})",
+                *(by_task[short].value if short in by_task else None for short in names.THINKING),
+                total.value,
+                format_interval(total),
+                _mean_of_tasks([by_task[s].value if s in by_task else None for s in names.THINKING]),
+                *count_cells(total),
             )
         )
     if not body:
@@ -70,7 +86,7 @@ def tasks_table(runs: Sequence[ScoredRun], benchmark: Benchmark) -> Table:
     measured = len(body)
     for model, values in published.TASKS.items():
         body.append((model + MARK, *values, None, _mean_of_tasks(values[:-1]), None, None, None))
-    rows += [published_row(figure) for figure in published.rows() if figure.metric == "accuracy"]
+    rows += [published_row(figure) for figure in published.list_published() if figure.metric == "accuracy"]
     return Table(
         title="MIMIC-Bench, thinking tasks: accuracy in percent (chance: 25)",
         columns=(
@@ -93,19 +109,19 @@ def tasks_table(runs: Sequence[ScoredRun], benchmark: Benchmark) -> Table:
     )
 
 
-def axes_table(runs: Sequence[ScoredRun], benchmark: Benchmark) -> Table:
+def build_axes_table(runs: Sequence[ScoredRun], _protocol: Protocol, benchmark: Benchmark) -> Table:
     """Accuracy per axis and over all of them, each item counting alike."""
     body: list[tuple[Cell, ...]] = []
     rows: list[Row] = []
-    for parts in by_run(runs).values():
+    for parts in _group_tasks(runs).values():
         groups = {**names.AXES, published.OVERALL: names.THINKING}
-        found = [
-            overall([parts[s] for s in tasks if s in parts], benchmark, name)
+        axis_rows = [
+            summarise_overall([parts[s] for s in tasks if s in parts], benchmark, name)
             for name, tasks in groups.items()
             if any(s in parts for s in tasks)
         ]
-        rows += found
-        body += [(r.model, r.task, r.value, _interval(r), r.n, r.errors, r.unparsed) for r in found]
+        rows += axis_rows
+        body += [(r.model, r.task, r.value, format_interval(r), *count_cells(r)) for r in axis_rows]
     if not body:
         raise UsageError("None of these runs holds a thinking task of mimic; run mimic/thinking")
     return Table(
@@ -117,44 +133,54 @@ def axes_table(runs: Sequence[ScoredRun], benchmark: Benchmark) -> Table:
     )
 
 
-def overall(parts: Sequence[ScoredRun], benchmark: Benchmark, name: str = published.OVERALL) -> Row:
+def summarise_overall(parts: Sequence[ScoredRun], benchmark: Benchmark, name: str = published.OVERALL) -> Row:
     """All thinking items of a run's tasks as one row: each item counts alike."""
     thinking = [part for part in parts if part.task.partition("/")[2] in names.THINKING]
-    whole = msgspec.structs.replace(thinking[0], rows=tuple(row for part in thinking for row in part.rows))
-    row = summarise(whole, benchmark)[0]
-    return msgspec.structs.replace(row, task=names.task_name(name))
+    return summarise_together(thinking, benchmark, names.format_task(name))
 
 
 def _mean_of_tasks(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return fmean(known) if len(known) == len(names.THINKING) else None
+    present = [value for value in values if value is not None]
+    return fmean(present) if len(present) == len(names.THINKING) else None
 
 
 # ── mimicking ──
 
 
-def mimicking_table(runs: Sequence[ScoredRun]) -> Table:
+def build_mimicking_table(runs: Sequence[ScoredRun], _protocol: Protocol, _benchmark: Benchmark) -> Table:
     """How comments were judged, where judgements are at hand, and what can be said of them without anyone."""
-    parts = {run: tasks[names.MIMICKING] for run, tasks in by_run(runs).items() if names.MIMICKING in tasks}
+    parts = {
+        run: tasks[names.MIMICKING] for run, tasks in _group_tasks(runs).items() if names.MIMICKING in tasks
+    }
     if not parts:
         raise UsageError("None of these runs wrote comments; run mimic/comment")
-    written = {run: _written(part) for run, part in parts.items()}
-    people = _people(list(parts.values()))
-    vectors = Vectors([*written.values(), people])
-    panels = _panels(list(parts.values()))
+    comments = {run: _list_written(part) for run, part in parts.items()}
+    people = _list_human(list(parts.values()))
+    vectors = TextVectors([*comments.values(), people])
+    panels = _read_panels(list(parts.values()))
     body: list[tuple[Cell, ...]] = []
     rows: list[Row] = []
     for run, part in parts.items():
-        found = figures(written[run], vectors)
-        judged = next((j for panel in panels for j in panel.sources if _same(j, part)), None)
-        body.append((part.model, *_judged_cells(judged), *_text_cells(found), *_counts(part)))
-        rows += _text_rows(part, found)
+        text_figures = compute_text_figures(comments[run], vectors)
+        judged = next((j for panel in panels for j in panel.sources if _is_same_source(j, part)), None)
+        body.append(
+            (part.model, *_format_judged(judged), *_format_text_figures(text_figures), *_count_losses(part))
+        )
+        rows += _build_text_rows(part, text_figures)
     human = next((j for panel in panels for j in panel.sources if j.kind == "human"), None)
-    body.append((HUMAN, *_judged_cells(human), *_text_cells(figures(people, vectors)), None, None))
+    body.append(
+        (
+            HUMAN,
+            *_format_judged(human),
+            *_format_text_figures(compute_text_figures(people, vectors)),
+            None,
+            None,
+        )
+    )
     measured = len(body)
     for model, (share, realism) in published.JUDGED.items():
         body.append((model + MARK, share, realism, *([None] * (len(_TEXT_COLUMNS) + 2))))
-    rows += [published_row(f) for f in published.rows() if f.metric != "accuracy"]
+    rows += [published_row(f) for f in published.list_published() if f.metric != "accuracy"]
     judged_by = "Not judged yet: see `vivant mimic pack`."
     if panels:
         judged_by = f"Judged by {panels[0].name}; intervals and agreement: `vivant mimic score`."
@@ -191,9 +217,9 @@ _TEXT_COLUMNS = (
 )
 
 
-def _written(part: ScoredRun) -> list[Commented]:
+def _list_written(part: ScoredRun) -> list[ComparedComment]:
     return [
-        Commented(
+        ComparedComment(
             text=score.answer,
             description=sample.extra["description"],
             others=tuple(sample.extra["human"]),
@@ -204,15 +230,15 @@ def _written(part: ScoredRun) -> list[Commented]:
     ]
 
 
-def _people(parts: Sequence[ScoredRun]) -> list[Commented]:
+def _list_human(parts: Sequence[ScoredRun]) -> list[ComparedComment]:
     """One human comment of each video that any of the runs was asked for."""
     samples = {sample.id: sample for part in parts for sample, _, _ in part.rows}
-    return one_a_video(
-        [human_comments(s.extra["description"], s.extra["human"]) for _, s in sorted(samples.items())]
+    return pick_one_per_video(
+        [pair_human_comments(s.extra["description"], s.extra["human"]) for _, s in sorted(samples.items())]
     )
 
 
-def _panels(parts: Sequence[ScoredRun]) -> tuple[Panel, ...]:
+def _read_panels(parts: Sequence[ScoredRun]) -> tuple[Panel, ...]:
     """The judgements that `vivant score --set judged=FILE` named for these runs: one file for all of them."""
     files = {str(part.settings.get("judged") or "") for part in parts} - {""}
     if not files:
@@ -221,7 +247,7 @@ def _panels(parts: Sequence[ScoredRun]) -> tuple[Panel, ...]:
         raise UsageError(f"The runs were scored with different judgements ({', '.join(sorted(files))})")
     path = Path(files.pop())
     try:
-        outcome = msgspec.json.decode(path.read_bytes(), type=Outcome)
+        outcome = msgspec.json.decode(path.read_bytes(), type=PackOutcome)
     except OSError as error:
         raise DataError(f"Cannot read the judgements {path}: {error.strerror}") from error
     except msgspec.MsgspecError as error:
@@ -234,38 +260,38 @@ def _panels(parts: Sequence[ScoredRun]) -> tuple[Panel, ...]:
     return outcome.panels
 
 
-def _same(judged: Judged, part: ScoredRun) -> bool:
+def _is_same_source(judged: JudgedSource, part: ScoredRun) -> bool:
     return judged.source in (part.model, f"{part.model} ({part.run})")
 
 
-def _judged_cells(judged: Judged | None) -> tuple[Cell, Cell]:
+def _format_judged(judged: JudgedSource | None) -> tuple[Cell, Cell]:
     return (judged.human, judged.realism) if judged else (None, None)
 
 
-def _text_cells(found: TextFigures | None) -> tuple[Cell, ...]:
-    if found is None:
+def _format_text_figures(text_figures: TextFigures | None) -> tuple[Cell, ...]:
+    if text_figures is None:
         return (None,) * len(_TEXT_COLUMNS)
     return (
-        found.characters,
-        found.emoji * 100,
-        found.questions * 100,
-        found.repeated * 100,
-        found.opening * 100,
-        found.distinct_1,
-        found.distinct_2,
-        found.to_description,
-        found.to_human,
+        text_figures.characters,
+        text_figures.emoji * 100,
+        text_figures.questions * 100,
+        text_figures.repeated * 100,
+        text_figures.opening * 100,
+        text_figures.distinct_1,
+        text_figures.distinct_2,
+        text_figures.to_description,
+        text_figures.to_human,
     )
 
 
-def _counts(part: ScoredRun) -> tuple[int, int]:
+def _count_losses(part: ScoredRun) -> tuple[int, int]:
     statuses = [score.status for _, _, score in part.rows]
     return statuses.count("missing"), statuses.count("unparsed")
 
 
-def _text_rows(part: ScoredRun, found: TextFigures | None) -> list[Row]:
-    errors, unparsed = _counts(part)
-    values: Mapping[str, Any] = msgspec.structs.asdict(found) if found else {}
+def _build_text_rows(part: ScoredRun, text_figures: TextFigures | None) -> list[Row]:
+    errors, unparsed = _count_losses(part)
+    values: Mapping[str, Any] = msgspec.structs.asdict(text_figures) if text_figures else {}
     return [
         Row(
             run=part.run,
@@ -274,10 +300,9 @@ def _text_rows(part: ScoredRun, found: TextFigures | None) -> list[Row]:
             group={},
             metric=metric.replace("_", " "),
             value=value,
-            n=found.n if found else 0,
+            n=text_figures.n if text_figures else 0,
             errors=errors,
             unparsed=unparsed,
-            interval=None,
             model=part.model,
             style=part.style,
             protocol=part.protocol,
@@ -285,7 +310,3 @@ def _text_rows(part: ScoredRun, found: TextFigures | None) -> list[Row]:
         for metric, value in values.items()
         if metric != "n"
     ]
-
-
-def _interval(row: Row) -> str | None:
-    return None if row.interval is None else f"{row.interval[0]:.1f} – {row.interval[1]:.1f}"

@@ -43,7 +43,9 @@ class MmieData(DataFolder):
 
     def available(self, benchmark: Benchmark, root: Path, tasks: Sequence[str]) -> tuple[str, ...]:
         """The categories in the data, and `other` where items have none of them: nothing is lost."""
-        categories = {data.category(item).lower() for item in data.items_in(root, benchmark.options["file"])}
+        categories = {
+            data.classify_item(item).lower() for item in data.list_items(root, benchmark.options["file"])
+        }
         return tuple(task for task in (*tasks, "other") if task in categories)
 
     def check(
@@ -67,19 +69,19 @@ class MmieJudged(JudgedTasks):
 
     def ask(self, sample: Sample, record: Record, context: JudgeContext) -> JudgeQuestion | Score:
         """As published, cuts included; or in full."""
-        from vivant.benchmarks.mmie.judged import ask
+        from vivant.benchmarks.mmie.judge_input import build_judge_question
 
-        return ask(sample, record, context)
+        return build_judge_question(sample, record, context)
 
     def read(self, text: str, rubric: Rubric, protocol: Protocol) -> Verdict:
         """As published, or by the contract."""
-        from vivant.benchmarks.mmie.judged import read
+        from vivant.benchmarks.mmie.judge_input import read_verdict
 
-        return read(text, rubric, protocol)
+        return read_verdict(text, rubric, protocol)
 
     def agreement(self) -> Sequence[JudgeAgreement]:
         """The paper's judge and two others against people."""
-        return published.judge_agreement()
+        return published.list_judge_agreement()
 
 
 class MmieFormats(NativeFormats):
@@ -101,7 +103,7 @@ class MmiePublished(PublishedResults):
     """The project's leaderboard."""
 
     def rows(self) -> Sequence[Published]:
-        return published.rows()
+        return published.list_published()
 
 
 class MmieTables(OwnTables):
@@ -114,9 +116,9 @@ class MmieTables(OwnTables):
     }
 
     def build(self, benchmark: Benchmark, name: str, runs: Sequence[ScoredRun], protocol: Protocol) -> Table:
-        from vivant.benchmarks.mmie.tables import layout
+        from vivant.benchmarks.mmie.tables import build_table
 
-        return layout(name, runs, protocol, benchmark)
+        return build_table(name, runs, protocol, benchmark)
 
 
 class MMIE(Benchmark):
@@ -157,7 +159,7 @@ class MMIE(Benchmark):
 
     def prompt(self, sample: Sample, context: PromptContext) -> Prompt:
         """The interleaved question, and what the answer may hold."""
-        return prompts.phrase(sample, context, self._references(context))
+        return prompts.build_prompt(sample, context, self._references(context))
 
     def _references(self, context: PromptContext) -> tuple[str, ...]:
         """Texts that a guesser may answer with: references of the same task, at most 64 of them."""

@@ -6,8 +6,8 @@ from collections import Counter
 from pathlib import Path, PurePosixPath
 
 from vivant.benchmarks.base import DataReport
-from vivant.benchmarks.mmie.data import ARCHIVES, IMAGES, category, to_sample
-from vivant.benchmarks.mmie.items import OTHER, Item, find_file, read_items, unique_ids
+from vivant.benchmarks.mmie.data import ARCHIVES, IMAGES, classify_item, to_sample
+from vivant.benchmarks.mmie.items import OTHER, MmieItem, find_file, read_items, rename_repeated_ids
 from vivant.core.errors import DataError, MediaError
 from vivant.media.archives import unpack_archive
 
@@ -22,7 +22,7 @@ def check(root: Path, name: str = "") -> DataReport:
     archive = next((folder / packed for packed in ARCHIVES if (folder / packed).is_file()), None)
     if archive is not None:
         try:
-            unpacked = unpack_archive([archive], folder, place=_place)
+            unpacked = unpack_archive([archive], folder, place=_choose_target)
         except DataError as error:
             return DataReport(problems=(str(error),))
         found.append(
@@ -34,15 +34,15 @@ def check(root: Path, name: str = "") -> DataReport:
         items = read_items(file)
     except DataError as error:
         return DataReport(found=tuple(found), problems=(*problems, str(error)))
-    unique, repeats = unique_ids(items)
+    unique, repeats = rename_repeated_ids(items)
     problems += [f"{file}: the id '{repeated}' stands {count} times" for repeated, count in repeats.items()]
     problems += [
         f"{file}, id '{item.id}': the category is none of SA, PBL and MSR; it will not be judged"
         for item in unique
-        if category(item) == OTHER
+        if classify_item(item) == OTHER
     ]
-    found += _summary(file, unique)
-    opened, faults = _pictures(folder, unique)
+    found += _summarise(file, unique)
+    opened, faults = _check_pictures(folder, unique)
     found.append(f"pictures: {opened} open")
     problems += faults[:_SHOWN]
     if len(faults) > _SHOWN:
@@ -50,13 +50,13 @@ def check(root: Path, name: str = "") -> DataReport:
     return DataReport(found=tuple(found), problems=tuple(problems))
 
 
-def _place(path: PurePosixPath) -> PurePosixPath:
+def _choose_target(path: PurePosixPath) -> PurePosixPath:
     """Into `images/`, whether or not the archive has that folder itself."""
     return path if path.parts[0] == IMAGES else PurePosixPath(IMAGES) / path
 
 
-def _summary(file: Path, items: list[Item]) -> list[str]:
-    categories = Counter(category(item) for item in items)
+def _summarise(file: Path, items: list[MmieItem]) -> list[str]:
+    categories = Counter(classify_item(item) for item in items)
     fields = Counter(item.field or "unstated" for item in items)
     forms = Counter(to_sample(item).facets["form"] for item in items)
     answered = sum(item.answer is not None for item in items)
@@ -66,20 +66,20 @@ def _summary(file: Path, items: list[Item]) -> list[str]:
     return lines + ([f"answers: {answered}"] if answered else [])
 
 
-def _pictures(folder: Path, items: list[Item]) -> tuple[int, list[str]]:
+def _check_pictures(folder: Path, items: list[MmieItem]) -> tuple[int, list[str]]:
     from vivant.media import resolve_media, verify
 
-    named: dict[str, str] = {}
+    images: dict[str, str] = {}
     for item in items:
         for part in (*item.question, *item.reference, *(item.answer or ())):
             if part.image is not None:
-                named.setdefault(part.image.removeprefix("./"), item.id)
+                images.setdefault(part.image.removeprefix("./"), item.id)
     faults: list[str] = []
-    for path, item_id in named.items():
+    for path, item_id in images.items():
         try:
             line = verify(resolve_media(folder, path))
         except MediaError as error:
             line = str(error)
         if line is not None:
             faults.append(f"{folder / path} (id '{item_id}'): {line}")
-    return len(named) - len(faults), faults
+    return len(images) - len(faults), faults

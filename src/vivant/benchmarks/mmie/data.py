@@ -10,8 +10,16 @@ from pathlib import Path
 import msgspec
 
 from vivant.benchmarks.base import Imported
-from vivant.benchmarks.mmie.items import CATEGORIES, OTHER, Item, RawPart, category_of, find_file, read_items
-from vivant.benchmarks.mmie.items import unique_ids as with_unique_ids
+from vivant.benchmarks.mmie.items import (
+    CATEGORIES,
+    OTHER,
+    MmieItem,
+    RawPart,
+    find_category,
+    find_file,
+    read_items,
+)
+from vivant.benchmarks.mmie.items import rename_repeated_ids as with_unique_ids
 from vivant.core.errors import DataError
 from vivant.core.types import Image, Part, Record, Reply, Sample, Text
 
@@ -23,23 +31,23 @@ _NAMES = {"situationalanalysis": "SA", "projectbasedlearning": "PBL", "multistep
 _CHOICE = re.compile(r"(?:^|[\s(])\(?([A-H])[).:]\s*\S", re.MULTILINE)
 
 
-def items_in(root: Path, name: str = "") -> list[Item]:
+def list_items(root: Path, name: str = "") -> list[MmieItem]:
     """All items of a folder or file, ids made unique."""
     file = find_file(root, name)
     status = file.stat()
-    return _read(file, status.st_mtime_ns, status.st_size)
+    return _read_cached(file, status.st_mtime_ns, status.st_size)
 
 
 @lru_cache(maxsize=4)
-def _read(file: Path, _changed: int, _size: int) -> list[Item]:
+def _read_cached(file: Path, _changed: int, _size: int) -> list[MmieItem]:
     return with_unique_ids(read_items(file))[0]
 
 
-def category(item: Item) -> str:
+def classify_item(item: MmieItem) -> str:
     """SA, PBL or MSR by the id, else by the file's own word for it; `other` where neither says."""
-    found = category_of(item.id)
-    if found != OTHER:
-        return found
+    name = find_category(item.id)
+    if name != OTHER:
+        return name
     word = re.sub(r"[^a-z]", "", item.category.casefold())
     return _NAMES.get(word, item.category.upper() if item.category.upper() in CATEGORIES else OTHER)
 
@@ -48,7 +56,7 @@ def load(root: Path, task: str, name: str = "") -> list[Sample]:
     """The samples of one category."""
     refuse_packed(root)
     short = task.rsplit("/", 1)[-1]
-    items = [item for item in items_in(root, name) if category(item).lower() == short]
+    items = [item for item in list_items(root, name) if classify_item(item).lower() == short]
     return [to_sample(item) for item in items]
 
 
@@ -62,15 +70,15 @@ def refuse_packed(root: Path) -> None:
         )
 
 
-def to_sample(item: Item) -> Sample:
+def to_sample(item: MmieItem) -> Sample:
     """A question as the files state it, its reference, and what tables group by."""
-    kind = category(item)
+    kind = classify_item(item)
     first = item.reference[0].text if item.reference else None
     return Sample(
         id=item.id,
         task=f"mmie/{kind.lower()}",
-        question=flat(item.question),
-        reference=flat(item.reference),
+        question=flatten_parts(item.question),
+        reference=flatten_parts(item.reference),
         facets={
             "category": kind,
             "field": item.field or "unstated",
@@ -89,36 +97,36 @@ def has_choices(question: Sequence[RawPart]) -> bool:
     return {"A", "B"} <= set(_CHOICE.findall(text + "\n"))
 
 
-def flat(parts: Iterable[RawPart]) -> tuple[Part, ...]:
+def flatten_parts(parts: Iterable[RawPart]) -> tuple[Part, ...]:
     """Texts and pictures one after the other. An empty text is kept: the published protocol counts it."""
-    found: list[Part] = []
+    flattened: list[Part] = []
     for part in parts:
         if part.text is not None:
-            found.append(Text(part.text))
+            flattened.append(Text(part.text))
         if part.image is not None:
-            found.append(Image(part.image.removeprefix("./")))
-    return tuple(found)
+            flattened.append(Image(part.image.removeprefix("./")))
+    return tuple(flattened)
 
 
-def raw(parts: Iterable[Part]) -> tuple[RawPart, ...]:
+def group_parts(parts: Iterable[Part]) -> tuple[RawPart, ...]:
     """The inverse, as far as it goes: a picture joins the text right before it."""
-    found: list[RawPart] = []
+    grouped: list[RawPart] = []
     for part in parts:
         if isinstance(part, Text):
-            found.append(RawPart(part.text))
+            grouped.append(RawPart(part.text))
         elif isinstance(part, Image):
-            if found and found[-1].image is None:
-                found[-1] = RawPart(found[-1].text, part.path)
+            if grouped and grouped[-1].image is None:
+                grouped[-1] = RawPart(grouped[-1].text, part.path)
             else:
-                found.append(RawPart(None, part.path))
-    return tuple(found)
+                grouped.append(RawPart(None, part.path))
+    return tuple(grouped)
 
 
-def answer_of(record: Record) -> tuple[RawPart, ...]:
+def get_answer_parts(record: Record) -> tuple[RawPart, ...]:
     """The answer in a record, part by part."""
     if PARTS in record.extra:
         return tuple(msgspec.convert(record.extra[PARTS], list[RawPart]))
-    return raw(record.reply.parts) if record.reply.parts else (RawPart(record.reply.text),)
+    return group_parts(record.reply.parts) if record.reply.parts else (RawPart(record.reply.text),)
 
 
 def read_answers(root: Path, name: str = "") -> dict[str, list[Imported]]:
@@ -129,48 +137,49 @@ def read_answers(root: Path, name: str = "") -> dict[str, list[Imported]]:
         raise DataError(f"{file} holds questions but no answers; each item needs an 'answer'")
     models = dict.fromkeys(item.model or "unnamed" for item in items)
     return {
-        model: _imported([i for i in items if (i.model or "unnamed") == model], model) for model in models
+        model: _build_imports([i for i in items if (i.model or "unnamed") == model], model)
+        for model in models
     }
 
 
-def _imported(items: list[Item], model: str) -> list[Imported]:
+def _build_imports(items: list[MmieItem], model: str) -> list[Imported]:
     unique, repeats = with_unique_ids(items)
-    found: list[Imported] = []
+    imports: list[Imported] = []
     for short in TASKS:
-        own = [item for item in unique if category(item).lower() == short]
-        if not own:
+        members = [item for item in unique if classify_item(item).lower() == short]
+        if not members:
             continue
         notes = [
             f"the id '{item.id}' stands {repeats[item.id]} times; the next is called '{item.id} (2)'"
-            for item in own
+            for item in members
             if item.id in repeats
         ]
-        empty = sum(item.answer is None for item in own)
+        empty = sum(item.answer is None for item in members)
         if empty:
             notes.append(f"{empty} items of mmie/{short} have no answer and count as missing")
         if short == OTHER:
             notes.append(
-                f"{len(own)} ids name none of SA, PBL and MSR, the first is '{own[0].id}'; not judged"
+                f"{len(members)} ids name none of SA, PBL and MSR, the first is '{members[0].id}'; not judged"
             )
-        found.append(
+        imports.append(
             Imported(
                 task=f"mmie/{short}",
-                samples=tuple(to_sample(item) for item in own),
-                records=tuple(_record(item) for item in own),
+                samples=tuple(to_sample(item) for item in members),
+                records=tuple(_build_record(item) for item in members),
                 model=model,
                 notes=tuple(notes),
             )
         )
-    return found
+    return imports
 
 
-def _record(item: Item) -> Record:
+def _build_record(item: MmieItem) -> Record:
     sample = to_sample(item)
     key = f"{sample.task}/{item.id}"
     if item.answer is None:
         reply = Reply(status="error", error="the file holds no answer to this item")
         return Record(key=key, task=sample.task, id=item.id, reply=reply)
-    parts = flat(item.answer)
+    parts = flatten_parts(item.answer)
     text = "\n".join(part.text for part in parts if isinstance(part, Text))
     return Record(
         key=key,

@@ -11,9 +11,9 @@ import msgspec
 
 from vivant.benchmarks.base import ScoredRun
 from vivant.benchmarks.mmie import paper
-from vivant.benchmarks.mmie.data import IMAGES, answer_of, raw
+from vivant.benchmarks.mmie.data import IMAGES, get_answer_parts, group_parts
 from vivant.benchmarks.mmie.items import EVALUATION, RawPart
-from vivant.benchmarks.mmie.judged import find_picture
+from vivant.benchmarks.mmie.judge_input import find_picture
 from vivant.benchmarks.rubric import JudgeContext
 from vivant.core.files import write_atomic
 from vivant.core.types import Record, Sample, Score
@@ -30,27 +30,28 @@ def export(parts: Sequence[ScoredRun], kind: str, out: Path) -> list[Path]:
             if record is None or record.reply.status not in ("ok", "truncated"):
                 continue
             if kind == INPUT:
-                entries.append(_as_input(sample, record, part.model, context, out / IMAGES))
-            elif (entry := _as_result(sample, record, score, part.model, context)) is not None:
+                entries.append(_build_input(sample, record, part.model, context, out / IMAGES))
+            elif (entry := _build_result(sample, record, score, part.model, context)) is not None:
                 entries.append(entry)
     file = out / (EVALUATION if kind == INPUT else f"{RESULT}.json")
     write_atomic(file, msgspec.json.format(msgspec.json.encode(entries), indent=4))
     return [file]
 
 
-def _as_input(
+def _build_input(
     sample: Sample, record: Record, model: str, context: JudgeContext, images: Path
 ) -> dict[str, Any]:
     return {
         "id": sample.id,
-        "question": [_copied(part, context, images) for part in raw(sample.question)],
-        "answer": [_copied(part, context, images) for part in answer_of(record)],
+        "question": [_copy_picture(part, context, images) for part in group_parts(sample.question)],
+        "answer": [_copy_picture(part, context, images) for part in get_answer_parts(record)],
         "model": model,
-        "gt_answer": [_copied(part, context, images) for part in raw(sample.reference)] or [RawPart("")],
+        "gt_answer": [_copy_picture(part, context, images) for part in group_parts(sample.reference)]
+        or [RawPart("")],
     }
 
 
-def _copied(part: RawPart, context: JudgeContext, images: Path) -> RawPart:
+def _copy_picture(part: RawPart, context: JudgeContext, images: Path) -> RawPart:
     """The part with its picture in the export's own folder; a picture that is missing keeps its name."""
     file = find_picture(part.image, context) if part.image is not None else None
     if file is None:
@@ -63,24 +64,26 @@ def _copied(part: RawPart, context: JudgeContext, images: Path) -> RawPart:
     return RawPart(part.text, f"{IMAGES}/{name}")
 
 
-def _as_result(
+def _build_result(
     sample: Sample, record: Record, score: Score, model: str, context: JudgeContext
 ) -> dict[str, Any] | None:
     """The original's fields, its judge's text, and the score read in it; of several verdicts the first."""
     replies: list[str] = next((judge["replies"] for judge in score.detail.get("judges", [])), [])
     if not replies:
         return None
-    shown = paper.show(
-        raw(sample.question), answer_of(record), lambda path: find_picture(path, context) is not None
+    view = paper.build_judge_view(
+        group_parts(sample.question),
+        get_answer_parts(record),
+        lambda path: find_picture(path, context) is not None,
     )
-    found = paper.find_score(replies[0])
+    value = paper.find_score(replies[0])
     return {
         "id": sample.id,
         "model": model,
-        "question": shown.question_text,
-        "answer": shown.answer_text,
+        "question": view.question_text,
+        "answer": view.answer_text,
         "gt_answer": sample.extra.get("gt"),
-        "images": shown.images,
+        "images": view.images,
         "gpt_feedback": replies[0],
-        "score": found if paper.kept(found) else None,
+        "score": value if paper.is_on_scale(value) else None,
     }

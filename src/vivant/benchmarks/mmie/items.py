@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct, field
 
+from vivant.benchmarks.data_files import iter_json_lines, read_json
 from vivant.core.errors import DataError
 
 CATEGORIES = ("SA", "PBL", "MSR")
@@ -30,7 +31,7 @@ class RawPart(Struct, frozen=True):
     image: str | None = None
 
 
-class Item(Struct, frozen=True, kw_only=True):
+class MmieItem(Struct, frozen=True, kw_only=True):
     """One question with its reference and, in the judge's input, an answer."""
 
     id: str
@@ -71,7 +72,7 @@ class _Evaluated(Struct):
     subfield: str | None = None
 
 
-def category_of(item: str) -> str:
+def find_category(item: str) -> str:
     """The first of SA, PBL, MSR that stands anywhere in an id, as the original has it; `other` for none."""
     return next((name for name in CATEGORIES if name in item), OTHER)
 
@@ -85,69 +86,55 @@ def find_file(root: Path, name: str = "") -> Path:
         if not path.is_file():
             raise DataError(f"{root} holds no {name}")
         return path
-    for known in (RELEASED, EVALUATION):
-        if (root / known).is_file():
-            return root / known
+    for default in (RELEASED, EVALUATION):
+        if (root / default).is_file():
+            return root / default
     others = sorted(p for p in root.iterdir() if p.suffix in _SUFFIXES and not p.name.startswith("."))
     if len(others) == 1:
         return others[0]
     if others:
-        listed = ", ".join(path.name for path in others[:6])
-        raise DataError(f"{root} holds several data files ({listed}); name one: --task-option file=NAME")
+        names = ", ".join(path.name for path in others[:6])
+        raise DataError(f"{root} holds several data files ({names}); name one: --task-option file=NAME")
     raise DataError(f"{root} holds no {RELEASED} and no {EVALUATION}")
 
 
-def read_items(file: Path) -> list[Item]:
+def read_items(file: Path) -> list[MmieItem]:
     """All items of a file. Raises DataError naming the file, the item's place and what is wrong with it."""
-    items: list[Item] = []
-    for place, value in _values(file):
+    items: list[MmieItem] = []
+    for where, value in _iter_values(file):
         if not isinstance(value, Mapping):
-            raise DataError(f"{file}, {place}: should be an object with an id, not {type(value).__name__}")
-        named = f" ('{value['id']}')" if isinstance(value.get("id"), str | int) else ""
+            raise DataError(f"{file}, {where}: should be an object with an id, not {type(value).__name__}")
+        label = f" ('{value['id']}')" if isinstance(value.get("id"), str | int) else ""
         try:
-            items.append(_item(value))
+            items.append(_parse_item(value))
         except (msgspec.ValidationError, DataError) as error:
-            raise DataError(f"{file}, {place}{named}: {error}") from error
+            raise DataError(f"{file}, {where}{label}: {error}") from error
     if not items:
         raise DataError(f"{file} holds no items")
     return items
 
 
-def _values(file: Path) -> Iterator[tuple[str, Any]]:
-    try:
-        data = file.read_bytes().removeprefix(b"\xef\xbb\xbf")
-    except OSError as error:
-        raise DataError(f"Cannot read {file}: {error.strerror}") from error
+def _iter_values(file: Path) -> Iterator[tuple[str, Any]]:
     if file.suffix != ".json":
-        for number, line in enumerate(data.splitlines(), 1):
-            if line.strip():
-                yield f"line {number}", _decoded(line, file, f", line {number}")
+        yield from ((f"line {number}", value) for number, value in iter_json_lines(file, object))
         return
-    whole = _decoded(data, file, "")
-    if not isinstance(whole, list):
-        raise DataError(f"{file} should hold a list of items, not {type(whole).__name__}")
-    for number, value in enumerate(whole, 1):
-        yield f"item {number}", value
+    content = read_json(file)
+    if not isinstance(content, list):
+        raise DataError(f"{file} should hold a list of items, not {type(content).__name__}")
+    yield from ((f"item {number}", value) for number, value in enumerate(content, 1))
 
 
-def _decoded(data: bytes, file: Path, where: str) -> Any:
-    try:
-        return msgspec.json.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise DataError(f"{file}{where} is no JSON: {error}") from error
-
-
-def _item(value: Mapping[str, Any]) -> Item:
+def _parse_item(value: Mapping[str, Any]) -> MmieItem:
     if "conversations" in value:
-        return _released(msgspec.convert(value, _Released))
+        return _parse_released(msgspec.convert(value, _Released))
     if "question" not in value:
         raise DataError("there is neither 'conversations' nor 'question'")
     raw = msgspec.convert(value, _Evaluated)
-    return Item(
+    return MmieItem(
         id=str(raw.id),
-        question=_parts(raw.question),
-        reference=_parts(raw.gt_answer),
-        answer=None if raw.answer is None else _parts(raw.answer),
+        question=_list_parts(raw.question),
+        reference=_list_parts(raw.gt_answer),
+        answer=None if raw.answer is None else _list_parts(raw.answer),
         model=raw.model or "",
         field=raw.field or "",
         subfield=raw.subfield or "",
@@ -155,34 +142,34 @@ def _item(value: Mapping[str, Any]) -> Item:
     )
 
 
-def _released(raw: _Released) -> Item:
+def _parse_released(raw: _Released) -> MmieItem:
     """The last turn of the model is the reference; everything before it is the question."""
     turns = raw.conversations
     last = max((n for n, turn in enumerate(turns) if turn.speaker in ("gpt", "assistant")), default=None)
-    asked = turns if last is None else turns[:last]
-    question = [part for turn in asked for part in _parts(turn.content)]
+    question_turns = turns if last is None else turns[:last]
+    question = [part for turn in question_turns for part in _list_parts(turn.content)]
     if not question:
         raise DataError("the conversation asks nothing")
-    return Item(
+    return MmieItem(
         id=str(raw.id),
         question=tuple(question),
-        reference=() if last is None else _parts(turns[last].content),
+        reference=() if last is None else _list_parts(turns[last].content),
         category=raw.catagory or raw.category or "",
         field=raw.field or "",
         subfield=raw.subfield or "",
     )
 
 
-def _parts(content: Sequence[RawPart] | str | None) -> tuple[RawPart, ...]:
+def _list_parts(content: Sequence[RawPart] | str | None) -> tuple[RawPart, ...]:
     if content is None:
         return ()
     return (RawPart(content),) if isinstance(content, str) else tuple(content)
 
 
-def unique_ids(items: Sequence[Item]) -> tuple[list[Item], dict[str, int]]:
+def rename_repeated_ids(items: Sequence[MmieItem]) -> tuple[list[MmieItem], dict[str, int]]:
     """The same items with later ones of the same id renamed `id (2)`, and how often each such id stands."""
     counts: dict[str, int] = {}
-    unique: list[Item] = []
+    unique: list[MmieItem] = []
     for item in items:
         counts[item.id] = again = counts.get(item.id, 0) + 1
         unique.append(item if again == 1 else msgspec.structs.replace(item, id=f"{item.id} ({again})"))

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from vivant.benchmarks.mmie.items import CATEGORIES, EVALUATION, RawPart, category_of, read_items
+from vivant.benchmarks.mmie.items import CATEGORIES, EVALUATION, RawPart, find_category, read_items
 from vivant.core.errors import MediaError
 from vivant.core.types import Image, Part, Text
 from vivant.media.paths import resolve_media
@@ -30,7 +30,7 @@ _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 Exists = Callable[[str], bool]
 
 
-class Shown(Struct, frozen=True, kw_only=True):
+class JudgeView(Struct, frozen=True, kw_only=True):
     """What a judge is shown of one answer."""
 
     question: tuple[Part, ...]
@@ -44,12 +44,12 @@ class Shown(Struct, frozen=True, kw_only=True):
     @property
     def question_text(self) -> str:
         """With `<image>` where a picture stands."""
-        return as_text(self.question)
+        return join_parts(self.question)
 
     @property
     def answer_text(self) -> str:
         """With `<image>` where a picture stands."""
-        return as_text(self.answer)
+        return join_parts(self.answer)
 
     @property
     def left_out(self) -> bool:
@@ -57,39 +57,39 @@ class Shown(Struct, frozen=True, kw_only=True):
         return len(self.images) > _MOST_IMAGES
 
 
-def as_text(parts: Iterable[Part]) -> str:
+def join_parts(parts: Iterable[Part]) -> str:
     """Parts as the original has them: one text with a mark for each picture."""
     return "".join(part.text if isinstance(part, Text) else "<image>" for part in parts)
 
 
-def show(question: Sequence[RawPart], answer: Sequence[RawPart], exists: Exists) -> Shown:
+def build_judge_view(question: Sequence[RawPart], answer: Sequence[RawPart], exists: Exists) -> JudgeView:
     """Put a judge's input together, cuts included."""
-    walk = _Walk(exists)
-    asked: list[Part] = []
+    builder = _ViewBuilder(exists)
+    question_parts: list[Part] = []
     for part in question:
-        walk.text(part, asked)
-        walk.image(part, asked)
-    said: list[Part] = []
-    whole = 0
+        builder.add_text(part, question_parts)
+        builder.add_image(part, question_parts)
+    answer_parts: list[Part] = []
+    complete = 0
     for part in answer:
-        walk.text(part, said)
-        if len(walk.images) >= _ANSWER_STOPS_AT:
-            whole += part.image is None
+        builder.add_text(part, answer_parts)
+        if len(builder.images) >= _ANSWER_STOPS_AT:
+            complete += part.image is None
             break
-        walk.image(part, said)
-        whole += 1
-        if len(walk.images) >= _ANSWER_STOPS_AT:
+        builder.add_image(part, answer_parts)
+        complete += 1
+        if len(builder.images) >= _ANSWER_STOPS_AT:
             break
-    return Shown(
-        question=tuple(asked),
-        answer=tuple(said),
-        images=tuple(walk.images),
-        missing=tuple(walk.missing),
-        cut=len(answer) - whole,
+    return JudgeView(
+        question=tuple(question_parts),
+        answer=tuple(answer_parts),
+        images=tuple(builder.images),
+        missing=tuple(builder.missing),
+        cut=len(answer) - complete,
     )
 
 
-class _Walk:
+class _ViewBuilder:
     """Counts pictures through question and answer."""
 
     def __init__(self, exists: Exists) -> None:
@@ -97,11 +97,11 @@ class _Walk:
         self.images: list[str] = []
         self.missing: list[str] = []
 
-    def text(self, part: RawPart, out: list[Part]) -> None:
+    def add_text(self, part: RawPart, out: list[Part]) -> None:
         if part.text is not None:
             out.append(Text(part.text + "\n"))
 
-    def image(self, part: RawPart, out: list[Part]) -> None:
+    def add_image(self, part: RawPart, out: list[Part]) -> None:
         if part.image is None:
             return
         if not self._exists(part.image):
@@ -111,7 +111,7 @@ class _Walk:
         self.images.append(part.image)
 
 
-def is_there(root: Path) -> Exists:
+def make_exists(root: Path) -> Exists:
     """Whether a path names a file inside the folder. What leaves the folder counts as missing."""
 
     def exists(path: str) -> bool:
@@ -135,24 +135,24 @@ class JudgeInput(Struct, frozen=True, kw_only=True):
     images: tuple[str, ...]
 
 
-def judge_inputs(folder: Path, name: str = EVALUATION) -> list[JudgeInput]:
+def list_judge_inputs(folder: Path, name: str = EVALUATION) -> list[JudgeInput]:
     """What the published protocol shows its judge of the answers in a folder, without those it leaves out."""
-    exists = is_there(folder)
-    found: list[JudgeInput] = []
+    exists = make_exists(folder)
+    inputs: list[JudgeInput] = []
     for item in read_items(folder / name):
-        shown = show(item.question, item.answer or (), exists)
-        if not shown.left_out:
-            found.append(
+        view = build_judge_view(item.question, item.answer or (), exists)
+        if not view.left_out:
+            inputs.append(
                 JudgeInput(
                     id=item.id,
                     model=item.model,
-                    question=shown.question_text,
-                    answer=shown.answer_text,
+                    question=view.question_text,
+                    answer=view.answer_text,
                     gt_answer=item.reference[0].text if item.reference else None,
-                    images=shown.images,
+                    images=view.images,
                 )
             )
-    return found
+    return inputs
 
 
 def find_score(feedback: str) -> int | None:
@@ -167,20 +167,25 @@ def find_score(feedback: str) -> int | None:
         return None
 
 
-def kept(score: int | None) -> bool:
+def is_on_scale(score: int | None) -> bool:
     """Whether a score counts: unreadable ones and those off the scale are left out of means."""
     return score is not None and LOW <= score <= HIGH
 
 
-def averages(scores: Iterable[tuple[str, int | None]]) -> dict[str, float | int | None]:
+def compute_averages(scores: Iterable[tuple[str, int | None]]) -> dict[str, float | int | None]:
     """Mean of (id, score) per category and over all, on the scale, to three decimals; and how many count."""
-    counted = [(category_of(item), score) for item, score in scores if score is not None and kept(score)]
+    counted = [
+        (find_category(item), score) for item, score in scores if score is not None and is_on_scale(score)
+    ]
     groups = {name: [score for category, score in counted if category == name] for name in CATEGORIES}
     groups["AVG"] = [score for _, score in counted]
-    means = {name: _thousandths(sum(own) / len(own)) if own else None for name, own in groups.items()}
+    means = {
+        name: _round_thousandths(sum(values) / len(values)) if values else None
+        for name, values in groups.items()
+    }
     return {**means, "n": len(counted)}
 
 
-def _thousandths(mean: float) -> float:
+def _round_thousandths(mean: float) -> float:
     """Rounded as numpy does it, which differs from `round(mean, 3)` where the fourth decimal is a lone 5."""
     return round(mean * 1000) / 1000

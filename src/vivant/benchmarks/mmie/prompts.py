@@ -20,7 +20,7 @@ _WORDING = {
 }
 
 
-def phrase(sample: Sample, context: PromptContext, candidates: tuple[str, ...]) -> Prompt:
+def build_prompt(sample: Sample, context: PromptContext, candidates: tuple[str, ...]) -> Prompt:
     """The question part by part, then the instruction of the style."""
     parts: list[Part] = []
     for part in sample.question:

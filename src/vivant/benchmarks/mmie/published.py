@@ -36,7 +36,7 @@ _INTEGRATED: dict[str, tuple[float, tuple[tuple[float, float, float], ...]]] = {
 }
 
 
-def leaderboard() -> list[tuple[str, str, tuple[float, float, float, float]]]:
+def list_leaderboard() -> list[tuple[str, str, tuple[float, float, float, float]]]:
     """Model, style and SA, PBL, MSR, AVG in percent. MSR is one figure per language model, whoever draws."""
     rows = [(model, "interleaved", figures) for model, figures in _INTERLEAVED.items()]
     for writer, (reasoning, figures_by_drawer) in _INTEGRATED.items():
@@ -45,7 +45,7 @@ def leaderboard() -> list[tuple[str, str, tuple[float, float, float, float]]]:
     return rows
 
 
-def rows() -> list[Published]:
+def list_published() -> list[Published]:
     """The leaderboard by task, for tables of any layout."""
     return [
         Published(
@@ -57,12 +57,12 @@ def rows() -> list[Published]:
             metric="judge",
             source=LEADERBOARD,
         )
-        for model, style, figures in leaderboard()
+        for model, style, figures in list_leaderboard()
         for name, value in zip(("sa", "pbl", "msr"), figures, strict=False)
     ]
 
 
-def judge_agreement() -> tuple[JudgeAgreement, ...]:
+def list_judge_agreement() -> tuple[JudgeAgreement, ...]:
     """On 200 answers held out. Secondary: quoted by a review of the paper."""
     return (
         JudgeAgreement(

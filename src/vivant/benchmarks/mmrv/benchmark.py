@@ -60,10 +60,10 @@ class MmrvPublished(PublishedResults):
     """The paper's tables."""
 
     def rows(self) -> Sequence[Published]:
-        return list(published.rows())
+        return list(published.list_published())
 
     def frame_curves(self) -> Mapping[str, Sequence[tuple[float, float]]]:
-        return tables.published_curve()
+        return tables.list_frame_curves()
 
 
 class MmrvTables(OwnTables):
@@ -76,7 +76,7 @@ class MmrvTables(OwnTables):
     )
 
     def build(self, benchmark: Benchmark, name: str, runs: Sequence[ScoredRun], protocol: Protocol) -> Table:
-        return tables.layout(name, runs, protocol, benchmark)
+        return tables.build_table(name, runs, protocol, benchmark)
 
 
 class MMRV(Benchmark):
@@ -104,7 +104,7 @@ class MMRV(Benchmark):
         return data.load(root)
 
     def prompt(self, sample: Sample, context: PromptContext) -> Prompt:
-        return prompts.phrase(sample, context)
+        return prompts.build_prompt(sample, context)
 
     def score(self, items: Sequence[tuple[Sample, Record]], settings: ScoreSettings) -> list[Score]:
-        return score.score(items, settings)
+        return score.score_records(items, settings)

@@ -8,8 +8,8 @@ from pathlib import Path, PurePosixPath
 
 from vivant.benchmarks.base import DataReport
 from vivant.benchmarks.mmrv import names
-from vivant.benchmarks.mmrv.data import VIDEO_FOLDERS, Item, VideoIndex, item_id, read_items, to_sample
-from vivant.benchmarks.mmrv.parse import skipped_letters
+from vivant.benchmarks.mmrv.data import VIDEO_FOLDERS, Item, VideoIndex, format_id, read_items, to_sample
+from vivant.benchmarks.mmrv.options import find_skipped_letters
 from vivant.core.errors import DataError
 from vivant.core.file_parts import FilePart, check_parts, find_parts
 from vivant.core.progress import ProgressCallback
@@ -68,53 +68,53 @@ def check(root: Path, progress: ProgressCallback | None = None, verify: Verify |
     folder = root if root.is_dir() else root.parent
     unpacked = unpack(folder, progress)
     if unpacked is not None:
-        found += [_piece_line(piece) for piece in unpacked.pieces]
+        found += [_format_piece(piece) for piece in unpacked.pieces]
         found.append(f"archive: {unpacked.written} video(s) extracted, {unpacked.present} there already")
         problems += unpacked.problems
     try:
         items, file = read_items(root)
     except DataError as error:
         return DataReport(found=tuple(found), problems=(*problems, str(error)))
-    samples, faults = _samples(items, VideoIndex(folder))
+    samples, faults = _build_samples(items, VideoIndex(folder))
     problems += faults
     for _, sample in samples:
-        problems += [f"{file}, question_idx {sample.id}: {line}" for line in _oddities(sample)]
-    found += _summary(file, [sample for _, sample in samples])
-    video_problems, sound = _videos(folder, [sample for _, sample in samples], verify)
+        problems += [f"{file}, question_idx {sample.id}: {line}" for line in _list_oddities(sample)]
+    found += _summarise(file, [sample for _, sample in samples])
+    video_problems, sound = _check_videos(folder, [sample for _, sample in samples], verify)
     found.append(f"videos: {sound} of {len({s.cluster for _, s in samples})} open")
     return DataReport(found=tuple(found), problems=(*problems, *video_problems))
 
 
-def _piece_line(piece: FilePart) -> str:
+def _format_piece(piece: FilePart) -> str:
     return f"{piece.name}: {piece.size:,} bytes, sha256 {piece.sha256}"
 
 
-def _samples(
+def _build_samples(
     items: Sequence[tuple[str, Item]], videos: VideoIndex
 ) -> tuple[list[tuple[str, Sample]], list[str]]:
     """Samples that can be made, and a line for every item that cannot, or whose id is taken."""
     samples: list[tuple[str, Sample]] = []
     problems: list[str] = []
-    seen: dict[str, str] = {}
+    first_places: dict[str, str] = {}
     with_id = any(item.get("question_idx") is not None for _, item in items)
-    for number, (place, item) in enumerate(items):
+    for number, (where, item) in enumerate(items):
         value = item.get("question_idx") if with_id else number
         if value is None:
-            problems.append(f"{place}: no question_idx, though other items have one")
+            problems.append(f"{where}: no question_idx, though other items have one")
             continue
-        name = item_id(value)
-        if name in seen:
-            problems.append(f"{place}: question_idx {name} stands already in {seen[name]}")
+        name = format_id(value)
+        if name in first_places:
+            problems.append(f"{where}: question_idx {name} stands already in {first_places[name]}")
             continue
-        seen[name] = place
+        first_places[name] = where
         try:
-            samples.append((place, to_sample(item, place, name, videos)))
+            samples.append((where, to_sample(item, where, name, videos)))
         except DataError as error:
             problems.append(str(error))
     return samples, problems
 
 
-def _oddities(sample: Sample) -> Iterator[str]:
+def _list_oddities(sample: Sample) -> Iterator[str]:
     """What a run can live with and a reader of its figures should know."""
     letters = "".join(option.name for option in sample.options)
     if sample.key is None:
@@ -124,13 +124,13 @@ def _oddities(sample: Sample) -> Iterator[str]:
         yield f"option(s) {', '.join(beyond)} lie beyond L, which the `paper` rules cannot read"
     if sample.facets["ability"] == "other":
         yield f"unknown ability {sample.facets['l2']!r}"
-    if not names.known_l3(sample.facets["l3"]):
+    if not names.is_known_l3(sample.facets["l3"]):
         yield f"unknown level-3 ability {sample.facets['l3']!r}"
     if sample.facets["type"] not in names.VIDEO_TYPES:
         yield f"unknown video type {sample.facets['type']!r}"
 
 
-def _summary(file: Path, samples: Sequence[Sample]) -> Iterator[str]:
+def _summarise(file: Path, samples: Sequence[Sample]) -> Iterator[str]:
     types = Counter(sample.facets["type"] for sample in samples)
     sides = Counter(sample.facets["l1"] for sample in samples)
     abilities = Counter(sample.facets["ability"] for sample in samples)
@@ -139,32 +139,32 @@ def _summary(file: Path, samples: Sequence[Sample]) -> Iterator[str]:
     yield "reasoning: " + ", ".join(f"{name} {sides[name]}" for name in sorted(sides))
     order = [code for code in (*names.ABILITIES, "other") if abilities[code]]
     yield "abilities: " + ", ".join(f"{code} {abilities[code]}" for code in order)
-    skipped = [(s.id, skipped_letters(s.options)) for s in samples if skipped_letters(s.options)]
+    skipped = [(s.id, find_skipped_letters(s.options)) for s in samples if find_skipped_letters(s.options)]
     if skipped:
-        shown = ", ".join(f"{name} ({letters})" for name, letters in skipped[:8])
+        listing = ", ".join(f"{name} ({letters})" for name, letters in skipped[:8])
         more = " …" if len(skipped) > 8 else ""
-        yield f"letters skipped in {len(skipped)} question(s): {shown}{more}"
+        yield f"letters skipped in {len(skipped)} question(s): {listing}{more}"
 
 
-def _videos(folder: Path, samples: Sequence[Sample], verify: Verify | None) -> tuple[list[str], int]:
+def _check_videos(folder: Path, samples: Sequence[Sample], verify: Verify | None) -> tuple[list[str], int]:
     """A line for every video that is missing or does not open, and how many do."""
     if verify is None:
         from vivant.media import verify as verify_media
 
         verify = verify_media
-    wanted: dict[str, list[str]] = {}
+    users: dict[str, list[str]] = {}
     for sample in samples:
         for part in sample.question:
             if isinstance(part, Video):
-                wanted.setdefault(part.path, []).append(sample.id)
+                users.setdefault(part.path, []).append(sample.id)
     problems: list[str] = []
-    for name, ids in wanted.items():
+    for name, ids in users.items():
         path = folder / name
-        asked = f"question_idx {ids[0]}" + (f" and {len(ids) - 1} more" if len(ids) > 1 else "")
+        used_by = f"question_idx {ids[0]}" + (f" and {len(ids) - 1} more" if len(ids) > 1 else "")
         if ".." in PurePosixPath(name).parts or PurePosixPath(name).is_absolute():
-            problems.append(f"{name}: leads out of the data folder ({asked})")
+            problems.append(f"{name}: leads out of the data folder ({used_by})")
         elif not path.is_file():
-            problems.append(f"{path}: missing ({asked})")
+            problems.append(f"{path}: missing ({used_by})")
         elif fault := verify(path):
-            problems.append(f"{path}: {fault} ({asked})")
-    return problems, len(wanted) - len(problems)
+            problems.append(f"{path}: {fault} ({used_by})")
+    return problems, len(users) - len(problems)

@@ -8,10 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
+from vivant.benchmarks.data_files import first_line, iter_json_lines, iter_parquet_rows, read_json
 from vivant.benchmarks.mmrv import names
-from vivant.benchmarks.mmrv.parse import key_letter, option_texts, parse_options
+from vivant.benchmarks.mmrv.options import parse_key, parse_options, split_options
 from vivant.core.errors import DataError
 from vivant.core.types import Sample, Text, Video
 
@@ -29,13 +28,13 @@ Item = Mapping[str, Any]
 # ── Files ────────────────────────────────────────────────────────────────────────────────────────
 
 
-def question_files(root: Path) -> list[Path]:
+def find_question_files(root: Path) -> list[Path]:
     """The file with the questions, or its shards. Raises DataError where there is none or a choice."""
     if root.is_file():
         return [root]
     if not root.is_dir():
         raise DataError(f"{root}: no such folder")
-    seen = [
+    candidates = [
         path
         for folder in (root, root / "data", root / "test")
         if folder.is_dir()
@@ -43,13 +42,13 @@ def question_files(root: Path) -> list[Path]:
         if path.is_file() and path.suffix in FILE_TYPES and not path.name.startswith(".")
     ]
     groups: dict[str, list[Path]] = {}
-    for path in seen:
+    for path in candidates:
         if _holds_questions(path):
             groups.setdefault(re.sub(r"-\d{5}-of-\d{5}", "", str(path)), []).append(path)
     if not groups:
-        looked = ", ".join(path.name for path in seen[:5]) or "no JSON, JSON Lines or Parquet file"
+        examined = ", ".join(path.name for path in candidates[:5]) or "no JSON, JSON Lines or Parquet file"
         raise DataError(
-            f"{root}: no file with MMR-V questions (found: {looked}); give the file itself with --data"
+            f"{root}: no file with MMR-V questions (found: {examined}); give the file itself with --data"
         )
     if len(groups) > 1:
         several = ", ".join(str(Path(name).relative_to(root)) for name in sorted(groups))
@@ -67,7 +66,7 @@ def _holds_questions(path: Path) -> bool:
         try:
             columns = set(polars.read_parquet_schema(path))
         except (polars.exceptions.PolarsError, OSError) as error:
-            raise DataError(f"{path}: not a readable Parquet file ({_one_line(error)})") from error
+            raise DataError(f"{path} is not a readable Parquet file: {first_line(error)}") from error
         return {"video", "question", "options"} <= columns
     with path.open("rb") as file:
         head = file.read(1 << 16)
@@ -78,7 +77,7 @@ def _holds_questions(path: Path) -> bool:
 
 def read_items(root: Path) -> tuple[list[tuple[str, Item]], Path]:
     """Items with the place each has in its file, for messages; and the first file."""
-    files = question_files(root)
+    files = find_question_files(root)
     items = [pair for file in files for pair in read_file(file)]
     if not items:
         raise DataError(f"{files[0]}: holds no questions")
@@ -90,39 +89,23 @@ def read_file(path: Path) -> list[tuple[str, Item]]:
     if not path.is_file():
         raise DataError(f"{path}: no such file")
     if path.suffix == ".parquet":
-        import polars
-
-        try:
-            rows: list[Any] = polars.read_parquet(path).to_dicts()
-        except (polars.exceptions.PolarsError, OSError) as error:
-            raise DataError(f"{path}: not a readable Parquet file ({_one_line(error)})") from error
+        rows: list[Any] = list(iter_parquet_rows(path))
     else:
-        rows = read_json(path)
-    found: list[tuple[str, Item]] = []
+        rows = read_rows(path)
+    items: list[tuple[str, Item]] = []
     for number, row in enumerate(rows):
-        place = f"{path}, item {number}"
+        where = f"{path}, item {number}"
         if not isinstance(row, dict):
-            raise DataError(f"{place}: {type(row).__name__} where an object is expected")
-        found += [(place, item) for item in _flat(row)]
-    return found
+            raise DataError(f"{where}: {type(row).__name__} where an object is expected")
+        items += [(where, item) for item in _flatten_row(row)]
+    return items
 
 
-def read_json(path: Path) -> list[Any]:
+def read_rows(path: Path) -> list[Any]:
     """A JSON list, a JSON object of items by id, or one JSON object a line."""
-    raw = path.read_bytes()
     if path.suffix in (".jsonl", ".ndjson"):
-        rows = []
-        for number, line in enumerate(raw.splitlines(), 1):
-            if line.strip():
-                try:
-                    rows.append(msgspec.json.decode(line))
-                except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                    raise DataError(f"{path}, line {number}: not JSON ({error})") from error
-        return rows
-    try:
-        data = msgspec.json.decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: not JSON ({error})") from error
+        return [row for _, row in iter_json_lines(path, object)]
+    data = read_json(path)
     if isinstance(data, dict):
         for holder in ("data", "test", "questions", "samples", "results"):
             if isinstance(data.get(holder), list):
@@ -134,7 +117,7 @@ def read_json(path: Path) -> list[Any]:
     return data
 
 
-def _flat(row: Mapping[str, Any]) -> Iterator[Item]:
+def _flatten_row(row: Mapping[str, Any]) -> Iterator[Item]:
     inner = row.get("questions")
     if not isinstance(inner, list):
         yield row
@@ -145,10 +128,6 @@ def _flat(row: Mapping[str, Any]) -> Iterator[Item]:
             yield {**outer, **item}
 
 
-def _one_line(error: Exception) -> str:
-    return str(error).splitlines()[0] if str(error) else type(error).__name__
-
-
 # ── Videos ───────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -157,16 +136,16 @@ class VideoIndex:
 
     def __init__(self, folder: Path) -> None:
         self._found: dict[str, str] = {}
-        for place in VIDEO_FOLDERS:
-            if (folder / place).is_dir():
-                for path in (folder / place).iterdir():
+        for subfolder in VIDEO_FOLDERS:
+            if (folder / subfolder).is_dir():
+                for path in (folder / subfolder).iterdir():
                     name = unicodedata.normalize("NFC", path.name)
-                    self._found.setdefault(name, f"{place}/{path.name}" if place else path.name)
+                    self._found.setdefault(name, f"{subfolder}/{path.name}" if subfolder else path.name)
 
-    def path(self, name: str) -> str:
+    def find_path(self, name: str) -> str:
         """Relative to the data folder; where the video is not there, where it should be."""
-        plain = unicodedata.normalize("NFC", name.removeprefix("./").removeprefix("videos/"))
-        return self._found.get(plain, f"{VIDEO_FOLDERS[0]}/{plain}")
+        normalised = unicodedata.normalize("NFC", name.removeprefix("./").removeprefix("videos/"))
+        return self._found.get(normalised, f"{VIDEO_FOLDERS[0]}/{normalised}")
 
 
 # ── Samples ──────────────────────────────────────────────────────────────────────────────────────
@@ -176,11 +155,11 @@ def load(root: Path) -> list[Sample]:
     """All questions. A fault of the file is a DataError; oddities that a run can live with are kept."""
     items, file = read_items(root)
     samples = to_samples(items, file, VideoIndex(file.parent if root.is_file() else root))
-    seen: dict[str, str] = {}
-    for (place, _), sample in zip(items, samples, strict=True):
-        if sample.id in seen:
-            raise DataError(f"{place}: question_idx {sample.id} stands already in {seen[sample.id]}")
-        seen[sample.id] = place
+    first_places: dict[str, str] = {}
+    for (where, _), sample in zip(items, samples, strict=True):
+        if sample.id in first_places:
+            raise DataError(f"{where}: question_idx {sample.id} stands already in {first_places[sample.id]}")
+        first_places[sample.id] = where
     return samples
 
 
@@ -190,36 +169,36 @@ def to_samples(
     """Items as samples, in order. Where no item has a `question_idx`, the place in the file is the id."""
     with_id = sum(item.get("question_idx") is not None for _, item in items)
     if 0 < with_id < len(items):
-        place = next(place for place, item in items if item.get("question_idx") is None)
-        raise DataError(f"{place}: no question_idx, though other items of {file.name} have one")
+        where = next(where for where, item in items if item.get("question_idx") is None)
+        raise DataError(f"{where}: no question_idx, though other items of {file.name} have one")
     return [
-        to_sample(item, place, item_id(item["question_idx"]) if with_id else str(number), videos)
-        for number, (place, item) in enumerate(items)
+        to_sample(item, where, format_id(item["question_idx"]) if with_id else str(number), videos)
+        for number, (where, item) in enumerate(items)
     ]
 
 
-def item_id(value: Any) -> str:
+def format_id(value: Any) -> str:
     """A `question_idx` as an id: 20, 20.0 and "20" are one question."""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()
 
 
-def to_sample(item: Item, place: str, name: str, videos: VideoIndex | None = None) -> Sample:
+def to_sample(item: Item, where: str, name: str, videos: VideoIndex | None = None) -> Sample:
     """One question, its oddities noted in `extra`."""
     for field in FIELDS:
         if item.get(field) is None:
-            raise DataError(f"{place} (question_idx {name}): the field `{field}` is missing")
+            raise DataError(f"{where} (question_idx {name}): the field `{field}` is missing")
         if field != "options" and not isinstance(item[field], str):
             kind = type(item[field]).__name__
-            raise DataError(f"{place} (question_idx {name}): the field `{field}` is {kind}, not a text")
+            raise DataError(f"{where} (question_idx {name}): the field `{field}` is {kind}, not a text")
     try:
-        options = parse_options(option_texts(item["options"]))
+        options = parse_options(split_options(item["options"]))
     except DataError as error:
-        raise DataError(f"{place} (question_idx {name}): {error}") from error
+        raise DataError(f"{where} (question_idx {name}): {error}") from error
     if len(options) < 2:
-        raise DataError(f"{place} (question_idx {name}): {len(options)} option(s), at least two are needed")
-    gold = key_letter(item["correctAnswer"], options)
+        raise DataError(f"{where} (question_idx {name}): {len(options)} option(s), at least two are needed")
+    gold = parse_key(item["correctAnswer"], options)
     key = next((index for index, option in enumerate(options) if option.name == gold), None)
-    code = names.ability_code(item["abilityType_L2"])
+    code = names.find_ability_code(item["abilityType_L2"])
     video = str(item["video"])
     extra: dict[str, Any] = {"gold": gold, "native": {name: item[name] for name in NATIVE}}
     if key is None:
@@ -227,15 +206,18 @@ def to_sample(item: Item, place: str, name: str, videos: VideoIndex | None = Non
     return Sample(
         id=name,
         task=TASK,
-        question=(Text(item["question"].strip()), Video(videos.path(video) if videos else f"videos/{video}")),
+        question=(
+            Text(item["question"].strip()),
+            Video(videos.find_path(video) if videos else f"videos/{video}"),
+        ),
         options=options,
         key=key,
         facets={
-            "type": names.video_type(item["videoType"]),
-            "l1": names.level1(code),
+            "type": names.normalise_video_type(item["videoType"]),
+            "l1": names.find_level1(code),
             "l2": names.ABILITIES[code] if code else " ".join(item["abilityType_L2"].split()),
             "ability": code or "other",
-            "l3": names.l3_name(item["abilityType_L3"]),
+            "l3": names.normalise_l3(item["abilityType_L3"]),
             "video": video,
             "n_options": str(len(options)),
         },

@@ -59,20 +59,22 @@ LETTERS = "ABCDEFGHIJKL"
 """Letters that the published rules know; data with a thirteenth option lose it in the `paper` protocol."""
 
 
-def fold(text: str) -> str:
+def fold_name(text: str) -> str:
     """Letters and digits alone, in lower case: case, spaces and hyphens make no difference."""
     return re.sub(r"[\W_]+", "", text.casefold())
 
 
-_BY_NAME = {fold(name): code for code, name in ABILITIES.items()} | {fold(code): code for code in ABILITIES}
-_BY_NAME |= {
-    fold("Video Type & Intent"): "VTI",
-    fold("Implicit Symbols"): "IS",
-    fold("Counter-intuitive Reasoning"): "CIR",
-    fold("Crossmodal Transfer"): "CTR",
+_BY_NAME = {fold_name(name): code for code, name in ABILITIES.items()} | {
+    fold_name(code): code for code in ABILITIES
 }
-_L3_BY_NAME = {fold(name): name for names in L3.values() for name in names}
-_TYPES = {fold(name): name for name in VIDEO_TYPES} | {
+_BY_NAME |= {
+    fold_name("Video Type & Intent"): "VTI",
+    fold_name("Implicit Symbols"): "IS",
+    fold_name("Counter-intuitive Reasoning"): "CIR",
+    fold_name("Crossmodal Transfer"): "CTR",
+}
+_L3_BY_NAME = {fold_name(name): name for names in L3.values() for name in names}
+_TYPES = {fold_name(name): name for name in VIDEO_TYPES} | {
     "movie": "Film",
     "movies": "Film",
     "films": "Film",
@@ -85,28 +87,28 @@ _TYPES = {fold(name): name for name in VIDEO_TYPES} | {
 }
 
 
-def ability_code(text: str) -> str | None:
+def find_ability_code(text: str) -> str | None:
     """The code of a level-2 ability given by name or code; None where it is not one of the ten."""
-    return _BY_NAME.get(fold(text))
+    return _BY_NAME.get(fold_name(text))
 
 
-def level1(code: str | None) -> str:
+def find_level1(code: str | None) -> str:
     """`implicit`, `explicit`, or `unknown` for an ability that is not one of the ten."""
     if code in IMPLICIT:
         return "implicit"
     return "explicit" if code in EXPLICIT else "unknown"
 
 
-def l3_name(text: str) -> str:
+def normalise_l3(text: str) -> str:
     """The usual spelling of a level-3 ability; an unknown one as it stands."""
-    return _L3_BY_NAME.get(fold(text), " ".join(text.split()))
+    return _L3_BY_NAME.get(fold_name(text), " ".join(text.split()))
 
 
-def known_l3(text: str) -> bool:
+def is_known_l3(text: str) -> bool:
     """Whether a level-3 ability is one of the published ones."""
-    return fold(text) in _L3_BY_NAME
+    return fold_name(text) in _L3_BY_NAME
 
 
-def video_type(text: str) -> str:
+def normalise_video_type(text: str) -> str:
     """One of the six types whatever its case ("life", "movie"); an unknown one as it stands."""
-    return _TYPES.get(fold(text), " ".join(text.split()))
+    return _TYPES.get(fold_name(text), " ".join(text.split()))

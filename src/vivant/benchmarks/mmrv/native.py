@@ -9,9 +9,10 @@ from typing import Any
 import msgspec
 
 from vivant.benchmarks.base import Imported, ScoredRun
-from vivant.benchmarks.mmrv.data import FIELDS, TASK, Item, item_id, read_file, to_samples
-from vivant.benchmarks.mmrv.score import FINAL, extract
+from vivant.benchmarks.mmrv.data import FIELDS, TASK, Item, format_id, read_file, to_samples
+from vivant.benchmarks.mmrv.score import FINAL, extract_letter
 from vivant.core.errors import DataError
+from vivant.core.files import write_atomic
 from vivant.core.types import Record, Reply, Sample
 
 RAW = "_raw_response"
@@ -43,22 +44,22 @@ def read_results(
         return None  # JSON lines of another kind, for others to read
     if not items:
         return None
-    model = _model(file, [item for _, item in items], model)
+    model = _choose_model(file, [item for _, item in items], model)
     if model is None and not all({"idx", "response"} <= item.keys() for _, item in items):
         return None
-    own = model is not None and not any("question_idx" in item for _, item in items)
-    if own:
+    own_questions = model is not None and not any("question_idx" in item for _, item in items)
+    if own_questions:
         samples = to_samples(items, file)
-        entries = [(place, sample.id, item) for (place, item), sample in zip(items, samples, strict=True)]
+        entries = [(where, sample.id, item) for (where, item), sample in zip(items, samples, strict=True)]
     else:
-        entries = _entries(items, "question_idx" if model is not None else "idx")
+        entries = _list_entries(items, "question_idx" if model is not None else "idx")
         if not samples and model is not None and all(set(FIELDS) <= item.keys() for _, item in items):
             samples = to_samples(items, file)
-        _join(file, entries, samples)
-    replies = {name: _reply(item, model) for _, name, item in entries}
-    stored = {name: _stored(item, model) for _, name, item in entries}
+        _check_ids(file, entries, samples)
+    replies = {name: _build_reply(item, model) for _, name, item in entries}
+    stored = {name: _get_stored(item, model) for _, name, item in entries}
     by_id = {sample.id: sample for sample in samples}
-    style, guess = _style(file, replies)
+    style, guess = _guess_style(file, replies)
     records = tuple(
         Record(
             key=f"{task}/{name}",
@@ -77,7 +78,7 @@ def read_results(
         samples=tuple(samples),
         model=model or file.stem.removeprefix("mmrv_").removesuffix("_cot").removesuffix("-cot"),
         style=style,
-        notes=(*_notes(file, entries, samples, replies, stored, own), *guess),
+        notes=(*_build_notes(file, entries, samples, replies, stored, own_questions), *guess),
     )
 
 
@@ -86,14 +87,14 @@ def _mentions(file: Path, text: str) -> bool:
         return text.encode() in opened.read(1 << 16)
 
 
-def _model(file: Path, items: Sequence[Item], wanted: str | None) -> str | None:
+def _choose_model(file: Path, items: Sequence[Item], preferred: str | None) -> str | None:
     """The model whose replies the file holds; None where it has no `<model>_raw_response`."""
     models = sorted({name.removesuffix(RAW) for item in items for name in item if name.endswith(RAW)})
-    if wanted is not None and wanted in models:
-        return wanted
-    named = [model for model in models if file.stem.startswith(model)]
-    if len(models) == 1 or len(named) == 1:
-        return models[0] if len(models) == 1 else named[0]
+    if preferred is not None and preferred in models:
+        return preferred
+    matching = [model for model in models if file.stem.startswith(model)]
+    if len(models) == 1 or len(matching) == 1:
+        return models[0] if len(models) == 1 else matching[0]
     if models:
         raise DataError(
             f"{file}: holds replies of {len(models)} models ({', '.join(models)}); "
@@ -102,7 +103,7 @@ def _model(file: Path, items: Sequence[Item], wanted: str | None) -> str | None:
     return None
 
 
-def _style(file: Path, replies: Mapping[str, Reply]) -> tuple[str, tuple[str, ...]]:
+def _guess_style(file: Path, replies: Mapping[str, Reply]) -> tuple[str, tuple[str, ...]]:
     """The original names its files `<model>_on_MMR_V[_cot].json`; else the length of the replies tells."""
     if file.stem.endswith(("_cot", "-cot")):
         return "cot", ()
@@ -116,39 +117,39 @@ def _style(file: Path, replies: Mapping[str, Reply]) -> tuple[str, tuple[str, ..
     return "zero-shot", ()
 
 
-def _entries(items: Sequence[tuple[str, Item]], field: str) -> list[Entry]:
+def _list_entries(items: Sequence[tuple[str, Item]], field: str) -> list[Entry]:
     entries: list[Entry] = []
-    for place, item in items:
+    for where, item in items:
         if item.get(field) is None:
-            raise DataError(f"{place}: no {field}")
-        entries.append((place, item_id(item[field]), item))
+            raise DataError(f"{where}: no {field}")
+        entries.append((where, format_id(item[field]), item))
     return entries
 
 
-def _join(file: Path, entries: Sequence[Entry], samples: Sequence[Sample]) -> None:
+def _check_ids(file: Path, entries: Sequence[Entry], samples: Sequence[Sample]) -> None:
     """Refuse ids that stand twice or that the data do not have, with their number and the first of them."""
     first: dict[str, str] = {}
-    doubled: list[tuple[str, str]] = []
-    for place, name, _ in entries:
+    repeated: list[tuple[str, str]] = []
+    for where, name, _ in entries:
         if name in first:
-            doubled.append((name, place))
-        first.setdefault(name, place)
-    if doubled:
-        name, place = doubled[0]
+            repeated.append((name, where))
+        first.setdefault(name, where)
+    if repeated:
+        name, where = repeated[0]
         raise DataError(
-            f"{file}: {len(doubled)} ids stand more than once; the first is {name} "
-            f"({first[name].removeprefix(f'{file}, ')} and {place.removeprefix(f'{file}, ')})"
+            f"{file}: {len(repeated)} ids stand more than once; the first is {name} "
+            f"({first[name].removeprefix(f'{file}, ')} and {where.removeprefix(f'{file}, ')})"
         )
-    known = {sample.id for sample in samples}
-    strange = [name for name in first if name not in known]
-    if strange:
+    known_ids = {sample.id for sample in samples}
+    unknown_ids = [name for name in first if name not in known_ids]
+    if unknown_ids:
         raise DataError(
-            f"{file}: {len(strange)} of {len(first)} ids are none of the {len(known)} questions of the data, "
-            f"the first is {strange[0]}"
+            f"{file}: {len(unknown_ids)} of {len(first)} ids are none of the {len(known_ids)} questions of the data, "
+            f"the first is {unknown_ids[0]}"
         )
 
 
-def _reply(item: Item, model: str | None) -> Reply:
+def _build_reply(item: Item, model: str | None) -> Reply:
     text = item.get(model + RAW if model is not None else "response")
     if text is None:
         return Reply(status="error", error="the file holds no reply", model=model or "")
@@ -157,30 +158,30 @@ def _reply(item: Item, model: str | None) -> Reply:
     return Reply(text=text, model=model or "")
 
 
-def _stored(item: Item, model: str | None) -> dict[str, Any]:
+def _get_stored(item: Item, model: str | None) -> dict[str, Any]:
     answer = item.get(model + ANSWER) if model is not None else None
     if isinstance(answer, Mapping) and isinstance(answer.get("final_answer"), str):
         return {FINAL: answer["final_answer"]}
     return {}
 
 
-def _notes(
+def _build_notes(
     file: Path,
     entries: Sequence[Entry],
     samples: Sequence[Sample],
     replies: Mapping[str, Reply],
     stored: Mapping[str, dict[str, Any]],
-    own: bool,
+    own_questions: bool,
 ) -> list[str]:
     notes: list[str] = []
-    if own:
+    if own_questions:
         notes.append("the file has no question_idx: its own questions are used, and their place is their id")
     answered = {name for _, name, _ in entries}
-    without = [sample.id for sample in samples if sample.id not in answered]
-    if without:
+    unanswered = [sample.id for sample in samples if sample.id not in answered]
+    if unanswered:
         notes.append(
-            f"{file.name}: {len(without)} of {len(samples)} questions have no reply; "
-            f"the first is {without[0]}"
+            f"{file.name}: {len(unanswered)} of {len(samples)} questions have no reply; "
+            f"the first is {unanswered[0]}"
         )
     failed = [name for name, reply in replies.items() if reply.status == "error"]
     if failed:
@@ -193,15 +194,15 @@ def _notes(
             f"{len(empty)} replies are empty and count as unparsed (the original also stores an empty text "
             f"after a failed request); the first is {empty[0]}"
         )
-    apart = [
+    differing = [
         name
         for name, extra in stored.items()
-        if extra.get(FINAL) and extra[FINAL] != extract(replies[name].text).letter
+        if extra.get(FINAL) and extra[FINAL] != extract_letter(replies[name].text).letter
     ]
-    if apart:
+    if differing:
         notes.append(
-            f"{len(apart)} stored answers differ from what the chain reads in the reply; the paper protocol "
-            f"keeps the stored one; the first is {apart[0]}"
+            f"{len(differing)} stored answers differ from what the chain reads in the reply; the paper protocol "
+            f"keeps the stored one; the first is {differing[0]}"
         )
     return notes
 
@@ -215,21 +216,21 @@ def write_results(run: ScoredRun, out: Path) -> list[Path]:
     stem = run.model.replace("/", "_").replace("\\", "_") or "model"
     repeats = sorted({record.repeat for _, record, _ in run.rows if record is not None} or {0})
     out.mkdir(parents=True, exist_ok=True)
-    written: list[Path] = []
+    paths: list[Path] = []
     for repeat in repeats:
         items = [
-            _item(sample, record, score.answer, run.model)
+            _build_item(sample, record, score.answer, run.model)
             for sample, record, score in run.rows
             if record is None or record.repeat == repeat
         ]
         number = f".{repeat}" if repeat else ""
         path = out / f"{stem}_on_MMR_V{suffix}{number}.json"
-        path.write_bytes(msgspec.json.format(msgspec.json.encode(items), indent=4) + b"\n")
-        written.append(path)
-    return written
+        write_atomic(path, msgspec.json.format(msgspec.json.encode(items), indent=4) + b"\n")
+        paths.append(path)
+    return paths
 
 
-def _item(sample: Sample, record: Record | None, answer: str, model: str) -> dict[str, Any]:
+def _build_item(sample: Sample, record: Record | None, answer: str, model: str) -> dict[str, Any]:
     native = sample.extra.get("native", {})
     number = int(sample.id) if sample.id.isdecimal() else sample.id
     item: dict[str, Any] = {

@@ -31,7 +31,7 @@ _MAX_TOKENS = {"mcq.zero-shot": 512, "mcq.cot": 4096}
 _FIELD = re.compile(r"\{(question|options_list|options|letters)\}")
 
 
-def phrase(sample: Sample, context: PromptContext) -> Prompt:
+def build_prompt(sample: Sample, context: PromptContext) -> Prompt:
     """The prompt in the context's style."""
     if context.style not in STYLES:
         raise unknown_name_error("style of mmrv", context.style, STYLES)

@@ -64,25 +64,25 @@ Phi-4-mm         27.7 31.3 18.1 15.4 19.7 24.5 27.8 37.3 26.7
 """
 
 
-def rows() -> Iterator[Published]:
+def list_published() -> Iterator[Published]:
     """Every figure of Table 3, of the human study, of the frame sweep and of the runs with sound."""
-    for model, *figures in _lines(_TABLE):
+    for model, *figures in _iter_lines(_TABLE):
         numbers = [float(figure) for figure in figures]
         direct = [numbers[0], numbers[2], numbers[4], *numbers[6:]]
         thought = [numbers[1], numbers[3], numbers[5]]
-        yield from _row(model, "zero-shot", direct, SOURCE)
-        yield from _row(model, "cot", thought, SOURCE)
-    yield from _row("Human", "human", HUMAN, SOURCE + ", 200 questions")
+        yield from _iter_figures(model, "zero-shot", direct, SOURCE)
+        yield from _iter_figures(model, "cot", thought, SOURCE)
+    yield from _iter_figures("Human", "human", HUMAN, SOURCE + ", 200 questions")
     for frames, values in FRAMES.items():
-        yield from _row(FRAMES_MODEL, f"zero-shot, {frames} frames", values, FRAMES_SOURCE)
-    for model, *figures in _lines(_AUDIO):
-        yield from _row(model, "zero-shot, with sound", [float(f) for f in figures], SOURCE)
+        yield from _iter_figures(FRAMES_MODEL, f"zero-shot, {frames} frames", values, FRAMES_SOURCE)
+    for model, *figures in _iter_lines(_AUDIO):
+        yield from _iter_figures(model, "zero-shot, with sound", [float(f) for f in figures], SOURCE)
 
 
-def _lines(table: str) -> Iterator[list[str]]:
+def _iter_lines(table: str) -> Iterator[list[str]]:
     return (line.split() for line in table.strip().splitlines())
 
 
-def _row(model: str, style: str, values: Sequence[float], source: str) -> Iterator[Published]:
+def _iter_figures(model: str, style: str, values: Sequence[float], source: str) -> Iterator[Published]:
     for group, value in zip(GROUPS, values, strict=False):
         yield Published(model=model, task=TASK, style=style, group=group, value=value, source=source)

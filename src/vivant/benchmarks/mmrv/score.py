@@ -12,13 +12,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
 
 from msgspec import Struct
 
 from vivant.benchmarks.base import Protocol, ScoreSettings
 from vivant.benchmarks.mmrv.names import LETTERS
-from vivant.core.types import Option, Record, Sample, Score
+from vivant.core.types import Option, Record, Sample, Score, make_score
 from vivant.metrics.text import strip_thinking
 
 STORED = "stored"
@@ -39,7 +38,7 @@ FINAL = "final_answer"
 _LAST = re.compile(rf"\b([{LETTERS}])\b")
 
 
-class Found(Struct, frozen=True):
+class ExtractedLetter(Struct, frozen=True):
     """A letter and the step that read it."""
 
     letter: str | None
@@ -49,63 +48,62 @@ class Found(Struct, frozen=True):
 
 
 @lru_cache(maxsize=1024)
-def _forms(letters: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    one = f"([{re.escape(letters)}])"
-    return re.compile(rf"\[\[{one}\]\]"), re.compile(rf"\\boxed\{{{one}\}}")
+def _compile_forms(letters: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
+    letter = f"([{re.escape(letters)}])"
+    return re.compile(rf"\[\[{letter}\]\]"), re.compile(rf"\\boxed\{{{letter}\}}")
 
 
-def extract(text: str, letters: str = LETTERS, *, bare: bool = True) -> Found:
+def extract_letter(text: str, letters: str = LETTERS, *, bare: bool = True) -> ExtractedLetter:
     """The answer in a reply, by the chain; `bare` allows the last standalone letter."""
-    for pattern, rule in zip(_forms(letters), (BRACKETS, BOXED), strict=True):
-        found = pattern.findall(text)
-        if found:
-            return Found(found[0], rule, len(set(found)) > 1)
+    for pattern, rule in zip(_compile_forms(letters), (BRACKETS, BOXED), strict=True):
+        letters_found = pattern.findall(text)
+        if letters_found:
+            return ExtractedLetter(letters_found[0], rule, len(set(letters_found)) > 1)
     if bare:
         alone = _LAST.findall(text.upper())
         if alone:
-            return Found(alone[-1], LAST)
-    return Found(None, NONE if text.strip() else EMPTY)
+            return ExtractedLetter(alone[-1], LAST)
+    return ExtractedLetter(None, NONE if text.strip() else EMPTY)
 
 
-def read_answer(record: Record, options: Sequence[Option], protocol: Protocol) -> Found:
+def read_answer(record: Record, options: Sequence[Option], protocol: Protocol) -> ExtractedLetter:
     """The answer of a record under a protocol."""
     if protocol == "strict":
         answer = strip_thinking(record.reply.text) or ""
-        return extract(answer, "".join(option.name for option in options), bare=False)
-    found = extract(record.reply.text)
+        return extract_letter(answer, "".join(option.name for option in options), bare=False)
+    extracted = extract_letter(record.reply.text)
     stored = str(record.extra.get(FINAL, "")).strip().upper()
-    if stored in set(LETTERS) and stored != found.letter:
-        return Found(stored, STORED)
-    return found
+    if stored in set(LETTERS) and stored != extracted.letter:
+        return ExtractedLetter(stored, STORED)
+    return extracted
 
 
-def score(items: Sequence[tuple[Sample, Record]], settings: ScoreSettings) -> list[Score]:
+def score_records(items: Sequence[tuple[Sample, Record]], settings: ScoreSettings) -> list[Score]:
     """One score per record, in order."""
-    return [score_one(sample, record, settings.protocol) for sample, record in items]
+    return [score_record(sample, record, settings.protocol) for sample, record in items]
 
 
-def score_one(sample: Sample, record: Record, protocol: Protocol) -> Score:
+def score_record(sample: Sample, record: Record, protocol: Protocol) -> Score:
     """Right is the key's option; a letter that is no option is wrong, and said to be none.
 
     A question whose key is no option is compared letter by letter in `paper`, as the original does, so that
     nobody gets it right; `strict` leaves it out.
     """
-    shown = record.options or sample.options
-    found = read_answer(record, shown, protocol)
-    base: dict[str, Any] = {"key": record.key, "task": record.task, "id": record.id}
+    options = record.options or sample.options
+    extracted = read_answer(record, options, protocol)
     if protocol == "strict" and sample.key is None:
-        return Score(**base, status="excluded", answer=found.letter or "", rule=NO_KEY)
-    if found.letter is None:
-        return Score(**base, status="unparsed", rule=found.rule)
-    order = record.order or tuple(range(len(shown)))
-    index = {option.name: place for option, place in zip(shown, order, strict=True)}
+        return make_score(record, answer=extracted.letter or "", rule=NO_KEY, status="excluded")
+    if extracted.letter is None:
+        return make_score(record, rule=extracted.rule, status="unparsed")
+    order = record.order or tuple(range(len(options)))
+    positions = {option.name: position for option, position in zip(options, order, strict=True)}
     if sample.key is None:
-        right = found.letter == sample.extra.get("gold")
+        correct = extracted.letter == sample.extra.get("gold")
     else:
-        right = index.get(found.letter) == sample.key
+        correct = positions.get(extracted.letter) == sample.key
     detail: dict[str, bool] = {}
-    if found.letter not in index:
+    if extracted.letter not in positions:
         detail["not_an_option"] = True
-    if found.several:
+    if extracted.several:
         detail["several"] = True
-    return Score(**base, value=float(right), answer=found.letter, rule=found.rule, detail=detail)
+    return make_score(record, float(correct), extracted.letter, extracted.rule, detail=detail)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -11,7 +11,8 @@ from vivant.benchmarks.base import Benchmark, Protocol, ScoredRun
 from vivant.benchmarks.mmrv import names, published
 from vivant.benchmarks.mmrv.score import NO_KEY, STEPS
 from vivant.benchmarks.summary import published_row, summarise
-from vivant.core.errors import UsageError, unknown_name_error
+from vivant.benchmarks.table_parts import TableBuilder, count_cells, find_builder, format_interval
+from vivant.core.errors import UsageError
 from vivant.core.table import Cell, Row, Table
 from vivant.core.types import Record, Sample, Score
 
@@ -26,29 +27,23 @@ FULL_SIZE = 1257
 _TAIL = ("n", "errors", "unparsed")
 
 
-def layout(name: str, runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Benchmark) -> Table:
+def build_table(name: str, runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Benchmark) -> Table:
     """One of the tables by its short name."""
-    makers: Mapping[str, Callable[[Sequence[ScoredRun], Protocol, Benchmark], Table]] = {
-        "main": main_table,
-        "abilities": abilities_table,
-        "l3": l3_table,
-        "extraction": extraction_table,
-        "frames": _frames_layout,
+    builders: dict[str, TableBuilder] = {
+        "main": build_main_table,
+        "abilities": build_abilities_table,
+        "l3": build_l3_table,
+        "extraction": build_extraction_table,
+        "frames": _build_frames_layout,
     }
-    if name not in makers:
-        raise unknown_name_error("table of mmrv", name, LAYOUTS)
-    return makers[name](runs, protocol, benchmark)
+    return find_builder(builders, name, benchmark.name)(runs, protocol, benchmark)
 
 
-def _title(name: str, protocol: Protocol) -> str:
+def _format_title(name: str, protocol: Protocol) -> str:
     return f"MMR-V {name}: {LAYOUTS[name]} (protocol {protocol})"
 
 
-def _interval(row: Row) -> str:
-    return f"{row.interval[0]:.1f} – {row.interval[1]:.1f}" if row.interval else "–"
-
-
-def _notes(runs: Sequence[ScoredRun], *, beside_paper: bool = False) -> list[str]:
+def _build_notes(runs: Sequence[ScoredRun], *, beside_paper: bool = False) -> list[str]:
     """What a reader must know to judge the figures."""
     notes: list[str] = []
     scores = [score for run in runs for _, _, score in run.rows]
@@ -60,16 +55,16 @@ def _notes(runs: Sequence[ScoredRun], *, beside_paper: bool = False) -> list[str
         keyless = sorted({sample.id for sample, _, score in run.rows if score.rule == NO_KEY})
         if keyless:
             notes.append(
-                f"{run.run}: {len(keyless)} question(s) left out, because the key is no option: "
-                f"{', '.join(keyless[:5])}."
+                f"{run.run}: {len(keyless)} question(s) left out, because the key is no "
+                f"option: {', '.join(keyless[:5])}."
             )
     if beside_paper:
         notes.append("Published figures (percent): the MMR-V paper; 1,257 questions, people 200 of them.")
         sizes = sorted({len({sample.id for sample, _, _ in run.rows}) for run in runs} - {FULL_SIZE})
         if sizes:
-            shown = " and ".join(f"{size:,}" for size in sizes)
+            counts = " and ".join(f"{size:,}" for size in sizes)
             notes.append(
-                f"Runs here hold {shown} questions: their figures are not comparable with the paper's."
+                f"Runs here hold {counts} questions: their figures are not comparable with the paper's."
             )
     return notes
 
@@ -77,42 +72,42 @@ def _notes(runs: Sequence[ScoredRun], *, beside_paper: bool = False) -> list[str
 # ── Overall, sides, types ────────────────────────────────────────────────────────────────────────
 
 
-def main_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Benchmark) -> Table:
+def build_main_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Benchmark) -> Table:
     """The published table with our runs on top."""
     body: list[tuple[Cell, ...]] = []
     rows: list[Row] = []
     for run in runs:
-        whole = summarise(run, benchmark)[0]
+        total = summarise(run, benchmark)[0]
         sides = {row.group["l1"]: row for row in summarise(run, benchmark, ["l1"])}
         types = {row.group["type"]: row for row in summarise(run, benchmark, ["type"])}
-        shown = [sides.get(side) for side in ("implicit", "explicit")]
-        shown += [types.get(kind) for kind in names.VIDEO_TYPES]
-        rows += [whole, *sides.values(), *types.values()]
+        columns = [sides.get(side) for side in ("implicit", "explicit")]
+        columns += [types.get(kind) for kind in names.VIDEO_TYPES]
+        rows += [total, *sides.values(), *types.values()]
         body.append(
             (
                 run.model,
                 run.style,
-                whole.value,
-                _interval(whole),
-                *(row.value if row else None for row in shown),
-                whole.n,
-                whole.errors,
-                whole.unparsed,
+                total.value,
+                format_interval(total) or "–",
+                *(row.value if row else None for row in columns),
+                *count_cells(total),
             )
         )
     rules: list[int] = []
     for style in ("zero-shot", "cot", "human"):
         rules.append(len(body))
-        body += _published_lines(style)
-        rows += _published_rows(style)
-    notes = _notes(runs, beside_paper=True)
+        body += _list_published_lines(style)
+        rows += _list_published_rows(style)
+    notes = _build_notes(runs, beside_paper=True)
     notes.append("The paper gives video types for direct answers alone.")
-    strange = {row.group["type"] for row in rows if "type" in row.group} - set(names.VIDEO_TYPES)
-    if strange:
-        notes.append(f"Types outside the six count in the first columns alone: {', '.join(sorted(strange))}.")
+    unknown_types = {row.group["type"] for row in rows if "type" in row.group} - set(names.VIDEO_TYPES)
+    if unknown_types:
+        notes.append(
+            f"Types outside the six count in the first columns alone: {', '.join(sorted(unknown_types))}."
+        )
     kinds = ("art", "life", "TV", "film", "animation", "philosophy")
     return Table(
-        title=_title("main", protocol),
+        title=_format_title("main", protocol),
         columns=("model", "style", "overall", "95 % interval", "implicit", "explicit", *kinds, *_TAIL),
         body=tuple(body),
         rows=tuple(rows),
@@ -121,29 +116,29 @@ def main_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Benchma
     )
 
 
-def _published_rows(style: str) -> list[Row]:
+def _list_published_rows(style: str) -> list[Row]:
     size = 200 if style == "human" else FULL_SIZE
-    return [published_row(figure, size) for figure in published.rows() if figure.style == style]
+    return [published_row(figure, size) for figure in published.list_published() if figure.style == style]
 
 
-def _published_lines(style: str) -> list[tuple[Cell, ...]]:
+def _list_published_lines(style: str) -> list[tuple[Cell, ...]]:
     lines: dict[str, list[float]] = {}
-    for figure in published.rows():
+    for figure in published.list_published():
         if figure.style == style:
             lines.setdefault(figure.model, []).append(figure.value)
     size = 200 if style == "human" else FULL_SIZE
     label = "people" if style == "human" else style
-    found: list[tuple[Cell, ...]] = []
+    table_lines: list[tuple[Cell, ...]] = []
     for model, values in lines.items():
         rest: list[Cell] = [*values[1:], *([None] * (len(published.GROUPS) - len(values)))]
-        found.append((model, label, values[0], "published", *rest, size, None, None))
-    return found
+        table_lines.append((model, label, values[0], "published", *rest, size, None, None))
+    return table_lines
 
 
 # ── Abilities ────────────────────────────────────────────────────────────────────────────────────
 
 
-def abilities_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Benchmark) -> Table:
+def build_abilities_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Benchmark) -> Table:
     """One line per run and level-2 ability, implicit ones first."""
     order = {code: number for number, code in enumerate(names.ABILITIES)}
     body: list[tuple[Cell, ...]] = []
@@ -151,23 +146,25 @@ def abilities_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Be
     rules: list[int] = []
     for run in runs:
         rules.append(len(body))
-        found = summarise(run, benchmark, ["l1", "ability", "l2"])
-        for row in sorted(found, key=lambda row: order.get(row.group["ability"], len(order))):
+        ability_rows = summarise(run, benchmark, ["l1", "ability", "l2"])
+        for row in sorted(ability_rows, key=lambda row: order.get(row.group["ability"], len(order))):
             rows.append(row)
             group = row.group
-            body.append((run.model, run.style, group["l1"], group["ability"], group["l2"], *_figures(row)))
+            body.append(
+                (run.model, run.style, group["l1"], group["ability"], group["l2"], *_format_figures(row))
+            )
     columns = ("model", "style", "side", "code", "ability", "score", "95 % interval", *_TAIL)
     return Table(
-        title=_title("abilities", protocol),
+        title=_format_title("abilities", protocol),
         columns=columns,
         body=tuple(body),
         rows=tuple(rows),
         rules=tuple(rules[1:]),
-        notes=tuple(_notes(runs)),
+        notes=tuple(_build_notes(runs)),
     )
 
 
-def l3_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Benchmark) -> Table:
+def build_l3_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Benchmark) -> Table:
     """One line per run and level-3 ability, below its level 2."""
     order = {code: number for number, code in enumerate(names.ABILITIES)}
     inner = {name: number for number, name in enumerate(n for group in names.L3.values() for n in group)}
@@ -185,25 +182,25 @@ def l3_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Benchmark
                 rules.append(len(body))
             last = row.group["ability"]
             rows.append(row)
-            body.append((run.model, run.style, last, row.group["l3"], *_figures(row)))
+            body.append((run.model, run.style, last, row.group["l3"], *_format_figures(row)))
     return Table(
-        title=_title("l3", protocol),
+        title=_format_title("l3", protocol),
         columns=("model", "style", "level 2", "level 3", "score", "95 % interval", *_TAIL),
         body=tuple(body),
         rows=tuple(rows),
         rules=tuple(rules[1:]),
-        notes=tuple(_notes(runs)),
+        notes=tuple(_build_notes(runs)),
     )
 
 
-def _figures(row: Row) -> tuple[Cell, ...]:
-    return row.value, _interval(row), row.n, row.errors, row.unparsed
+def _format_figures(row: Row) -> tuple[Cell, ...]:
+    return row.value, format_interval(row) or "–", *count_cells(row)
 
 
 # ── Extraction ───────────────────────────────────────────────────────────────────────────────────
 
 
-def extraction_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Benchmark) -> Table:
+def build_extraction_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Benchmark) -> Table:
     """Per run, how many answers each step read; and how right those answers are, in the rows behind it."""
     body: list[tuple[Cell, ...]] = []
     rows: list[Row] = []
@@ -213,74 +210,74 @@ def extraction_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: B
             if entry[2].status not in ("missing", "excluded"):
                 steps.setdefault(entry[2].rule, []).append(entry)
         missing = sum(score.status == "missing" for _, _, score in run.rows)
-        strange = sum(bool(score.detail.get("not_an_option")) for _, _, score in run.rows)
+        not_options = sum(bool(score.detail.get("not_an_option")) for _, _, score in run.rows)
         several = sum(bool(score.detail.get("several")) for _, _, score in run.rows)
         counts = [len(steps[step]) for step in STEPS]
         counted = sum(map(len, steps.values()))
-        body.append((run.model, run.style, *counts, counted, missing, strange, several))
+        body.append((run.model, run.style, *counts, counted, missing, not_options, several))
         for step, entries in steps.items():
             if entries:
                 part = msgspec.structs.replace(run, rows=tuple(entries))
                 rows.append(msgspec.structs.replace(summarise(part, benchmark)[0], group={"step": step}))
     notes = [
         "“stored”: the result file keeps an answer that the chain would not have read; it stands.",
-        "“no option”: the letter read is none of the question's options. “several”: the deciding form occurs "
-        "more than once, with different letters; the first counts.",
+        "“no option”: the letter read is none of the question's options. “several”: the "
+        "deciding form occurs more than once, with different letters; the first counts.",
     ]
     return Table(
-        title=_title("extraction", protocol),
+        title=_format_title("extraction", protocol),
         columns=("model", "style", *STEPS, "n", "errors", "no option", "several"),
         body=tuple(body),
         rows=tuple(rows),
-        notes=(*_notes(runs), *notes),
+        notes=(*_build_notes(runs), *notes),
     )
 
 
 # ── Frames ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def frames_table(points: Iterable[tuple[int, ScoredRun]], protocol: Protocol, benchmark: Benchmark) -> Table:
+def build_frames_table(
+    points: Iterable[tuple[int, ScoredRun]], protocol: Protocol, benchmark: Benchmark
+) -> Table:
     """Overall, implicit and explicit for each number of frames, with the paper's curve below."""
     points = sorted(points, key=lambda point: (point[1].model, point[1].style, point[0]))
     body: list[tuple[Cell, ...]] = []
     rows: list[Row] = []
     for count, run in points:
-        whole = summarise(run, benchmark)[0]
+        total = summarise(run, benchmark)[0]
         sides = {row.group["l1"]: row for row in summarise(run, benchmark, ["l1"])}
         both = [sides.get(side) for side in ("implicit", "explicit")]
         rows += [
             msgspec.structs.replace(row, group={**row.group, "frames": str(count)})
-            for row in (whole, *both)
+            for row in (total, *both)
             if row is not None
         ]
         values = (row.value if row else None for row in both)
-        body.append(
-            (run.model, run.style, count, whole.value, _interval(whole), *values, whole.n, whole.errors,
-             whole.unparsed)
-        )  # fmt: skip
+        interval = format_interval(total) or "–"
+        body.append((run.model, run.style, count, total.value, interval, *values, *count_cells(total)))
     rule = len(body)
     for count, (overall, implicit, explicit) in published.FRAMES.items():
         line = (published.FRAMES_MODEL, "zero-shot", count, overall, "published", implicit, explicit)
         body.append((*line, FULL_SIZE, None, None))
     return Table(
-        title=_title("frames", protocol),
+        title=_format_title("frames", protocol),
         columns=("model", "style", "frames", "overall", "95 % interval", "implicit", "explicit", *_TAIL),
         body=tuple(body),
         rows=tuple(rows),
         rules=(rule,),
         notes=(
-            *_notes([run for _, run in points], beside_paper=True),
+            *_build_notes([run for _, run in points], beside_paper=True),
             "The published curve is read off a plot; its ends are those of the main table.",
         ),
     )
 
 
-def published_curve() -> dict[str, list[tuple[float, float]]]:
+def list_frame_curves() -> dict[str, list[tuple[float, float]]]:
     """The paper's frame curve, for figures."""
     return {published.FRAMES_MODEL: [(float(count), value[0]) for count, value in published.FRAMES.items()]}
 
 
-def frames_shown(run: ScoredRun) -> int | None:
+def count_frames(run: ScoredRun) -> int | None:
     """How many frames of each video the run showed: the most frequent number in its log."""
     counts = Counter(
         len(use.times)
@@ -292,14 +289,14 @@ def frames_shown(run: ScoredRun) -> int | None:
     return counts.most_common(1)[0][0] if counts else None
 
 
-def _frames_layout(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Benchmark) -> Table:
-    points = [(count, run) for run in runs if (count := frames_shown(run)) is not None]
+def _build_frames_layout(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Benchmark) -> Table:
+    points = [(count, run) for run in runs if (count := count_frames(run)) is not None]
     if not points:
         raise UsageError(
             "The log of none of these runs says how many frames were shown; imported runs never do"
         )
-    table = frames_table(points, protocol, benchmark)
+    table = build_frames_table(points, protocol, benchmark)
     if len(points) < len(runs):
-        left = f"{len(runs) - len(points)} run(s) whose log names no frames are left out."
-        table = msgspec.structs.replace(table, notes=(*table.notes, left))
+        note = f"{len(runs) - len(points)} run(s) whose log names no frames are left out."
+        table = msgspec.structs.replace(table, notes=(*table.notes, note))
     return table

@@ -298,7 +298,8 @@ def review(spec: Specification, alignments: Sequence[Alignment]) -> Table:
         ),
         body=tuple(body),
         notes=(
-            f"{doubts} of {len(body)} to look at: an aligned background should be near, all else below {TOO_CLOSE:g}",
+            f"{doubts} of {len(body)} to look at: an aligned background should be near, all else "
+            f"below {TOO_CLOSE:g}",
         ),
         decimals=2,
     )

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
-from vivant.benchmarks.mime.files import csv_rows, json_lines
+from vivant.benchmarks.data_files import iter_csv_rows, iter_json_objects
 from vivant.build.mime.semantic_choice import PhraseEncoder
 from vivant.core.errors import DataError, unknown_name_error
 from vivant.metrics.text import plain
@@ -69,7 +69,7 @@ def read_labels(file: Path, page: str = "") -> LabelFile:
     A study's export has a page in each line: `page` names the one that asked for the label, where several
     pages have answers in words. Of two labels by one annotator for one take the first counts.
     """
-    rows = csv_rows(file) if file.suffix.lower() == ".csv" else json_lines(file)
+    rows = iter_csv_rows(file) if file.suffix.lower() == ".csv" else iter_json_objects(file)
     lines: list[tuple[int, dict[str, Any]]] = [(number, dict(row)) for number, row in rows]
     if not lines:
         raise DataError(f"{file} holds no labels")

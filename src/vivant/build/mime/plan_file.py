@@ -148,7 +148,7 @@ class Specification(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 def _variant_name(avatar: str, background: str, angle: int) -> str:
-    return names.variant(avatar, background, str(angle)) or f"{avatar}+{background}@{angle}"
+    return names.format_variant(avatar, background, str(angle)) or f"{avatar}+{background}@{angle}"
 
 
 def _filled(entry: str | OwnAction) -> OwnAction:

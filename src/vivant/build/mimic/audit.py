@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from vivant.benchmarks.mimic.format import ITEMS, Item, iter_items, write_jsonl
+from vivant.benchmarks.mimic.format import ITEMS, MimicItem, iter_items
 from vivant.benchmarks.mimic.names import OWN
 from vivant.build.mimic.blind_guessers import (
     CHANCE,
@@ -39,6 +39,7 @@ from vivant.build.mimic.steps import Step, begin
 from vivant.build.mimic.tasks import read_bench
 from vivant.build.mimic.vectors import Encoder, VectorStore
 from vivant.core.errors import DataError
+from vivant.core.files import write_jsonl
 from vivant.core.progress import ProgressCallback, ignore_progress
 from vivant.core.table import Cell, Table, to_markdown
 
@@ -53,7 +54,7 @@ _MADE_SO = (
 class Audited(Struct, frozen=True, kw_only=True):
     """One task: its items as they are, and what guessers make of them."""
 
-    items: tuple[Item, ...]
+    items: tuple[MimicItem, ...]
     looks: tuple[Look, ...]
     solved: tuple[str, ...]
     """Items that all solvers get right."""
@@ -116,7 +117,7 @@ def _audit(
     drop: bool,
     store: VectorStore,
 ) -> None:
-    first: dict[str, list[Item]] = {task: [] for task in settings.tasks.tasks}
+    first: dict[str, list[MimicItem]] = {task: [] for task in settings.tasks.tasks}
     for _, item in iter_items(work / "tasks"):
         first[item.task].append(item)
     learned = {task: Learned(items) for task, items in practice(work, settings, progress).items()}
@@ -166,7 +167,7 @@ class _Auditor:
         self._learned = learned
         self._looks = len(GUESSERS) * len(settings.tasks.tasks)
 
-    def look_at(self, items: Sequence[Item]) -> Audited:
+    def look_at(self, items: Sequence[MimicItem]) -> Audited:
         """What guessers make of the items of one task."""
         if not items:
             return Audited(items=(), looks=(), solved=())
@@ -182,7 +183,7 @@ class _Auditor:
 
         MiniLM reads no draw that quick guessers have shown to fail, unless none passes and the best is looked for.
         """
-        failed: list[tuple[float, int, tuple[Item, ...]]] = []
+        failed: list[tuple[float, int, tuple[MimicItem, ...]]] = []
         best, number = found, 0
         for attempt in range(1, self._settings.redraws + 1):
             items = maker.make(task, attempt, self._near(task, attempt)).items
@@ -220,7 +221,7 @@ class _Auditor:
     def _dealer(self) -> Learned:
         return Learned(dealing_practice(self._work, self._all))
 
-    def _look(self, items: Sequence[Item], picks: Mapping[str, Picks]) -> list[Look]:
+    def _look(self, items: Sequence[MimicItem], picks: Mapping[str, Picks]) -> list[Look]:
         return look(items, picks, self._looks, self._settings.level)
 
 

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from vivant.benchmarks.mimic.format import Item, VideoLine
-from vivant.benchmarks.mimic.names import length_bucket
+from vivant.benchmarks.mimic.format import MimicItem, MimicVideo
+from vivant.benchmarks.mimic.names import choose_length_bucket
 from vivant.build.mimic.audit import read_report
 from vivant.build.mimic.settings import Settings
 from vivant.build.mimic.steps import RECORD, read_record
@@ -92,7 +92,7 @@ all-MiniLM-L6-v2, which knows English best. {verdict}
 """
 
 
-def card(work: Path, settings: Settings, videos: Sequence[VideoLine], items: Sequence[Item]) -> str:
+def card(work: Path, settings: Settings, videos: Sequence[MimicVideo], items: Sequence[MimicItem]) -> str:
     """The README of the full edition."""
     tasks = Counter(item.task for item in items)
     rows = "\n".join(f"| {task} | {number:,} |" for task, number in tasks.items())
@@ -110,13 +110,15 @@ def card(work: Path, settings: Settings, videos: Sequence[VideoLine], items: Seq
     )
 
 
-def datasheet(work: Path, settings: Settings, videos: Sequence[VideoLine], items: Sequence[Item]) -> str:
+def datasheet(
+    work: Path, settings: Settings, videos: Sequence[MimicVideo], items: Sequence[MimicItem]
+) -> str:
     """The data sheet, with the counts of every step."""
     platforms = Counter(video.platform for video in videos)
     facets = {
         "category": Counter(video.category or "unknown" for video in videos),
         "language": Counter(video.language or "unknown" for video in videos),
-        "length": Counter(length_bucket(video.duration) for video in videos),
+        "length": Counter(choose_length_bucket(video.duration) for video in videos),
         "questions": Counter(item.task for item in items),
     }
     licences = Counter((video.licence or "not stated", video.source or "not stated") for video in videos)

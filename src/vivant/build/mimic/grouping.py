@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from vivant.benchmarks.mimic.format import Comment, VideoLine
+from vivant.benchmarks.mimic.format import Comment, MimicVideo
 from vivant.build.mimic.database import parquet
 from vivant.build.mimic.ids import address
 from vivant.build.mimic.task_settings import Tasks
@@ -38,7 +38,7 @@ _SAID = (
 class Gathered(Struct, frozen=True):
     """A video as the benchmark will hold it, and what else is known of it."""
 
-    line: VideoLine
+    line: MimicVideo
     group: int | None
     """Its near-duplicate group."""
     media: str
@@ -96,7 +96,7 @@ def _video(row: tuple[Any, ...], description: int) -> Gathered:
     (platform, name, uploader, title, words, tags, topics, category, language, uploaded, *rest) = row
     duration, width, height, views, likes, count, licence, source, media, group, *said = rest
     comments, spoken = _comments(*(column or () for column in said))
-    line = VideoLine(
+    line = MimicVideo(
         platform=platform,
         id=name,
         file=f"videos/{file_name(platform, name, media)}",

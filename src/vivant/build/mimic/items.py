@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, field
 
-from vivant.benchmarks.mimic.format import Item, ItemOption
+from vivant.benchmarks.mimic.format import MimicItem, MimicOption
 from vivant.benchmarks.mimic.names import OWN, THINKING
 from vivant.build.mimic.distractors import draw
 from vivant.build.mimic.grouping import Gathered
@@ -27,7 +27,7 @@ class Made(Struct, frozen=True):
     """The items of one task, and why the other videos have none."""
 
     task: str
-    items: tuple[Item, ...]
+    items: tuple[MimicItem, ...]
     without: dict[str, int] = field(default_factory=dict)
 
 
@@ -59,7 +59,7 @@ class Maker:
         texts = self._material.texts(task)
         drawn = draw(self._material, texts, attempt)
         without = Counter(texts.without)
-        questions: dict[str, tuple[ItemOption, ...]] = {}
+        questions: dict[str, tuple[MimicOption, ...]] = {}
         for option, wrong, kept in zip(texts.options, drawn.wrong, drawn.kept, strict=True):
             if not kept:
                 without[COMMON] += 1
@@ -71,7 +71,7 @@ class Maker:
 
     def _popularity(self, attempt: int, near: Near | None) -> Made:
         without: Counter[str] = Counter()
-        questions: dict[str, tuple[ItemOption, ...]] = {}
+        questions: dict[str, tuple[MimicOption, ...]] = {}
         for line in self._material.lines:
             options = ranked_options(line, self._settings.ranks, self._seed, attempt, near)
             if isinstance(options, str):
@@ -80,7 +80,7 @@ class Maker:
                 questions[line.ref] = options
         return Made(OWN, self._place(OWN, questions), dict(without))
 
-    def _place(self, task: str, questions: Mapping[str, tuple[ItemOption, ...]]) -> tuple[Item, ...]:
+    def _place(self, task: str, questions: Mapping[str, tuple[MimicOption, ...]]) -> tuple[MimicItem, ...]:
         """Items whose keys stand equally often at each place, the others around them by chance."""
         by_chance = sorted(questions, key=lambda ref: (derive_seed(self._seed, "key", task, ref), ref))
         keys = {ref: number % 4 for number, ref in enumerate(by_chance)}
@@ -89,6 +89,6 @@ class Maker:
             options = [wrong[k] for k in shuffled_indices(len(wrong), self._seed, "order", task, ref)]
             options.insert(keys[ref], right)
             items.append(
-                Item(id=f"{task}:{ref}", task=task, video=ref, options=tuple(options), key=keys[ref])
+                MimicItem(id=f"{task}:{ref}", task=task, video=ref, options=tuple(options), key=keys[ref])
             )
         return tuple(items)

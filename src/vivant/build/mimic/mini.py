@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from vivant.benchmarks.mimic.format import ITEMS, VIDEOS, VideoLine, iter_items, iter_videos, write_jsonl
+from vivant.benchmarks.mimic.format import ITEMS, VIDEOS, MimicVideo, iter_items, iter_videos
 from vivant.build.mimic.audit import audit, read_report
 from vivant.build.mimic.clean import clean
 from vivant.build.mimic.clean_settings import Clean
@@ -24,6 +24,7 @@ from vivant.build.mimic.task_settings import Audit, Select, Tasks
 from vivant.build.mimic.tasks import tasks
 from vivant.build.mimic.world import TRUTH, WorldPlan, make_world
 from vivant.core.errors import DataError
+from vivant.core.files import write_jsonl
 
 SIZE, FPS, SECONDS = (160, 120), 8, 2.0
 WORLD = WorldPlan(videos=2000, comments=320_000, seed=5)
@@ -75,7 +76,7 @@ def build_mini(out: Path, progress: Callable[[str], None] = lambda _: None) -> l
     return written
 
 
-def _drawn(line: VideoLine) -> VideoLine:
+def _drawn(line: MimicVideo) -> MimicVideo:
     """The line of a video that is drawn: its file is short and small, and this project's own."""
     return msgspec.structs.replace(
         line, duration=SECONDS, width=SIZE[0], height=SIZE[1], licence="Apache-2.0", extra={}

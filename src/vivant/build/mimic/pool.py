@@ -12,13 +12,14 @@ from pathlib import Path
 
 import msgspec
 
-from vivant.benchmarks.mimic.format import VIDEOS, Comment, VideoLine, write_jsonl
-from vivant.benchmarks.mimic.textmetrics import words
+from vivant.benchmarks.mimic.format import VIDEOS, Comment, MimicVideo
+from vivant.benchmarks.mimic.text_metrics import split_words
 from vivant.build.mimic.grouping import Gathered
 from vivant.build.mimic.settings import Settings
 from vivant.build.mimic.steps import Step, begin
 from vivant.build.mimic.task_settings import Pool
 from vivant.build.mimic.tasks import read_bench
+from vivant.core.files import write_jsonl
 from vivant.core.progress import ProgressCallback, ignore_progress
 
 STEP = "pool"
@@ -36,7 +37,7 @@ def pool(
     with begin(work, STEP, ["clean", "split"], parameters, force=force) as step:
         if not step.done:
             progress(0, 1, "gathering comments")
-            lines: list[VideoLine] = []
+            lines: list[MimicVideo] = []
             why: Counter[str] = Counter()
             left: Counter[str] = Counter()
             seen = chosen = 0
@@ -69,7 +70,7 @@ def choose_comments(video: Gathered, settings: Pool, left: Counter[str]) -> list
             left["in another language than its video"] += 1
         elif len(comment.text) > settings.longest:
             left[f"longer than {settings.longest} characters"] += 1
-        elif not words(comment.text):
+        elif not split_words(comment.text):
             left["without a word"] += 1
         elif len(kept) == settings.comments:
             left["others are liked more"] += 1

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from vivant.benchmarks.mimic.format import Item
+from vivant.benchmarks.mimic.format import MimicItem
 from vivant.benchmarks.mimic.names import OWN
 from vivant.build.mimic.database import connect, parquet
 from vivant.build.mimic.grouping import gather
@@ -19,12 +19,12 @@ from vivant.core.randomness import sample_ids
 
 def practice(
     work: Path, settings: Settings, progress: ProgressCallback = ignore_progress
-) -> dict[str, tuple[Item, ...]]:
+) -> dict[str, tuple[MimicItem, ...]]:
     """Questions about some videos, made by the benchmark's rules (but for meaning, which costs hours)."""
     return _ask(work, settings, _practised(work, settings), progress)
 
 
-def dealing_practice(work: Path, settings: Settings) -> tuple[Item, ...]:
+def dealing_practice(work: Path, settings: Settings) -> tuple[MimicItem, ...]:
     """Questions of comment popularity alone, about other videos than `practice` asks about: as many as it may."""
     apart = set(_practised(work, settings))
     found = [ref for ref in _train(work, settings, most_ranks=settings.tasks.ranks[-1]) if ref not in apart]
@@ -51,7 +51,7 @@ def _train(work: Path, settings: Settings, most_ranks: int = 0) -> list[str]:
 
 def _ask(
     work: Path, settings: Settings, refs: list[str], progress: ProgressCallback = ignore_progress
-) -> dict[str, tuple[Item, ...]]:
+) -> dict[str, tuple[MimicItem, ...]]:
     with connect(work, settings.memory, settings.workers) as connection:
         videos = list(gather(connection, work, TRAIN, settings.tasks, refs))
     made = Maker(videos, settings.tasks, settings.seed, None).make_all(progress)

@@ -13,21 +13,14 @@ from pathlib import Path
 
 import msgspec
 
-from vivant.benchmarks.mimic.format import (
-    ITEMS,
-    VIDEOS,
-    Item,
-    VideoLine,
-    iter_items,
-    iter_videos,
-    write_jsonl,
-)
+from vivant.benchmarks.mimic.format import ITEMS, VIDEOS, MimicItem, MimicVideo, iter_items, iter_videos
 from vivant.build.mimic.card import card, datasheet, ids_card
 from vivant.build.mimic.ids import FILE, Header, write_ids
 from vivant.build.mimic.media import find_media, place
 from vivant.build.mimic.settings import Settings
 from vivant.build.mimic.steps import Step, begin
 from vivant.build.mimic.tasks import MEDIA
+from vivant.core.files import write_jsonl
 from vivant.core.progress import ProgressCallback, ignore_progress
 
 STEP = "publish"
@@ -65,7 +58,7 @@ def _names(settings: Settings) -> dict[str, str]:
     return {"mentions": settings.ingest.mentions, "links": settings.ingest.links}
 
 
-def _copy(work: Path, full: Path, videos: list[VideoLine], progress: ProgressCallback) -> int:
+def _copy(work: Path, full: Path, videos: list[MimicVideo], progress: ProgressCallback) -> int:
     """Everything that stands elsewhere in the work folder; returns how many video files there are."""
     for step, names in (("audit", _FROM_AUDIT), ("split", _FROM_SPLIT)):
         for name in names:
@@ -86,7 +79,7 @@ def _copy(work: Path, full: Path, videos: list[VideoLine], progress: ProgressCal
     return there
 
 
-def _write_ids(folder: Path, settings: Settings, videos: list[VideoLine], items: list[Item]) -> None:
+def _write_ids(folder: Path, settings: Settings, videos: list[MimicVideo], items: list[MimicItem]) -> None:
     header = Header(
         name=settings.publish.name,
         licence=settings.publish.licence,
@@ -110,7 +103,7 @@ def write_sums(folder: Path) -> None:
     (folder / SUMS).write_text("".join(lines), encoding="utf-8")
 
 
-def _tell(step: Step, videos: list[VideoLine], items: list[Item], there: int) -> None:
+def _tell(step: Step, videos: list[MimicVideo], items: list[MimicItem], there: int) -> None:
     step.count("videos", out=len(videos))
     for task, number in Counter(item.task for item in items).items():
         step.count(f"{task} items", out=number)

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from vivant.benchmarks.mimic.format import ITEMS, VIDEOS, Comment, Item, ItemOption, VideoLine, write_jsonl
+from vivant.benchmarks.mimic.format import ITEMS, VIDEOS, Comment, MimicItem, MimicOption, MimicVideo
 from vivant.build.mimic.database import connect, parquet
 from vivant.build.mimic.grouping import shorten
 from vivant.build.mimic.ids import Header, IdItem, IdOption, IdVideo, read_ids, tag_names, text_check
@@ -23,6 +23,7 @@ from vivant.build.mimic.ingest_settings import Ingest
 from vivant.build.mimic.media import find_media, place
 from vivant.build.mimic.settings import Settings
 from vivant.core.errors import DataError, UsageError
+from vivant.core.files import write_jsonl
 
 WORK = ".refetch"
 MISSING = "missing.jsonl"
@@ -72,7 +73,7 @@ def restore(
     """Put the edition together from what was taken in again."""
     missing: list[Missing] = []
     lines = _lines(work, folder, header, videos, missing)
-    made: list[Item] = []
+    made: list[MimicItem] = []
     known = {f"{video.platform}/{video.id}": len(video.ranked) for video in videos}
     thinned = {ref for ref, line in lines.items() if len(line.comments) < known[ref]}
     for item in items:
@@ -94,7 +95,7 @@ def restore(
 
 def _lines(
     work: Path, folder: Path, header: Header, videos: list[IdVideo], missing: list[Missing]
-) -> dict[str, VideoLine]:
+) -> dict[str, MimicVideo]:
     rows: dict[str, tuple[str, str, list[str], str]] = {}
     said: dict[str, dict[str, str]] = {}
     with connect(work) as connection:
@@ -106,7 +107,7 @@ def _lines(
             f"SELECT ref, id, text FROM {parquet(work / 'ingest' / 'comments')}"
         ).fetchall():
             said.setdefault(ref, {})[name] = text
-    lines: dict[str, VideoLine] = {}
+    lines: dict[str, MimicVideo] = {}
     for video in videos:
         ref = f"{video.platform}/{video.id}"
         media = find_media(work, rows[ref][3]) if ref in rows else None
@@ -121,9 +122,9 @@ def _lines(
 
 def _line(
     video: IdVideo, row: tuple[str, str, list[str], str], said: Mapping[str, str], header: Header
-) -> VideoLine:
+) -> MimicVideo:
     title, description, tags, _ = row
-    return VideoLine(
+    return MimicVideo(
         platform=video.platform,
         id=video.id,
         file=video.file,
@@ -142,11 +143,11 @@ def _line(
     )
 
 
-def _item(item: IdItem, lines: Mapping[str, VideoLine], thinned: set[str]) -> Item | str:
+def _item(item: IdItem, lines: Mapping[str, MimicVideo], thinned: set[str]) -> MimicItem | str:
     """The item with its words, or why it cannot be had."""
     if item.video not in lines:
         return "its video is gone"
-    options: list[ItemOption] = []
+    options: list[MimicOption] = []
     for option in item.options:
         line = lines.get(option.video)
         if line is None:
@@ -157,14 +158,14 @@ def _item(item: IdItem, lines: Mapping[str, VideoLine], thinned: set[str]) -> It
         # A rank counts all comments of the video; where some have gone, likes alone still hold.
         rank = option.rank if option.video not in thinned else None
         options.append(
-            ItemOption(text=text, video=option.video, comment=option.comment, rank=rank, likes=option.likes)
+            MimicOption(text=text, video=option.video, comment=option.comment, rank=rank, likes=option.likes)
         )
     if len({option.text for option in options}) < len(options):
         return "two options say the same now"
-    return Item(id=item.id, task=item.task, video=item.video, options=tuple(options), key=item.key)
+    return MimicItem(id=item.id, task=item.task, video=item.video, options=tuple(options), key=item.key)
 
 
-def _text(task: str, option: IdOption, line: VideoLine) -> str | None:
+def _text(task: str, option: IdOption, line: MimicVideo) -> str | None:
     if option.comment:
         candidates = [comment.text for comment in line.comments if comment.id == option.comment]
     elif task == "tag":

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from vivant.benchmarks.mimic.names import length_bucket
+from vivant.benchmarks.mimic.names import choose_length_bucket
 from vivant.build.mimic.database import connect, parquet
 from vivant.build.mimic.settings import Settings
 from vivant.build.mimic.steps import Step, begin
@@ -174,7 +174,7 @@ def _candidates(connection: DuckDBPyConnection, top: Mapping[str, float]) -> lis
             dup_group=group,
             category=category,
             language=language,
-            length=length_bucket(duration),
+            length=choose_length_bucket(duration),
         )
         for ref, score, uploader, group, category, language, duration in rows
     ]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from vivant.benchmarks.mimic.format import Item, VideoLine
+from vivant.benchmarks.mimic.format import MimicItem, MimicVideo
 
 _BLOCK = 512
 
@@ -27,7 +27,7 @@ class Shards:
         self._size = 0
         self.written: list[Path] = []
 
-    def add(self, video: VideoLine, items: Sequence[Item], media: Path) -> None:
+    def add(self, video: MimicVideo, items: Sequence[MimicItem], media: Path) -> None:
         """One video. It goes into a new shard where the present one would grow beyond its bound."""
         entry = msgspec.json.encode({"video": video, "items": list(items)})
         key = Path(video.path).stem

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from vivant.benchmarks.mimic.format import ITEMS, VIDEOS, write_jsonl
+from vivant.benchmarks.mimic.format import ITEMS, VIDEOS
 from vivant.build.mimic.database import connect
 from vivant.build.mimic.grouping import Gathered, gather
 from vivant.build.mimic.items import Made, Maker
@@ -14,6 +14,7 @@ from vivant.build.mimic.settings import Settings
 from vivant.build.mimic.split import BENCH
 from vivant.build.mimic.steps import Step, begin
 from vivant.build.mimic.vectors import Encoder, VectorStore
+from vivant.core.files import write_jsonl
 from vivant.core.progress import ProgressCallback, ignore_progress
 
 STEP = "tasks"

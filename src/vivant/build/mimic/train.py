@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from vivant.benchmarks.base import PromptContext
 from vivant.benchmarks.mimic import data, prompts
-from vivant.benchmarks.mimic.format import ITEMS, VIDEOS, Item, VideoLine, most_liked
+from vivant.benchmarks.mimic.format import ITEMS, VIDEOS, MimicItem, MimicVideo, select_most_liked
 from vivant.benchmarks.mimic.names import MIMICKING
 from vivant.build.mimic.database import connect
 from vivant.build.mimic.grouping import Gathered, gather
@@ -129,20 +129,20 @@ class _Writer:
 
     def add(self, videos: Sequence[Gathered], maker: Maker) -> None:
         """Some videos with all that is asked about them."""
-        asked: dict[str, list[Item]] = {video.line.ref: [] for video in videos}
+        asked: dict[str, list[MimicItem]] = {video.line.ref: [] for video in videos}
         for task, made in maker.make_all().items():
             self.without.setdefault(task, Counter()).update(made.without)
             for item in made.items:
                 asked[item.video].append(_without_ranks(item))
         references = {
-            video.line.ref: most_liked(video.line.comments, self._settings.train.references)
+            video.line.ref: select_most_liked(video.line.comments, self._settings.train.references)
             for video in videos
         }
         for ref, liked in references.items():
             if liked:
-                asked[ref].append(Item(id=f"{MIMICKING}:{ref}", task=MIMICKING, video=ref))
+                asked[ref].append(MimicItem(id=f"{MIMICKING}:{ref}", task=MIMICKING, video=ref))
         named = {(o.video, o.comment) for items in asked.values() for item in items for o in item.options}
-        infos: dict[str, VideoLine] = {}
+        infos: dict[str, MimicVideo] = {}
         for video in videos:
             line = video.line
             kept = tuple(c for c in line.comments if (line.ref, c.id) in named or c in references[line.ref])
@@ -150,7 +150,7 @@ class _Writer:
         for video in videos:
             self._write(video, infos, asked[video.line.ref])
 
-    def _write(self, video: Gathered, infos: Mapping[str, VideoLine], items: Sequence[Item]) -> None:
+    def _write(self, video: Gathered, infos: Mapping[str, MimicVideo], items: Sequence[MimicItem]) -> None:
         line = infos[video.line.ref]
         self._put(VIDEOS, line)
         self.videos += 1
@@ -166,10 +166,10 @@ class _Writer:
     def _put(self, name: str, value: Struct) -> None:
         self._files[name].write(self._encoder.encode(value) + b"\n")
 
-    def _pair(self, item: Item, infos: Mapping[str, VideoLine]) -> Pair:
+    def _pair(self, item: MimicItem, infos: Mapping[str, MimicVideo]) -> Pair:
         line = infos[item.video]
         if item.task == MIMICKING:
-            sample = data.comment_sample(line)
+            sample = data.build_comment_sample(line)
             human = tuple(sample.extra["human"])
             return Pair(
                 id=item.id,
@@ -179,19 +179,19 @@ class _Writer:
                 answer=human[0],
                 references=human,
             )
-        sample = data.thinking_sample(item, infos, item.id)
+        sample = data.build_thinking_sample(item, infos, item.id)
         text, order = self._phrase(sample)
         assert sample.key is not None
         answer = sample.options[order.index(sample.key)].name
         return Pair(id=item.id, task=item.task, video=item.video, prompt=text, answer=answer)
 
     def _phrase(self, sample: Sample) -> tuple[str, tuple[int, ...]]:
-        prompt = prompts.phrase(sample, self._context)
+        prompt = prompts.build_prompt(sample, self._context)
         parts = [part.text for message in prompt.messages for part in message.parts if isinstance(part, Text)]
         return "\n".join(parts), prompt.order
 
 
-def _without_ranks(item: Item) -> Item:
+def _without_ranks(item: MimicItem) -> MimicItem:
     """Ranks count comments that the training set does not carry along; likes say the same."""
     options = tuple(msgspec.structs.replace(option, rank=None) for option in item.options)
     return msgspec.structs.replace(item, options=options)

@@ -96,7 +96,7 @@ def write_pack(collected: Collected, out: Path) -> list[Path]:
     if len(packs) != 1:
         return []
     rows = [
-        pack.Judgement(
+        pack.CommentJudgement(
             annotator=one.annotator,
             item=one.part,
             verdict=one.answer["verdict"],

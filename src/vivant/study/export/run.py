@@ -58,8 +58,8 @@ def _mime_parts(files: Sequence[Path], samples: Sequence[Sample]) -> list[Import
     if not files:
         return []
     free = [msgspec.structs.replace(sample, task="mime/ff", options=(), key=None) for sample in samples]
-    choices = mime_human.read(files, samples, "mime/mcq")
-    written = mime_human.read(files, free, "mime/ff")
+    choices = mime_human.read_judgements(files, samples, "mime/mcq")
+    written = mime_human.read_judgements(files, free, "mime/ff")
     return [part for part in (choices, written) if any(r.reply.text for r in part.records)]
 
 

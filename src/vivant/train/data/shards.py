@@ -16,8 +16,9 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from vivant.benchmarks.mimic.format import ITEMS, VIDEOS, Item, VideoLine, write_jsonl
+from vivant.benchmarks.mimic.format import ITEMS, VIDEOS, MimicItem, MimicVideo
 from vivant.core.errors import DataError
+from vivant.core.files import write_jsonl
 from vivant.core.paths import cache_root
 
 _VIDEO = (".mp4", ".webm", ".mkv", ".mov")
@@ -26,8 +27,8 @@ _VIDEO = (".mp4", ".webm", ".mkv", ".mov")
 class Entry(Struct, frozen=True, forbid_unknown_fields=True):
     """What a `key.json` holds."""
 
-    video: VideoLine
-    items: tuple[Item, ...] = ()
+    video: MimicVideo
+    items: tuple[MimicItem, ...] = ()
 
 
 def unpacked(pattern: str, base: Path) -> Path:
@@ -60,8 +61,8 @@ def unpacked(pattern: str, base: Path) -> Path:
 
 def _unpack(files: list[Path], folder: Path) -> None:
     (folder / "videos").mkdir()
-    videos: list[VideoLine] = []
-    items: list[Item] = []
+    videos: list[MimicVideo] = []
+    items: list[MimicItem] = []
     for file in files:
         clips: dict[str, str] = {}
         entries: dict[str, Entry] = {}

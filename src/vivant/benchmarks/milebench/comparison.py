@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from vivant.benchmarks.base import Benchmark, Protocol, ScoredRun, ScoreSettings
-from vivant.benchmarks.milebench.tables import gather
+from vivant.benchmarks.milebench.tables import group_runs
 from vivant.benchmarks.summary import summarise
 from vivant.core.table import Cell, Row, Table
 from vivant.core.types import Record, Sample, Score
@@ -20,13 +20,13 @@ _NOTES = (
 )
 
 
-def protocols(benchmark: Benchmark, runs: Sequence[ScoredRun]) -> Table:
+def build_protocols_table(runs: Sequence[ScoredRun], _protocol: Protocol, benchmark: Benchmark) -> Table:
     """One line a dataset and run, both scores, and what makes the difference."""
     body: list[tuple[Cell, ...]] = []
     rows: list[Row] = []
-    for whole in gather(runs):
-        for name, part in whole.parts.items():
-            paper, strict = (_scored(benchmark, part, protocol) for protocol in ("paper", "strict"))
+    for model_runs in group_runs(runs):
+        for name, part in model_runs.parts.items():
+            paper, strict = (_rescore(benchmark, part, protocol) for protocol in ("paper", "strict"))
             first, second = summarise(paper, benchmark)[0], summarise(strict, benchmark)[0]
             rows += [first, second]
             gap = None if first.value is None or second.value is None else second.value - first.value
@@ -37,7 +37,7 @@ def protocols(benchmark: Benchmark, runs: Sequence[ScoredRun]) -> Table:
             )
             body.append(
                 (
-                    whole.model,
+                    model_runs.model,
                     name,
                     first.value,
                     second.value,
@@ -73,7 +73,7 @@ def protocols(benchmark: Benchmark, runs: Sequence[ScoredRun]) -> Table:
     )
 
 
-def _scored(benchmark: Benchmark, part: ScoredRun, protocol: Protocol) -> ScoredRun:
+def _rescore(benchmark: Benchmark, part: ScoredRun, protocol: Protocol) -> ScoredRun:
     """The same rows under a protocol. What was missing stays missing."""
     readable = [(s, r) for s, r, score in part.rows if r is not None and score.status != "missing"]
     fresh = {score.key: score for score in benchmark.score(readable, ScoreSettings(protocol=protocol))}

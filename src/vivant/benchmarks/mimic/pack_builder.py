@@ -20,31 +20,32 @@ import msgspec
 from msgspec import Struct
 
 from vivant.benchmarks.mimic import names
-from vivant.benchmarks.mimic.data import distinct_videos
-from vivant.benchmarks.mimic.format import VideoLine, most_liked
+from vivant.benchmarks.mimic.data import iter_distinct_videos
+from vivant.benchmarks.mimic.format import MimicVideo, select_most_liked
 from vivant.benchmarks.mimic.packs import (
     HEADER_FILE,
     HUMAN,
     ITEMS_FILE,
     VIDEOS_FILE,
+    CommentSource,
     KeyEntry,
     KeyHeader,
     PackHeader,
     PackItem,
     PackVideo,
-    Source,
 )
 from vivant.benchmarks.mimic.score import read_comment
 from vivant.core.errors import DataError, UsageError
+from vivant.core.files import write_atomic
 from vivant.core.randomness import sample_ids, shuffled_indices
 from vivant.core.types import Record
 
 LONG = 2000
 """Characters above which a comment is counted as very long; it is shown whole all the same."""
-_TASK = names.task_name(names.MIMICKING)
+_TASK = names.format_task(names.MIMICKING)
 
 
-class Packed(Struct, frozen=True, kw_only=True):
+class PackReport(Struct, frozen=True, kw_only=True):
     """What was written, and what there is to know about it."""
 
     header: PackHeader
@@ -53,10 +54,10 @@ class Packed(Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...]
 
 
-class Author(Struct, frozen=True, kw_only=True):
+class CommentAuthor(Struct, frozen=True, kw_only=True):
     """A model and what it wrote."""
 
-    source: Source
+    source: CommentSource
     records: Iterable[Record]
 
 
@@ -81,7 +82,7 @@ def parse_human(text: str) -> int:
 
 
 def build_pack(
-    authors: Sequence[Author],
+    authors: Sequence[CommentAuthor],
     root: Path,
     out: Path,
     *,
@@ -89,25 +90,25 @@ def build_pack(
     human: int = 5,
     seed: int = 0,
     limit: int | None = None,
-) -> Packed:
+) -> PackReport:
     """Write a pack from models' comments and the people's comments in the data folder `root`."""
     key_file = key or out.with_name(f"{out.name}.key.jsonl")
-    _check_places(out, key_file)
+    _check_paths(out, key_file)
     if not authors:
         raise UsageError("Name at least one run of mimic/comment")
-    sources = (*(author.source for author in authors), Source(name=HUMAN, kind="human"))
+    sources = (*(author.source for author in authors), CommentSource(name=HUMAN, kind="human"))
     if len({source.name for source in sources}) != len(sources):
         raise UsageError("Two sources of comments have the same name")
     counts: Counter[str] = Counter()
-    with closing(_gather(authors, counts)) as waiting:
-        _keep(waiting, limit, seed)
+    with closing(_store_comments(authors, counts)) as waiting:
+        _limit_videos(waiting, limit, seed)
         try:
-            return _Maker(waiting, sources, counts, human, seed).write(root, out, key_file)
+            return _PackBuilder(waiting, sources, counts, human, seed).write(root, out, key_file)
         except OSError as error:
             raise UsageError(f"Cannot write the pack {out}: {error.strerror}") from error
 
 
-def _check_places(out: Path, key_file: Path) -> None:
+def _check_paths(out: Path, key_file: Path) -> None:
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UsageError(f"{out} exists already; choose another --out")
     if key_file.exists():
@@ -116,20 +117,20 @@ def _check_places(out: Path, key_file: Path) -> None:
         raise UsageError(f"The key {key_file} would travel inside the pack; put it outside of {out}")
 
 
-def _gather(authors: Sequence[Author], counts: Counter[str]) -> sqlite3.Connection:
+def _store_comments(authors: Sequence[CommentAuthor], counts: Counter[str]) -> sqlite3.Connection:
     """Models' comments by video; an empty one where a model wrote none."""
     waiting = sqlite3.connect("")
     waiting.execute("PRAGMA journal_mode = OFF")
     waiting.execute("CREATE TABLE comments (video TEXT, source INT, text TEXT)")
-    for place, author in enumerate(authors):
-        rows = ((video, place, text) for video, text in _written(author, counts))
+    for index, author in enumerate(authors):
+        rows = ((video, index, text) for video, text in _iter_comments(author, counts))
         waiting.executemany("INSERT INTO comments VALUES (?, ?, ?)", rows)
     # Afterwards, sorted once: logs come in no order, and keeping one up row by row costs twice as much.
     waiting.execute("CREATE INDEX by_video ON comments (video, source)")
     return waiting
 
 
-def _written(author: Author, counts: Counter[str]) -> Iterator[tuple[str, str]]:
+def _iter_comments(author: CommentAuthor, counts: Counter[str]) -> Iterator[tuple[str, str]]:
     for record in author.records:
         if record.task != _TASK:
             continue
@@ -144,7 +145,7 @@ def _written(author: Author, counts: Counter[str]) -> Iterator[tuple[str, str]]:
         yield record.id, text
 
 
-def _keep(waiting: sqlite3.Connection, limit: int | None, seed: int) -> None:
+def _limit_videos(waiting: sqlite3.Connection, limit: int | None, seed: int) -> None:
     """Leave `limit` of the videos, chosen by their own hashes."""
     if limit is None:
         return
@@ -153,13 +154,13 @@ def _keep(waiting: sqlite3.Connection, limit: int | None, seed: int) -> None:
     waiting.executemany("DELETE FROM comments WHERE video = ?", [(video,) for video in dropped])
 
 
-class _Maker:
+class _PackBuilder:
     """Streams videos into the three files."""
 
     def __init__(
         self,
         waiting: sqlite3.Connection,
-        sources: tuple[Source, ...],
+        sources: tuple[CommentSource, ...],
         counts: Counter[str],
         human: int,
         seed: int,
@@ -172,19 +173,19 @@ class _Maker:
         self._secret = hashlib.sha256(msgspec.json.encode((seed, human, sources))).hexdigest()
         self._items = self._videos = 0
 
-    def write(self, root: Path, out: Path, key_file: Path) -> Packed:
+    def write(self, root: Path, out: Path, key_file: Path) -> PackReport:
         out.mkdir(parents=True, exist_ok=True)
         key_file.parent.mkdir(parents=True, exist_ok=True)
         body_file = key_file.with_name(key_file.name + ".tmp")
         try:
             with (
-                _Hashed(out / ITEMS_FILE) as items,
-                _Hashed(out / VIDEOS_FILE) as videos,
-                _Hashed(body_file) as body,
+                _HashedFile(out / ITEMS_FILE) as items,
+                _HashedFile(out / VIDEOS_FILE) as videos,
+                _HashedFile(body_file) as body,
             ):
-                for _, video in distinct_videos(root):
-                    self._video(video, items, videos, body)
-                self._complete(root)
+                for _, video in iter_distinct_videos(root):
+                    self._write_video(video, items, videos, body)
+                self._check_complete(root)
         except (DataError, OSError):
             for file in (out / ITEMS_FILE, out / VIDEOS_FILE, body_file):
                 file.unlink(missing_ok=True)
@@ -200,28 +201,30 @@ class _Maker:
             key.write(msgspec.json.encode(header) + b"\n")
             shutil.copyfileobj(lines, key)
         body_file.unlink()
-        made = PackHeader(
+        pack_header = PackHeader(
             pack=items.sha256,
             key=body.sha256,
             items=self._items,
             videos=self._videos,
             root=str(root.resolve()),
         )
-        (out / HEADER_FILE).write_bytes(msgspec.json.format(msgspec.json.encode(made), indent=1))
-        notes = tuple(f"{count} {what}" for what, count in sorted(self._counts.items()))
-        return Packed(header=made, key=header, key_file=key_file, notes=notes)
+        write_atomic(out / HEADER_FILE, msgspec.json.format(msgspec.json.encode(pack_header), indent=1))
+        notes = tuple(f"{count} {label}" for label, count in sorted(self._counts.items()))
+        return PackReport(header=pack_header, key=header, key_file=key_file, notes=notes)
 
-    def _video(self, video: VideoLine, items: _Hashed, videos: _Hashed, body: _Hashed) -> None:
-        written = self._waiting.execute(
+    def _write_video(
+        self, video: MimicVideo, items: _HashedFile, videos: _HashedFile, body: _HashedFile
+    ) -> None:
+        comments = self._waiting.execute(
             "SELECT source, text FROM comments WHERE video = ? ORDER BY source", (video.ref,)
         ).fetchall()
-        if not written:
+        if not comments:
             self._counts["videos of the data that no run comments on, or that --limit leaves out"] += 1
             return
-        entries = [_Entry(source, text) for source, text in written if text]
-        for place in set(range(len(self._sources) - 1)) - {source for source, _ in written}:
-            self._counts[f"videos without a comment by {self._sources[place].name} (not asked)"] += 1
-        entries += self._people(video)
+        entries = [_Entry(source, text) for source, text in comments if text]
+        for index in set(range(len(self._sources) - 1)) - {source for source, _ in comments}:
+            self._counts[f"videos without a comment by {self._sources[index].name} (not asked)"] += 1
+        entries += self._iter_human(video)
         self._count_odd(entries)
         videos.write(
             PackVideo(
@@ -233,9 +236,9 @@ class _Maker:
             )
         )
         ref = video.ref
-        for place in shuffled_indices(len(entries), self._seed, self._secret, ref):
-            entry = entries[place]
-            name = self._item_id(ref, entry)
+        for index in shuffled_indices(len(entries), self._seed, self._secret, ref):
+            entry = entries[index]
+            name = self._build_item_id(ref, entry)
             items.write(PackItem(item=name, video=ref, text=entry.text))
             body.write(
                 KeyEntry(
@@ -250,13 +253,13 @@ class _Maker:
         self._items += len(entries)
         self._videos += 1
 
-    def _people(self, video: VideoLine) -> Iterator[_Entry]:
-        chosen = most_liked(video.comments, self._human)
-        if len(chosen) < self._human:
+    def _iter_human(self, video: MimicVideo) -> Iterator[_Entry]:
+        selected = select_most_liked(video.comments, self._human)
+        if len(selected) < self._human:
             self._counts[f"videos with fewer than {self._human} human comments: all of them are taken"] += 1
-        if any(comment.likes is None for comment in chosen):
+        if any(comment.likes is None for comment in selected):
             self._counts["videos with human comments of unknown likes among those taken: file order"] += 1
-        for rank, comment in enumerate(chosen, 1):
+        for rank, comment in enumerate(selected, 1):
             yield _Entry(len(self._sources) - 1, comment.text.strip(), comment.id, rank, comment.likes)
 
     def _count_odd(self, entries: Sequence[_Entry]) -> None:
@@ -269,24 +272,24 @@ class _Maker:
         )
         self._counts += Counter()  # drops what was counted as zero
 
-    def _item_id(self, ref: str, entry: _Entry) -> str:
+    def _build_item_id(self, ref: str, entry: _Entry) -> str:
         name = "\x1f".join((self._secret, ref, str(entry.source), entry.comment, str(entry.rank)))
         return hashlib.sha256(name.encode()).hexdigest()[:16]
 
-    def _complete(self, root: Path) -> None:
-        (asked,) = self._waiting.execute("SELECT COUNT(DISTINCT video) FROM comments").fetchone()
-        if not asked:
+    def _check_complete(self, root: Path) -> None:
+        (expected,) = self._waiting.execute("SELECT COUNT(DISTINCT video) FROM comments").fetchone()
+        if not expected:
             raise DataError("The runs hold no comments; finish them first")
-        if self._videos < asked:
+        if self._videos < expected:
             raise DataError(
-                f"{asked - self._videos} of the {asked} videos that the runs comment on are not in {root}; "
-                "give the folder that the runs were made with"
+                f"{expected - self._videos} of the {expected} videos that the runs comment on are not "
+                f"in {root}; give the folder that the runs were made with"
             )
         if not self._items:
             raise DataError("None of the runs wrote a comment, and there are no human ones")
 
 
-class _Hashed:
+class _HashedFile:
     """A file of JSON lines that knows its own hash."""
 
     def __init__(self, path: Path) -> None:
@@ -303,7 +306,7 @@ class _Hashed:
     def sha256(self) -> str:
         return self._hash.hexdigest()
 
-    def __enter__(self) -> _Hashed:
+    def __enter__(self) -> _HashedFile:
         self._file = self._path.open("wb")
         return self
 

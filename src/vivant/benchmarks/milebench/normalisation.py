@@ -28,13 +28,13 @@ def normalise(text: str, stops: int = PAPER_STOPS) -> str:
     """The text as scores compare it. `stops` is how many full stops may go; 0 means all."""
     text = text.replace("\n", " ").replace("\t", " ").strip()
     if _ANY_SIGN.search(text):
-        text = text.translate(_fate(text))
+        text = text.translate(_choose_replacements(text))
     if "." in text:
         text = _FULL_STOP.sub("", text, count=stops)
     return text.strip("'").strip('"').strip().lower()
 
 
-def _fate(text: str) -> dict[int, str | None]:
+def _choose_replacements(text: str) -> dict[int, str | None]:
     """What becomes of each sign in this text."""
     if "," in text and _COMMA_IN_NUMBER.search(text):
         return dict(_DELETE_ALL)

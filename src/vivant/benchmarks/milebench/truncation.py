@@ -21,7 +21,7 @@ class Window(Struct, frozen=True):
     tokenizer_name: str
 
 
-class Fitted(Struct, frozen=True):
+class TruncatedContext(Struct, frozen=True):
     """What is left of a context, and what is not."""
 
     parts: tuple[Part, ...]
@@ -29,12 +29,12 @@ class Fitted(Struct, frozen=True):
     lost_tokens: int = 0
 
 
-def estimate(text: str) -> list[str]:
+def estimate_tokens(text: str) -> list[str]:
     """Pieces of four characters: the stated estimate where a model's tokenizer is not at hand."""
     return [text[i : i + CHARACTERS_PER_TOKEN] for i in range(0, len(text), CHARACTERS_PER_TOKEN)]
 
 
-def window(limits: Mapping[str, Any]) -> Window | None:
+def read_window(limits: Mapping[str, Any]) -> Window | None:
     """The window that a run's limits describe; None where there is none."""
     tokens = limits.get("max_context_len")
     if tokens is None:
@@ -45,46 +45,48 @@ def window(limits: Mapping[str, Any]) -> Window | None:
             raise UsageError(f"{name} must be a whole number of tokens, not '{value}'")
     tokenizer = limits.get("tokenizer")
     if tokenizer is None:
-        return Window(tokens, per_image, estimate, f"estimated at {CHARACTERS_PER_TOKEN} characters each")
+        return Window(
+            tokens, per_image, estimate_tokens, f"estimated at {CHARACTERS_PER_TOKEN} characters each"
+        )
     if not callable(tokenizer):
         raise UsageError("The tokenizer in the limits must be a function from a text to its tokens")
     return Window(tokens, per_image, tokenizer, "by the model's tokenizer")
 
 
-def fit(instruction: str, context: Sequence[Part], limits: Window) -> Fitted:
+def fit_context(instruction: str, context: Sequence[Part], limits: Window) -> TruncatedContext:
     """Keep what fits beside the instruction.
 
     From the end backwards, each text between two pictures and each picture is taken whole; the first that
     does not fit ends it. Only the last text may be cut: it then keeps its last tokens.
     """
     budget = max(0, limits.tokens - len(limits.tokenizer(instruction)))
-    pieces = _fragments(context)
-    kept: list[Part] = []
+    pieces = _split_fragments(context)
+    selected: list[Part] = []
     used = 0
     for piece in reversed(pieces):
         if isinstance(piece, Text):
             tokens = limits.tokenizer(piece.text)
             if used + len(tokens) > budget:
-                if not kept and budget:
-                    kept.append(Text("".join(tokens[-budget:])))
+                if not selected and budget:
+                    selected.append(Text("".join(tokens[-budget:])))
                 break
             used += len(tokens)
         else:
             if used + limits.per_image > budget:
                 break
             used += limits.per_image
-        kept.append(piece)
+        selected.append(piece)
     else:
-        return Fitted(tuple(pieces))
-    parts = tuple(reversed(kept))
-    return Fitted(
+        return TruncatedContext(tuple(pieces))
+    parts = tuple(reversed(selected))
+    return TruncatedContext(
         parts=parts,
-        lost_images=_images(pieces) - _images(parts),
-        lost_tokens=_tokens(pieces, limits) - _tokens(parts, limits),
+        lost_images=_count_images(pieces) - _count_images(parts),
+        lost_tokens=_count_tokens(pieces, limits) - _count_tokens(parts, limits),
     )
 
 
-def _fragments(context: Sequence[Part]) -> list[Part]:
+def _split_fragments(context: Sequence[Part]) -> list[Part]:
     """The context with a text, if an empty one, at its end: that is the fragment that may be cut."""
     parts = list(context)
     if not parts or not isinstance(parts[-1], Text):
@@ -92,9 +94,9 @@ def _fragments(context: Sequence[Part]) -> list[Part]:
     return parts
 
 
-def _images(parts: Sequence[Part]) -> int:
+def _count_images(parts: Sequence[Part]) -> int:
     return sum(isinstance(part, Image) for part in parts)
 
 
-def _tokens(parts: Sequence[Part], limits: Window) -> int:
+def _count_tokens(parts: Sequence[Part], limits: Window) -> int:
     return sum(len(limits.tokenizer(part.text)) for part in parts if isinstance(part, Text))

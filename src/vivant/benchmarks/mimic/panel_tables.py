@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from vivant.benchmarks.mimic import names, published
-from vivant.benchmarks.mimic.judged import Judged, Outcome, Panel
+from vivant.benchmarks.mimic.panels import JudgedSource, PackOutcome, Panel
 from vivant.benchmarks.mimic.tables import MARK
 from vivant.benchmarks.summary import published_row
 from vivant.core.table import Cell, Row, Table
 from vivant.metrics.intervals import Interval
 
 
-def judged_tables(outcome: Outcome) -> list[Table]:
+def build_panel_tables(outcome: PackOutcome) -> list[Table]:
     """A table for each panel of judges: the paper's second, with intervals and agreement."""
-    return [_panel_table(panel, outcome) for panel in outcome.panels]
+    return [_build_panel_table(panel, outcome) for panel in outcome.panels]
 
 
-def _panel_table(panel: Panel, outcome: Outcome) -> Table:
+def _build_panel_table(panel: Panel, outcome: PackOutcome) -> Table:
     ordered = sorted(panel.sources, key=lambda j: (j.kind == "human", -(j.human or 0)))
     body: list[tuple[Cell, ...]] = [
         (
             judged.source,
             judged.human,
-            _ends(judged.human_interval, 1),
+            _format_ends(judged.human_interval, 1),
             judged.realism,
-            _ends(judged.realism_interval, 2),
+            _format_ends(judged.realism_interval, 2),
             judged.comments,
             judged.judgements,
             judged.unjudged,
@@ -31,11 +31,13 @@ def _panel_table(panel: Panel, outcome: Outcome) -> Table:
         for judged in ordered
     ]
     measured = len(body)
-    rows = [row for judged in ordered for row in _judged_rows(panel, judged, outcome)]
+    rows = [row for judged in ordered for row in _build_rows(panel, judged, outcome)]
     if panel.kind == "people":  # the paper's figures come from people, and are no match for a model's
         for model, (share, realism) in published.JUDGED.items():
             body.append((model + MARK, share, None, realism, None, None, None, None))
-        rows += [published_row(figure) for figure in published.rows() if figure.metric != "accuracy"]
+        rows += [
+            published_row(figure) for figure in published.list_published() if figure.metric != "accuracy"
+        ]
     judges = f"{panel.annotators} people" if panel.kind == "people" else f"the judge model {panel.name}"
     return Table(
         title=f"MIMIC-Bench, mimicking, judged by {judges}",
@@ -53,21 +55,21 @@ def _panel_table(panel: Panel, outcome: Outcome) -> Table:
         rules=(measured,),
         decimals=2,
         rows=tuple(rows),
-        notes=tuple(_panel_notes(panel)) + tuple(outcome.notes),
+        notes=tuple(_build_notes(panel)) + tuple(outcome.notes),
     )
 
 
-def _panel_notes(panel: Panel) -> list[str]:
-    found = panel.agreement
+def _build_notes(panel: Panel) -> list[str]:
+    agreement = panel.agreement
     methods = {i.method for j in panel.sources for i in (j.human_interval, j.realism_interval) if i}
     notes = [f"Intervals by video and annotator: {'; '.join(sorted(methods))}."] if methods else []
-    if found.items:
+    if agreement.items:
         notes.append(
-            f"Agreement over {found.items} comments judged at least twice: "
-            f"{_figure(found.percent, 2)} % of pairs (published: {published.AGREEMENT}), "
-            f"Krippendorff's alpha {_figure(found.alpha, 3)}, "
-            f"Fleiss' kappa {_figure(found.kappa, 3)} ({found.kappa_items} comments with equally many "
-            f"judgements), alpha of realism {_figure(found.realism_alpha, 3)}."
+            f"Agreement over {agreement.items} comments judged at least twice: "
+            f"{_format_figure(agreement.percent, 2)} % of pairs (published: {published.AGREEMENT}), "
+            f"Krippendorff's alpha {_format_figure(agreement.alpha, 3)}, "
+            f"Fleiss' kappa {_format_figure(agreement.kappa, 3)} ({agreement.kappa_items} comments with equally many "
+            f"judgements), alpha of realism {_format_figure(agreement.realism_alpha, 3)}."
         )
     else:
         notes.append("No comment was judged twice: agreement cannot be told.")
@@ -84,7 +86,7 @@ def _panel_notes(panel: Panel) -> list[str]:
     return notes
 
 
-def _judged_rows(panel: Panel, judged: Judged, outcome: Outcome) -> list[Row]:
+def _build_rows(panel: Panel, judged: JudgedSource, outcome: PackOutcome) -> list[Row]:
     figures_ = (
         ("judged human", judged.human, judged.human_interval, judged.judgements),
         ("realism", judged.realism, judged.realism_interval, judged.rated),
@@ -93,7 +95,7 @@ def _judged_rows(panel: Panel, judged: Judged, outcome: Outcome) -> list[Row]:
         Row(
             run=outcome.pack[:12],
             benchmark=names.BENCHMARK,
-            task=names.task_name(names.MIMICKING),
+            task=names.format_task(names.MIMICKING),
             group={"judges": panel.name},
             metric=metric,
             value=value,
@@ -108,9 +110,9 @@ def _judged_rows(panel: Panel, judged: Judged, outcome: Outcome) -> list[Row]:
     ]
 
 
-def _figure(value: float | None, decimals: int) -> str:
+def _format_figure(value: float | None, decimals: int) -> str:
     return "–" if value is None else f"{value:.{decimals}f}"
 
 
-def _ends(interval: Interval | None, decimals: int) -> str | None:
+def _format_ends(interval: Interval | None, decimals: int) -> str | None:
     return None if interval is None else f"{interval.low:.{decimals}f} – {interval.high:.{decimals}f}"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from vivant.benchmarks.base import Protocol
 from vivant.benchmarks.mmie import paper
-from vivant.benchmarks.mmie.data import answer_of, raw
+from vivant.benchmarks.mmie.data import get_answer_parts, group_parts
 from vivant.benchmarks.mmie.items import RawPart
 from vivant.benchmarks.mmie.rubrics import BY_TASK
 from vivant.benchmarks.rubric import JudgeContext, JudgeQuestion, Rubric
@@ -16,24 +16,24 @@ from vivant.core.errors import MediaError
 from vivant.core.fenced_text import FencedBlock
 from vivant.core.file_types import parse_image_header
 from vivant.core.generated_images import PREFIX
-from vivant.core.types import Image, Part, Record, Sample, Score, Text
+from vivant.core.types import Image, Part, Record, Sample, Score, Text, make_score
 from vivant.media.paths import resolve_media
 
 MAX_TOKENS = 1024
 
 
-def ask(sample: Sample, record: Record, context: JudgeContext) -> JudgeQuestion | Score:
+def build_judge_question(sample: Sample, record: Record, context: JudgeContext) -> JudgeQuestion | Score:
     """The question for one answer; a Score where the protocol leaves it out or there is no rubric for it."""
     short = sample.task.rsplit("/", 1)[-1]
     if short not in BY_TASK:
-        return _excluded(record, "the category is none of SA, PBL and MSR, so there is no rubric for it")
+        return _exclude(record, "the category is none of SA, PBL and MSR, so there is no rubric for it")
     if context.protocol == "paper":
-        return _as_published(sample, record, context, BY_TASK[short])
-    return _in_full(sample, record, context, BY_TASK[short])
+        return _build_paper_question(sample, record, context, BY_TASK[short])
+    return _build_full_question(sample, record, context, BY_TASK[short])
 
 
-def _excluded(record: Record, rule: str) -> Score:
-    return Score(key=record.key, task=record.task, id=record.id, status="excluded", rule=rule)
+def _exclude(record: Record, rule: str) -> Score:
+    return make_score(record, rule=rule, status="excluded")
 
 
 def find_picture(path: str, context: JudgeContext) -> str | None:
@@ -46,23 +46,25 @@ def find_picture(path: str, context: JudgeContext) -> str | None:
         return None
 
 
-def _as_published(
+def _build_paper_question(
     sample: Sample, record: Record, context: JudgeContext, rubric: Rubric
 ) -> JudgeQuestion | Score:
-    answer = answer_of(record)
-    shown = paper.show(raw(sample.question), answer, lambda path: find_picture(path, context) is not None)
-    if shown.left_out:
-        return _excluded(record, f"{len(shown.images)} pictures; the published protocol takes at most 4")
-    materials = [FencedBlock("question", shown.question), FencedBlock("answer", shown.answer)]
+    answer = get_answer_parts(record)
+    view = paper.build_judge_view(
+        group_parts(sample.question), answer, lambda path: find_picture(path, context) is not None
+    )
+    if view.left_out:
+        return _exclude(record, f"{len(view.images)} pictures; the published protocol takes at most 4")
+    materials = [FencedBlock("question", view.question), FencedBlock("answer", view.answer)]
     if rubric is BY_TASK["msr"]:
         materials.append(FencedBlock("reference", (Text(str(sample.extra.get("gt", ""))),)))
-    notes = [f"missing: {path}" for path in shown.missing]
-    if shown.cut:
-        notes.append(f"{shown.cut} of {len(answer)} parts of the answer cut by the published protocol")
+    notes = [f"missing: {path}" for path in view.missing]
+    if view.cut:
+        notes.append(f"{view.cut} of {len(answer)} parts of the answer cut by the published protocol")
     return JudgeQuestion(rubric=rubric, materials=tuple(materials), max_tokens=MAX_TOKENS, notes=tuple(notes))
 
 
-class _Full:
+class _FullView:
     """Numbers all pictures through the materials; says in place of one why it cannot be shown."""
 
     def __init__(self, context: JudgeContext) -> None:
@@ -72,40 +74,45 @@ class _Full:
         self.lost = 0
         self.notes: list[str] = []
 
-    def material(self, name: str, parts: Sequence[RawPart]) -> FencedBlock:
+    def build_material(self, name: str, parts: Sequence[RawPart]) -> FencedBlock:
         out: list[Part] = []
         for part in parts:
             if part.text is not None:
                 out.append(Text(part.text + "\n"))
             if part.image is not None:
-                out += self._image(part.image)
+                out += self._add_image(part.image)
         return FencedBlock(name, tuple(out))
 
-    def _image(self, path: str) -> list[Part]:
+    def _add_image(self, path: str) -> list[Part]:
         label = f"Image-{self._number}: "
         self._number += 1
         file = find_picture(path, self._context)
         if file is None:
-            return self._absent(label, "missing", path)
+            return self._note_absent(label, "missing", path)
         if parse_image_header(Path(file).read_bytes()) is None:
-            return self._absent(label, "no picture that can be read", path)
+            return self._note_absent(label, "no picture that can be read", path)
         most = self._context.max_images
         if most is not None and self._shown >= most:
             self.lost += 1
-            return self._absent(label, f"not shown, the judge takes {most}", path)
+            return self._note_absent(label, f"not shown, the judge takes {most}", path)
         self._shown += 1
         return [Text(label), Image(path), Text("\n")]
 
-    def _absent(self, label: str, why: str, path: str) -> list[Part]:
+    def _note_absent(self, label: str, why: str, path: str) -> list[Part]:
         self.notes.append(f"{why}: {path}")
         return [Text(f"{label}({why})\n")]
 
 
-def _in_full(sample: Sample, record: Record, context: JudgeContext, rubric: Rubric) -> JudgeQuestion:
-    full = _Full(context)
-    materials = [full.material("question", raw(sample.question)), full.material("answer", answer_of(record))]
+def _build_full_question(
+    sample: Sample, record: Record, context: JudgeContext, rubric: Rubric
+) -> JudgeQuestion:
+    full = _FullView(context)
+    materials = [
+        full.build_material("question", group_parts(sample.question)),
+        full.build_material("answer", get_answer_parts(record)),
+    ]
     if rubric is BY_TASK["msr"]:
-        materials.append(full.material("reference", raw(sample.reference)))
+        materials.append(full.build_material("reference", group_parts(sample.reference)))
     return JudgeQuestion(
         rubric=rubric,
         materials=tuple(materials),
@@ -115,13 +122,13 @@ def _in_full(sample: Sample, record: Record, context: JudgeContext, rubric: Rubr
     )
 
 
-def read(text: str, rubric: Rubric, protocol: Protocol) -> Verdict:
+def read_verdict(text: str, rubric: Rubric, protocol: Protocol) -> Verdict:
     """`paper`: the first number after the first heading, rounded; `strict`: what the contract allows."""
     if protocol == "strict":
         return rubric.contract.read(text)
     score = paper.find_score(text)
     if score is None:
         return Verdict(why="there is no number after '### Score'")
-    if not paper.kept(score):
+    if not paper.is_on_scale(score):
         return Verdict(why=f"the score {score} is off the scale from {paper.LOW} to {paper.HIGH}")
     return Verdict({"Score": float(score)})

@@ -15,7 +15,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from vivant.benchmarks.mimic.judgements import MAX_REALISM, Judgement, Judges, read_judgements
+from vivant.benchmarks.mimic.judgements import MAX_REALISM, CommentJudgement, Judges, read_judgements
 from vivant.benchmarks.mimic.packs import Key, Pack
 from vivant.core.errors import DataError, UsageError
 from vivant.metrics.agreement import fleiss_kappa, krippendorff_alpha, percent_agreement
@@ -26,7 +26,7 @@ Column = NDArray[np.float64]
 Numbers = NDArray[np.intp]
 
 
-class Judged(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class JudgedSource(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How one source did before one panel."""
 
     source: str
@@ -46,7 +46,7 @@ class Judged(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Judgements that give realism."""
 
 
-class Agreement(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class PanelAgreement(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How far the annotators of one panel agree; None where nothing was judged twice, or nothing varies."""
 
     percent: float | None
@@ -69,8 +69,8 @@ class Panel(Struct, frozen=True, kw_only=True, omit_defaults=True):
     kind: str
     annotators: int
     judgements: int
-    sources: tuple[Judged, ...]
-    agreement: Agreement
+    sources: tuple[JudgedSource, ...]
+    agreement: PanelAgreement
     unparsed: int = 0
     """Verdicts of a judge model that could not be read."""
     failed: int = 0
@@ -78,7 +78,7 @@ class Panel(Struct, frozen=True, kw_only=True, omit_defaults=True):
     caveat: str = ""
 
 
-class Outcome(Struct, frozen=True, kw_only=True):
+class PackOutcome(Struct, frozen=True, kw_only=True):
     """All panels of a pack: what `vivant mimic score --out` writes."""
 
     pack: str
@@ -86,36 +86,40 @@ class Outcome(Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
 
-def judge_outcome(pack: Pack, key: Key, files: Sequence[Path]) -> Outcome:
+def compute_outcome(pack: Pack, key: Key, files: Sequence[Path]) -> PackOutcome:
     """Read files of judgements, put those of the same judges together, and compute every panel."""
-    panels: dict[tuple[str, str], tuple[list[Judges], dict[tuple[str, str], Judgement]]] = {}
+    panels: dict[tuple[str, str], tuple[list[Judges], dict[tuple[str, str], CommentJudgement]]] = {}
     notes: list[str] = []
     for file in files:
         judges, judgements = read_judgements(file, pack)
-        heads, taken = panels.setdefault((judges.kind, judges.name), ([], {}))
+        heads, by_item = panels.setdefault((judges.kind, judges.name), ([], {}))
         if heads and judges.kind == "model" and judges.settings != heads[0].settings:
             raise UsageError(
                 f"{file}: {judges.name} judged with other settings than in the file before; score them apart"
             )
         heads.append(judges)
-        before = len(taken)
-        taken |= {(j.annotator, j.item): j for j in judgements}
-        again = before + len(judgements) - len(taken)
-        if again:
-            notes.append(f"{file}: {again} judgements replace earlier ones of the same annotator and comment")
+        before = len(by_item)
+        by_item |= {(j.annotator, j.item): j for j in judgements}
+        replaced = before + len(judgements) - len(by_item)
+        if replaced:
+            notes.append(
+                f"{file}: {replaced} judgements replace earlier ones of the same annotator and comment"
+            )
     if not panels:
         raise UsageError("Name at least one file of judgements")
-    found = [
-        _panel(heads, list(taken.values()), key)
-        for (kind, _), (heads, taken) in sorted(panels.items(), key=lambda entry: entry[0][0] != "people")
+    results = [
+        _compute_panel(heads, list(by_item.values()), key)
+        for (kind, _), (heads, by_item) in sorted(panels.items(), key=lambda entry: entry[0][0] != "people")
     ]
-    return Outcome(pack=pack.header.pack, panels=tuple(found), notes=tuple(notes))
+    return PackOutcome(pack=pack.header.pack, panels=tuple(results), notes=tuple(notes))
 
 
-def _panel(heads: Sequence[Judges], judgements: Sequence[Judgement], key: Key) -> Panel:
-    strangers = [j.item for j in judgements if j.item not in key.entries]
-    if strangers:
-        raise DataError(f"{len(strangers)} judged items are not in the key, the first is {strangers[0]}")
+def _compute_panel(heads: Sequence[Judges], judgements: Sequence[CommentJudgement], key: Key) -> Panel:
+    unknown_items = [j.item for j in judgements if j.item not in key.entries]
+    if unknown_items:
+        raise DataError(
+            f"{len(unknown_items)} judged items are not in the key, the first is {unknown_items[0]}"
+        )
     entries = [key.entries[j.item] for j in judgements]
     items = numbered([j.item for j in judgements])
     videos = numbered([entry.video for entry in entries])
@@ -123,19 +127,19 @@ def _panel(heads: Sequence[Judges], judgements: Sequence[Judgement], key: Key) -
     sources = np.array([entry.source for entry in entries], np.intp)
     verdicts = np.array([j.verdict == "human" for j in judgements], np.float64)
     realism = np.array([math.nan if j.realism is None else j.realism for j in judgements], np.float64)
-    held = Counter(entry.source for entry in key.entries.values())
+    totals = Counter(entry.source for entry in key.entries.values())
     rows = []
-    for place, source in enumerate(key.header.sources):
-        mask = sources == place
+    for index, source in enumerate(key.header.sources):
+        mask = sources == index
         comments = len(np.unique(items[mask]))
         rows.append(
-            Judged(
+            JudgedSource(
                 source=source.name,
                 kind=source.kind,
                 comments=comments,
-                unjudged=held[place] - comments,
+                unjudged=totals[index] - comments,
                 judgements=int(mask.sum()),
-                **_means(verdicts[mask], realism[mask], videos[mask], annotators[mask]),
+                **_compute_means(verdicts[mask], realism[mask], videos[mask], annotators[mask]),
             )
         )
     return Panel(
@@ -144,14 +148,14 @@ def _panel(heads: Sequence[Judges], judgements: Sequence[Judgement], key: Key) -
         annotators=int(annotators.max(initial=-1)) + 1,
         judgements=len(judgements),
         sources=tuple(rows),
-        agreement=agreement(items, verdicts, realism),
+        agreement=compute_agreement(items, verdicts, realism),
         unparsed=sum(head.unparsed for head in heads),
         failed=sum(head.failed for head in heads),
         caveat=heads[0].caveat,
     )
 
 
-def _means(verdicts: Column, realism: Column, videos: Numbers, annotators: Numbers) -> dict[str, Any]:
+def _compute_means(verdicts: Column, realism: Column, videos: Numbers, annotators: Numbers) -> dict[str, Any]:
     if not verdicts.size:
         return {}
     share = two_way_interval(verdicts, videos, annotators, binary=True)
@@ -168,22 +172,22 @@ def _means(verdicts: Column, realism: Column, videos: Numbers, annotators: Numbe
     }
 
 
-def agreement(items: Numbers, verdicts: Column, realism: Column) -> Agreement:
+def compute_agreement(items: Numbers, verdicts: Column, realism: Column) -> PanelAgreement:
     """Agreement over comments that were judged more than once."""
     sizes = np.bincount(items) if items.size else np.zeros(0, np.intp)
     usual = Counter(sizes[sizes >= 2].tolist()).most_common(1)
     alike = (sizes == usual[0][0]) if usual else np.zeros_like(sizes, bool)
-    chosen = alike[items] if items.size else np.zeros(0, bool)
+    mask = alike[items] if items.size else np.zeros(0, bool)
     percent = percent_agreement(items, verdicts)
-    return Agreement(
-        percent=_known(percent * 100),
-        alpha=_known(krippendorff_alpha(items, verdicts)),
-        kappa=_known(fleiss_kappa(items[chosen], verdicts[chosen])) if usual else None,
+    return PanelAgreement(
+        percent=_none_if_nan(percent * 100),
+        alpha=_none_if_nan(krippendorff_alpha(items, verdicts)),
+        kappa=_none_if_nan(fleiss_kappa(items[mask], verdicts[mask])) if usual else None,
         kappa_items=int(alike.sum()),
-        realism_alpha=_known(krippendorff_alpha(items, realism, "interval")),
+        realism_alpha=_none_if_nan(krippendorff_alpha(items, realism, "interval")),
         items=int((sizes >= 2).sum()),
     )
 
 
-def _known(value: float) -> float | None:
+def _none_if_nan(value: float) -> float | None:
     return None if math.isnan(value) else value

@@ -1,0 +1,46 @@
+"""What the benchmarks' own tables share: runs grouped and merged, intervals as text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+
+from vivant.benchmarks.base import Benchmark, Protocol, ScoredRun
+from vivant.benchmarks.summary import summarise
+from vivant.core.errors import unknown_name_error
+from vivant.core.table import Cell, Row, Table
+
+TableBuilder = Callable[[Sequence[ScoredRun], Protocol, Benchmark], Table]
+
+
+def find_builder(builders: Mapping[str, TableBuilder], name: str, benchmark: str) -> TableBuilder:
+    """The function that builds the table called `name`."""
+    if name not in builders:
+        raise unknown_name_error(f"table of {benchmark}", name, builders)
+    return builders[name]
+
+
+def group_by_run(runs: Sequence[ScoredRun]) -> dict[str, list[ScoredRun]]:
+    """The tasks of each run."""
+    grouped: dict[str, list[ScoredRun]] = {}
+    for part in runs:
+        grouped.setdefault(part.run, []).append(part)
+    return grouped
+
+
+def summarise_together(parts: Sequence[ScoredRun], benchmark: Benchmark, task: str) -> Row:
+    """All items of several tasks as one row: each item counts the same."""
+    rows = tuple(row for part in parts for row in part.rows)
+    summary = summarise(msgspec.structs.replace(parts[0], rows=rows), benchmark)[0]
+    return msgspec.structs.replace(summary, task=task)
+
+
+def format_interval(row: Row) -> str | None:
+    """The ends of a row's interval; None where it has none."""
+    return f"{row.interval[0]:.1f} – {row.interval[1]:.1f}" if row.interval else None
+
+
+def count_cells(row: Row) -> tuple[Cell, Cell, Cell]:
+    """The columns n, errors and unparsed."""
+    return row.n, row.errors, row.unparsed
