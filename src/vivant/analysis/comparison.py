@@ -102,7 +102,7 @@ def compare(
     """Every run with every other, on each task and each group of samples that `by` names.
 
     With `between`, the values of these facets are compared inside each run instead: paired where samples
-    differ in that facet alone (see `vivant.analysis.contrasts`).
+    differ in that facet alone (see `vivant.analysis.group_comparison`).
 
     >>> found = vivant.compare(["runs/a", "runs/b"], by=["variant"])
     >>> [(pair.group, pair.result.value, pair.adjusted) for pair in found.pairs]
@@ -110,14 +110,14 @@ def compare(
     given = [runs] if isinstance(runs, Run | str | Path) else runs
     loaded = [run if isinstance(run, Run) else load_run(run) for run in given]
     if between:
-        from vivant.analysis.contrasts import contrasts
+        from vivant.analysis.group_comparison import compare_groups
 
-        return contrasts(loaded, between, protocol=protocol, by=by, where=where, match=match, rest=rest)
+        return compare_groups(loaded, between, protocol=protocol, by=by, where=where, match=match, rest=rest)
     if len({run.dir.path.resolve() for run in loaded}) < len(loaded):
         raise UsageError("A run is named twice; name each run once")
     if len(loaded) < 2:
         raise UsageError("Name two runs or more; to compare groups of samples inside one: --between FACET")
-    names = run_names(loaded)
+    names = name_runs(loaded)
     parts = {name: _by_task(run, protocol, where) for name, run in zip(names, loaded, strict=True)}
     pairs: list[RunPair] = []
     flips: list[Flip] = []
@@ -137,7 +137,7 @@ def compare(
             flips += flipped
             notes += told_of
     return Comparison(
-        pairs=tuple(corrected(pairs)),
+        pairs=tuple(correct_p_values(pairs)),
         flips=tuple(flips),
         models={name: run.model for name, run in zip(names, loaded, strict=True)},
         notes=tuple(dict.fromkeys(notes)),
@@ -145,7 +145,7 @@ def compare(
     )
 
 
-def run_names(runs: Sequence[Run]) -> list[str]:
+def name_runs(runs: Sequence[Run]) -> list[str]:
     """The names of runs; where two have the same, the folder above is named too."""
     names = [run.name for run in runs]
     if len(set(names)) == len(names):
@@ -153,7 +153,7 @@ def run_names(runs: Sequence[Run]) -> list[str]:
     return ["/".join(run.dir.path.resolve().parts[-2:]) for run in runs]
 
 
-def corrected(pairs: Sequence[RunPair]) -> Iterator[RunPair]:
+def correct_p_values(pairs: Sequence[RunPair]) -> Iterator[RunPair]:
     """The pairs with their p values corrected for being so many."""
     adjusted = holm([pair.result.p for pair in pairs])
     for pair, p in zip(pairs, adjusted, strict=True):

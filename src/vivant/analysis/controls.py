@@ -25,13 +25,13 @@ from vivant.benchmarks.summary import (
     restricted,
 )
 from vivant.core.errors import UsageError
-from vivant.metrics.bootstrap import Totals, percentile_ends, resampled_means
-from vivant.metrics.intervals import Interval, mean_interval, numbered
+from vivant.metrics.bootstrap import ClusterTotals, percentile_ends, resample_means
+from vivant.metrics.intervals import Interval, encode_labels, mean_interval
 from vivant.metrics.paired import Difference, holm, paired_difference
 from vivant.runs.run import Run
 from vivant.runs.settings import differences
 
-WITHOUT: Mapping[str, str] = {
+CONTROL_LABELS: Mapping[str, str] = {
     "blind": "pictures and video",
     "one-frame": "all frames but one",
     "shuffled": "the order of frames",
@@ -39,7 +39,7 @@ WITHOUT: Mapping[str, str] = {
 }
 
 
-class Left(Struct, frozen=True, kw_only=True):
+class ControlEffect(Struct, frozen=True, kw_only=True):
     """One control on one task or group: the score with everything, the score without, and what is left."""
 
     model: str
@@ -58,23 +58,23 @@ class Left(Struct, frozen=True, kw_only=True):
     share_interval: Interval | None = None
 
 
-class Controls(Struct, frozen=True, kw_only=True):
+class ControlEffects(Struct, frozen=True, kw_only=True):
     """All controls of all models given."""
 
-    left: tuple[Left, ...]
+    left: tuple[ControlEffect, ...]
     notes: tuple[str, ...] = ()
     protocol: Protocol = "paper"
 
 
-def controls_of(
+def measure_controls(
     runs: Sequence[Run], protocol: Protocol = "paper", by: Sequence[str] = (), where: Sequence[str] = ()
-) -> Controls:
+) -> ControlEffects:
     """Pair each run under a control with the run of the same model without one."""
     plain = [run for run in runs if run.manifest.settings.control == "none"]
     under = [run for run in runs if run.manifest.settings.control != "none"]
     if not under:
         raise UsageError("None of these runs has a control; make one with --control blind (or another)")
-    left: list[Left] = []
+    left: list[ControlEffect] = []
     notes: list[str] = []
     for run in under:
         base = _base(run, plain)
@@ -92,7 +92,7 @@ def controls_of(
     if not left:
         raise UsageError("The runs with and without a control have no scored sample in common")
     adjusted = holm([one.result.p for one in left])
-    return Controls(
+    return ControlEffects(
         left=tuple(msgspec.structs.replace(one, adjusted=p) for one, p in zip(left, adjusted, strict=True)),
         notes=tuple(dict.fromkeys(notes)),
         protocol=protocol,
@@ -110,7 +110,7 @@ def _base(run: Run, plain: Sequence[Run]) -> Run:
     return min(same, key=lambda one: len(differences(one.manifest.settings, run.manifest.settings)))
 
 
-def _of_task(one: ScoredRun, two: ScoredRun, run: Run, by: tuple[str, ...]) -> list[Left]:
+def _of_task(one: ScoredRun, two: ScoredRun, run: Run, by: tuple[str, ...]) -> list[ControlEffect]:
     benchmark = registry.of_task(one.task)
     a, b = by_sample(one, benchmark), by_sample(two, benchmark)
     unparsed_value = benchmark.unparsed_value
@@ -121,14 +121,14 @@ def _of_task(one: ScoredRun, two: ScoredRun, run: Run, by: tuple[str, ...]) -> l
         names = [name for name in dict.fromkeys(row[0].id for row in rows) if name in a and name in b]
         if names:
             groups[key] = names
-    found: list[Left] = []
+    found: list[ControlEffect] = []
     for key in sorted(groups, key=lambda values: [natural(value) for value in values]):
         before, after = [a[name] for name in groups[key]], [b[name] for name in groups[key]]
         clusters = [cluster_of(one.sample) for one in before]
         floor, chance = _floor(before, benchmark)
         share, interval = (None, None) if floor is None else _share(before, after, floor, clusters)
         found.append(
-            Left(
+            ControlEffect(
                 model=one.model,
                 task=one.task,
                 control=run.manifest.settings.control,
@@ -168,9 +168,9 @@ def _share(
     lowest = mean_interval(above.tolist(), clusters, binary=False)
     if lowest is None or lowest.low <= 0:
         return None, None
-    labels = numbered(clusters)
+    labels = encode_labels(clusters)
     tops = np.bincount(labels, weights=kept).astype(np.float64)
     bases = np.bincount(labels, weights=above).astype(np.float64)
-    means = resampled_means([Totals(tops, bases)])[0]
+    means = resample_means([ClusterTotals(tops, bases)])[0]
     share = float(kept.sum() / above.sum())
     return share, None if means is None else Interval(*percentile_ends(means), "cluster bootstrap")

@@ -15,7 +15,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from vivant.analysis.repeats import answer_of, chosen_place, same_answers
+from vivant.analysis.repeats import canonical_answer, chosen_position, same_answer_share
 from vivant.benchmarks.base import Benchmark, ScoredRun
 from vivant.benchmarks.summary import cluster_of, counted_value
 from vivant.core.errors import UsageError
@@ -25,7 +25,7 @@ from vivant.metrics.intervals import Interval, mean_interval, wilson
 Matrix = NDArray[np.float64]
 
 
-class Place(Struct, frozen=True, kw_only=True):
+class OptionPosition(Struct, frozen=True, kw_only=True):
     """One place among so many options, over all questions that have them."""
 
     options: int
@@ -47,7 +47,7 @@ class Place(Struct, frozen=True, kw_only=True):
         return wilson(self.right, self.keyed) if self.keyed else None
 
 
-class Permuted(Struct, frozen=True, kw_only=True):
+class PermutationSummary(Struct, frozen=True, kw_only=True):
     """A task of a run that was asked under several orders."""
 
     run: ScoredRun
@@ -68,17 +68,17 @@ class Permuted(Struct, frozen=True, kw_only=True):
     p: float | None
     """Of the test for a preference; None where no question is answered differently under different orders."""
     degrees: int
-    places: tuple[Place, ...]
+    places: tuple[OptionPosition, ...]
 
-    def together(self) -> list[Place]:
+    def together(self) -> list[OptionPosition]:
         """The places over questions with any number of options."""
         width = max(place.options for place in self.places)
         replies = sum({place.options: place.replies for place in self.places}.values())
-        found: list[Place] = []
+        found: list[OptionPosition] = []
         for number in range(width):
             own = [place for place in self.places if place.place == number]
             found.append(
-                Place(
+                OptionPosition(
                     options=0,
                     place=number,
                     chosen=sum(place.chosen for place in own),
@@ -106,7 +106,7 @@ def was_permuted(run: ScoredRun) -> bool:
     return any(record is not None and record.permutation for _, record, _ in run.rows)
 
 
-def permuted_of(run: ScoredRun, benchmark: Benchmark) -> Permuted:
+def summarise_permutations(run: ScoredRun, benchmark: Benchmark) -> PermutationSummary:
     """Summarise a task that was run with `--permute`. Raises where no question was answered in two orders."""
     asked = [question for question in _questions(run, benchmark) if len(set(question.orders)) > 1]
     if not asked:
@@ -116,9 +116,9 @@ def permuted_of(run: ScoredRun, benchmark: Benchmark) -> Permuted:
     clusters = [one.cluster for one in asked]
     means = [sum(one.values) / len(one.values) for one in asked]
     always = [float(min(one.values) == 1) for one in asked]
-    found = [moments(orders, places) for orders, places in map(_read, asked) if places]
+    found = [compute_moments(orders, places) for orders, places in map(_read, asked) if places]
     p, degrees = preference_test(found)
-    return Permuted(
+    return PermutationSummary(
         run=run,
         questions=len(asked),
         orders=max(len(set(one.orders)) for one in asked),
@@ -129,7 +129,7 @@ def permuted_of(run: ScoredRun, benchmark: Benchmark) -> Permuted:
         consistent=sum(always) / len(always),
         consistent_interval=mean_interval(always, clusters, binary=True),
         ever=sum(max(one.values) == 1 for one in asked) / len(asked),
-        same=same_answers([one.answers for one in asked]),
+        same=same_answer_share([one.answers for one in asked]),
         p=p,
         degrees=degrees,
         places=tuple(_places(asked, found)),
@@ -154,9 +154,9 @@ def _questions(run: ScoredRun, benchmark: Benchmark) -> list[_Question]:
             sample.id, _Question(cluster_of(sample), len(sample.options), [], [], [], [], [])
         )
         own.values.append(value)
-        own.answers.append(answer_of(sample, record, score))
+        own.answers.append(canonical_answer(sample, record, score))
         own.orders.append(order)
-        own.places.append(chosen_place(sample, record, score))
+        own.places.append(chosen_position(sample, record, score))
         own.keys.append(None if sample.key is None else order.index(sample.key))
     return list(found.values())
 
@@ -169,7 +169,7 @@ class Moments(Struct, frozen=True, eq=False):
     covariance: Matrix
 
 
-def moments(orders: Sequence[tuple[int, ...]], places: Sequence[int]) -> Moments:
+def compute_moments(orders: Sequence[tuple[int, ...]], places: Sequence[int]) -> Moments:
     """From the orders shown and the place chosen in each."""
     count, size = len(places), len(orders[0])
     shown = np.asarray(orders)
@@ -208,8 +208,8 @@ def preference_test(questions: Sequence[Moments]) -> tuple[float | None, int]:
     return (chi_square_p_value(statistic, degrees), degrees) if degrees else (None, 0)
 
 
-def _places(asked: Sequence[_Question], found: Sequence[Moments]) -> list[Place]:
-    places: list[Place] = []
+def _places(asked: Sequence[_Question], found: Sequence[Moments]) -> list[OptionPosition]:
+    places: list[OptionPosition] = []
     for size in sorted({one.options for one in asked}):
         own = [one for one in found if one.chosen.size == size]
         chosen = sum((one.chosen for one in own), np.zeros(size))
@@ -222,7 +222,7 @@ def _places(asked: Sequence[_Question], found: Sequence[Moments]) -> list[Place]
                         keyed[key] += 1
                         right[key] += value
         places += [
-            Place(
+            OptionPosition(
                 options=size,
                 place=place,
                 chosen=int(chosen[place]),

@@ -12,7 +12,7 @@ from vivant.cli import options as o
 from vivant.cli.output import deliver, protocol_name, say
 from vivant.cli.parsing import split
 from vivant.core.errors import UsageError
-from vivant.report.comparison import comparison_table, write_flips
+from vivant.report.comparison import build_comparison_table, write_flips
 
 app = typer.Typer(add_completion=False)
 
@@ -70,7 +70,7 @@ def compare(
         match=matched,
         rest=rest,
     )
-    deliver([comparison_table(found)], form, out)
+    deliver([build_comparison_table(found)], form, out)
     if flips is not None:
         count = write_flips(found, flips)
         say(f"{count} samples that flipped: {flips}")

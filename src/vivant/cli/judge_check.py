@@ -19,7 +19,7 @@ from vivant.core.table import Cell, Table, to_json, to_markdown
 from vivant.judging.human_scores import read_human_scores
 from vivant.judging.judge_run import JudgeOptions
 from vivant.judging.pairs import judge_pairs
-from vivant.report.judges import judge_tables
+from vivant.report.judges import build_judge_tables
 from vivant.runs.run import Run, load_run
 
 app = typer.Typer(add_completion=False)
@@ -71,7 +71,7 @@ def judge_check(
     scores = read_human_scores(human, low, high)
     settled = protocol_name(protocol)
     tables = [_compared(loaded, judges, settled)] if pairs else []
-    tables = judge_tables(scores, loaded, settled, by) + tables
+    tables = build_judge_tables(scores, loaded, settled, by) + tables
     if form == "json":
         sys.stdout.write(to_json(tables))
         return

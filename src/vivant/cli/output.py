@@ -64,10 +64,10 @@ def protocol_name(name: str) -> Protocol:
 
 def print_run(path: str | Path, protocol: str) -> int:
     """Score a run, print its table, and return how many samples failed."""
-    from vivant.report.overview import overview
+    from vivant.report.overview import build_overview
     from vivant.runs.run import load_run
 
-    table = overview([load_run(path)], protocol_name(protocol))
+    table = build_overview([load_run(path)], protocol_name(protocol))
     show(table)
     say(f"Log and scores: {path}    more: vivant table {path} --by FACET")
     return sum(row.errors for row in table.rows)

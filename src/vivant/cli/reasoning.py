@@ -7,16 +7,16 @@ from typing import Annotated, Literal
 
 import typer
 
-from vivant.analysis.reasoning.judge import Labelling, label_run
-from vivant.analysis.reasoning.people import import_labels, write_template
-from vivant.analysis.reasoning.segments import MOST
+from vivant.analysis.reasoning.judge_labels import LabelOptions, label_run
+from vivant.analysis.reasoning.people_labels import import_labels, write_template
+from vivant.analysis.reasoning.segments import MAX_SEGMENTS
 from vivant.cli import judges as j
 from vivant.cli import options as o
 from vivant.cli.output import deliver, protocol_name, say
 from vivant.cli.parsing import split
 from vivant.core.errors import UsageError
 from vivant.judging.judge_run import JudgeOptions
-from vivant.report.reasoning import reasoning_tables
+from vivant.report.reasoning import build_reasoning_tables
 from vivant.runs.run import load_run
 
 app = typer.Typer(add_completion=False)
@@ -47,7 +47,7 @@ def reasoning(
     ] = "",
     segments: Annotated[
         int, typer.Option("--segments", min=1, max=50, help="Segments per reply at most.")
-    ] = MOST,
+    ] = MAX_SEGMENTS,
     limit: Annotated[
         int | None, typer.Option("--limit", min=1, help="Replies per task at most, chosen by their ids.")
     ] = None,
@@ -71,7 +71,7 @@ def reasoning(
     """
     loaded = [load_run(path) for path in runs]
     settled = protocol_name(protocol)
-    options = Labelling(
+    options = LabelOptions(
         segments=only != "errors", errors=only != "segments", most=segments, limit=limit, kinds=kinds
     )
     if (labels or template) and len(loaded) != 1:
@@ -93,4 +93,4 @@ def reasoning(
             if outcome.stopped:
                 say(f"Stopped after {outcome.done} verdicts. Run the same command to go on.")
                 raise typer.Exit(130)
-    deliver(reasoning_tables(loaded, settled, split(by)), form, out)
+    deliver(build_reasoning_tables(loaded, settled, split(by)), form, out)

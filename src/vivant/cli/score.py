@@ -12,7 +12,7 @@ from vivant.cli import options as o
 from vivant.cli.output import protocol_name, say, show
 from vivant.cli.parsing import pairs
 from vivant.judging.judge_run import JudgeOptions
-from vivant.report.overview import overview
+from vivant.report.overview import build_overview
 from vivant.runs.run import load_run
 
 app = typer.Typer(add_completion=False)
@@ -42,5 +42,5 @@ def score(
             j.let_judge(run.dir.path, judges, protocol)
     for run in loaded:
         run.scores(protocol_name(protocol), pairs(settings, "--set"), anew=True)
-    show(overview(loaded, protocol_name(protocol)))
+    show(build_overview(loaded, protocol_name(protocol)))
     say(f"Scores written to {', '.join(str(run.dir.score_file(protocol)) for run in loaded)}")

@@ -16,7 +16,7 @@ from vivant.core.errors import UsageError
 from vivant.engine.evaluation import Options
 from vivant.engine.sweep import sweep as run_sweep
 from vivant.engine.sweep import sweep_table
-from vivant.report.figures import curve
+from vivant.report.figures import draw_curve
 
 app = typer.Typer(add_completion=False)
 
@@ -50,7 +50,7 @@ def sweep(
     curves: dict[str, Sequence[tuple[float, float]]] = {}
     for task in points[0].run.manifest.tasks:
         curves.update(registry.of_task(task).published.frame_curves())
-    curve(table, drawn, published=curves)
+    draw_curve(table, drawn, published=curves)
     say(f"Figure: {drawn}    runs: {points[0].run.dir.path.parent}")
 
 

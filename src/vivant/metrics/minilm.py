@@ -46,7 +46,7 @@ def find_weights() -> ModelFiles:
     """The first copy of: VIVANT_MINILM, the cache root, the package that carries it, Hugging Face's cache."""
     named = os.environ.get("VIVANT_MINILM")
     if named:
-        files = files_in(Path(named).expanduser())
+        files = find_model_files(Path(named).expanduser())
         if files is None:
             raise DataError(
                 f"VIVANT_MINILM is {named}, which lacks model.safetensors (or model.onnx) or tokenizer.json; "
@@ -54,7 +54,7 @@ def find_weights() -> ModelFiles:
             )
         return files
     for place in (cache_root() / "models" / NAME, *_package_folders(), *_hub_snapshots()):
-        files = files_in(place)
+        files = find_model_files(place)
         if files is not None:
             return files
     raise DataError(
@@ -63,7 +63,7 @@ def find_weights() -> ModelFiles:
     )
 
 
-def files_in(place: Path) -> ModelFiles | None:
+def find_model_files(place: Path) -> ModelFiles | None:
     """The model in a folder, or the exported graph `place` with the tokenizer beside or above it."""
     if place.is_file():
         candidates, homes = [place], [place.parent, place.parent.parent]
@@ -96,7 +96,7 @@ def _hub_snapshots() -> list[Path]:
 # ── the session ──────────────────────────────────────────────────────────────────────────────────
 
 
-class Network:
+class MiniLmNetwork:
     """Token numbers in, one normalised vector a text out."""
 
     def __init__(self, weights: Path) -> None:

@@ -14,7 +14,7 @@ from functools import lru_cache
 from msgspec import Struct
 
 from vivant.core.types import Option
-from vivant.metrics.text import plain, strip_thinking
+from vivant.metrics.text import normalise_text, strip_thinking
 
 
 class Extraction(Struct, frozen=True):
@@ -131,7 +131,7 @@ class _Reader:
 
     def read(self, answer: str) -> Extraction:
         lines = [line.strip() for line in answer.splitlines() if line.strip()]
-        whole, last = self._texts.get(plain(answer)), self._alone(lines[-1])
+        whole, last = self._texts.get(normalise_text(answer)), self._alone(lines[-1])
         alone = self._alone(answer)
         if alone:
             return _decide({alone, whole or alone}, "name")
@@ -250,12 +250,12 @@ class _Reader:
 
     def _listed(self, line: str) -> set[str]:
         """The options that a line begins with by name, or is by text."""
-        text = self._texts.get(plain(line))
+        text = self._texts.get(normalise_text(line))
         return self._led(line) | ({text} if text else set())
 
     def _text_at_head(self, content: str) -> str | None:
         """The option whose text comes first, the longest where several do."""
-        head = plain(content[: self._reach])
+        head = normalise_text(content[: self._reach])
         for phrase, name in self._phrases:
             if phrase.match(head):
                 return name
@@ -263,7 +263,7 @@ class _Reader:
 
     def _mentioned(self, content: str) -> set[str] | None:
         """Options whose texts occur; nothing where the only one is denied; None where none occurs."""
-        rest = "\n".join(plain(clause) for clause in _CLAUSE.split(content))
+        rest = "\n".join(normalise_text(clause) for clause in _CLAUSE.split(content))
         found: set[str] = set()
         for phrase, name in self._phrases:
             # Longest first, each blotted out: "playing" is not found again in "playing chess".
@@ -288,7 +288,7 @@ def _telling_texts(options: Sequence[Option]) -> dict[str, str]:
     """Names by plain text, the longest first, without texts that two options share and lone letters."""
     names: dict[str, list[str]] = {}
     for option in options:
-        names.setdefault(plain(option.text), []).append(option.name)
+        names.setdefault(normalise_text(option.text), []).append(option.name)
     return {
         text: names[text][0]
         for text in sorted(names, key=len, reverse=True)

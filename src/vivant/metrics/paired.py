@@ -15,7 +15,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from vivant.metrics.distributions import normal_p_value, normal_quantile, t_p_value, t_quantile
-from vivant.metrics.intervals import Interval, Labels, Values, cluster_variance, mean_interval, numbered
+from vivant.metrics.intervals import Interval, Labels, Values, cluster_variance, encode_labels, mean_interval
 
 LEVEL = 0.95
 POWER = 0.80
@@ -65,7 +65,7 @@ def paired_difference(
     a, b = np.asarray(first, np.float64), np.asarray(second, np.float64)
     if a.shape != b.shape or not a.size:
         raise ValueError(f"Pairs need one value each, but there are {a.size} and {b.size}")
-    labels = numbered(clusters) if clusters is not None else np.arange(a.size)
+    labels = encode_labels(clusters) if clusters is not None else np.arange(a.size)
     if labels.size != a.size:
         raise ValueError(f"{a.size} pairs but {labels.size} clusters")
     if binary is None:
@@ -208,7 +208,7 @@ def group_difference(
     a, b = np.asarray(first, np.float64), np.asarray(second, np.float64)
     if not a.size or not b.size:
         raise ValueError("Both groups need at least one value")
-    labels = numbered([*first_clusters, *second_clusters])
+    labels = encode_labels([*first_clusters, *second_clusters])
     groups = int(labels.max()) + 1
     shares = np.concatenate(((a.mean() - a) / a.size, (b - b.mean()) / b.size))
     influence = np.bincount(labels, weights=shares)

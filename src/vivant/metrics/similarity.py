@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vivant.core.errors import DataError, VivantError
-from vivant.metrics.minilm import HIDDEN, NAME, ModelFiles, Network, find_weights
+from vivant.metrics.minilm import HIDDEN, NAME, MiniLmNetwork, ModelFiles, find_weights
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -33,7 +33,7 @@ class SentenceEncoder:
     def __init__(self, files: ModelFiles) -> None:
         self.files = files
         self._tokenizer = _read_tokenizer(files)
-        self._network = Network(files.weights)
+        self._network = MiniLmNetwork(files.weights)
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One L2-normalised row of 384 per text; equal texts are computed once."""

@@ -52,7 +52,7 @@ def _without_closed(reply: str) -> str:
     return "".join((*kept, reply[end:]))
 
 
-def plain(text: str) -> str:
+def normalise_text(text: str) -> str:
     """Lower case, compatibility forms folded, punctuation as single spaces, one leading article dropped.
 
     Marks that tell numbers apart stay: 3.5 is not 35, -3 is not 3, 5 % is not 5.

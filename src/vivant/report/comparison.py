@@ -28,7 +28,7 @@ def format_interval(low: float, high: float) -> str:
     return f"{low:+.1f} to {high:+.1f}"
 
 
-def comparison_table(found: Comparison) -> Table:
+def build_comparison_table(found: Comparison) -> Table:
     """One line per comparison; p values are corrected over all of them."""
     inside = any(pair.run for pair in found.pairs)
     labels = {} if inside else _labels(found)

@@ -15,7 +15,7 @@ from vivant.core.errors import UsageError
 from vivant.core.table import Row, Table
 
 FORMATS = (".svg", ".pdf", ".png")
-COLOURS = ("#2b6cb0", "#c05621", "#2f855a", "#6b46c1", "#b83280", "#4a5568", "#b7791f", "#285e61")
+COLORS = ("#2b6cb0", "#c05621", "#2f855a", "#6b46c1", "#b83280", "#4a5568", "#b7791f", "#285e61")
 
 
 def load_pyplot() -> Any:
@@ -61,7 +61,7 @@ def _timeless(path: Path) -> dict[str, None] | None:
     return {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(path.suffix)
 
 
-def curve(
+def draw_curve(
     table: Table,
     path: Path,
     *,
@@ -80,7 +80,7 @@ def curve(
     for number, (label, rows) in enumerate(lines.items()):
         places = [float(row.group[x]) for row in rows]
         values = [row.value if row.value is not None else float("nan") for row in rows]
-        colour = COLOURS[number % len(COLOURS)]
+        colour = COLORS[number % len(COLORS)]
         axes.plot(places, values, marker="o", markersize=4, color=colour, label=label)
         bounds = [row.interval for row in rows]
         if all(bounds):
@@ -93,7 +93,7 @@ def curve(
             [p[0] for p in points],
             [p[1] for p in points],
             "--",
-            color=COLOURS[(len(lines) + number) % len(COLOURS)],
+            color=COLORS[(len(lines) + number) % len(COLORS)],
             label=f"{label} (published)",
         )
     if chance is not None:
@@ -106,13 +106,13 @@ def curve(
     save_figure(pyplot, figure, path)
 
 
-def bars(
+def draw_bars(
     rows: Sequence[Row], path: Path, *, facet: str, title: str = "", chance: float | None = None
 ) -> None:
     """One bar per group and model, with intervals."""
     pyplot = load_pyplot()
     groups = list(dict.fromkeys(row.group.get(facet, "all") for row in rows))
-    models = labels(rows)
+    models = label_runs(rows)
     height = 0.8 / max(1, len(models))
     figure, axes = pyplot.subplots(figsize=(5.2, 0.7 + 0.34 * len(groups) * max(1, len(models) * 0.6)))
     for number, (run, model) in enumerate(models.items()):
@@ -128,7 +128,7 @@ def bars(
             places,
             values,
             height=height * 0.92,
-            color=COLOURS[number % len(COLOURS)],
+            color=COLORS[number % len(COLORS)],
             label=model,
             xerr=spread,
             error_kw={"elinewidth": 0.8, "ecolor": "#2d3748"},
@@ -144,14 +144,14 @@ def bars(
     save_figure(pyplot, figure, path)
 
 
-def labels(rows: Sequence[Row]) -> dict[str, str]:
+def label_runs(rows: Sequence[Row]) -> dict[str, str]:
     """What a legend calls each run: its model, and the run's name too where two have the same model."""
     models = {row.run: row.model for row in rows}
     names = list(models.values())
     return {run: model if names.count(model) == 1 else f"{model} ({run})" for run, model in models.items()}
 
 
-def heat_map(rows: Sequence[Row], path: Path, *, facets: tuple[str, str], title: str = "") -> None:
+def draw_heatmap(rows: Sequence[Row], path: Path, *, facets: tuple[str, str], title: str = "") -> None:
     """One cell per pair of groups, from red (0) to green (100); empty where there is no sample."""
     pyplot = load_pyplot()
     down, across = facets
@@ -188,24 +188,24 @@ def draw_all(parts: Sequence[ScoredRun], out: Path, suffix: str = ".svg") -> lis
                 if part.task.partition("/")[0] == name
                 and (not figure.tasks or part.task.partition("/")[2] in figure.tasks)
             ]
-            rows = [row for part in together(chosen) for row in summarise(part, benchmark, figure.facets)]
+            rows = [row for part in merge_tasks(chosen) for row in summarise(part, benchmark, figure.facets)]
             rows = [row for row in rows if all(row.group.values())]
             if not rows:
                 continue
             path = out / f"{name}-{figure.name}{suffix}"
             if len(figure.facets) == 1:
-                bars(rows, path, facet=figure.facets[0], title=figure.title)
+                draw_bars(rows, path, facet=figure.facets[0], title=figure.title)
                 written.append(path)
                 continue
             for run in dict.fromkeys(row.run for row in rows):
                 place = out / f"{name}-{figure.name}-{run}{suffix}"
                 own = [row for row in rows if row.run == run]
-                heat_map(own, place, facets=(figure.facets[0], figure.facets[1]), title=figure.title)
+                draw_heatmap(own, place, facets=(figure.facets[0], figure.facets[1]), title=figure.title)
                 written.append(place)
     return written
 
 
-def together(parts: Sequence[ScoredRun]) -> list[ScoredRun]:
+def merge_tasks(parts: Sequence[ScoredRun]) -> list[ScoredRun]:
     """The tasks of a run as one, for facets that span tasks."""
     joined: list[ScoredRun] = []
     for run in dict.fromkeys(part.run for part in parts):

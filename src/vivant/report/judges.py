@@ -25,7 +25,7 @@ from vivant.runs.run import Run
 _TITLES = ("Pearson", "Spearman", "cosine", "MSE", "MAE", "kappa")
 
 
-def judge_tables(
+def build_judge_tables(
     human: HumanScores, runs: Sequence[Run], protocol: Protocol, by: str = "category"
 ) -> list[Table]:
     """Agreement with people, with other judges, and biases."""
@@ -89,7 +89,7 @@ def _agreement(
         body=tuple(body),
         rules=rules,
         rows=tuple(_rows(found, by)),
-        notes=(*notes, *people_notes(human)),
+        notes=(*notes, *describe_people(human)),
     )
 
 
@@ -114,7 +114,7 @@ def _rows(found: Sequence[Agreement], by: str) -> list[Row]:
     ]
 
 
-def people_notes(human: HumanScores) -> list[str]:
+def describe_people(human: HumanScores) -> list[str]:
     """How far people agree among themselves: no judge can be expected to agree more with them."""
     items = [item for item, given in enumerate(human.scores.values()) for _ in given]
     values = [value for given in human.scores.values() for value in given]

@@ -14,14 +14,14 @@ from vivant.metrics.intervals import Method
 from vivant.runs.run import Run
 
 
-def scored(
+def score_runs(
     runs: Sequence[Run], protocol: Protocol, where: Sequence[str] = (), values: dict[str, str] | None = None
 ) -> list[ScoredRun]:
     """All tasks of all runs, scored, and restricted to the samples that `where` names."""
     return restricted([part for run in runs for part in run.scores(protocol, values)], where)
 
 
-def overview(
+def build_overview(
     runs: Sequence[Run],
     protocol: Protocol = "paper",
     by: Sequence[str] = (),
@@ -32,12 +32,12 @@ def overview(
     intervals: Method = "auto",
 ) -> Table:
     """One line per run, task and group."""
-    parts = scored(runs, protocol, where)
+    parts = score_runs(runs, protocol, where)
     rows = [
         row for part in parts for row in summarise(part, registry.of_task(part.task), by, intervals=intervals)
     ]
     if published:
-        rows += published_rows({part.task for part in parts}, by)
+        rows += list_published_rows({part.task for part in parts}, by)
     several = len({row.run for row in rows}) > 1
     styles = len({row.style for row in rows}) > 1
     guessed = any(row.guessed for row in rows)
@@ -86,12 +86,12 @@ def overview(
     )
 
 
-def side_by_side(runs: Sequence[Run], protocol: Protocol = "paper") -> Table:
+def build_side_by_side(runs: Sequence[Run], protocol: Protocol = "paper") -> Table:
     """A line per task, a column per model: for a first look at many runs."""
-    parts = scored(runs, protocol)
+    parts = score_runs(runs, protocol)
     rows = [row for part in parts for row in summarise(part, registry.of_task(part.task))]
     models = list(dict.fromkeys(row.model for row in rows))
-    chance = {task: value for (_, task), value in chances(parts).items()}
+    chance = {task: value for (_, task), value in chance_levels(parts).items()}
     body = []
     for task in sorted(dict.fromkeys(row.task for row in rows)):
         own = {row.model: row for row in rows if row.task == task}
@@ -114,7 +114,7 @@ def _interval(row: Row) -> str:
     return f"{low:.1f} – {high:.1f}"
 
 
-def chances(parts: Sequence[ScoredRun]) -> dict[tuple[str, str], float]:
+def chance_levels(parts: Sequence[ScoredRun]) -> dict[tuple[str, str], float]:
     """Expected score of a guess, where every sample has one."""
     found: dict[tuple[str, str], float] = {}
     for part in parts:
@@ -173,7 +173,7 @@ def _notes(runs: Sequence[Run], parts: Sequence[ScoredRun], rows: Sequence[Row])
     return notes
 
 
-def published_rows(tasks: set[str], by: Sequence[str]) -> list[Row]:
+def list_published_rows(tasks: set[str], by: Sequence[str]) -> list[Row]:
     """Figures from the papers whose groups are by the same facets, marked with their source."""
     return [
         published_row(figure)
@@ -183,7 +183,7 @@ def published_rows(tasks: set[str], by: Sequence[str]) -> list[Row]:
     ]
 
 
-def layout(name: str, runs: Sequence[Run], protocol: Protocol) -> Table:
+def build_layout(name: str, runs: Sequence[Run], protocol: Protocol) -> Table:
     """A benchmark's own table: `mime:1`."""
     benchmark_name, colon, short = name.partition(":")
     benchmark = registry.get(benchmark_name)
@@ -191,7 +191,7 @@ def layout(name: str, runs: Sequence[Run], protocol: Protocol) -> Table:
         raise unknown_name_error(
             f"table of {benchmark_name}", short, benchmark.tables.layouts, f"(write {benchmark_name}:NAME)"
         )
-    parts = [p for p in scored(runs, protocol) if p.task.partition("/")[0] == benchmark_name]
+    parts = [p for p in score_runs(runs, protocol) if p.task.partition("/")[0] == benchmark_name]
     if not parts:
         raise UsageError(f"None of these runs holds {benchmark_name}")
     table: Table = benchmark.tables.build(benchmark, short, parts, protocol)

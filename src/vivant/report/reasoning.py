@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vivant.analysis.reasoning.kinds import RESTS_ON, scheme_for
-from vivant.analysis.reasoning.shares import Share, Shares, kind_shares, segment_shares
+from vivant.analysis.reasoning.kinds import RESTS_ON, find_scheme
+from vivant.analysis.reasoning.shares import LabelShare, LabelShares, count_kind_shares, count_segment_shares
 from vivant.benchmarks.base import Protocol
 from vivant.core.errors import UsageError
 from vivant.core.table import Cell, Row, Table
-from vivant.report.robustness import span
+from vivant.report.robustness import format_span
 from vivant.runs.run import Run
 
 
-def reasoning_tables(
+def build_reasoning_tables(
     runs: Sequence[Run], protocol: Protocol = "paper", by: Sequence[str] = ()
 ) -> list[Table]:
     """What has been labelled in these runs: segments, kinds, or both."""
-    segments = [found for run in runs for found in segment_shares(run, protocol)]
-    kinds = [found for run in runs for found in kind_shares(run, protocol, by)]
+    segments = [found for run in runs for found in count_segment_shares(run, protocol)]
+    kinds = [found for run in runs for found in count_kind_shares(run, protocol, by)]
     if not segments and not kinds:
         raise UsageError(
             "None of these runs is labelled yet: name a judge with --judge, or give people's labels with --labels"
@@ -31,11 +31,11 @@ def reasoning_tables(
     ]
 
 
-def _percent(share: Share) -> float | None:
+def _percent(share: LabelShare) -> float | None:
     return None if share.share is None else share.share * 100
 
 
-def _segment_table(found: Sequence[Shares], protocol: Protocol) -> Table:
+def _segment_table(found: Sequence[LabelShares], protocol: Protocol) -> Table:
     columns = ["model", "replies", "labelled by"]
     for name in RESTS_ON:
         columns += [f"{name} %", f"{name} 95 %"]
@@ -44,7 +44,7 @@ def _segment_table(found: Sequence[Shares], protocol: Protocol) -> Table:
     for one in found:
         figures: list[Cell] = []
         for share in one.shares:
-            figures += [_percent(share), span(share.interval, 100)]
+            figures += [_percent(share), format_span(share.interval, 100)]
         cells = (one.model, one.group["replies"], one.by, *figures)
         body.append((*cells, one.with_frame, one.labelled, one.replies, one.unread, one.run))
     return Table(
@@ -60,15 +60,17 @@ def _segment_table(found: Sequence[Shares], protocol: Protocol) -> Table:
     )
 
 
-def _kind_table(name: str, found: Sequence[Shares], by: Sequence[str], protocol: Protocol) -> Table:
-    scheme = scheme_for("", name)
+def _kind_table(name: str, found: Sequence[LabelShares], by: Sequence[str], protocol: Protocol) -> Table:
+    scheme = find_scheme("", name)
     body: list[tuple[Cell, ...]] = []
     rules: list[int] = []
     for one in found:
         rules.append(len(body))
         head = (one.model, *(one.group.get(facet, "") for facet in by), one.by)
         tail = (one.labelled, one.unread)
-        body += [(*head, s.label, s.count, _percent(s), span(s.interval, 100), *tail) for s in one.shares]
+        body += [
+            (*head, s.label, s.count, _percent(s), format_span(s.interval, 100), *tail) for s in one.shares
+        ]
     for column, counts in scheme.published.items():
         rules.append(len(body))
         total = sum(counts.values())
@@ -89,7 +91,7 @@ def _kind_table(name: str, found: Sequence[Shares], by: Sequence[str], protocol:
     )
 
 
-def _rows(one: Shares, facet: str, protocol: Protocol) -> list[Row]:
+def _rows(one: LabelShares, facet: str, protocol: Protocol) -> list[Row]:
     return [
         Row(
             run=one.run,

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vivant.analysis.controls import WITHOUT, Left, controls_of
-from vivant.analysis.permutations import Permuted, permuted_of, was_permuted
-from vivant.analysis.repeats import Repeats, repeats_of
+from vivant.analysis.controls import CONTROL_LABELS, ControlEffect, measure_controls
+from vivant.analysis.permutations import PermutationSummary, summarise_permutations, was_permuted
+from vivant.analysis.repeats import RepeatSummary, summarise_repeats
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Protocol, ScoredRun
 from vivant.core.errors import UsageError
 from vivant.core.table import Cell, Row, Table
 from vivant.metrics.intervals import Interval
 from vivant.report.comparison import format_interval, format_p
-from vivant.report.overview import scored
+from vivant.report.overview import score_runs
 from vivant.runs.run import Run
 
 
@@ -47,7 +47,7 @@ def _row(
     )
 
 
-def span(interval: Interval | None, scale: float) -> str:
+def format_span(interval: Interval | None, scale: float) -> str:
     """Both ends of an interval as a cell."""
     return f"{interval.low * scale:.1f} – {interval.high * scale:.1f}" if interval else "–"
 
@@ -55,9 +55,13 @@ def span(interval: Interval | None, scale: float) -> str:
 # ── repeats ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def repeats_table(runs: Sequence[Run], protocol: Protocol = "paper", where: Sequence[str] = ()) -> Table:
+def build_repeats_table(
+    runs: Sequence[Run], protocol: Protocol = "paper", where: Sequence[str] = ()
+) -> Table:
     """One line per run and task: mean, spread between repeats, pass@k, agreement of answers."""
-    found = [repeats_of(part, registry.of_task(part.task)) for part in scored(runs, protocol, where)]
+    found = [
+        summarise_repeats(part, registry.of_task(part.task)) for part in score_runs(runs, protocol, where)
+    ]
     steps = sorted({k for one in found for k in one.passes if k > 1})
     body: list[tuple[Cell, ...]] = []
     rows: list[Row] = []
@@ -71,7 +75,7 @@ def repeats_table(runs: Sequence[Run], protocol: Protocol = "paper", where: Sequ
                 one.questions,
                 one.repeats,
                 one.value * scale,
-                span(one.interval, scale),
+                format_span(one.interval, scale),
                 spread,
                 f"{min(one.means) * scale:.1f} – {max(one.means) * scale:.1f}",
                 *(one.passes[k] * 100 if k in one.passes else None for k in steps),
@@ -97,7 +101,7 @@ def repeats_table(runs: Sequence[Run], protocol: Protocol = "paper", where: Sequ
     )  # fmt: skip
 
 
-def _repeat_rows(one: Repeats) -> list[Row]:
+def _repeat_rows(one: RepeatSummary) -> list[Row]:
     run, n = one.run, one.questions
     rows = [
         _row(run, "mean of repeats", one.value, n, one.interval),
@@ -113,24 +117,24 @@ def _repeat_rows(one: Repeats) -> list[Row]:
 # ── orders ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def permutation_tables(
+def build_permutation_tables(
     runs: Sequence[Run], protocol: Protocol = "paper", where: Sequence[str] = ()
 ) -> list[Table]:
     """How a score holds under other orders of the options; and how often each place was chosen."""
-    parts = scored(runs, protocol, where)
+    parts = score_runs(runs, protocol, where)
     asked = [part for part in parts if was_permuted(part)]
     if not asked:
         raise UsageError(
             "No question of these runs was asked under two orders of its options; run it with --permute K"
         )
-    found = [permuted_of(part, registry.of_task(part.task)) for part in asked]
+    found = [summarise_permutations(part, registry.of_task(part.task)) for part in asked]
     left = [
         f"{part.run}, {part.task}: asked in one order, so left out." for part in parts if part not in asked
     ]
     return [_orders_table(found, protocol, left), _places_table(found, protocol)]
 
 
-def _orders_table(found: Sequence[Permuted], protocol: Protocol, left: Sequence[str]) -> Table:
+def _orders_table(found: Sequence[PermutationSummary], protocol: Protocol, left: Sequence[str]) -> Table:
     body: list[tuple[Cell, ...]] = []
     rows: list[Row] = []
     for one in found:
@@ -141,9 +145,9 @@ def _orders_table(found: Sequence[Permuted], protocol: Protocol, left: Sequence[
                 one.questions,
                 one.orders,
                 one.value * 100,
-                span(one.interval, 100),
+                format_span(one.interval, 100),
                 one.consistent * 100,
-                span(one.consistent_interval, 100),
+                format_span(one.consistent_interval, 100),
                 one.ever * 100,
                 one.same * 100,
                 _favourite(one),
@@ -175,13 +179,13 @@ def _orders_table(found: Sequence[Permuted], protocol: Protocol, left: Sequence[
     )  # fmt: skip
 
 
-def _favourite(one: Permuted) -> str:
+def _favourite(one: PermutationSummary) -> str:
     best = max(one.places, key=lambda place: (place.chosen - place.expected) / max(1, place.replies))
     excess = (best.chosen - best.expected) / max(1, best.replies) * 100
     return f"{best.place + 1} of {best.options} ({excess:+.1f})" if one.p is not None else "none"
 
 
-def _places_table(found: Sequence[Permuted], protocol: Protocol) -> Table:
+def _places_table(found: Sequence[PermutationSummary], protocol: Protocol) -> Table:
     body: list[tuple[Cell, ...]] = []
     rows: list[Row] = []
     for one in found:
@@ -199,7 +203,7 @@ def _places_table(found: Sequence[Permuted], protocol: Protocol) -> Table:
                     place.expected / max(1, place.replies) * 100,
                     place.replies,
                     accuracy,
-                    span(place.accuracy, 100),
+                    format_span(place.accuracy, 100),
                     place.keyed,
                 )
             )
@@ -228,11 +232,11 @@ def _places_table(found: Sequence[Permuted], protocol: Protocol) -> Table:
 # ── controls ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def controls_table(
+def build_controls_table(
     runs: Sequence[Run], protocol: Protocol = "paper", by: Sequence[str] = (), where: Sequence[str] = ()
 ) -> Table:
     """What is left of each score without pictures, without motion, without the order of frames."""
-    found = controls_of(runs, protocol, by, where)
+    found = measure_controls(runs, protocol, by, where)
     facets = list(dict.fromkeys(by))
     body: list[tuple[Cell, ...]] = []
     for one in found.left:
@@ -242,7 +246,7 @@ def controls_table(
                 one.model,
                 one.task,
                 *(one.group.get(facet, "") for facet in facets),
-                WITHOUT[one.control],
+                CONTROL_LABELS[one.control],
                 result.first * scale,
                 result.second * scale,
                 None if one.chance is None else one.chance * scale,
@@ -272,7 +276,7 @@ def controls_table(
     )  # fmt: skip
 
 
-def _left_row(one: Left, protocol: Protocol) -> Row:
+def _left_row(one: ControlEffect, protocol: Protocol) -> Row:
     share = one.share_interval
     return Row(
         run=one.run,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from vivant.analysis.audit.case import Case, off
+from vivant.analysis.audit.check import AuditCheck, exceeds_rounding
 from vivant.benchmarks.milebench.datasets import GROUPS, REALMS
 from vivant.benchmarks.milebench.published import SOURCE, leaderboard
 from vivant.core.errors import UsageError
@@ -15,7 +15,7 @@ _NAMES = [group.name for group in GROUPS]
 _REALISTIC, _DIAGNOSTIC = _NAMES[:9], _NAMES[9:]
 
 
-def cases(data: Path | None = None) -> Sequence[Case]:
+def check_all(data: Path | None = None) -> Sequence[AuditCheck]:
     """All checks of the leaderboard."""
     if data is not None:
         raise UsageError("--data milebench: its checks need the leaderboard alone, which is built in")
@@ -26,13 +26,13 @@ def _mean(row: dict[str, float], names: Sequence[str]) -> float:
     return sum(row[name] for name in names) / len(names)
 
 
-def _means() -> Case:
+def _means() -> AuditCheck:
     rows = {model: row for model, row in leaderboard().items() if model != "Random"}
     body: list[tuple[str, float, float, float, float, float, float]] = []
     fits = 0
     for model, row in rows.items():
         realistic, diagnostic = _mean(row, _REALISTIC), _mean(row, _DIAGNOSTIC)
-        if off(realistic, row[REALMS[0]]) or off(diagnostic, row[REALMS[1]]):
+        if exceeds_rounding(realistic, row[REALMS[0]]) or exceeds_rounding(diagnostic, row[REALMS[1]]):
             text, image, retrieval = (row[name] for name in _DIAGNOSTIC)
             needles = (text + image) / 2
             body.append((model, text, image, retrieval, diagnostic, needles, row[REALMS[1]]))
@@ -48,7 +48,7 @@ def _means() -> Case:
         f"({line[1]:.1f} + {line[2]:.1f}) / 2 = {line[5]:.1f}, which is what is printed."
         for line in body
     ]
-    return Case(
+    return AuditCheck(
         name="milebench-diagnostic-mean",
         benchmark="MileBench",
         title="The diagnostic mean of GPT-4V and GPT-4o",
@@ -72,10 +72,10 @@ def _means() -> Case:
     )
 
 
-def _random() -> Case:
+def _random() -> AuditCheck:
     row = leaderboard()["Random"]
     realistic, diagnostic = _mean(row, _REALISTIC), _mean(row, _DIAGNOSTIC)
-    return Case(
+    return AuditCheck(
         name="milebench-random-row",
         benchmark="MileBench",
         title="The row for guessing",
@@ -91,7 +91,7 @@ def _random() -> Case:
     )
 
 
-def _twins() -> Case:
+def _twins() -> AuditCheck:
     rows = leaderboard()
     names = _NAMES[:4]
     pairs = [
@@ -104,7 +104,7 @@ def _twins() -> Case:
         f"{one} and {two}: {', '.join(f'{name} {rows[one][name]:.1f}' for name in names)} in both."
         for one, two in pairs
     ]
-    return Case(
+    return AuditCheck(
         name="milebench-same-figures",
         benchmark="MileBench",
         title="Two models with the same four temporal figures",

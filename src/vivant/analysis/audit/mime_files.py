@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from vivant.analysis.audit.case import percent
+from vivant.analysis.audit.check import format_percent
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import ScoreSettings
 from vivant.benchmarks.mime.data import walk
@@ -15,7 +15,7 @@ from vivant.benchmarks.mime.names import Index
 from vivant.core.errors import DataError
 
 
-def people(root: Path, stated: Mapping[str, float]) -> tuple[str, ...]:
+def recompute_people(root: Path, stated: Mapping[str, float]) -> tuple[str, ...]:
     """Accuracy of people's free answers by variant, and the printed figure, from `human_eval.jsonl`."""
     benchmark = registry.get("mime")
     imported = benchmark.native.read_human(benchmark, root, "mime/ff")
@@ -43,14 +43,14 @@ def people(root: Path, stated: Mapping[str, float]) -> tuple[str, ...]:
     paper = [value for variant, own in values["paper"].items() if variant != "none" for value in own]
     if mime:
         told.append(
-            f"MIME: {sum(mime):.0f} of {len(mime)} free answers are right ({percent(sum(mime) / len(mime))}); by "
-            f"the published rule {percent(sum(paper) / len(paper))}."
+            f"MIME: {sum(mime):.0f} of {len(mime)} free answers are right ({format_percent(sum(mime) / len(mime))}); "
+            f"by the published rule {format_percent(sum(paper) / len(paper))}."
         )
     real, real_paper = values["strict"].get("none", []), values["paper"].get("none", [])
     if real:
         told.append(
-            f"REAL: {sum(real):.0f} of {len(real)} are right ({percent(sum(real) / len(real))}); by the published "
-            f"rule {percent(sum(real_paper) / len(real_paper))}."
+            f"REAL: {sum(real):.0f} of {len(real)} are right ({format_percent(sum(real) / len(real))}); by the "
+            f"published rule {format_percent(sum(real_paper) / len(real_paper))}."
         )
     told.append(
         "All variants agree with the table." if not differ else "Differences: " + "; ".join(differ) + "."
@@ -70,7 +70,7 @@ def _raw_choice_files(root: Path) -> Iterator[tuple[Path, list[dict[str, Any]]]]
                 yield folder / name, value
 
 
-def marked_options(root: Path) -> tuple[str, ...]:
+def count_marked_options(root: Path) -> tuple[str, ...]:
     """In how many items of few-shot files the right option is a list among texts."""
     told = []
     for path, items in _raw_choice_files(root):
@@ -93,7 +93,7 @@ def _is_marked(item: Mapping[str, Any]) -> bool:
     return lists == ["ABCDEFGHIJ".find(str(item.get("correct_answer", "?")))]
 
 
-def released_options(root: Path) -> tuple[str, ...]:
+def count_released_options(root: Path) -> tuple[str, ...]:
     """In how many items of result files the options are those that the data release."""
     samples = [s for s in registry.get("mime").load(root, "mime/mcq") if s.facets["dataset"] == "MIME"]
     index = Index(samples)

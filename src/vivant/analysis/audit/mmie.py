@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from vivant.analysis.audit.case import Case, percent
+from vivant.analysis.audit.check import AuditCheck, format_percent
 from vivant.benchmarks.mmie import paper
 from vivant.benchmarks.mmie.published import LEADERBOARD, SIZES, leaderboard
 from vivant.core.errors import DataError
@@ -28,17 +28,17 @@ PBL_FIELDS: Mapping[str, int] = {
 _SHARES = (0.9, 2 / 3, 1 / 3)
 
 
-def cases(data: Path | None = None) -> Sequence[Case]:
+def check_all(data: Path | None = None) -> Sequence[AuditCheck]:
     """All checks; `data` is a file of judge's texts: a list of {id, feedback} or an `eval_result.json`."""
     return [_counts(), _means(), _dropped(data)]
 
 
-def _counts() -> Case:
+def _counts() -> AuditCheck:
     categories = " + ".join(f"{size:,}" for size in SIZES.values())
     fields = " + ".join(f"{size:,}" for size in PBL_FIELDS.values())
     formats = " + ".join(f"{size:,}" for size in FORMATS.values())
     short = TOTAL - sum(FORMATS.values())
-    return Case(
+    return AuditCheck(
         name="mmie-count",
         benchmark="MMIE",
         title="The number of questions",
@@ -53,13 +53,13 @@ def _counts() -> Case:
     )
 
 
-def _means() -> Case:
+def _means() -> AuditCheck:
     rows = leaderboard()
     gaps = []
     for _, _, (story, project, reasoning, mean) in rows:
         weighted = (story * SIZES["SA"] + project * SIZES["PBL"] + reasoning * SIZES["MSR"]) / TOTAL
         gaps.append((abs(weighted - mean), abs((story + project + reasoning) / 3 - mean)))
-    return Case(
+    return AuditCheck(
         name="mmie-average",
         benchmark="MMIE",
         title="The average is over questions, not over categories",
@@ -75,14 +75,14 @@ def _means() -> Case:
     )
 
 
-def _dropped(data: Path | None) -> Case:
+def _dropped(data: Path | None) -> AuditCheck:
     examples = [
         (model, figures[3]) for model, _, figures in leaderboard() if model in ("Anole", "GPT-4o + SD-XL")
     ]
     body: tuple[tuple[Cell, ...], ...] = tuple(
         (model, value, *(value * share for share in _SHARES)) for model, value in examples
     )
-    return Case(
+    return AuditCheck(
         name="mmie-dropped-scores",
         benchmark="MMIE",
         title="Scores that cannot be read drop out of the mean",
@@ -121,8 +121,8 @@ def _recomputed(path: Path) -> tuple[str, ...]:
     if kept:
         mean = sum(kept) / len(kept)
         told.append(
-            f"Their mean is {percent(mean / 6)} of the top over those kept, and "
-            f"{percent(sum(kept) / 6 / len(scores))} over all texts with lost ones as 0."
+            f"Their mean is {format_percent(mean / 6)} of the top over those kept, and "
+            f"{format_percent(sum(kept) / 6 / len(scores))} over all texts with lost ones as 0."
         )
     return tuple(told)
 

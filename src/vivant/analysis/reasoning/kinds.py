@@ -32,7 +32,7 @@ GENERAL = Scheme(
 )
 
 
-def scheme_for(task: str, name: str = "") -> Scheme:
+def find_scheme(task: str, name: str = "") -> Scheme:
     """The scheme called `name` (`general`, or a benchmark's); without one, that of the task's own benchmark."""
     if name == GENERAL.name:
         return GENERAL

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from vivant.core.types import Record
 
-MOST = 10
+MAX_SEGMENTS = 10
 """Segments a reply is cut into at most."""
 _SHORTEST = 24
 """Pieces with fewer characters ("1.", "So:") go with the next."""
@@ -37,7 +37,7 @@ class Reasoning(Struct, frozen=True):
         return self.text[segment.start : segment.end]
 
 
-def reasoning_of(record: Record, most: int = MOST) -> Reasoning | None:
+def split_reasoning(record: Record, most: int = MAX_SEGMENTS) -> Reasoning | None:
     """The reasoning of a reply; None where it gives an answer and no reasons.
 
     The answer itself, a short last line, is no part of it.
@@ -51,10 +51,10 @@ def reasoning_of(record: Record, most: int = MOST) -> Reasoning | None:
             end = len(text[:last].rstrip())
     if len(text[:end].split()) < _FEWEST_WORDS:
         return None
-    return Reasoning("thinking" if apart else "text", text, cut(text[:end], most))
+    return Reasoning("thinking" if apart else "text", text, split_segments(text[:end], most))
 
 
-def cut(text: str, most: int = MOST) -> tuple[Segment, ...]:
+def split_segments(text: str, most: int = MAX_SEGMENTS) -> tuple[Segment, ...]:
     """Whole sentences and lines, joined until there are at most `most` segments of similar length."""
     pieces = _pieces(text)
     if len(pieces) <= most:

@@ -19,7 +19,7 @@ from vivant.benchmarks.mimic.data import fault
 from vivant.benchmarks.mimic.format import ITEMS, VIDEOS, Item, ItemOption, VideoLine, raw_lines
 from vivant.benchmarks.mimic.packing import LONG
 from vivant.benchmarks.mimic.packs import digest
-from vivant.metrics.text import plain
+from vivant.metrics.text import normalise_text
 
 
 class Facts(Struct, frozen=True, kw_only=True):
@@ -117,8 +117,8 @@ def _facts(video: VideoLine) -> Facts:
         "comment": tuple(c.text for c in video.comments),
     }
     return Facts(
-        true={kind: frozenset(map(plain, texts)) - {""} for kind, texts in true.items()},
-        comments={c.id: (plain(c.text), c.likes) for c in video.comments},
+        true={kind: frozenset(map(normalise_text, texts)) - {""} for kind, texts in true.items()},
+        comments={c.id: (normalise_text(c.text), c.likes) for c in video.comments},
         likes=tuple(sorted((c.likes for c in video.comments if c.likes is not None), reverse=True)),
         file=video.path,
     )
@@ -126,9 +126,9 @@ def _facts(video: VideoLine) -> Facts:
 
 def _pieces(task: str, text: str) -> set[str]:
     """An option in plain form; tags and topics may be several, after commas or hash signs."""
-    whole = {plain(text)}
+    whole = {normalise_text(text)}
     if task in ("tag", "topic"):
-        whole |= {plain(piece) for piece in text.replace("#", ",").split(",")}
+        whole |= {normalise_text(piece) for piece in text.replace("#", ",").split(",")}
     return whole - {""}
 
 
@@ -186,7 +186,7 @@ def item_problems(item: Item, videos: Mapping[str, Facts]) -> Iterator[str]:
         return
     if len(item.options) != 4:
         yield f"{len(item.options)} options; four are expected"
-    texts = Counter(plain(option.text) for option in item.options)
+    texts = Counter(normalise_text(option.text) for option in item.options)
     if max(texts.values()) > 1:
         yield f"two options say the same: '{_short(texts.most_common(1)[0][0])}'"
     for place, option in enumerate(item.options):
@@ -221,7 +221,7 @@ def _option_problems(
     if (
         option.comment
         and known is not None
-        and known.comments.get(option.comment, ("",))[0] != plain(option.text)
+        and known.comments.get(option.comment, ("",))[0] != normalise_text(option.text)
     ):
         yield f"it is not the text of the comment {option.comment}"
 

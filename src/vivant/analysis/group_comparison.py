@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 
-from vivant.analysis.comparison import Comparison, RunPair, corrected, run_names
+from vivant.analysis.comparison import Comparison, RunPair, correct_p_values, name_runs
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Protocol, ScoredRun
 from vivant.benchmarks.summary import (
@@ -31,7 +31,7 @@ REST = "the others"
 NOT_APPLICABLE = ("", "n/a")
 
 
-def contrasts(
+def compare_groups(
     runs: Sequence[Run],
     between: Sequence[str],
     *,
@@ -51,7 +51,7 @@ def contrasts(
         raise UsageError(f"--match {held.pop()}: samples cannot agree in what is compared")
     pairs: list[RunPair] = []
     notes: list[str] = []
-    names = run_names(runs)
+    names = name_runs(runs)
     for name, run in zip(names, runs, strict=True):
         for part in restricted(run.scores(protocol), where):
             for facet in dict.fromkeys(between):
@@ -62,7 +62,7 @@ def contrasts(
     if not pairs:
         raise UsageError(f"There is nothing to compare: {' '.join(notes)}")
     return Comparison(
-        pairs=tuple(corrected(pairs)),
+        pairs=tuple(correct_p_values(pairs)),
         models={name: run.model for name, run in zip(names, runs, strict=True)},
         notes=tuple(notes),
         protocol=protocol,
@@ -94,7 +94,7 @@ def _of_task(
         if len(values) < 2:
             continue
         chosen = [one for one in members if value_of(one) in values]
-        facets = crossed(chosen, facet) if match is None else tuple(match)
+        facets = find_crossed_facets(chosen, facet) if match is None else tuple(match)
         for first, second in _couples(values, rest):
             a = [one for one in chosen if value_of(one) == first]
             b = [
@@ -128,7 +128,7 @@ def _couples(values: Sequence[str], rest: bool) -> list[tuple[str, str]]:
     return list(combinations(values, 2))
 
 
-def crossed(samples: Sequence[SampleScores], facet: str) -> tuple[str, ...]:
+def find_crossed_facets(samples: Sequence[SampleScores], facet: str) -> tuple[str, ...]:
     """The other facets that a pair can agree in: those that do not change with this one in every cluster.
 
     A facet that differs between any two samples of a cluster with different values of `facet` (a name that

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from vivant.analysis.reasoning.kinds import RESTS_ON, scheme_for
-from vivant.analysis.reasoning.segments import MOST, Reasoning, reasoning_of
-from vivant.analysis.reasoning.store import FOLDER, Label, Labelled, write_labels
+from vivant.analysis.reasoning.kinds import RESTS_ON, find_scheme
+from vivant.analysis.reasoning.label_files import FOLDER, Label, LabelledReply, write_labels
+from vivant.analysis.reasoning.segments import MAX_SEGMENTS, Reasoning, split_reasoning
 from vivant.benchmarks.base import Protocol
 from vivant.benchmarks.label_scheme import Scheme
 from vivant.benchmarks.rubric import Criterion, Question, Rubric
@@ -28,12 +28,12 @@ _FRAMES = 4096
 _SEGMENTS, _KIND = "?segments", "?kind"
 
 
-class Labelling(Struct, frozen=True, kw_only=True):
+class LabelOptions(Struct, frozen=True, kw_only=True):
     """What is labelled, and how."""
 
     segments: bool = True
     errors: bool = True
-    most: int = MOST
+    most: int = MAX_SEGMENTS
     """Segments per reply at most."""
     limit: int | None = None
     """Replies per task at most, chosen by their ids."""
@@ -41,7 +41,7 @@ class Labelling(Struct, frozen=True, kw_only=True):
     """A scheme of kinds; empty for the one of the task's paper."""
 
 
-class Item(Struct, frozen=True):
+class LabelItem(Struct, frozen=True):
     """A reply to be labelled."""
 
     sample: Sample
@@ -52,20 +52,20 @@ class Item(Struct, frozen=True):
     """None where the answer is not to be sorted."""
 
 
-def items_of(run: Run, protocol: Protocol, options: Labelling) -> list[Item]:
+def select_items(run: Run, protocol: Protocol, options: LabelOptions) -> list[LabelItem]:
     """The replies of a run that there is something to label in."""
-    items: list[Item] = []
+    items: list[LabelItem] = []
     for part in run.scores(protocol):
-        scheme = scheme_for(part.task, options.kinds)
+        scheme = find_scheme(part.task, options.kinds)
         rows = [(s, r, score) for s, r, score in part.rows if r is not None and score.status != "missing"]
         if options.limit is not None:
             kept = set(sample_ids([record.key for _, record, _ in rows], options.limit, 0, "reasoning"))
             rows = [row for row in rows if row[1].key in kept]
         for sample, record, score in rows:
-            reasoning = reasoning_of(record, options.most) if options.segments else None
+            reasoning = split_reasoning(record, options.most) if options.segments else None
             sort = options.errors and (scheme.right_too or score.value is None or score.value < 0.5)
             if reasoning is not None or sort:
-                items.append(Item(sample, record, score, reasoning, scheme if sort else None))
+                items.append(LabelItem(sample, record, score, reasoning, scheme if sort else None))
     if not any(item.reasoning or item.scheme for item in items):
         raise UsageError(
             f"{run.name}: no reply holds reasoning and none is wrong, so there is nothing to label; "
@@ -78,21 +78,21 @@ def label_run(
     run: Run,
     judge: JudgeOptions,
     protocol: Protocol = "paper",
-    options: Labelling | None = None,
+    options: LabelOptions | None = None,
     say: Callable[[str], None] | None = None,
 ) -> Outcome:
     """Have a run labelled; what was asked before is not asked again. Labels are written beside the log."""
     say = say or (lambda _: None)
-    options = options or Labelling()
+    options = options or LabelOptions()
     model = create(judge.model, judge.model_options)
-    schemes = {(one := scheme_for(task, options.kinds)).name: one for task in run.manifest.tasks}
+    schemes = {(one := find_scheme(task, options.kinds)).name: one for task in run.manifest.tasks}
     rubrics = (
-        *(segment_rubric(count) for count in range(1, options.most + 1)),
-        *map(kind_rubric, schemes.values()),
+        *(build_segment_rubric(count) for count in range(1, options.most + 1)),
+        *map(build_kind_rubric, schemes.values()),
     )
     settings = judge.settings(model, protocol, rubrics)
     folder = run.dir.path / FOLDER / f"judge-{settings.fingerprint()[:8]}"
-    items = items_of(run, protocol, options)
+    items = select_items(run, protocol, options)
     own = {rubric.name: rubric for rubric in settings.rubrics}
     asks = [ask for item in items for ask in _asks(item, own)]
     say(f"Judge {model.name}: {len(asks)} questions on {len(items)} replies → {folder}")
@@ -114,7 +114,7 @@ def _read(text: str, rubric: Rubric) -> Verdict:
 # ── what is asked ────────────────────────────────────────────────────────────────────────────────
 
 
-def segment_rubric(count: int) -> Rubric:
+def build_segment_rubric(count: int) -> Rubric:
     """On what each of so many segments rests."""
     fields: list[Field] = []
     for number in range(1, count + 1):
@@ -132,7 +132,7 @@ def segment_rubric(count: int) -> Rubric:
     )
 
 
-def kind_rubric(scheme: Scheme) -> Rubric:
+def build_kind_rubric(scheme: Scheme) -> Rubric:
     """Of which kind an answer is."""
     what = "answer" if scheme.right_too else "wrong answer"
     return Rubric(
@@ -147,7 +147,7 @@ def kind_rubric(scheme: Scheme) -> Rubric:
     )
 
 
-def _asks(item: Item, rubrics: Mapping[str, Rubric]) -> Iterator[Ask]:
+def _asks(item: LabelItem, rubrics: Mapping[str, Rubric]) -> Iterator[Ask]:
     common = (_question(item), _frames(item.record))
     record = item.record
     if item.reasoning is not None:
@@ -181,12 +181,12 @@ def _ask(record: Record, suffix: str, rubric: Rubric, materials: Sequence[Fenced
     )
 
 
-def _settled(item: Item) -> bool:
+def _settled(item: LabelItem) -> bool:
     """A reply without a readable answer needs no judge where the scheme has a kind for it."""
     return item.score.status == "unparsed" and bool(item.scheme and item.scheme.unparsed)
 
 
-def _question(item: Item) -> FencedBlock:
+def _question(item: LabelItem) -> FencedBlock:
     sample, record = item.sample, item.record
     lines = [part.text for part in sample.question if isinstance(part, Text)]
     lines += [f"({option.name}) {option.text}" for option in record.options or sample.options]
@@ -212,7 +212,7 @@ def _accepted(sample: Sample, record: Record) -> FencedBlock:
 # ── what was said ────────────────────────────────────────────────────────────────────────────────
 
 
-def _labelled(item: Item, said: Mapping[str, Mapping[int, Said]], by: str) -> Labelled:
+def _labelled(item: LabelItem, said: Mapping[str, Mapping[int, Said]], by: str) -> LabelledReply:
     record, reasoning = item.record, item.reasoning
     unread: list[str] = []
     labels: tuple[Label, ...] = ()
@@ -233,7 +233,7 @@ def _labelled(item: Item, said: Mapping[str, Mapping[int, Said]], by: str) -> La
         if not kind:
             kind = str(_most_said(_verdicts(said.get(record.key + _KIND, {}), unread), "kind", ""))
     field = reasoning.field if reasoning is not None else "text"
-    return Labelled(
+    return LabelledReply(
         key=record.key,
         task=record.task,
         id=record.id,

@@ -15,9 +15,9 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from vivant.analysis.reasoning.judge import Item, Labelling, items_of
+from vivant.analysis.reasoning.judge_labels import LabelItem, LabelOptions, select_items
 from vivant.analysis.reasoning.kinds import RESTS_ON
-from vivant.analysis.reasoning.store import PEOPLE, Label, Labelled, write_labels
+from vivant.analysis.reasoning.label_files import PEOPLE, Label, LabelledReply, write_labels
 from vivant.benchmarks.base import Protocol
 from vivant.core.errors import DataError, UsageError, VivantError, unknown_name_error
 from vivant.core.files import write_atomic
@@ -28,7 +28,7 @@ ANSWER = "answer"
 COLUMNS = ("key", "segment", "text", "label", "frame", "annotator")
 
 
-class Line(Struct, frozen=True):
+class LabelRow(Struct, frozen=True):
     """One label as a person wrote it."""
 
     key: str
@@ -40,15 +40,15 @@ class Line(Struct, frozen=True):
 
 
 def write_template(
-    run: Run, path: Path, protocol: Protocol = "paper", options: Labelling | None = None
+    run: Run, path: Path, protocol: Protocol = "paper", options: LabelOptions | None = None
 ) -> int:
     """A CSV file with a row per segment and per answer to be sorted, labels left empty."""
-    options = options or Labelling()
+    options = options or LabelOptions()
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(COLUMNS)
     count = 0
-    for item in items_of(run, protocol, options):
+    for item in select_items(run, protocol, options):
         for segment, text in _texts(item):
             writer.writerow([item.record.key, segment, text, "", "", ""])
             count += 1
@@ -60,7 +60,7 @@ def write_template(
     return count
 
 
-def _texts(item: Item) -> Iterator[tuple[str, str]]:
+def _texts(item: LabelItem) -> Iterator[tuple[str, str]]:
     if item.reasoning is not None:
         for number in range(len(item.reasoning.segments)):
             yield str(number + 1), item.reasoning.piece(number)
@@ -69,11 +69,11 @@ def _texts(item: Item) -> Iterator[tuple[str, str]]:
 
 
 def import_labels(
-    run: Run, path: Path, protocol: Protocol = "paper", options: Labelling | None = None
+    run: Run, path: Path, protocol: Protocol = "paper", options: LabelOptions | None = None
 ) -> list[str]:
     """Read a filled table into the run. Returns what there is to say: how many labels, how far people agree."""
-    items = {item.record.key: item for item in items_of(run, protocol, options or Labelling())}
-    given: dict[tuple[str, str], list[Line]] = {}
+    items = {item.record.key: item for item in select_items(run, protocol, options or LabelOptions())}
+    given: dict[tuple[str, str], list[LabelRow]] = {}
     for where, line in _lines(path):
         try:
             _check(line, items)
@@ -91,7 +91,7 @@ def import_labels(
     return [f"{len(given)} labels of {len(keys)} replies", *_agreement(list(given.values()))]
 
 
-def _lines(path: Path) -> Iterator[tuple[str, Line]]:
+def _lines(path: Path) -> Iterator[tuple[str, LabelRow]]:
     """Rows with a label, each with its place for messages."""
     try:
         data = path.read_text(encoding="utf-8-sig")
@@ -103,7 +103,7 @@ def _lines(path: Path) -> Iterator[tuple[str, Line]]:
         for number, text in enumerate(data.splitlines(), 1):
             if text.strip():
                 try:
-                    line = msgspec.json.decode(text, type=Line)
+                    line = msgspec.json.decode(text, type=LabelRow)
                 except msgspec.MsgspecError as error:
                     raise DataError(f"{path}, line {number}: {error}") from error
                 if line.label.strip():
@@ -122,7 +122,7 @@ def _lines(path: Path) -> Iterator[tuple[str, Line]]:
             raise DataError(f"{path}, row {number}: frame '{frame}' is no number")
         yield (
             f"row {number}",
-            Line(
+            LabelRow(
                 key=(row.get("key") or "").strip(),
                 segment=(row.get("segment") or "").strip(),
                 label=label,
@@ -133,7 +133,7 @@ def _lines(path: Path) -> Iterator[tuple[str, Line]]:
         )
 
 
-def _check(line: Line, items: dict[str, Item]) -> None:
+def _check(line: LabelRow, items: dict[str, LabelItem]) -> None:
     item = items.get(line.key)
     if item is None:
         raise unknown_name_error("reply", line.key, list(items)[:2000])
@@ -156,7 +156,7 @@ def _check(line: Line, items: dict[str, Item]) -> None:
         )
 
 
-def _labelled(item: Item, given: dict[tuple[str, str], list[Line]]) -> Labelled:
+def _labelled(item: LabelItem, given: dict[tuple[str, str], list[LabelRow]]) -> LabelledReply:
     record, reasoning = item.record, item.reasoning
     labels: list[Label] = []
     for number, segment in enumerate(reasoning.segments if reasoning is not None else (), 1):
@@ -165,7 +165,7 @@ def _labelled(item: Item, given: dict[tuple[str, str], list[Line]]) -> Labelled:
         frame = next((line.frame for line in own if line.label == said), 0)
         labels.append(Label(start=segment.start, end=segment.end, rests_on=said, frame=frame))
     field = reasoning.field if reasoning is not None else "text"
-    return Labelled(
+    return LabelledReply(
         key=record.key,
         task=record.task,
         id=record.id,
@@ -183,7 +183,7 @@ def _most(labels: Sequence[str]) -> str:
     return Counter(labels).most_common(1)[0][0] if labels else ""
 
 
-def _agreement(groups: Sequence[Sequence[Line]]) -> list[str]:
+def _agreement(groups: Sequence[Sequence[LabelRow]]) -> list[str]:
     """How far people agree, where several labelled the same."""
     if max(map(len, groups)) < 2:
         return []
