@@ -19,14 +19,14 @@ def check_all(data: Path | None = None) -> Sequence[AuditCheck]:
     """All checks of the leaderboard."""
     if data is not None:
         raise UsageError("--data milebench: its checks need the leaderboard alone, which is built in")
-    return [_means(), _random(), _twins()]
+    return [_check_means(), _check_random(), _check_twins()]
 
 
 def _mean(row: dict[str, float], names: Sequence[str]) -> float:
     return sum(row[name] for name in names) / len(names)
 
 
-def _means() -> AuditCheck:
+def _check_means() -> AuditCheck:
     rows = {model: row for model, row in leaderboard().items() if model != "Random"}
     body: list[tuple[str, float, float, float, float, float, float]] = []
     fits = 0
@@ -72,7 +72,7 @@ def _means() -> AuditCheck:
     )
 
 
-def _random() -> AuditCheck:
+def _check_random() -> AuditCheck:
     row = leaderboard()["Random"]
     realistic, diagnostic = _mean(row, _REALISTIC), _mean(row, _DIAGNOSTIC)
     return AuditCheck(
@@ -91,7 +91,7 @@ def _random() -> AuditCheck:
     )
 
 
-def _twins() -> AuditCheck:
+def _check_twins() -> AuditCheck:
     rows = leaderboard()
     names = _NAMES[:4]
     pairs = [

@@ -43,14 +43,14 @@ _PAPER_FAILURES: Mapping[str, tuple[int, float]] = {
 def check_all(data: Path | None = None) -> Sequence[AuditCheck]:
     """All checks; `data` is a folder with the repository's data and result files."""
     return [
-        _people(data),
-        _few_shot(data),
-        _demonstrations(),
-        _options(data),
-        _rounding(),
-        _counts(),
-        _failures(),
-        _actors(),
+        _check_people(data),
+        _check_few_shot(data),
+        _check_demonstrations(),
+        _check_options(data),
+        _check_rounding(),
+        _check_counts(),
+        _check_failures(),
+        _check_actors(),
     ]
 
 
@@ -62,7 +62,7 @@ def _published(model: str, style: str, task: str) -> dict[str, float]:
     }
 
 
-def _people(data: Path | None) -> AuditCheck:
+def _check_people(data: Path | None) -> AuditCheck:
     reported = _published("human", "", "mime/ff")
     body = tuple(
         ("REAL" if variant == "none" else variant, reported[variant], accuracy, reported[variant] - accuracy)
@@ -88,8 +88,8 @@ def _people(data: Path | None) -> AuditCheck:
             f"MIME: {RIGHT:,} of {ANSWERS:,} answers are right, {format_percent(RIGHT / ANSWERS)}. 75 % + "
             f"{format_percent(wrong / ANSWERS)} = {format_percent(0.75 + wrong / ANSWERS)}, as printed.",
             f"REAL: {REAL_RIGHT} of {REAL_ANSWERS} are right, {format_percent(REAL_RIGHT / REAL_ANSWERS)}. Above the "
-            f"quartile are {above}, wrong are {REAL_ANSWERS - REAL_RIGHT}: {above} + {REAL_ANSWERS - REAL_RIGHT} = {agree}, "
-            f"{format_percent(agree / REAL_ANSWERS)}, as printed.",
+            f"quartile are {above}, wrong are {REAL_ANSWERS - REAL_RIGHT}: {above} + {REAL_ANSWERS - REAL_RIGHT} = "
+            f"{agree}, {format_percent(agree / REAL_ANSWERS)}, as printed.",
         ),
         tables=(
             Table(
@@ -105,7 +105,7 @@ def _people(data: Path | None) -> AuditCheck:
     )
 
 
-def _few_shot(data: Path | None) -> AuditCheck:
+def _check_few_shot(data: Path | None) -> AuditCheck:
     body: list[tuple[Cell, ...]] = []
     gain: list[float] = []
     for model in ("GPT-4o-mini", "Gemini-1.5-Flash"):
@@ -142,7 +142,7 @@ def _few_shot(data: Path | None) -> AuditCheck:
     )
 
 
-def _demonstrations() -> AuditCheck:
+def _check_demonstrations() -> AuditCheck:
     return AuditCheck(
         name="mime-few-shot-demonstrations",
         benchmark="MIME",
@@ -157,7 +157,7 @@ def _demonstrations() -> AuditCheck:
     )
 
 
-def _options(data: Path | None) -> AuditCheck:
+def _check_options(data: Path | None) -> AuditCheck:
     return AuditCheck(
         name="mime-released-options",
         benchmark="MIME",
@@ -176,7 +176,7 @@ def _options(data: Path | None) -> AuditCheck:
     )
 
 
-def _rounding() -> AuditCheck:
+def _check_rounding() -> AuditCheck:
     body: list[tuple[Cell, ...]] = []
     for right in range(ACTIONS + 1):
         exact = right / ACTIONS * 100
@@ -206,7 +206,7 @@ def _rounding() -> AuditCheck:
     )
 
 
-def _counts() -> AuditCheck:
+def _check_counts() -> AuditCheck:
     return AuditCheck(
         name="mime-counts",
         benchmark="MIME",
@@ -221,7 +221,7 @@ def _counts() -> AuditCheck:
     )
 
 
-def _failures() -> AuditCheck:
+def _check_failures() -> AuditCheck:
     body: list[tuple[Cell, ...]] = []
     for name, (count, printed) in _PAPER_FAILURES.items():
         implied = round(printed * failures.PUBLISHED_TOTAL / 100)
@@ -253,7 +253,7 @@ def _failures() -> AuditCheck:
     )
 
 
-def _actors() -> AuditCheck:
+def _check_actors() -> AuditCheck:
     right, total = 905, 1003
     return AuditCheck(
         name="mime-actors",

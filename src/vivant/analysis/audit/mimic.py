@@ -28,10 +28,10 @@ def check_all(data: Path | None = None) -> Sequence[AuditCheck]:
     """All checks of the table of seven tasks."""
     if data is not None:
         raise UsageError("--data mimic: its checks need the published table alone, which is built in")
-    return [_overall(), _weights(), _upper_bound()]
+    return [_check_overall(), _check_weights(), _check_upper_bound()]
 
 
-def _overall() -> AuditCheck:
+def _check_overall() -> AuditCheck:
     body = []
     for model, values in TASKS.items():
         tasks, overall = values[:7], values[7]
@@ -69,7 +69,7 @@ def _overall() -> AuditCheck:
     )
 
 
-def _weights() -> AuditCheck:
+def _check_weights() -> AuditCheck:
     tasks = names.THINKING
     combined = [sum(share * TASKS[model][i] for model, share in _COMBINATION.items()) for i in range(8)]
     gaps = [value - combined[7] for value in combined[:7]]
@@ -103,7 +103,7 @@ def _weights() -> AuditCheck:
     )
 
 
-def _upper_bound() -> AuditCheck:
+def _check_upper_bound() -> AuditCheck:
     human = TASKS["Human"][7]
     above = {model: values[7] for model, values in TASKS.items() if values[7] > human}
     return AuditCheck(

@@ -30,10 +30,10 @@ _SHARES = (0.9, 2 / 3, 1 / 3)
 
 def check_all(data: Path | None = None) -> Sequence[AuditCheck]:
     """All checks; `data` is a file of judge's texts: a list of {id, feedback} or an `eval_result.json`."""
-    return [_counts(), _means(), _dropped(data)]
+    return [_check_counts(), _check_means(), _check_dropped(data)]
 
 
-def _counts() -> AuditCheck:
+def _check_counts() -> AuditCheck:
     categories = " + ".join(f"{size:,}" for size in SIZES.values())
     fields = " + ".join(f"{size:,}" for size in PBL_FIELDS.values())
     formats = " + ".join(f"{size:,}" for size in FORMATS.values())
@@ -53,7 +53,7 @@ def _counts() -> AuditCheck:
     )
 
 
-def _means() -> AuditCheck:
+def _check_means() -> AuditCheck:
     rows = leaderboard()
     gaps = []
     for _, _, (story, project, reasoning, mean) in rows:
@@ -75,7 +75,7 @@ def _means() -> AuditCheck:
     )
 
 
-def _dropped(data: Path | None) -> AuditCheck:
+def _check_dropped(data: Path | None) -> AuditCheck:
     examples = [
         (model, figures[3]) for model, _, figures in leaderboard() if model in ("Anole", "GPT-4o + SD-XL")
     ]

@@ -40,7 +40,7 @@ _STATED_GAIN, _STATED_GAP = 0.57, 7.9
 
 def check_all(data: Path | None = None) -> Sequence[AuditCheck]:
     """All checks; `data` is the human study's `questions.json` (200 questions with GPT-4o's replies)."""
-    return [_slipped(), _weighted(), _text(), _people(), _study(data), _errors()]
+    return [_check_slipped(), _check_weighted(), _check_text(), _check_people(), _check_study(data), _check_errors()]
 
 
 def _rows(style: str) -> dict[str, list[float]]:
@@ -51,7 +51,7 @@ def _rows(style: str) -> dict[str, list[float]]:
     return found
 
 
-def _slipped() -> AuditCheck:
+def _check_slipped() -> AuditCheck:
     paper, thought = _rows("zero-shot")[SLIPPED], _rows("cot")[SLIPPED]
     body: list[tuple[Cell, ...]] = [("paper, table 3", *paper), ("README", *README_ROW)]
     weighted = [
@@ -78,7 +78,7 @@ def _slipped() -> AuditCheck:
     )
 
 
-def _weighted() -> AuditCheck:
+def _check_weighted() -> AuditCheck:
     body: list[tuple[Cell, ...]] = []
     total = 0
     for style in ("zero-shot", "cot"):
@@ -139,7 +139,7 @@ def _weighted() -> AuditCheck:
     )
 
 
-def _text() -> AuditCheck:
+def _check_text() -> AuditCheck:
     direct, thought = _rows("zero-shot"), _rows("cot")
     gain = sum(thought[model][0] - direct[model][0] for model in direct) / len(direct)
     gap = sum(values[1] - values[2] for values in direct.values()) / len(direct)
@@ -158,7 +158,7 @@ def _text() -> AuditCheck:
     )
 
 
-def _people() -> AuditCheck:
+def _check_people() -> AuditCheck:
     body: list[tuple[Cell, ...]] = []
     fits = True
     for (name, (right, total)), printed in zip(STUDY.items(), published.HUMAN, strict=True):
@@ -187,7 +187,7 @@ def _people() -> AuditCheck:
     )
 
 
-def _study(data: Path | None) -> AuditCheck:
+def _check_study(data: Path | None) -> AuditCheck:
     return AuditCheck(
         name="mmrv-study-make-up",
         benchmark="MMR-V",
@@ -220,7 +220,7 @@ def _recomputed(path: Path) -> tuple[str, ...]:
     return (f"{file.name}: GPT-4o is right on {right} of {len(scores)}, by the published rule.",)
 
 
-def _errors() -> AuditCheck:
+def _check_errors() -> AuditCheck:
     counts = KINDS.published["GPT-4o"]
     return AuditCheck(
         name="mmrv-errors",
