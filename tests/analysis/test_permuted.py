@@ -103,11 +103,11 @@ def test_a_permuted_run_end_to_end(tmp_path: Path) -> None:
     found = summarise_permutations(part, registry.get("jsonl"))
     assert (found.questions, found.orders, found.replies) == (6, 4, 48)
     assert (found.value, found.consistent, found.ever) == (0.25, 0, 1)
-    assert found.places[0].chosen == 48
-    assert found.places[0].expected == pytest.approx(12)
+    assert found.positions[0].chosen == 48
+    assert found.positions[0].expected == pytest.approx(12)
     assert found.p is not None
     assert found.p < 1e-6
-    assert (found.places[0].right, found.places[0].keyed, found.places[1].right) == (12, 12, 0)
+    assert (found.positions[0].right, found.positions[0].keyed, found.positions[1].right) == (12, 12, 0)
     # The same command resumes; another number of orders is another run.
     with pytest.raises(RunError, match="permute: 4 → 2"):
         evaluate(str(path), "first", out=str(tmp_path / "r"), permute=2, repeat=2)

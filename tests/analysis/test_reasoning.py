@@ -70,7 +70,7 @@ def test_where_a_reply_reasons() -> None:
     assert found.field == "text"
     assert found.piece(4) == "Let me think about it a little more, then."
     apart = Record(key="k", task="t", id="i", reply=Reply(text="A", thinking=THOUGHT))
-    found = split_reasoning(apart, most=2)
+    found = split_reasoning(apart, max_segments=2)
     assert found is not None
     assert (found.field, len(found.segments)) == ("thinking", 2)
 

@@ -99,14 +99,14 @@ def test_what_is_left_without_pictures(tmp_path: Path) -> None:
     samples = quiz(200, facets={"half": ("even", "odd")})
     full = run_of(tmp_path / "full", samples, [n % 4 != 3 for n in range(200)])
     blind = run_of(tmp_path / "blind", samples, [n % 2 == 0 for n in range(200)], control="blind")
-    (left,) = measure_controls([full, blind]).left
+    (left,) = measure_controls([full, blind]).effects
     assert (left.result.first, left.result.second, left.chance) == (0.75, 0.5, 0.25)
     # 25 of 50 points above chance are kept.
     assert left.share == pytest.approx(0.5)
     assert left.share_interval is not None
     assert left.share_interval.low < 0.5 < left.share_interval.high
     assert 0.2 < left.share_interval.high - left.share_interval.low < 0.5
-    even, odd = measure_controls([full, blind], by=["half"]).left
+    even, odd = measure_controls([full, blind], by=["half"]).effects
     assert even.share == pytest.approx(1)
     assert odd.share is not None
     assert odd.share < 0
@@ -119,7 +119,7 @@ def test_no_share_of_a_score_that_is_not_above_chance(tmp_path: Path) -> None:
     samples = quiz(40)
     full = run_of(tmp_path / "full", samples, [n % 4 == 0 for n in range(40)])
     shuffled = run_of(tmp_path / "shuffled", samples, [n % 3 == 0 for n in range(40)], control="shuffled")
-    (left,) = measure_controls([full, shuffled]).left
+    (left,) = measure_controls([full, shuffled]).effects
     assert left.share is None
     assert build_controls_table([full, shuffled]).body[0][-3] is None
 

@@ -58,29 +58,33 @@ def summarise_repeats(run: ScoredRun, benchmark: Benchmark) -> RepeatSummary:
         value = counted_value(run, score, unparsed_value)
         if value is None or record is None:
             continue
-        own = questions.setdefault((sample.id, record.permutation), _Question(cluster_of(sample), [], []))
-        own.values.append(value)
-        own.answers.append(canonical_answer(sample, record, score))
+        answers = questions.setdefault((sample.id, record.permutation), _Question(cluster_of(sample), [], []))
+        answers.values.append(value)
+        answers.answers.append(canonical_answer(sample, record, score))
         by_repeat.setdefault(record.repeat, []).append(value)
-    most = max((len(one.values) for one in questions.values()), default=0)
-    if most < 2:
+    max_repeats = max((len(question.values) for question in questions.values()), default=0)
+    if max_repeats < 2:
         raise UsageError(
             f"{run.run}: no question of {run.task} was answered twice; run it with --repeat K, and with a "
             "temperature above 0 where the model is to vary"
         )
-    every = list(questions.values())
+    asked = list(questions.values())
     binary = is_binary(run, unparsed_value)
-    values = [value for one in every for value in one.values]
+    values = [value for question in asked for value in question.values]
     return RepeatSummary(
         run=run,
-        questions=len(every),
-        repeats=most,
+        questions=len(asked),
+        repeats=max_repeats,
         value=math.fsum(values) / len(values),
-        interval=mean_interval(values, [one.cluster for one in every for _ in one.values], binary=binary),
-        means=tuple(math.fsum(own) / len(own) for _, own in sorted(by_repeat.items())),
-        passes={k: pass_at(k, [one.values for one in every]) for k in _steps(most)} if binary else {},
-        always=sum(min(one.values) == 1 for one in every) / len(every) if binary else None,
-        same=same_answer_share([one.answers for one in every]),
+        interval=mean_interval(
+            values, [question.cluster for question in asked for _ in question.values], binary=binary
+        ),
+        means=tuple(math.fsum(answers) / len(answers) for _, answers in sorted(by_repeat.items())),
+        passes={k: pass_at(k, [question.values for question in asked]) for k in _steps(max_repeats)}
+        if binary
+        else {},
+        always=sum(min(question.values) == 1 for question in asked) / len(asked) if binary else None,
+        same=same_answer_share([question.answers for question in asked]),
     )
 
 
@@ -97,9 +101,12 @@ def pass_at(k: int, questions: Sequence[Sequence[float]]) -> float:
     return math.fsum(likely) / len(likely) if likely else math.nan
 
 
-def _steps(most: int) -> list[int]:
+def _steps(max_repeats: int) -> list[int]:
     """1, 2, 4, 8 … and the number of repeats itself."""
-    return [*(1 << power for power in range(most.bit_length()) if 1 << power < most), most]
+    return [
+        *(1 << power for power in range(max_repeats.bit_length()) if 1 << power < max_repeats),
+        max_repeats,
+    ]
 
 
 def same_answer_share(questions: Sequence[Sequence[str]]) -> float:
@@ -112,13 +119,13 @@ def same_answer_share(questions: Sequence[Sequence[str]]) -> float:
 
 def canonical_answer(sample: Sample, record: Record, score: Score) -> str:
     """An answer that two replies share or not: the option meant, whatever letter it had; else the plain text."""
-    place = chosen_position(sample, record, score)
-    if place is not None:
-        return f"option {(record.order or range(len(sample.options)))[place]}"
+    position = chosen_position(sample, record, score)
+    if position is not None:
+        return f"option {(record.order or range(len(sample.options)))[position]}"
     return f"text {normalise_text(score.answer)}" if score.status == "scored" else "unparsed"
 
 
 def chosen_position(sample: Sample, record: Record, score: Score) -> int | None:
     """At which place the option stood that a reply chose; None where it chose none."""
-    shown = record.options or sample.options
-    return next((place for place, option in enumerate(shown) if option.name == score.answer), None)
+    options = record.options or sample.options
+    return next((position for position, option in enumerate(options) if option.name == score.answer), None)

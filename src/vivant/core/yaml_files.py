@@ -29,22 +29,22 @@ def read_yaml(file: Path, kind: type[T]) -> T:
         match = _UNKNOWN.fullmatch(str(error))
         if match is None:
             raise DataError(f"{file}: {error}") from None
-        place = f" at {match['path'].lstrip('.')}" if match["path"] else ""
+        location = f" at {match['path'].lstrip('.')}" if match["path"] else ""
         raise DataError(
-            f"{file}{place}: {unknown_name_error('field', match['name'], _fields(kind))}"
+            f"{file}{location}: {unknown_name_error('field', match['name'], _fields(kind))}"
         ) from None
 
 
 def _fields(kind: Any) -> list[str]:
     """The names of all fields in a struct and in the structs within it."""
     names: list[str] = []
-    seen: set[Any] = set()
+    visited: set[Any] = set()
 
     def visit(inspected: Any) -> None:
         if isinstance(inspected, msgspec.inspect.StructType):
-            if inspected.cls in seen:
+            if inspected.cls in visited:
                 return
-            seen.add(inspected.cls)
+            visited.add(inspected.cls)
             for field in inspected.fields:
                 names.append(field.name)
                 visit(field.type)

@@ -315,7 +315,7 @@ class Runner:
         cached: bool = False,
     ) -> None:
         if self._pictures is not None:
-            reply = self._pictures.keep(reply)
+            reply = self._pictures.save(reply)
         record = record_for(
             job,
             look.fingerprint,

@@ -76,7 +76,7 @@ class PacketTable(Struct, frozen=True, kw_only=True):
 
     pts: bytes
     dts: bytes
-    places: bytes
+    positions: bytes = msgspec.field(name="places")
     """Byte offsets in the file: with the timestamp, a packet's identity."""
     flags: bytes
     """One byte each: KEY, HIDDEN."""

@@ -31,15 +31,15 @@ def split_into_grids(pictures: int, grids: int) -> list[range]:
     """Which pictures go into which grid: at most `grids` of them, all but the last equally full."""
     if pictures == 0:
         return []
-    each = math.ceil(pictures / grids)
-    return [range(start, min(start + each, pictures)) for start in range(0, pictures, each)]
+    size = math.ceil(pictures / grids)
+    return [range(start, min(start + size, pictures)) for start in range(0, pictures, size)]
 
 
 def grid_digest(hashes: Iterable[bytes], first: int = 1) -> str:
     """A grid's identity: from its tiles' SHA-256 hashes, without drawing it."""
     name = hashlib.sha256(f"{_RECIPE}, from {first}".encode())
-    for each in hashes:
-        name.update(each)
+    for digest in hashes:
+        name.update(digest)
     return name.hexdigest()
 
 

@@ -46,9 +46,9 @@ def resample_means(
     groups: Sequence[ClusterTotals], *, seed: int = 0, resamples: int = RESAMPLES
 ) -> list[Column | None]:
     """The means of `resamples` resamples of each group; None where a group has fewer than two clusters."""
-    found: list[Column | None] = [None] * len(groups)
+    results: list[Column | None] = [None] * len(groups)
     rest: list[int] = []
-    for place, group in enumerate(groups):
+    for index, group in enumerate(groups):
         if group.sums.size < 2:
             continue
         kinds, counts = _kinds(group)
@@ -57,13 +57,13 @@ def resample_means(
             draws = np.random.default_rng(seed).multinomial(
                 group.sums.size, counts / counts.sum(), size=resamples
             )
-            found[place] = (draws @ kinds[:, 0]) / (draws @ kinds[:, 1])
+            results[index] = (draws @ kinds[:, 0]) / (draws @ kinds[:, 1])
         else:
-            rest.append(place)
+            rest.append(index)
     if rest:
-        for place, means in zip(rest, _weighted([groups[i] for i in rest], seed, resamples), strict=True):
-            found[place] = means
-    return found
+        for index, means in zip(rest, _weighted([groups[i] for i in rest], seed, resamples), strict=True):
+            results[index] = means
+    return results
 
 
 def percentile_ends(means: Column, level: float = 0.95) -> tuple[float, float]:

@@ -150,17 +150,19 @@ def _bootstrap(
     prepared: Sequence[tuple[Values, Labels]], level: float, binary: bool | None, seed: int
 ) -> list[Interval | None]:
     resampled = resample_means([cluster_totals(data, labels) for data, labels in prepared], seed=seed)
-    found: list[Interval | None] = []
+    intervals: list[Interval | None] = []
     for (data, labels), means in zip(prepared, resampled, strict=True):
         if means is None:
-            found.append(None)
+            intervals.append(None)
         elif (data == data[0]).all():
             # Equal values stay equal however often they are drawn, which is no certainty.
-            plain = _by_formula(data, labels, level, binary)
-            found.append(plain and Interval(plain.low, plain.high, f"{plain.method} (nothing to resample)"))
+            formula = _by_formula(data, labels, level, binary)
+            intervals.append(
+                formula and Interval(formula.low, formula.high, f"{formula.method} (nothing to resample)")
+            )
         else:
-            found.append(Interval(*percentile_ends(means, level), "cluster bootstrap"))
-    return found
+            intervals.append(Interval(*percentile_ends(means, level), "cluster bootstrap"))
+    return intervals
 
 
 def encode_labels(clusters: Sequence[Hashable]) -> Labels:

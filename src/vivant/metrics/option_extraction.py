@@ -131,10 +131,10 @@ class _Reader:
 
     def read(self, answer: str) -> Extraction:
         lines = [line.strip() for line in answer.splitlines() if line.strip()]
-        whole, last = self._texts.get(normalise_text(answer)), self._alone(lines[-1])
+        by_text, last = self._texts.get(normalise_text(answer)), self._alone(lines[-1])
         alone = self._alone(answer)
         if alone:
-            return _decide({alone, whole or alone}, "name")
+            return _decide({alone, by_text or alone}, "name")
         stated = self._stated(answer)
         if stated is not None:
             # A lone name at the end speaks as plainly as the statement does.
@@ -143,19 +143,19 @@ class _Reader:
         if last and len(listed - {last}) > 1:
             return _decide({last}, "last-line")  # the options one by one, then the choice
         if self._led(lines[0]):
-            return _decide(listed | ({whole} if whole else set()), "leading")
+            return _decide(listed | ({by_text} if by_text else set()), "leading")
         if last:
             return _decide(listed, "last-line")
         if self._led(lines[-1]):
             return _decide(listed, "last-line")
-        if whole:
-            return _decide({whole}, "text")
+        if by_text:
+            return _decide({by_text}, "text")
         if len(listed) > 1 and self._listed(lines[-1]):
             return _AMBIGUOUS
         for text, rule in ((lines[-1], "text-last-line"), (answer, "text-in-reply")):
-            found = self._mentioned(text)
-            if found is not None:
-                return _decide(found, rule) if found else _DENIED
+            mentioned = self._mentioned(text)
+            if mentioned is not None:
+                return _decide(mentioned, rule) if mentioned else _DENIED
         return Extraction(None, "none")
 
     # ── by name ──
@@ -264,16 +264,16 @@ class _Reader:
     def _mentioned(self, content: str) -> set[str] | None:
         """Options whose texts occur; nothing where the only one is denied; None where none occurs."""
         rest = "\n".join(normalise_text(clause) for clause in _CLAUSE.split(content))
-        found: set[str] = set()
+        mentioned: set[str] = set()
         for phrase, name in self._phrases:
             # Longest first, each blotted out: "playing" is not found again in "playing chess".
             rest, count = phrase.subn("\x00", rest)
             if count:
-                found.add(name)
-        if not found:
+                mentioned.add(name)
+        if not mentioned:
             return None
         denied = any("\x00" in clause and _NEGATION.search(clause) for clause in rest.split("\n"))
-        return set() if denied and len(found) == 1 else found
+        return set() if denied and len(mentioned) == 1 else mentioned
 
 
 _AMBIGUOUS = Extraction(None, "ambiguous")

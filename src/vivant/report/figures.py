@@ -78,16 +78,16 @@ def draw_curve(
         lines.setdefault(" ".join([row.task, *others]), []).append(row)
     ticks: set[float] = set()
     for number, (label, rows) in enumerate(lines.items()):
-        places = [float(row.group[x]) for row in rows]
+        positions = [float(row.group[x]) for row in rows]
         values = [row.value if row.value is not None else float("nan") for row in rows]
         colour = COLORS[number % len(COLORS)]
-        axes.plot(places, values, marker="o", markersize=4, color=colour, label=label)
+        axes.plot(positions, values, marker="o", markersize=4, color=colour, label=label)
         bounds = [row.interval for row in rows]
         if all(bounds):
             axes.fill_between(
-                places, [b[0] for b in bounds if b], [b[1] for b in bounds if b], color=colour, alpha=0.15
+                positions, [b[0] for b in bounds if b], [b[1] for b in bounds if b], color=colour, alpha=0.15
             )
-        ticks.update(places)
+        ticks.update(positions)
     for number, (label, points) in enumerate((published or {}).items()):
         axes.plot(
             [p[0] for p in points],
@@ -116,16 +116,16 @@ def draw_bars(
     height = 0.8 / max(1, len(models))
     figure, axes = pyplot.subplots(figsize=(5.2, 0.7 + 0.34 * len(groups) * max(1, len(models) * 0.6)))
     for number, (run, model) in enumerate(models.items()):
-        own = {row.group.get(facet, "all"): row for row in rows if row.run == run}
-        places = [place + number * height for place, group in enumerate(groups) if group in own]
-        chosen = [own[group] for group in groups if group in own]
+        by_group = {row.group.get(facet, "all"): row for row in rows if row.run == run}
+        positions = [position + number * height for position, group in enumerate(groups) if group in by_group]
+        chosen = [by_group[group] for group in groups if group in by_group]
         values = [row.value or 0.0 for row in chosen]
         spread = [
             [v - row.interval[0] if row.interval else 0.0 for v, row in zip(values, chosen, strict=True)],
             [row.interval[1] - v if row.interval else 0.0 for v, row in zip(values, chosen, strict=True)],
         ]
         axes.barh(
-            places,
+            positions,
             values,
             height=height * 0.92,
             color=COLORS[number % len(COLORS)],
@@ -133,7 +133,7 @@ def draw_bars(
             xerr=spread,
             error_kw={"elinewidth": 0.8, "ecolor": "#2d3748"},
         )
-    axes.set_yticks([place + 0.4 - height / 2 for place in range(len(groups))], groups)
+    axes.set_yticks([position + 0.4 - height / 2 for position in range(len(groups))], groups)
     axes.invert_yaxis()
     if chance is not None:
         axes.axvline(chance, color="#718096", linestyle=":", label="chance")
@@ -160,7 +160,7 @@ def draw_heatmap(rows: Sequence[Row], path: Path, *, facets: tuple[str, str], ti
     values = {(row.group[down], row.group[across]): row.value for row in rows}
     grid = [[_or_nan(values.get((y, x))) for x in xs] for y in ys]
     figure, axes = pyplot.subplots(figsize=(max(2.6, 0.32 * len(xs) + 1.4), max(1.8, 0.26 * len(ys) + 1.0)))
-    drawn = axes.imshow(grid, vmin=0, vmax=100, cmap="RdYlGn", aspect="auto")
+    image = axes.imshow(grid, vmin=0, vmax=100, cmap="RdYlGn", aspect="auto")
     axes.set_xticks(range(len(xs)), xs, rotation=90 if len(xs) > 10 else 0, fontsize=7)
     axes.set_yticks(range(len(ys)), ys, fontsize=7)
     axes.set_xlabel(across)
@@ -168,7 +168,7 @@ def draw_heatmap(rows: Sequence[Row], path: Path, *, facets: tuple[str, str], ti
     axes.grid(visible=False)
     if title:
         axes.set_title(title, fontsize=9, loc="left")
-    figure.colorbar(drawn, ax=axes, shrink=0.85)
+    figure.colorbar(image, ax=axes, shrink=0.85)
     save_figure(pyplot, figure, path)
 
 
@@ -198,10 +198,12 @@ def draw_all(parts: Sequence[ScoredRun], out: Path, suffix: str = ".svg") -> lis
                 written.append(path)
                 continue
             for run in dict.fromkeys(row.run for row in rows):
-                place = out / f"{name}-{figure.name}-{run}{suffix}"
-                own = [row for row in rows if row.run == run]
-                draw_heatmap(own, place, facets=(figure.facets[0], figure.facets[1]), title=figure.title)
-                written.append(place)
+                run_path = out / f"{name}-{figure.name}-{run}{suffix}"
+                run_rows = [row for row in rows if row.run == run]
+                draw_heatmap(
+                    run_rows, run_path, facets=(figure.facets[0], figure.facets[1]), title=figure.title
+                )
+                written.append(run_path)
     return written
 
 
@@ -209,7 +211,7 @@ def merge_tasks(parts: Sequence[ScoredRun]) -> list[ScoredRun]:
     """The tasks of a run as one, for facets that span tasks."""
     joined: list[ScoredRun] = []
     for run in dict.fromkeys(part.run for part in parts):
-        own = [part for part in parts if part.run == run]
-        rows = tuple(row for part in own for row in part.rows)
-        joined.append(msgspec.structs.replace(own[0], rows=rows))
+        run_parts = [part for part in parts if part.run == run]
+        rows = tuple(row for part in run_parts for row in part.rows)
+        joined.append(msgspec.structs.replace(run_parts[0], rows=rows))
     return joined

@@ -38,8 +38,8 @@ def build_judge_tables(
                 title="Judges among each other",
                 columns=("judge", "other", "n", *_TITLES),
                 body=tuple(
-                    (one, other, n, *(_shown(figures[name]) for name in METRICS))
-                    for one, other, n, figures in between
+                    (judge, other, n, *(_shown(figures[name]) for name in METRICS))
+                    for judge, other, n, figures in between
                 ),
             )
         )
@@ -56,24 +56,28 @@ def _shown(figure: Figure) -> str | None:
 
 
 def _agreement(
-    found: Sequence[Agreement], judged: Sequence[Judged], human: HumanScores, runs: Sequence[Run], by: str
+    agreements_found: Sequence[Agreement],
+    judged: Sequence[Judged],
+    human: HumanScores,
+    runs: Sequence[Run],
+    by: str,
 ) -> Table:
     body: list[tuple[Cell, ...]] = [
         (
-            f"{one.judge} ({one.fingerprint[:8]})",
-            one.group,
-            one.n,
-            *(_shown(one.figures[name]) for name in METRICS),
+            f"{agreement.judge} ({agreement.fingerprint[:8]})",
+            agreement.group,
+            agreement.n,
+            *(_shown(agreement.figures[name]) for name in METRICS),
         )
-        for one in found
+        for agreement in agreements_found
     ]
     rules = (len(body),)
     names = dict.fromkeys(task.partition("/")[0] for run in runs for task in run.manifest.tasks)
     figures = [figure for name in names for figure in registry.get(name).judged.agreement()]
     for figure in figures:
         values = (getattr(figure, name) for name in METRICS)
-        shown = (None if value is None else f"{value:.3f}" for value in values)
-        body.append((f"{figure.judge} †", "all", None, *shown))
+        texts = (None if value is None else f"{value:.3f}" for value in values)
+        body.append((f"{figure.judge} †", "all", None, *texts))
     notes = [
         "In brackets: 95 % intervals by resampling samples. A dash: the figures do not vary, or are too few."
     ]
@@ -88,51 +92,51 @@ def _agreement(
         columns=("judge", by or "group", "n", *_TITLES),
         body=tuple(body),
         rules=rules,
-        rows=tuple(_rows(found, by)),
+        rows=tuple(_rows(agreements_found, by)),
         notes=(*notes, *describe_people(human)),
     )
 
 
-def _rows(found: Sequence[Agreement], by: str) -> list[Row]:
+def _rows(agreements_found: Sequence[Agreement], by: str) -> list[Row]:
     return [
         Row(
-            run=one.fingerprint[:8],
+            run=agreement.fingerprint[:8],
             benchmark="",
             task="judge-check",
-            group={} if one.group == "all" else {by: one.group},
+            group={} if agreement.group == "all" else {by: agreement.group},
             metric=name,
             value=figure.value,
-            n=one.n,
+            n=agreement.n,
             errors=0,
             unparsed=0,
             interval=(figure.interval.low, figure.interval.high) if figure.interval else None,
             interval_method=figure.interval.method if figure.interval else "",
-            model=one.judge,
+            model=agreement.judge,
         )
-        for one in found
-        for name, figure in one.figures.items()
+        for agreement in agreements_found
+        for name, figure in agreement.figures.items()
     ]
 
 
 def describe_people(human: HumanScores) -> list[str]:
     """How far people agree among themselves: no judge can be expected to agree more with them."""
-    items = [item for item, given in enumerate(human.scores.values()) for _ in given]
-    values = [value for given in human.scores.values() for value in given]
-    if not any(len(given) > 1 for given in human.scores.values()):
+    items = [item for item, ratings in enumerate(human.scores.values()) for _ in ratings]
+    values = [value for ratings in human.scores.values() for value in ratings]
+    if not any(len(ratings) > 1 for ratings in human.scores.values()):
         return ["People scored every answer once, so that nothing is known of how far they agree."]
     alpha = krippendorff_alpha(items, values, "interval")
     equal = percent_agreement(items, values)
-    several = sum(len(given) > 1 for given in human.scores.values())
+    several = sum(len(ratings) > 1 for ratings in human.scores.values())
     return [
         f"People among themselves, on {several} answers scored more than once: Krippendorff's alpha (interval) "
         f"{alpha:.3f}, {equal:.1%} of pairs of scores equal. Judges are compared with the mean of people."
     ]
 
 
-def _biases(found: Sequence[Bias]) -> Table:
+def _biases(biases_found: Sequence[Bias]) -> Table:
     body = tuple(
-        (f"{one.judge} ({one.fingerprint[:8]})", one.name, _shown(one.figure), one.n, one.says)
-        for one in found
+        (f"{bias.judge} ({bias.fingerprint[:8]})", bias.name, _shown(bias.figure), bias.n, bias.says)
+        for bias in biases_found
     )
     return Table(
         title="What a judge may be swayed by",

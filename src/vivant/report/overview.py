@@ -94,10 +94,10 @@ def build_side_by_side(runs: Sequence[Run], protocol: Protocol = "paper") -> Tab
     chance = {task: value for (_, task), value in chance_levels(parts).items()}
     body = []
     for task in sorted(dict.fromkeys(row.task for row in rows)):
-        own = {row.model: row for row in rows if row.task == task}
-        figures = [own[model].value if model in own else None for model in models]
-        metric = next(iter(own.values())).metric
-        body.append((task, metric, chance.get(task), *figures, max(row.n for row in own.values())))
+        by_model = {row.model: row for row in rows if row.task == task}
+        figures = [by_model[model].value if model in by_model else None for model in models]
+        metric = next(iter(by_model.values())).metric
+        body.append((task, metric, chance.get(task), *figures, max(row.n for row in by_model.values())))
     return Table(
         title=f"Scores, protocol {protocol}",
         columns=("task", "metric", "chance", *models, "n"),
@@ -116,14 +116,14 @@ def _interval(row: Row) -> str:
 
 def chance_levels(parts: Sequence[ScoredRun]) -> dict[tuple[str, str], float]:
     """Expected score of a guess, where every sample has one."""
-    found: dict[tuple[str, str], float] = {}
+    levels: dict[tuple[str, str], float] = {}
     for part in parts:
         benchmark = registry.of_task(part.task)
         values = [benchmark.chance(sample) for sample, _, _ in part.rows]
-        known = [value for value in values if value is not None]
-        if known and len(known) == len(values):
-            found[(part.run, part.task)] = sum(known) / len(known) * benchmark.task(part.task).scale
-    return found
+        chances = [value for value in values if value is not None]
+        if chances and len(chances) == len(values):
+            levels[(part.run, part.task)] = sum(chances) / len(chances) * benchmark.task(part.task).scale
+    return levels
 
 
 def _notes(runs: Sequence[Run], parts: Sequence[ScoredRun], rows: Sequence[Row]) -> list[str]:
@@ -135,8 +135,8 @@ def _notes(runs: Sequence[Run], parts: Sequence[ScoredRun], rows: Sequence[Row])
         defaults = dict(registry.of_task(part.task).settings)
         changed = {k: v for k, v in part.settings.items() if defaults.get(k) != v}
         if changed:
-            shown = ", ".join(f"{name}={value}" for name, value in changed.items())
-            notes.append(f"{part.run}, {part.task}: scored with {shown}.")
+            settings_text = ", ".join(f"{name}={value}" for name, value in changed.items())
+            notes.append(f"{part.run}, {part.task}: scored with {settings_text}.")
         cut = sum(record is not None and record.reply.status == "truncated" for _, record, _ in part.rows)
         if cut:
             notes.append(f"{part.run}, {part.task}: {cut} replies were cut off at the token limit.")

@@ -44,18 +44,18 @@ def audit(only: Sequence[str] = (), data: Mapping[str, Path] | None = None) -> l
             raise unknown_name_error("benchmark in --data", name, CHECKERS)
         if not path.exists():
             raise DataError(f"--data {name}={path}: no such folder")
-    known: dict[str, list[AuditCheck]] = {}
+    checks: dict[str, list[AuditCheck]] = {}
     for name, make in CHECKERS.items():
         if not only or any(word == name or word.startswith(f"{name}-") for word in only):
-            known[name] = list(make(data.get(name)))
-    cases = [case for own in known.values() for case in own]
+            checks[name] = list(make(data.get(name)))
+    cases = [case for group in checks.values() for case in group]
     if not only:
         return cases
     names = {case.name for case in cases}
     for word in only:
         if word not in names and word not in CHECKERS:
             raise unknown_name_error("check", word, [*CHECKERS, *names])
-    chosen = [case for name, own in known.items() for case in own if name in only or case.name in only]
+    chosen = [case for name, group in checks.items() for case in group if name in only or case.name in only]
     if not chosen:
         raise UsageError("There is nothing to check")
     return chosen

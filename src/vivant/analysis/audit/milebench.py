@@ -95,14 +95,14 @@ def _check_twins() -> AuditCheck:
     rows = leaderboard()
     names = _NAMES[:4]
     pairs = [
-        (one, two)
-        for place, one in enumerate(rows)
-        for two in list(rows)[place + 1 :]
-        if all(rows[one][name] == rows[two][name] for name in names)
+        (first, second)
+        for index, first in enumerate(rows)
+        for second in list(rows)[index + 1 :]
+        if all(rows[first][name] == rows[second][name] for name in names)
     ]
-    told = [
-        f"{one} and {two}: {', '.join(f'{name} {rows[one][name]:.1f}' for name in names)} in both."
-        for one, two in pairs
+    lines = [
+        f"{first} and {second}: {', '.join(f'{name} {rows[first][name]:.1f}' for name in names)} in both."
+        for first, second in pairs
     ]
     return AuditCheck(
         name="milebench-same-figures",
@@ -111,7 +111,7 @@ def _check_twins() -> AuditCheck:
         outcome="cannot be told",
         claim="Every row is said to be a model of its own.",
         arithmetic=(
-            *told,
+            *lines,
             "The other eight groups of the two differ. Each temporal group holds 400 to 800 questions, so that four "
             "equal figures in a row are very unlikely to come about by chance.",
         ),

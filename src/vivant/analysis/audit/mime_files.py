@@ -23,39 +23,39 @@ def recompute_people(root: Path, stated: Mapping[str, float]) -> tuple[str, ...]
         return (f"{root} holds no human_eval.jsonl, so people's answers were not recomputed.",)
     samples = {sample.id: sample for sample in imported.samples}
     items = [(samples[record.id], record) for record in imported.records]
-    told: list[str] = []
+    lines: list[str] = []
     values: dict[str, dict[str, list[float]]] = {"strict": {}, "paper": {}}
-    for protocol, found in values.items():
+    for protocol, by_variant in values.items():
         settings = ScoreSettings(
             protocol="strict" if protocol == "strict" else "paper", values=benchmark.settings
         )
         for (sample, _), score in zip(items, benchmark.score(items, settings), strict=True):
-            found.setdefault(sample.facets["variant"], []).append(score.value or 0.0)
+            by_variant.setdefault(sample.facets["variant"], []).append(score.value or 0.0)
     differ = []
     for variant, accuracy in stated.items():
-        own = values["strict"].get(variant)
-        if own is None:
+        scores = values["strict"].get(variant)
+        if scores is None:
             continue
-        figure = round(sum(own) / len(own) * 100, 1)
+        figure = round(sum(scores) / len(scores) * 100, 1)
         if abs(figure - accuracy) > 0.051:
             differ.append(f"{variant} {figure} where {accuracy} is stated")
-    mime = [value for variant, own in values["strict"].items() if variant != "none" for value in own]
-    paper = [value for variant, own in values["paper"].items() if variant != "none" for value in own]
+    mime = [value for variant, scores in values["strict"].items() if variant != "none" for value in scores]
+    paper = [value for variant, scores in values["paper"].items() if variant != "none" for value in scores]
     if mime:
-        told.append(
+        lines.append(
             f"MIME: {sum(mime):.0f} of {len(mime)} free answers are right ({format_percent(sum(mime) / len(mime))}); "
             f"by the published rule {format_percent(sum(paper) / len(paper))}."
         )
     real, real_paper = values["strict"].get("none", []), values["paper"].get("none", [])
     if real:
-        told.append(
+        lines.append(
             f"REAL: {sum(real):.0f} of {len(real)} are right ({format_percent(sum(real) / len(real))}); by the "
             f"published rule {format_percent(sum(real_paper) / len(real_paper))}."
         )
-    told.append(
+    lines.append(
         "All variants agree with the table." if not differ else "Differences: " + "; ".join(differ) + "."
     )
-    return tuple(told)
+    return tuple(lines)
 
 
 def _raw_choice_files(root: Path) -> Iterator[tuple[Path, list[dict[str, Any]]]]:
@@ -72,22 +72,22 @@ def _raw_choice_files(root: Path) -> Iterator[tuple[Path, list[dict[str, Any]]]]
 
 def count_marked_options(root: Path) -> tuple[str, ...]:
     """In how many items of few-shot files the right option is a list among texts."""
-    told = []
+    lines = []
     for path, items in _raw_choice_files(root):
         if "few-shot" not in path.parts:
             continue
         marked = sum(_is_marked(item) for item in items)
-        told.append(
+        lines.append(
             f"{path.name}: in {marked} of {len(items)} items the right option alone is stored as a list."
         )
-    return tuple(told) or (f"{root} holds no few-shot result files (few-shot/**/raw_mcq_*.json).",)
+    return tuple(lines) or (f"{root} holds no few-shot result files (few-shot/**/raw_mcq_*.json).",)
 
 
 def _is_marked(item: Mapping[str, Any]) -> bool:
     options = item.get("options", [])
     lists = [
-        place
-        for place, option in enumerate(options)
+        index
+        for index, option in enumerate(options)
         if isinstance(option, list) or (isinstance(option, str) and listed(option) is not None)
     ]
     return lists == ["ABCDEFGHIJ".find(str(item.get("correct_answer", "?")))]
@@ -99,16 +99,16 @@ def count_released_options(root: Path) -> tuple[str, ...]:
     index = Index(samples)
     files = same = total = 0
     for _, items in _raw_choice_files(root):
-        own = [(index.find(str(item.get("video_path", ""))), item) for item in items]
-        known = [(sample, item) for sample, item in own if sample is not None]
-        if not known:
+        pairs = [(index.find(str(item.get("video_path", ""))), item) for item in items]
+        matched = [(sample, item) for sample, item in pairs if sample is not None]
+        if not matched:
             continue
         files += 1
-        total += len(known)
+        total += len(matched)
         same += sum(
             {option.text for option in sample.options}
             == {", ".join(texts(o)) for o in item.get("options", [])}
-            for sample, item in known
+            for sample, item in matched
         )
     if not files:
         return (f"{root} holds no multiple-choice result files (raw_mcq_*.json).",)

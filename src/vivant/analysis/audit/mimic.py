@@ -36,7 +36,7 @@ def _check_overall() -> AuditCheck:
     for model, values in TASKS.items():
         tasks, overall = values[:7], values[7]
         mean = sum(tasks) / 7
-        axes = sum(sum(tasks[i] for i in own) / len(own) for own in _AXES.values()) / len(_AXES)
+        axes = sum(sum(tasks[i] for i in indices) / len(indices) for indices in _AXES.values()) / len(_AXES)
         body.append((model, overall, mean, mean - overall, axes, axes - overall))
     gaps = [line[3] for line in body]
     return AuditCheck(

@@ -112,19 +112,19 @@ def _check_dropped(data: Path | None) -> AuditCheck:
 def _recomputed(path: Path) -> tuple[str, ...]:
     texts = _feedback(path)
     scores = [paper.find_score(text) for text in texts]
-    kept = [score for score in scores if score is not None and paper.kept(score)]
+    valid = [score for score in scores if score is not None and paper.kept(score)]
     unread = sum(score is None for score in scores)
-    told = [
-        f"{path}: of {len(scores)} texts {len(kept)} hold a score from 0 to 6; {unread} hold none and "
-        f"{len(scores) - len(kept) - unread} one off the scale."
+    lines = [
+        f"{path}: of {len(scores)} texts {len(valid)} hold a score from 0 to 6; {unread} hold none and "
+        f"{len(scores) - len(valid) - unread} one off the scale."
     ]
-    if kept:
-        mean = sum(kept) / len(kept)
-        told.append(
+    if valid:
+        mean = sum(valid) / len(valid)
+        lines.append(
             f"Their mean is {format_percent(mean / 6)} of the top over those kept, and "
-            f"{format_percent(sum(kept) / 6 / len(scores))} over all texts with lost ones as 0."
+            f"{format_percent(sum(valid) / 6 / len(scores))} over all texts with lost ones as 0."
         )
-    return tuple(told)
+    return tuple(lines)
 
 
 def _feedback(path: Path) -> list[str]:
@@ -137,7 +137,7 @@ def _feedback(path: Path) -> list[str]:
         raise DataError(f"{file} holds no JSON: {error}") from error
     if isinstance(content, dict):
         content = content.get("feedback", [])
-    found = [
+    entries = [
         next(
             (
                 entry[name]
@@ -149,7 +149,7 @@ def _feedback(path: Path) -> list[str]:
         for entry in (content if isinstance(content, list) else [])
         if isinstance(entry, dict)
     ]
-    texts = [text for text in found if text is not None]
+    texts = [text for text in entries if text is not None]
     if not texts:
         raise DataError(f"{file} holds no judge's texts: a list of objects with a field 'feedback' is read")
     return texts

@@ -40,15 +40,22 @@ _STATED_GAIN, _STATED_GAP = 0.57, 7.9
 
 def check_all(data: Path | None = None) -> Sequence[AuditCheck]:
     """All checks; `data` is the human study's `questions.json` (200 questions with GPT-4o's replies)."""
-    return [_check_slipped(), _check_weighted(), _check_text(), _check_people(), _check_study(data), _check_errors()]
+    return [
+        _check_slipped(),
+        _check_weighted(),
+        _check_text(),
+        _check_people(),
+        _check_study(data),
+        _check_errors(),
+    ]
 
 
 def _rows(style: str) -> dict[str, list[float]]:
-    found: dict[str, list[float]] = {}
+    values: dict[str, list[float]] = {}
     for figure in published.rows():
         if figure.style == style:
-            found.setdefault(figure.model, []).append(figure.value)
-    return found
+            values.setdefault(figure.model, []).append(figure.value)
+    return values
 
 
 def _check_slipped() -> AuditCheck:

@@ -59,8 +59,8 @@ def select_items(run: Run, protocol: Protocol, options: LabelOptions) -> list[La
         scheme = find_scheme(part.task, options.kinds)
         rows = [(s, r, score) for s, r, score in part.rows if r is not None and score.status != "missing"]
         if options.limit is not None:
-            kept = set(sample_ids([record.key for _, record, _ in rows], options.limit, 0, "reasoning"))
-            rows = [row for row in rows if row[1].key in kept]
+            chosen = set(sample_ids([record.key for _, record, _ in rows], options.limit, 0, "reasoning"))
+            rows = [row for row in rows if row[1].key in chosen]
         for sample, record, score in rows:
             reasoning = split_reasoning(record, options.most) if options.segments else None
             sort = options.errors and (scheme.right_too or score.value is None or score.value < 0.5)
@@ -85,7 +85,7 @@ def label_run(
     say = say or (lambda _: None)
     options = options or LabelOptions()
     model = create(judge.model, judge.model_options)
-    schemes = {(one := find_scheme(task, options.kinds)).name: one for task in run.manifest.tasks}
+    schemes = {(scheme := find_scheme(task, options.kinds)).name: scheme for task in run.manifest.tasks}
     rubrics = (
         *(build_segment_rubric(count) for count in range(1, options.most + 1)),
         *map(build_kind_rubric, schemes.values()),
@@ -93,17 +93,17 @@ def label_run(
     settings = judge.settings(model, protocol, rubrics)
     folder = run.dir.path / FOLDER / f"judge-{settings.fingerprint()[:8]}"
     items = select_items(run, protocol, options)
-    own = {rubric.name: rubric for rubric in settings.rubrics}
-    asks = [ask for item in items for ask in _asks(item, own)]
+    by_name = {rubric.name: rubric for rubric in settings.rubrics}
+    asks = [ask for item in items for ask in _asks(item, by_name)]
     say(f"Judge {model.name}: {len(asks)} questions on {len(items)} replies → {folder}")
     if model.caveat:
         say(f"Note: {model.name} is {model.caveat}.")
     outcome = Judging(model, settings, folder, _read, judge, say).judge(asks)
     if outcome.stopped:
         return outcome
-    said = Judgements(folder).said(_read)
+    verdicts = Judgements(folder).said(_read)
     by = f"{model.name} ({settings.fingerprint()[:8]})"
-    write_labels(run.dir.path, by, (_labelled(item, said, by) for item in items))
+    write_labels(run.dir.path, by, (_labelled(item, verdicts, by) for item in items))
     return outcome
 
 
@@ -171,12 +171,12 @@ def _asks(item: LabelItem, rubrics: Mapping[str, Rubric]) -> Iterator[Ask]:
 
 
 def _ask(record: Record, suffix: str, rubric: Rubric, materials: Sequence[FencedBlock]) -> Ask:
-    kept = tuple(material for material in materials if material.parts)
+    nonempty = tuple(material for material in materials if material.parts)
     return Ask(
         key=record.key + suffix,
         task=record.task,
         id=record.id,
-        question=Question(rubric=rubric, materials=kept),
+        question=Question(rubric=rubric, materials=nonempty),
         root="",
     )
 
@@ -201,10 +201,10 @@ def _frames(record: Record) -> FencedBlock:
 
 
 def _accepted(sample: Sample, record: Record) -> FencedBlock:
-    shown = record.options or sample.options
-    order = record.order or tuple(range(len(shown)))
+    options = record.options or sample.options
+    order = record.order or tuple(range(len(options)))
     if sample.key is not None and sample.key in order:
-        option = shown[order.index(sample.key)]
+        option = options[order.index(sample.key)]
         return FencedBlock("accepted answer", (Text(f"({option.name}) {option.text}"),))
     return FencedBlock("accepted answer", (Text(" | ".join(sample.answers)),) if sample.answers else ())
 
@@ -212,12 +212,12 @@ def _accepted(sample: Sample, record: Record) -> FencedBlock:
 # ── what was said ────────────────────────────────────────────────────────────────────────────────
 
 
-def _labelled(item: LabelItem, said: Mapping[str, Mapping[int, Said]], by: str) -> LabelledReply:
+def _labelled(item: LabelItem, judgements: Mapping[str, Mapping[int, Said]], by: str) -> LabelledReply:
     record, reasoning = item.record, item.reasoning
     unread: list[str] = []
     labels: tuple[Label, ...] = ()
     if reasoning is not None:
-        verdicts = _verdicts(said.get(record.key + _SEGMENTS, {}), unread)
+        verdicts = _verdicts(judgements.get(record.key + _SEGMENTS, {}), unread)
         labels = tuple(
             Label(
                 start=segment.start,
@@ -231,7 +231,7 @@ def _labelled(item: LabelItem, said: Mapping[str, Mapping[int, Said]], by: str) 
     if item.scheme is not None:
         kind = item.scheme.unparsed if _settled(item) else ""
         if not kind:
-            kind = str(_most_said(_verdicts(said.get(record.key + _KIND, {}), unread), "kind", ""))
+            kind = str(_most_said(_verdicts(judgements.get(record.key + _KIND, {}), unread), "kind", ""))
     field = reasoning.field if reasoning is not None else "text"
     return LabelledReply(
         key=record.key,
@@ -247,11 +247,13 @@ def _labelled(item: LabelItem, said: Mapping[str, Mapping[int, Said]], by: str) 
     )
 
 
-def _verdicts(said: Mapping[int, Said], unread: list[str]) -> list[Verdict]:
+def _verdicts(judgements: Mapping[int, Said], unread: list[str]) -> list[Verdict]:
     """The verdicts that can be read; why, where none can."""
-    read = [one.verdict for one in said.values() if one.verdict.read]
+    read = [judgement.verdict for judgement in judgements.values() if judgement.verdict.read]
     if not read:
-        unread.append(next((one.error or one.verdict.why for one in said.values()), "not asked"))
+        unread.append(
+            next((judgement.error or judgement.verdict.why for judgement in judgements.values()), "not asked")
+        )
     return read
 
 

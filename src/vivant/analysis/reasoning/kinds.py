@@ -43,11 +43,11 @@ def find_scheme(task: str, name: str = "") -> Scheme:
 
 def _named(name: str) -> Scheme:
     """A benchmark's scheme, by the benchmark's name."""
-    known = registry.names()
-    if name in known:
+    names = registry.names()
+    if name in names:
         scheme = next(iter(registry.get(name).answer_kinds.values()), None)
         if scheme is not None:
             return scheme
     raise unknown_name_error(
-        "kinds", name, [GENERAL.name, *known], "(a benchmark that sorts wrong answers, or general)"
+        "kinds", name, [GENERAL.name, *names], "(a benchmark that sorts wrong answers, or general)"
     )

@@ -65,11 +65,11 @@ def write_labels(run: Path, by: str, labels: Iterable[LabelledReply]) -> Path:
 
 def read_labels(run: Path) -> dict[str, list[LabelledReply]]:
     """All labels of a run by who gave them."""
-    found: dict[str, list[LabelledReply]] = {}
+    labels: dict[str, list[LabelledReply]] = {}
     for path in sorted((run / FOLDER).glob("*.jsonl")):
         for labelled in read_jsonl(path, LabelledReply, RunError):
-            found.setdefault(labelled.by, []).append(labelled)
-    return found
+            labels.setdefault(labelled.by, []).append(labelled)
+    return labels
 
 
 def matches_reply(labelled: LabelledReply, record: Record) -> bool:

@@ -73,22 +73,22 @@ def import_labels(
 ) -> list[str]:
     """Read a filled table into the run. Returns what there is to say: how many labels, how far people agree."""
     items = {item.record.key: item for item in select_items(run, protocol, options or LabelOptions())}
-    given: dict[tuple[str, str], list[LabelRow]] = {}
+    labels: dict[tuple[str, str], list[LabelRow]] = {}
     for where, line in _lines(path):
         try:
             _check(line, items)
         except VivantError as error:
             raise DataError(f"{path}, {where}: {error}") from error
-        own = given.setdefault((line.key, line.segment), [])
-        if any(other.annotator == line.annotator for other in own):
+        rows = labels.setdefault((line.key, line.segment), [])
+        if any(other.annotator == line.annotator for other in rows):
             who = f" by {line.annotator}" if line.annotator else ""
             raise DataError(f"{path}, {where}: segment {line.segment} of {line.key} is labelled twice{who}")
-        own.append(line)
-    if not given:
+        rows.append(line)
+    if not labels:
         raise DataError(f"{path} holds no label: fill in the column 'label'")
-    keys = dict.fromkeys(key for key, _ in given)
-    write_labels(run.dir.path, PEOPLE, [_labelled(items[key], given) for key in keys])
-    return [f"{len(given)} labels of {len(keys)} replies", *_agreement(list(given.values()))]
+    keys = dict.fromkeys(key for key, _ in labels)
+    write_labels(run.dir.path, PEOPLE, [_labelled(items[key], labels) for key in keys])
+    return [f"{len(labels)} labels of {len(keys)} replies", *_agreement(list(labels.values()))]
 
 
 def _lines(path: Path) -> Iterator[tuple[str, LabelRow]]:
@@ -148,22 +148,22 @@ def _check(line: LabelRow, items: dict[str, LabelItem]) -> None:
         raise DataError(f"segment '{line.segment}' is none of the {count} of {line.key}, nor '{ANSWER}'")
     if line.label not in RESTS_ON:
         raise unknown_name_error("label", line.label, RESTS_ON)
-    shown = item.reasoning.piece(int(line.segment) - 1) if item.reasoning is not None else ""
-    if line.text and " ".join(line.text.split()) != " ".join(shown.split()):
+    text = item.reasoning.piece(int(line.segment) - 1) if item.reasoning is not None else ""
+    if line.text and " ".join(line.text.split()) != " ".join(text.split()):
         raise DataError(
             f"segment {line.segment} of {line.key} reads otherwise in the run; it was written for another run, "
             "or with another --segments"
         )
 
 
-def _labelled(item: LabelItem, given: dict[tuple[str, str], list[LabelRow]]) -> LabelledReply:
+def _labelled(item: LabelItem, rows: dict[tuple[str, str], list[LabelRow]]) -> LabelledReply:
     record, reasoning = item.record, item.reasoning
     labels: list[Label] = []
     for number, segment in enumerate(reasoning.segments if reasoning is not None else (), 1):
-        own = given.get((record.key, str(number)), [])
-        said = _most([line.label for line in own])
-        frame = next((line.frame for line in own if line.label == said), 0)
-        labels.append(Label(start=segment.start, end=segment.end, rests_on=said, frame=frame))
+        lines = rows.get((record.key, str(number)), [])
+        label = _most([line.label for line in lines])
+        frame = next((line.frame for line in lines if line.label == label), 0)
+        labels.append(Label(start=segment.start, end=segment.end, rests_on=label, frame=frame))
     field = reasoning.field if reasoning is not None else "text"
     return LabelledReply(
         key=record.key,
@@ -173,7 +173,7 @@ def _labelled(item: LabelItem, given: dict[tuple[str, str], list[LabelRow]]) -> 
         field=field,
         segments=tuple(labels),
         scheme=item.scheme.name if item.scheme is not None else "",
-        kind=_most([line.label for line in given.get((record.key, ANSWER), [])]),
+        kind=_most([line.label for line in rows.get((record.key, ANSWER), [])]),
         length=len(record.reply.thinking if field == "thinking" else record.reply.text),
     )
 

@@ -51,7 +51,7 @@ Row = tuple[Sample, Record, Score, LabelledReply]
 
 def group_labelled_rows(run: Run, protocol: Protocol) -> dict[str, list[Row]]:
     """Replies with their labels, by who gave them. Replies that have changed since are an error."""
-    found: dict[str, list[Row]] = {}
+    by_labeller: dict[str, list[Row]] = {}
     rows = {
         record.key: (sample, record, score)
         for part in run.scores(protocol)
@@ -64,19 +64,19 @@ def group_labelled_rows(run: Run, protocol: Protocol) -> dict[str, list[Row]]:
                 raise UsageError(
                     f"{run.name}: the reply {labelled.key} is not the one that {by} labelled; label the run again"
                 )
-            found.setdefault(by, []).append((*rows[labelled.key], labelled))
-    return found
+            by_labeller.setdefault(by, []).append((*rows[labelled.key], labelled))
+    return by_labeller
 
 
 def count_segment_shares(run: Run, protocol: Protocol) -> list[LabelShares]:
     """On what segments rest: over all replies, over right ones and over wrong ones."""
-    found: list[LabelShares] = []
+    shares: list[LabelShares] = []
     for by, rows in group_labelled_rows(run, protocol).items():
         for outcome in OUTCOMES:
-            own = [row for row in rows if row[3].segments and _is(row[2], outcome)]
-            if own:
-                found.append(_segments(run, by, outcome, own))
-    return found
+            chosen = [row for row in rows if row[3].segments and _is(row[2], outcome)]
+            if chosen:
+                shares.append(_segments(run, by, outcome, chosen))
+    return shares
 
 
 def _is(score: Score, outcome: str) -> bool:
@@ -107,22 +107,22 @@ def _segments(run: Run, by: str, outcome: str, rows: Sequence[Row]) -> LabelShar
 
 def count_kind_shares(run: Run, protocol: Protocol, by_facets: Sequence[str] = ()) -> list[LabelShares]:
     """Of which kind answers are, whole or by facets."""
-    found: list[LabelShares] = []
+    shares: list[LabelShares] = []
     for by, rows in group_labelled_rows(run, protocol).items():
         for scheme in dict.fromkeys(row[3].scheme for row in rows if row[3].scheme):
-            own = [row for row in rows if row[3].scheme == scheme]
-            known = {facet for row in own for facet in row[0].facets}
+            chosen = [row for row in rows if row[3].scheme == scheme]
+            facets = {facet for row in chosen for facet in row[0].facets}
             for facet in by_facets:
-                if facet not in known:
-                    raise unknown_name_error("facet", facet, known)
+                if facet not in facets:
+                    raise unknown_name_error("facet", facet, facets)
             groups: dict[tuple[str, ...], list[Row]] = {}
-            for row in own:
+            for row in chosen:
                 groups.setdefault(tuple(row[0].facets.get(facet, "") for facet in by_facets), []).append(row)
-            found += [
+            shares += [
                 _kinds(run, by, scheme, dict(zip(by_facets, key, strict=True)), groups[key])
                 for key in sorted(groups, key=lambda values: [natural(value) for value in values])
             ]
-    return found
+    return shares
 
 
 def _kinds(run: Run, by: str, scheme: str, group: Mapping[str, str], rows: Sequence[Row]) -> LabelShares:
@@ -143,10 +143,10 @@ def _kinds(run: Run, by: str, scheme: str, group: Mapping[str, str], rows: Seque
 
 def _shares(names: Iterable[str], labels: Sequence[tuple[str, str]]) -> tuple[LabelShare, ...]:
     clusters = [cluster for cluster, _ in labels]
-    found: list[LabelShare] = []
+    shares: list[LabelShare] = []
     for name in names:
         values = [float(label == name) for _, label in labels]
-        found.append(
+        shares.append(
             LabelShare(
                 label=name,
                 count=int(sum(values)),
@@ -154,4 +154,4 @@ def _shares(names: Iterable[str], labels: Sequence[tuple[str, str]]) -> tuple[La
                 interval=mean_interval(values, clusters, binary=True),
             )
         )
-    return tuple(found)
+    return tuple(shares)
