@@ -104,7 +104,7 @@ def _notes(comparison: Comparison) -> list[str]:
         "spread seen here. A smaller one may be there all the same."
     )
     if comparison.tests > 1:
-        tests, factor = comparison.tests, power_factor(comparison.tests)
+        count, factor = comparison.tests, power_factor(comparison.tests)
         detectable += (
             f" To show as the first of {tests} corrected tests it must be {factor:.2f} times as large."
         )
