@@ -106,7 +106,7 @@ def _notes(comparison: Comparison) -> list[str]:
     if comparison.tests > 1:
         count, factor = comparison.tests, power_factor(comparison.tests)
         detectable += (
-            f" To show as the first of {tests} corrected tests it must be {factor:.2f} times as large."
+            f" To show as the first of {count} corrected tests it must be {factor:.2f} times as large."
         )
     notes.append(detectable)
     matched = {pair.matched for pair in comparison.pairs if pair.matched}
