@@ -18,6 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from vivant.core.errors import MediaError
+from vivant.core.files import write_atomic
 from vivant.core.types import Image, Part, Reply, Text
 
 PREFIX = "run:"
@@ -112,9 +113,7 @@ class PictureFolder:
         if not path.exists():
             try:
                 self._folder.mkdir(parents=True, exist_ok=True)
-                part = path.with_name(path.name + ".part")
-                part.write_bytes(data)
-                part.replace(path)
+                write_atomic(path, data, durable=False)
             except OSError as error:
                 raise MediaError(
                     f"A picture of the reply cannot be saved in {path}: {error.strerror}"

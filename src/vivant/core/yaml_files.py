@@ -10,6 +10,7 @@ import msgspec
 import yaml
 
 from vivant.core.errors import DataError, unknown_name_error
+from vivant.core.files import write_atomic
 
 T = TypeVar("T")
 _UNKNOWN = re.compile(r"Object contains unknown field `(?P<name>[^`]*)`(?: - at `\$(?P<path>.*)`)?")
@@ -68,11 +69,9 @@ def write_yaml(file: Path, content: Any, head: str) -> None:
 
 
 def write_text(file: Path, text: str) -> None:
-    """Write a file whole or not at all; folders above it are made."""
-    part = file.with_name(f".{file.name}.part")
+    """Replace a text file at once; folders above it are made."""
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        part.write_text(text, encoding="utf-8")
-        part.replace(file)
+        write_atomic(file, text, durable=False)
     except OSError as error:
         raise DataError(f"{file} cannot be written: {error.strerror or error}") from None

@@ -25,6 +25,7 @@ from msgspec import Struct
 from vivant.core.errors import DataError
 from vivant.core.file_parts import FilePart, JoinedFile, read_head
 from vivant.core.file_types import detect_impostor
+from vivant.core.files import write_atomic
 from vivant.core.progress import ProgressCallback
 
 _CHUNK = 1 << 20
@@ -253,9 +254,7 @@ def _state(path: Path) -> tuple[str, int, int]:
 def _write_note(file: Path, sources: Sequence[Path], result: UnpackResult, files: dict[str, int]) -> None:
     read = zip(sources, result.pieces, strict=True)
     note = _Note(tuple((*_state(path), piece.sha256) for path, piece in read), files, result.problems)
-    part = file.with_name(file.name + ".part")
-    part.write_bytes(msgspec.json.encode(note))
-    part.replace(file)
+    write_atomic(file, msgspec.json.encode(note))
 
 
 def _already(file: Path, sources: Sequence[Path], out: Path) -> UnpackResult | None:

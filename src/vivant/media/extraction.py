@@ -75,15 +75,15 @@ def extract_sound(
         table = load_scan(cache, sha256, path, name).table
         origin = float(table.origin * Fraction(*table.base))
     entry = sound_name(start, end)
-    aside = cache.aside(sha256, entry)
+    temporary = cache.temporary_path(sha256, entry)
     try:
-        has_sound, damaged = write_wav(path, name, Path(aside), start, end, origin)
+        has_sound, damaged = write_wav(path, name, Path(temporary), start, end, origin)
         if damaged:
             cache.write(sha256, f"{entry}.flaw", f"{damaged} packets of sound undecodable".encode())
         if has_sound:
-            cache.adopt(sha256, entry, aside)
+            cache.publish(sha256, entry, temporary)
         else:
             cache.write(sha256, SILENT, b"no sound track")
     finally:
-        Path(aside).unlink(missing_ok=True)
+        Path(temporary).unlink(missing_ok=True)
     return has_sound
