@@ -29,7 +29,7 @@ from vivant.metrics.bootstrap import ClusterTotals, percentile_ends, resample_me
 from vivant.metrics.intervals import Interval, encode_labels, mean_interval
 from vivant.metrics.paired import Difference, holm, paired_difference
 from vivant.runs.run import Run
-from vivant.runs.settings import differences
+from vivant.runs.settings import list_differences
 
 CONTROL_LABELS: Mapping[str, str] = {
     "blind": "pictures and video",
@@ -80,7 +80,7 @@ def measure_controls(
         base = _base(run, baselines)
         other = [
             entry
-            for entry in differences(base.manifest.settings, run.manifest.settings)
+            for entry in list_differences(base.manifest.settings, run.manifest.settings)
             if entry.partition(":")[0] not in ("control", "tasks")
         ]
         if other:
@@ -109,7 +109,7 @@ def _base(run: Run, plain: Sequence[Run]) -> Run:
             f"{run.name} has the control {run.manifest.settings.control}, and no run of {run.model} without "
             "one is given; name it too"
         )
-    return min(same, key=lambda other: len(differences(other.manifest.settings, run.manifest.settings)))
+    return min(same, key=lambda other: len(list_differences(other.manifest.settings, run.manifest.settings)))
 
 
 def _of_task(

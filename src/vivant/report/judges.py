@@ -9,14 +9,14 @@ from vivant.benchmarks.base import Protocol
 from vivant.core.table import Cell, Row, Table
 from vivant.judging.calibration import (
     METRICS,
-    Agreement,
-    Bias,
-    Figure,
-    Judged,
-    agreements,
-    among_judges,
-    biases,
-    gather,
+    CalibratedJudge,
+    CalibrationValue,
+    JudgeAgreement,
+    JudgeBias,
+    compare_judges,
+    join_scores,
+    measure_agreement,
+    measure_biases,
 )
 from vivant.judging.human_scores import HumanScores
 from vivant.metrics.agreement import krippendorff_alpha, percent_agreement
@@ -29,9 +29,9 @@ def build_judge_tables(
     human: HumanScores, runs: Sequence[Run], protocol: Protocol, by: str = "category"
 ) -> list[Table]:
     """Agreement with people, with other judges, and biases."""
-    judged = gather(human, runs, protocol)
-    tables = [_agreement(agreements(judged, by), judged, human, runs, by)]
-    between = among_judges(judged)
+    judged = join_scores(human, runs, protocol)
+    tables = [_agreement(measure_agreement(judged, by), judged, human, runs, by)]
+    between = compare_judges(judged)
     if between:
         tables.append(
             Table(
@@ -43,11 +43,11 @@ def build_judge_tables(
                 ),
             )
         )
-    tables.append(_biases(biases(judged, runs, protocol)))
+    tables.append(_biases(measure_biases(judged, runs, protocol)))
     return tables
 
 
-def _shown(figure: Figure) -> str | None:
+def _shown(figure: CalibrationValue) -> str | None:
     if figure.value is None:
         return None
     if figure.interval is None:
@@ -56,8 +56,8 @@ def _shown(figure: Figure) -> str | None:
 
 
 def _agreement(
-    agreements_found: Sequence[Agreement],
-    judged: Sequence[Judged],
+    agreements_found: Sequence[JudgeAgreement],
+    judged: Sequence[CalibratedJudge],
     human: HumanScores,
     runs: Sequence[Run],
     by: str,
@@ -67,7 +67,7 @@ def _agreement(
             f"{agreement.judge} ({agreement.fingerprint[:8]})",
             agreement.group,
             agreement.n,
-            *(_shown(agreement.figures[name]) for name in METRICS),
+            *(_shown(agreement.values[name]) for name in METRICS),
         )
         for agreement in agreements_found
     ]
@@ -97,7 +97,7 @@ def _agreement(
     )
 
 
-def _rows(agreements_found: Sequence[Agreement], by: str) -> list[Row]:
+def _rows(agreements_found: Sequence[JudgeAgreement], by: str) -> list[Row]:
     return [
         Row(
             run=agreement.fingerprint[:8],
@@ -114,7 +114,7 @@ def _rows(agreements_found: Sequence[Agreement], by: str) -> list[Row]:
             model=agreement.judge,
         )
         for agreement in agreements_found
-        for name, figure in agreement.figures.items()
+        for name, figure in agreement.values.items()
     ]
 
 
@@ -133,7 +133,7 @@ def describe_people(human: HumanScores) -> list[str]:
     ]
 
 
-def _biases(biases_found: Sequence[Bias]) -> Table:
+def _biases(biases_found: Sequence[JudgeBias]) -> Table:
     body = tuple(
         (f"{bias.judge} ({bias.fingerprint[:8]})", bias.name, _shown(bias.figure), bias.n, bias.says)
         for bias in biases_found
