@@ -35,7 +35,7 @@ def test_structs_come_back_under_a_comment(tmp_path: Path) -> None:
         ("name: [", "is not YAML"),
         (
             "name: a\nparts: [{learning_rat: 1}]",
-            r"at parts\[\.\.\.\]: Unknown field 'learning_rat'; did you mean",
+            r"at parts\[0\]: Unknown field 'learning_rat'; did you mean",
         ),
         ("name: 1\nparts: []", "Expected `str`, got `int`"),
         ("", "Expected `object`, got `null`"),
