@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from tests.support.fault_server import Act, serving
-from tests.support.mmie_kit import answers, entry, part, verdict, vivant
+from tests.support.mmie_kit import format_verdict, make_entry, make_part, run_vivant, write_answers
 from vivant.core.errors import DataError, UsageError
 from vivant.judging.calibration import (
     compare_ratings,
@@ -142,8 +142,8 @@ def test_several_annotators_are_averaged_and_their_agreement_is_told(tmp_path: P
 def _runs(tmp_path: Path, models: tuple[str, ...] = ("gpt-a", "other-b")) -> list[Run]:
     found = []
     for model in models:
-        items = [entry(f"SA-{n}", " ".join([f"{model}"] * (n + 1)), model=model) for n in range(12)]
-        folder = answers(tmp_path / model, items)
+        items = [make_entry(f"SA-{n}", " ".join([f"{model}"] * (n + 1)), model=model) for n in range(12)]
+        folder = write_answers(tmp_path / model, items)
         found += import_answers(["mmie"], folder, str(tmp_path / "runs" / model))
     return found
 
@@ -172,7 +172,7 @@ def test_biases_are_found_where_they_are(tmp_path: Path) -> None:
 
     def partial(_: int, body: dict[str, Any]) -> Act:
         text = _words(body)
-        return Act(verdict(min(6, len(text.split()) // 3 + (2 if "gpt-a" in text else 0))))
+        return Act(format_verdict(min(6, len(text.split()) // 3 + (2 if "gpt-a" in text else 0))))
 
     _judge(runs, partial)
     judged = join_scores(human, runs, "paper")
@@ -195,7 +195,7 @@ def test_biases_are_found_where_they_are(tmp_path: Path) -> None:
 def test_a_judge_that_always_says_five_is_called_out(tmp_path: Path) -> None:
     runs = _runs(tmp_path, ("gpt-a",))
     human = read_human_scores(_people(tmp_path, ("gpt-a",)))
-    _judge(runs, lambda *_: Act(verdict(5)))
+    _judge(runs, lambda *_: Act(format_verdict(5)))
     tables = build_judge_tables(human, runs, "paper")
     assert any("does not tell answers apart" in str(cell) for row in tables[-1].body for cell in row)
     first = tables[0].body[0]
@@ -206,7 +206,7 @@ def test_a_judge_that_always_says_five_is_called_out(tmp_path: Path) -> None:
 def test_several_judges_stand_beside_each_other(tmp_path: Path) -> None:
     runs = _runs(tmp_path, ("gpt-a",))
     human = read_human_scores(_people(tmp_path, ("gpt-a",)))
-    _judge(runs, lambda n, _: Act(verdict(n % 7)))
+    _judge(runs, lambda n, _: Act(format_verdict(n % 7)))
     judge_run(runs[0], [JudgeOptions(model="heuristic")])
     tables = build_judge_tables(human, runs, "paper")
     assert [table.title for table in tables][1] == "Judges among each other"
@@ -215,7 +215,7 @@ def test_several_judges_stand_beside_each_other(tmp_path: Path) -> None:
 
 def test_scores_that_do_not_say_whose_answers_are_not_taken_for_everyones(tmp_path: Path) -> None:
     runs = _runs(tmp_path)
-    _judge(runs, lambda *_: Act(verdict(3)))
+    _judge(runs, lambda *_: Act(format_verdict(3)))
     (tmp_path / "people.csv").write_text("id,score\nSA-1,3\nSA-2,5\n")
     human = read_human_scores(tmp_path / "people.csv")
     with pytest.raises(UsageError, match="add a column 'model'"):
@@ -247,8 +247,10 @@ def test_a_pair_is_one_unit() -> None:
 def test_pairs_are_judged_in_both_orders_with_both_models_pictures(tmp_path: Path) -> None:
     runs = []
     for number, model in enumerate(("a", "b")):
-        items = [entry("SA-1", [part(f"by {model}", f"images/{number + 1}.png")], model=model)]
-        runs += import_answers(["mmie"], answers(tmp_path / model, items), str(tmp_path / "runs" / model))
+        items = [make_entry("SA-1", [make_part(f"by {model}", f"images/{number + 1}.png")], model=model)]
+        runs += import_answers(
+            ["mmie"], write_answers(tmp_path / model, items), str(tmp_path / "runs" / model)
+        )
 
     def prefers_b(_: int, body: dict[str, Any]) -> Act:
         text = "".join(piece.get("text", "") for piece in body["messages"][1]["content"])
@@ -274,16 +276,16 @@ def test_the_command_line_finds_a_preference_for_the_first_place(tmp_path: Path)
     _runs(tmp_path)
     people = _people(tmp_path)
     runs = ("runs/gpt-a", "runs/other-b")
-    assert vivant("score", *runs, "--judge", "heuristic", cwd=tmp_path).returncode == 0
-    result = vivant("judge-check", people, *runs, "--pairs", "--judge", "first", cwd=tmp_path)
+    assert run_vivant("score", *runs, "--judge", "heuristic", cwd=tmp_path).returncode == 0
+    result = run_vivant("judge-check", people, *runs, "--pairs", "--judge", "first", cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     assert "position" in result.stdout
     assert "1.000 [" in result.stdout
     assert "inconsistent" in result.stdout
-    alone = vivant("judge-check", people, runs[0], "--pairs", cwd=tmp_path)
+    alone = run_vivant("judge-check", people, runs[0], "--pairs", cwd=tmp_path)
     assert alone.returncode == 1
     assert "--judge and --pairs go together" in alone.stderr
-    rows = vivant("judge-check", people, *runs, "--format", "json", cwd=tmp_path)
+    rows = run_vivant("judge-check", people, *runs, "--format", "json", cwd=tmp_path)
     assert '"metric": "kappa"' in rows.stdout
-    unjudged = vivant("judge-check", people, *runs, "--protocol", "strict", cwd=tmp_path)
+    unjudged = run_vivant("judge-check", people, *runs, "--protocol", "strict", cwd=tmp_path)
     assert "has not been judged under the protocol strict" in unjudged.stderr

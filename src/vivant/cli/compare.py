@@ -10,7 +10,7 @@ import typer
 from vivant.analysis.comparison import compare as compare_runs
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
-from vivant.cli.output import deliver, protocol_name, say
+from vivant.cli.output import parse_protocol, say, write_tables
 from vivant.cli.parsing import split_values
 from vivant.core.errors import UsageError
 from vivant.report.comparison import build_comparison_table, write_flips
@@ -64,14 +64,14 @@ def compare(
     matched = None if match is None else [] if match == "none" else split_values([match])
     found = compare_runs(
         runs,
-        protocol=protocol_name(protocol),
+        protocol=parse_protocol(protocol),
         by=split_values(by),
         where=tuple(where or ()),
         between=split_values(between),
         match=matched,
         rest=rest,
     )
-    deliver([build_comparison_table(found)], form, out)
+    write_tables([build_comparison_table(found)], form, out)
     if flips is not None:
         count = write_flips(found, flips)
         say(f"{count} samples that flipped: {flips}")

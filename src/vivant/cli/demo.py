@@ -12,7 +12,7 @@ from vivant import mini
 from vivant.benchmarks import registry
 from vivant.cli.help import CommandApp
 from vivant.cli.judges import needs_judge
-from vivant.cli.output import say, show
+from vivant.cli.output import print_table, say
 from vivant.engine.evaluation import plan_run, run_plan
 from vivant.engine.options import RunOptions
 from vivant.judging.judge_run import judge_run
@@ -53,8 +53,10 @@ def demo(
         runs.append(Run(prepared.out))
         if needs_judge(runs[-1].manifest.tasks):
             judge_run(runs[-1], [JudgeOptions(model="heuristic")], say=say)
-    show(build_side_by_side(runs))
-    show(build_layout("mime:2", [run for run in runs if run.manifest.tasks[0].startswith("mime/")], "paper"))
+    print_table(build_side_by_side(runs))
+    print_table(
+        build_layout("mime:2", [run for run in runs if run.manifest.tasks[0].startswith("mime/")], "paper")
+    )
     _mimicking(out, [run for run in runs if "mimic/comment" in run.manifest.tasks])
     report = write_report([run.dir.path for run in runs], out / "report.html")
     say(f"Report: {report} (open it in any browser)    samples one by one: vivant view {out}")
@@ -69,10 +71,10 @@ def contestants(names: Sequence[str], seeing: bool) -> list[tuple[str, str]]:
 
 def _mimicking(out: Path, runs: list[Run]) -> None:
     """Comments in a blind pack, judged by the baseline judge, then the key is opened."""
-    from vivant.benchmarks.mimic.judged import judge_outcome
-    from vivant.benchmarks.mimic.judged_tables import judged_tables
-    from vivant.benchmarks.mimic.packing import build_pack
+    from vivant.benchmarks.mimic.pack_builder import build_pack
     from vivant.benchmarks.mimic.packs import Pack, open_key
+    from vivant.benchmarks.mimic.panel_tables import build_panel_tables
+    from vivant.benchmarks.mimic.panels import compute_outcome
     from vivant.judging.comment_authors import load_authors
     from vivant.judging.mimic_packs import judge_pack
 
@@ -85,8 +87,10 @@ def _mimicking(out: Path, runs: list[Run]) -> None:
         )
     pack = Pack(place)
     judge_pack(pack, JudgeOptions(model="heuristic"), said, say)
-    for table in judged_tables(judge_outcome(pack, open_key(out / "mimic-pack.key.jsonl", pack), [said])):
-        show(table)
+    for table in build_panel_tables(
+        compute_outcome(pack, open_key(out / "mimic-pack.key.jsonl", pack), [said])
+    ):
+        print_table(table)
 
 
 _SEEING = (

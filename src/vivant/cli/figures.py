@@ -9,7 +9,7 @@ import typer
 
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
-from vivant.cli.output import protocol_name, say
+from vivant.cli.output import parse_protocol, say
 from vivant.report.figures import draw_all
 from vivant.report.overview import score_runs
 from vivant.runs.run import load_run
@@ -25,6 +25,6 @@ def figures(
     protocol: o.ProtocolOption = "paper",
 ) -> None:
     """Draw what the benchmarks' papers draw: abilities and variants as bars, needles as maps."""
-    parts = score_runs([load_run(path) for path in runs], protocol_name(protocol))
+    parts = score_runs([load_run(path) for path in runs], parse_protocol(protocol))
     for path in draw_all(parts, out, f".{form}"):
         say(f"Drawn: {path}")

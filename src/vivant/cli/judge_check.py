@@ -14,7 +14,7 @@ from vivant.benchmarks.base import Protocol
 from vivant.cli import judges as j
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
-from vivant.cli.output import protocol_name, say, show
+from vivant.cli.output import parse_protocol, print_table, say
 from vivant.core.errors import UsageError, unknown_name_error
 from vivant.core.table import Cell, Table, to_json, to_markdown
 from vivant.judging.human_scores import read_human_scores
@@ -70,7 +70,7 @@ def judge_check(
         )
     loaded = [load_run(path) for path in runs]
     scores = read_human_scores(human, low, high)
-    settled = protocol_name(protocol)
+    settled = parse_protocol(protocol)
     tables = [_compared(loaded, judges, settled)] if pairs else []
     tables = build_judge_tables(scores, loaded, settled, by) + tables
     if form == "json":
@@ -80,7 +80,7 @@ def judge_check(
         if form == "markdown":
             sys.stdout.write(to_markdown(table) + "\n")
         else:
-            show(table)
+            print_table(table)
 
 
 def _compared(runs: list[Run], judges: list[JudgeOptions], protocol: Protocol) -> Table:

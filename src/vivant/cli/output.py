@@ -37,7 +37,7 @@ def say(message: str) -> None:
     logger.info("%s", message)
 
 
-def show(table: Table) -> None:
+def print_table(table: Table) -> None:
     """A table on standard output, as wide as the terminal allows."""
     from rich.console import Console
 
@@ -49,7 +49,7 @@ def show(table: Table) -> None:
         print(to_text(table), end="")
 
 
-def deliver(made: Sequence[Table], form: str, out: Path | None) -> None:
+def write_tables(made: Sequence[Table], form: str, out: Path | None) -> None:
     """Tables in the form asked for, on standard output or in a file."""
     from vivant.core import table as tables
 
@@ -57,13 +57,13 @@ def deliver(made: Sequence[Table], form: str, out: Path | None) -> None:
         raise unknown_name_error("format", form, tables.FORMATS)
     if form == "text" and out is None:
         for one in made:
-            show(one)
+            print_table(one)
         return
     text = tables.to_json(made) if form == "json" else "\n".join(tables.render(one, form) for one in made)
-    put(text, out)
+    write_output(text, out)
 
 
-def put(text: str, out: Path | None) -> None:
+def write_output(text: str, out: Path | None) -> None:
     """A result on standard output, or in a file."""
     if out is None:
         sys.stdout.write(text)
@@ -75,7 +75,7 @@ def put(text: str, out: Path | None) -> None:
     say(f"Written to {out}")
 
 
-def protocol_name(name: str) -> Protocol:
+def parse_protocol(name: str) -> Protocol:
     """A protocol by name."""
     if name not in ("paper", "strict"):
         raise unknown_name_error("protocol", name, ("paper", "strict"))
@@ -87,7 +87,7 @@ def print_run(path: str | Path, protocol: str) -> int:
     from vivant.report.overview import build_overview
     from vivant.runs.run import load_run
 
-    table = build_overview([load_run(path)], protocol_name(protocol))
-    show(table)
+    table = build_overview([load_run(path)], parse_protocol(protocol))
+    print_table(table)
     say(f"Log and scores: {path}    more: vivant table {path} --by FACET")
     return sum(row.errors for row in table.rows)

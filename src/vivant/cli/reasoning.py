@@ -13,7 +13,7 @@ from vivant.analysis.reasoning.segments import MAX_SEGMENTS
 from vivant.cli import judges as j
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
-from vivant.cli.output import deliver, protocol_name, say
+from vivant.cli.output import parse_protocol, say, write_tables
 from vivant.cli.parsing import split_values
 from vivant.core.errors import UsageError
 from vivant.judging.options import JudgeOptions
@@ -71,7 +71,7 @@ def reasoning(
         vivant reasoning runs/mmrv-cot --labels label-me.csv
     """
     loaded = [load_run(path) for path in runs]
-    settled = protocol_name(protocol)
+    settled = parse_protocol(protocol)
     options = LabelOptions(
         segments=only != "errors", errors=only != "segments", most=segments, limit=limit, kinds=kinds
     )
@@ -94,4 +94,4 @@ def reasoning(
             if outcome.stopped:
                 say(f"Stopped after {outcome.done} verdicts. Run the same command to go on.")
                 raise typer.Exit(130)
-    deliver(build_reasoning_tables(loaded, settled, split_values(by)), form, out)
+    write_tables(build_reasoning_tables(loaded, settled, split_values(by)), form, out)

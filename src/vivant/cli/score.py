@@ -10,7 +10,7 @@ import typer
 from vivant.cli import judges as j
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
-from vivant.cli.output import protocol_name, say, show
+from vivant.cli.output import parse_protocol, print_table, say
 from vivant.cli.parsing import parse_pairs
 from vivant.judging.options import JudgeOptions
 from vivant.report.overview import build_overview
@@ -42,6 +42,6 @@ def score(
         for run in loaded:
             j.judge_or_exit(run.dir.path, judges, protocol)
     for run in loaded:
-        run.scores(protocol_name(protocol), parse_pairs(settings, "--set"), anew=True)
-    show(build_overview(loaded, protocol_name(protocol)))
+        run.scores(parse_protocol(protocol), parse_pairs(settings, "--set"), anew=True)
+    print_table(build_overview(loaded, parse_protocol(protocol)))
     say(f"Scores written to {', '.join(str(run.dir.score_file(protocol)) for run in loaded)}")

@@ -11,7 +11,7 @@ import typer
 from vivant.benchmarks import registry
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
-from vivant.cli.output import protocol_name, say, show
+from vivant.cli.output import parse_protocol, print_table, say
 from vivant.cli.parsing import split_values
 from vivant.cli.run_options import with_run_options
 from vivant.core.errors import UsageError
@@ -46,8 +46,8 @@ def sweep(
     if not points:
         say("Stopped. Run the same command to go on.")
         raise typer.Exit(130)
-    table = build_sweep_table(points, protocol_name(protocol), split_values(by))
-    show(table)
+    table = build_sweep_table(points, parse_protocol(protocol), split_values(by))
+    print_table(table)
     drawn = figure or points[0].run.dir.path.parent / "frames.svg"
     curves: dict[str, Sequence[tuple[float, float]]] = {}
     for task in points[0].run.manifest.tasks:

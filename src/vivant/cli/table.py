@@ -11,7 +11,7 @@ import typer
 from vivant.benchmarks.base import Protocol
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
-from vivant.cli.output import deliver, protocol_name
+from vivant.cli.output import parse_protocol, write_tables
 from vivant.cli.parsing import split_values
 from vivant.core import table as tables
 from vivant.core.errors import UsageError, unknown_name_error
@@ -103,7 +103,7 @@ def table(
         if refused:
             raise UsageError(f"{flag} has its own groups and columns; leave out {', '.join(refused)}")
     loaded = [load_run(path) for path in runs]
-    settled = protocol_name(protocol)
+    settled = parse_protocol(protocol)
     if chosen:
         made = _other(chosen[0], loaded, settled, layout_name or "", split_values(by), tuple(where or ()))
     else:
@@ -118,7 +118,7 @@ def table(
                 intervals="bootstrap" if bootstrap else "auto",
             )
         ]
-    deliver(made, form, out)
+    write_tables(made, form, out)
 
 
 _TAKES = {

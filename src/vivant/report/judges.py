@@ -10,8 +10,8 @@ from vivant.core.table import Cell, Row, Table
 from vivant.judging.calibration import (
     METRICS,
     CalibratedJudge,
+    CalibrationAgreement,
     CalibrationValue,
-    JudgeAgreement,
     JudgeBias,
     compare_judges,
     join_scores,
@@ -56,7 +56,7 @@ def _shown(figure: CalibrationValue) -> str | None:
 
 
 def _agreement(
-    agreements_found: Sequence[JudgeAgreement],
+    agreements_found: Sequence[CalibrationAgreement],
     judged: Sequence[CalibratedJudge],
     human: HumanScores,
     runs: Sequence[Run],
@@ -97,7 +97,7 @@ def _agreement(
     )
 
 
-def _rows(agreements_found: Sequence[JudgeAgreement], by: str) -> list[Row]:
+def _rows(agreements_found: Sequence[CalibrationAgreement], by: str) -> list[Row]:
     return [
         Row(
             run=agreement.fingerprint[:8],

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.milebench_kit import item, write_dataset
+from tests.support.milebench_kit import make_item, write_dataset
 from vivant.benchmarks.milebench import MileBench
 from vivant.core.table import to_text
 from vivant.engine.evaluation import evaluate
@@ -69,10 +69,10 @@ def test_bad_samples_are_errors_with_a_reason_and_never_wrong_answers(tmp_path: 
         tmp_path / "data",
         "TQA",
         [
-            item(0, "{image#1}", ["a.png"], "1", choices),
-            item(1, "{image#1} {image#2}", ["a.png"], "1", choices),
-            item(2, "{image#1}", ["gone.png"], "1", choices),
-            item(3, "{image#1}", ["a.png"], "7", choices),
+            make_item(0, "{image#1}", ["a.png"], "1", choices),
+            make_item(1, "{image#1} {image#2}", ["a.png"], "1", choices),
+            make_item(2, "{image#1}", ["gone.png"], "1", choices),
+            make_item(3, "{image#1}", ["a.png"], "7", choices),
         ],
     )
     (file.parent / "images" / "gone.png").unlink()

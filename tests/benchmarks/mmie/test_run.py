@@ -12,9 +12,16 @@ import pytest
 
 from tests.support.fault_server import Act, FaultServer, serving
 from tests.support.helpers import picture
-from tests.support.mmie_kit import answers, entry, part, three, verdict, vivant
+from tests.support.mmie_kit import (
+    format_verdict,
+    make_entry,
+    make_part,
+    run_vivant,
+    write_answers,
+    write_three_answers,
+)
 from vivant.benchmarks import registry
-from vivant.benchmarks.mmie.paper import averages, judge_inputs
+from vivant.benchmarks.mmie.paper import compute_averages, list_judge_inputs
 from vivant.core.table import to_json, to_text
 from vivant.core.types import Image
 from vivant.engine.evaluation import evaluate
@@ -46,10 +53,10 @@ def test_parity_through_the_whole_path(parity: Path, tmp_path: Path) -> None:
     """The requests that reach a judge hold the expected texts, with the pictures where their marks stand."""
     folder = parity / "mmie"
     (run,) = import_answers(["mmie"], folder, str(tmp_path / "run"))
-    server = judged(run, lambda *_: Act(verdict(3)))
+    server = judged(run, lambda *_: Act(format_verdict(3)))
     texts = sorted(shown(body) for body in server.requests)
     assert len(texts) == 80
-    for expected in judge_inputs(folder):
+    for expected in list_judge_inputs(folder):
         found = [
             pictures
             for text, pictures in texts
@@ -62,17 +69,17 @@ def test_parity_through_the_whole_path(parity: Path, tmp_path: Path) -> None:
     export_result(run, "paper")
     written = json.loads((run.dir.path / "eval_result.json").read_text())
     by_id = {one["id"]: one for one in written}
-    for expected in judge_inputs(folder):
+    for expected in list_judge_inputs(folder):
         mine = by_id[expected.id]
         assert (mine["question"], mine["answer"]) == (expected.question, expected.answer)
         assert tuple(mine["images"]) == expected.images
-        assert mine["gpt_feedback"] == verdict(3)
+        assert mine["gpt_feedback"] == format_verdict(3)
 
 
 def test_published_feedback_gives_the_published_means(parity: Path, tmp_path: Path) -> None:
     """Other people's judgements, replayed as a judge: all scores and means equal."""
     expected = json.loads((parity / "mmie" / "expected_scores.json").read_text())
-    folder = answers(tmp_path / "in", [entry(one["id"]) for one in expected["feedback"]])
+    folder = write_answers(tmp_path / "in", [make_entry(one["id"]) for one in expected["feedback"]])
     (tmp_path / "said.json").write_text(json.dumps(expected["feedback"]))
     (run,) = import_answers(["mmie"], folder, str(tmp_path / "run"))
     judge_run(run, [JudgeOptions(model=f"replay/{tmp_path / 'said.json'}", attempts=1)])
@@ -96,21 +103,24 @@ def test_published_feedback_gives_the_published_means(parity: Path, tmp_path: Pa
 
 
 def test_strict_shows_everything_and_says_what_it_cannot_show(tmp_path: Path) -> None:
-    answer = [part(f"Step {n}", f"images/{n}.png") for n in range(5)] + [part("gone", "images/gone.png")]
-    folder = answers(
-        tmp_path / "in", [entry("MSR-1", answer, gt_answer=[part("So", "images/5.png"), part("and so")])]
+    answer = [make_part(f"Step {n}", f"images/{n}.png") for n in range(5)] + [
+        make_part("gone", "images/gone.png")
+    ]
+    folder = write_answers(
+        tmp_path / "in",
+        [make_entry("MSR-1", answer, gt_answer=[make_part("So", "images/5.png"), make_part("and so")])],
     )
     (run,) = import_answers(["mmie"], folder, str(tmp_path / "run"))
-    paper = shown(judged(run, lambda *_: Act(verdict(1))).requests[0])
+    paper = shown(judged(run, lambda *_: Act(format_verdict(1))).requests[0])
     assert paper[1] == 3
     assert "Step 2" not in paper[0]
     assert "and so" not in paper[0]
-    strict = shown(judged(run, lambda *_: Act(verdict(1)), "strict").requests[0])
+    strict = shown(judged(run, lambda *_: Act(format_verdict(1)), "strict").requests[0])
     assert strict[1] == 7
     assert all(f"Step {n}" in strict[0] for n in range(5))
     assert "Image-6: (missing)" in strict[0]
     assert "and so" in strict[0]
-    limited = judged(run, lambda *_: Act(verdict(1)), "strict", max_images=2)
+    limited = judged(run, lambda *_: Act(format_verdict(1)), "strict", max_images=2)
     text, pictures = shown(limited.requests[0])
     assert pictures == 2
     assert text.count("not shown, the judge takes 2") == 5
@@ -122,11 +132,14 @@ def test_strict_shows_everything_and_says_what_it_cannot_show(tmp_path: Path) ->
 
 
 def test_pictures_that_are_none_and_pictures_that_are_missing(tmp_path: Path) -> None:
-    items = [entry("SA-1", [part("a", "images/bad.png")]), entry("SA-2", [part("a", "images/none.png")])]
-    folder = answers(tmp_path / "in", items)
+    items = [
+        make_entry("SA-1", [make_part("a", "images/bad.png")]),
+        make_entry("SA-2", [make_part("a", "images/none.png")]),
+    ]
+    folder = write_answers(tmp_path / "in", items)
     (folder / "images" / "bad.png").write_text("this is text")
     (run,) = import_answers(["mmie"], folder, str(tmp_path / "run"))
-    judged(run, lambda *_: Act(verdict(4)))
+    judged(run, lambda *_: Act(format_verdict(4)))
     scores = {s.id: s for scored in run.scores() for _, _, s in scored.rows}
     assert scores["SA-1"].status == "missing"
     assert "images/bad.png" in scores["SA-1"].rule
@@ -135,15 +148,17 @@ def test_pictures_that_are_none_and_pictures_that_are_missing(tmp_path: Path) ->
     row = build_overview([run]).rows[0]
     assert (row.n, row.errors) == (1, 1)
     # The sound protocol says to the judge what it cannot see, and goes on.
-    judged(run, lambda *_: Act(verdict(4)), "strict")
+    judged(run, lambda *_: Act(format_verdict(4)), "strict")
     assert {s.status for scored in run.scores("strict") for _, _, s in scored.rows} == {"scored"}
 
 
 def test_left_out_and_without_category_are_counted_not_failed(tmp_path: Path) -> None:
-    five = [part("q", f"images/{n}.png") for n in range(5)]
-    folder = answers(tmp_path / "in", [entry("SA-1"), entry("SA-2", question=five), entry("x-1")])
+    five = [make_part("q", f"images/{n}.png") for n in range(5)]
+    folder = write_answers(
+        tmp_path / "in", [make_entry("SA-1"), make_entry("SA-2", question=five), make_entry("x-1")]
+    )
     (run,) = import_answers(["mmie"], folder, str(tmp_path / "run"))
-    server = judged(run, lambda *_: Act(verdict(6)))
+    server = judged(run, lambda *_: Act(format_verdict(6)))
     assert len(server.requests) == 1
     status = {s.id: s.status for scored in run.scores() for _, _, s in scored.rows}
     assert status == {"SA-1": "scored", "SA-2": "excluded", "x-1": "excluded"}
@@ -170,7 +185,7 @@ def test_a_model_that_writes_pictures(tmp_path: Path) -> None:
     body = msgspec.json.encode({"choices": [{"message": message, "finish_reason": "stop"}]})
 
     def behave(_: int, request: dict[str, Any]) -> Act:
-        return Act(verdict(5)) if "Judge it now" in json.dumps(request) else Act(body=body)
+        return Act(format_verdict(5)) if "Judge it now" in json.dumps(request) else Act(body=body)
 
     with serving(behave) as server:
         run = evaluate(
@@ -223,25 +238,25 @@ def test_a_reply_whose_picture_cannot_be_kept_is_an_error_of_that_sample(tmp_pat
 
 
 def test_exports_are_read_back_as_the_same_answers(tmp_path: Path) -> None:
-    folder = three(tmp_path / "in")
+    folder = write_three_answers(tmp_path / "in")
     (run,) = import_answers(["mmie"], folder, str(tmp_path / "run"))
-    judged(run, lambda *_: Act(verdict(2)))
+    judged(run, lambda *_: Act(format_verdict(2)))
     benchmark = registry.get("mmie")
     (tmp_path / "out").mkdir()
     (data,) = benchmark.native.export(run.scores(), "eval_input", tmp_path / "out")
     (result,) = benchmark.native.export(run.scores(), "eval_result", tmp_path / "out")
-    mine, theirs = judge_inputs(tmp_path / "out"), judge_inputs(folder)
+    mine, theirs = list_judge_inputs(tmp_path / "out"), list_judge_inputs(folder)
     assert [(m.id, m.question, m.answer, m.gt_answer) for m in mine] == [
         (t.id, t.question, t.answer, t.gt_answer) for t in theirs
     ]
     assert data.name == "data.json"
     scores = [(one["id"], one["score"]) for one in json.loads(result.read_text())]
-    assert averages(scores) == {"SA": 2.0, "PBL": 2.0, "MSR": 2.0, "AVG": 2.0, "n": 3}
+    assert compute_averages(scores) == {"SA": 2.0, "PBL": 2.0, "MSR": 2.0, "AVG": 2.0, "n": 3}
 
 
 def test_tables_in_every_layout_beside_the_leaderboard(tmp_path: Path) -> None:
-    (run,) = import_answers(["mmie"], three(tmp_path / "in"), str(tmp_path / "run"))
-    judged(run, lambda *_: Act(verdict(3)), samples=2)
+    (run,) = import_answers(["mmie"], write_three_answers(tmp_path / "in"), str(tmp_path / "run"))
+    judged(run, lambda *_: Act(format_verdict(3)), samples=2)
     main = to_text(build_layout("mmie:main", [run], "paper"))
     assert "Anole †" in main
     assert "55.22" in main
@@ -256,10 +271,10 @@ def test_tables_in_every_layout_beside_the_leaderboard(tmp_path: Path) -> None:
 
 
 def test_the_published_average_is_over_items() -> None:
-    from vivant.benchmarks.mmie.published import SIZES, leaderboard
+    from vivant.benchmarks.mmie.published import SIZES, list_leaderboard
 
-    assert len(leaderboard()) == 20
-    for model, _, (story, project, reasoning, mean) in leaderboard():
+    assert len(list_leaderboard()) == 20
+    for model, _, (story, project, reasoning, mean) in list_leaderboard():
         weighted = (story * SIZES["SA"] + project * SIZES["PBL"] + reasoning * SIZES["MSR"]) / sum(
             SIZES.values()
         )
@@ -267,8 +282,8 @@ def test_the_published_average_is_over_items() -> None:
 
 
 def test_answers_of_two_models_become_two_runs(tmp_path: Path) -> None:
-    answers(tmp_path / "in", [entry("SA-1"), entry("SA-1", "Better.", model="b/two")])
-    result = vivant("run", "mmie", "--answers", "in", "--judge", "heuristic", "-o", "out", cwd=tmp_path)
+    write_answers(tmp_path / "in", [make_entry("SA-1"), make_entry("SA-1", "Better.", model="b/two")])
+    result = run_vivant("run", "mmie", "--answers", "in", "--judge", "heuristic", "-o", "out", cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["b-two", "writer"]
     assert (tmp_path / "out" / "writer" / "eval_result.json").is_file()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from vivant.analysis.audit.check import AuditCheck, exceeds_rounding
 from vivant.benchmarks.milebench.datasets import GROUPS, REALMS
-from vivant.benchmarks.milebench.published import SOURCE, leaderboard
+from vivant.benchmarks.milebench.published import SOURCE, group_by_model
 from vivant.core.errors import UsageError
 from vivant.core.table import Table
 
@@ -27,7 +27,7 @@ def _mean(row: dict[str, float], names: Sequence[str]) -> float:
 
 
 def _check_means() -> AuditCheck:
-    rows = {model: row for model, row in leaderboard().items() if model != "Random"}
+    rows = {model: row for model, row in group_by_model().items() if model != "Random"}
     body: list[tuple[str, float, float, float, float, float, float]] = []
     fits = 0
     for model, row in rows.items():
@@ -73,7 +73,7 @@ def _check_means() -> AuditCheck:
 
 
 def _check_random() -> AuditCheck:
-    row = leaderboard()["Random"]
+    row = group_by_model()["Random"]
     realistic, diagnostic = _mean(row, _REALISTIC), _mean(row, _DIAGNOSTIC)
     return AuditCheck(
         name="milebench-random-row",
@@ -92,7 +92,7 @@ def _check_random() -> AuditCheck:
 
 
 def _check_twins() -> AuditCheck:
-    rows = leaderboard()
+    rows = group_by_model()
     names = _NAMES[:4]
     pairs = [
         (first, second)

@@ -8,7 +8,7 @@ from pathlib import Path
 from vivant.analysis.audit import mime_files
 from vivant.analysis.audit.check import AuditCheck, format_percent
 from vivant.benchmarks.mime import failures
-from vivant.benchmarks.mime.published import rows
+from vivant.benchmarks.mime.published import list_published
 from vivant.core.table import Cell, Table
 
 PEOPLE: Mapping[str, float] = {
@@ -57,7 +57,7 @@ def check_all(data: Path | None = None) -> Sequence[AuditCheck]:
 def _published(model: str, style: str, task: str) -> dict[str, float]:
     return {
         row.group["variant"]: row.value
-        for row in rows()
+        for row in list_published()
         if (row.model, row.style, row.task) == (model, style, task)
     }
 

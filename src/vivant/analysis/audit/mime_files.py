@@ -9,9 +9,9 @@ from typing import Any
 from vivant.analysis.audit.check import format_percent
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import ScoreSettings
-from vivant.benchmarks.mime.data import walk
+from vivant.benchmarks.mime.data import walk_folders
 from vivant.benchmarks.mime.files import listed, read_json, texts
-from vivant.benchmarks.mime.names import Index
+from vivant.benchmarks.mime.names import SampleIndex
 from vivant.core.errors import DataError
 
 
@@ -59,7 +59,7 @@ def recompute_people(root: Path, stated: Mapping[str, float]) -> tuple[str, ...]
 
 
 def _raw_choice_files(root: Path) -> Iterator[tuple[Path, list[dict[str, Any]]]]:
-    for folder, files in walk(root) if root.is_dir() else ():
+    for folder, files in walk_folders(root) if root.is_dir() else ():
         for name in files:
             if name.startswith("raw_mcq_") and name.endswith(".json"):
                 value: Any = read_json(folder / name)
@@ -96,7 +96,7 @@ def _is_marked(item: Mapping[str, Any]) -> bool:
 def count_released_options(root: Path) -> tuple[str, ...]:
     """In how many items of result files the options are those that the data release."""
     samples = [s for s in registry.get("mime").load(root, "mime/mcq") if s.facets["dataset"] == "MIME"]
-    index = Index(samples)
+    index = SampleIndex(samples)
     files = same = total = 0
     for _, items in _raw_choice_files(root):
         pairs = [(index.find(str(item.get("video_path", ""))), item) for item in items]

@@ -10,7 +10,7 @@ import msgspec
 
 from vivant.analysis.audit.check import AuditCheck, format_percent
 from vivant.benchmarks.mmie import paper
-from vivant.benchmarks.mmie.published import LEADERBOARD, SIZES, leaderboard
+from vivant.benchmarks.mmie.published import LEADERBOARD, SIZES, list_leaderboard
 from vivant.core.errors import DataError
 from vivant.core.table import Cell, Table
 
@@ -54,7 +54,7 @@ def _check_counts() -> AuditCheck:
 
 
 def _check_means() -> AuditCheck:
-    rows = leaderboard()
+    rows = list_leaderboard()
     gaps = []
     for _, _, (story, project, reasoning, mean) in rows:
         weighted = (story * SIZES["SA"] + project * SIZES["PBL"] + reasoning * SIZES["MSR"]) / TOTAL
@@ -77,7 +77,9 @@ def _check_means() -> AuditCheck:
 
 def _check_dropped(data: Path | None) -> AuditCheck:
     examples = [
-        (model, figures[3]) for model, _, figures in leaderboard() if model in ("Anole", "GPT-4o + SD-XL")
+        (model, figures[3])
+        for model, _, figures in list_leaderboard()
+        if model in ("Anole", "GPT-4o + SD-XL")
     ]
     body: tuple[tuple[Cell, ...], ...] = tuple(
         (model, value, *(value * share for share in _SHARES)) for model, value in examples
@@ -112,7 +114,7 @@ def _check_dropped(data: Path | None) -> AuditCheck:
 def _recomputed(path: Path) -> tuple[str, ...]:
     texts = _feedback(path)
     scores = [paper.find_score(text) for text in texts]
-    valid = [score for score in scores if score is not None and paper.kept(score)]
+    valid = [score for score in scores if score is not None and paper.is_on_scale(score)]
     unread = sum(score is None for score in scores)
     lines = [
         f"{path}: of {len(scores)} texts {len(valid)} hold a score from 0 to 6; {unread} hold none and "

@@ -9,7 +9,7 @@ from vivant.analysis.audit.check import AuditCheck, exceeds_rounding
 from vivant.benchmarks.mmrv import published
 from vivant.benchmarks.mmrv.kinds import KINDS
 from vivant.benchmarks.mmrv.native import read_results
-from vivant.benchmarks.mmrv.score import score_one
+from vivant.benchmarks.mmrv.score import score_record
 from vivant.core.errors import DataError
 from vivant.core.table import Cell, Table
 
@@ -52,7 +52,7 @@ def check_all(data: Path | None = None) -> Sequence[AuditCheck]:
 
 def _rows(style: str) -> dict[str, list[float]]:
     values: dict[str, list[float]] = {}
-    for figure in published.rows():
+    for figure in published.list_published():
         if figure.style == style:
             values.setdefault(figure.model, []).append(figure.value)
     return values
@@ -222,7 +222,7 @@ def _recomputed(path: Path) -> tuple[str, ...]:
     if imported is None:
         raise DataError(f"{file} is no file of the human study: questions with keys and replies")
     samples = {sample.id: sample for sample in imported.samples}
-    scores = [score_one(samples[record.id], record, "paper") for record in imported.records]
+    scores = [score_record(samples[record.id], record, "paper") for record in imported.records]
     right = sum(score.value == 1 for score in scores)
     return (f"{file.name}: GPT-4o is right on {right} of {len(scores)}, by the published rule.",)
 

@@ -12,7 +12,7 @@ from vivant.analysis.reasoning.label_files import FOLDER, Label, LabelledReply, 
 from vivant.analysis.reasoning.segments import MAX_SEGMENTS, Reasoning, split_reasoning
 from vivant.benchmarks.base import Protocol
 from vivant.benchmarks.label_scheme import Scheme
-from vivant.benchmarks.rubric import Criterion, Question, Rubric
+from vivant.benchmarks.rubric import JudgeCriterion, JudgeQuestion, Rubric
 from vivant.benchmarks.verdict import Contract, Field, Verdict
 from vivant.core.errors import UsageError
 from vivant.core.fenced_text import FencedBlock
@@ -125,7 +125,7 @@ def build_segment_rubric(count: int) -> Rubric:
         name=f"reasoning-{count}",
         role="You read how a model reasoned about a question on pictures or a video, cut into numbered segments. "
         "Whether it is right is not your concern: you say of each segment what it rests on.",
-        criteria=tuple(Criterion(name, f"the segment rests {text}.") for name, text in RESTS_ON.items()),
+        criteria=tuple(JudgeCriterion(name, f"the segment rests {text}.") for name, text in RESTS_ON.items()),
         scale="Give one of these words for each segment: where it rests on several, the one without which it could "
         "not have been written. Give also the number of the frame that a segment speaks of, where it names a frame "
         "or a time that the list of frames holds, and 0 where it names none.",
@@ -140,7 +140,7 @@ def build_kind_rubric(scheme: Scheme) -> Rubric:
         name=f"kind-{scheme.name}",
         role=f"You read a question on pictures or a video, the accepted answer, and a model's {what}. You sort it "
         "into one kind.",
-        criteria=tuple(Criterion(name, f"{text}.") for name, text in scheme.kinds.items()),
+        criteria=tuple(JudgeCriterion(name, f"{text}.") for name, text in scheme.kinds.items()),
         scale="Choose the one kind that says best why the answer is as it is; where several fit, the first cause.",
         contract=Contract(
             fields=(Field(name="kind", choices=tuple(scheme.kinds)),), form="json", reasons="remarks"
@@ -177,7 +177,7 @@ def _ask(record: Record, suffix: str, rubric: Rubric, materials: Sequence[Fenced
         key=record.key + suffix,
         task=record.task,
         id=record.id,
-        question=Question(rubric=rubric, materials=nonempty),
+        question=JudgeQuestion(rubric=rubric, materials=nonempty),
         root="",
     )
 

@@ -8,15 +8,15 @@ from pathlib import Path, PurePosixPath
 
 from vivant.benchmarks.base import DataReport
 from vivant.benchmarks.milebench.data import read_question
-from vivant.benchmarks.milebench.datasets import BY_NAME, DATASETS, matching
+from vivant.benchmarks.milebench.datasets import BY_NAME, DATASETS, choose_matching
 from vivant.benchmarks.milebench.native import (
     Annotation,
-    combined_pictures,
-    dataset_folder,
-    instruction,
+    find_dataset_folder,
+    get_instruction,
+    list_combined_pictures,
     read_annotation,
 )
-from vivant.benchmarks.milebench.normalise import normalise
+from vivant.benchmarks.milebench.normalisation import normalise
 from vivant.core.errors import DataError
 from vivant.core.file_types import detect_impostor
 from vivant.core.file_types import parse_image_header as sniff
@@ -32,7 +32,7 @@ def check(root: Path) -> DataReport:
     problems: list[str] = []
     absent: list[str] = []
     for dataset in DATASETS:
-        folder = dataset_folder(root, dataset.name)
+        folder = find_dataset_folder(root, dataset.name)
         if not folder.is_dir():
             absent.append(dataset.name)
             continue
@@ -67,7 +67,7 @@ def _strangers(root: Path) -> Iterator[str]:
 
 def _summary(file: Path, annotation: Annotation, dataset: str, size: int) -> str:
     samples = len(annotation.data)
-    kind = matching(dataset, annotation.meta_data.question_type)
+    kind = choose_matching(dataset, annotation.meta_data.question_type)
     tail = "" if samples == size else f" (the release has {size})"
     return f"{file.name}: {samples} samples{tail}, compared by {kind}"
 
@@ -77,14 +77,14 @@ def _faults(file: Path, annotation: Annotation, dataset: str) -> Iterator[str]:
     for sample_id, times in ids.items():
         if times > 1:
             yield f"{file}: the sample_id {sample_id} stands {times} times"
-    kind = matching(dataset, annotation.meta_data.question_type)
+    kind = choose_matching(dataset, annotation.meta_data.question_type)
     marks: list[str] = []
     pictures: set[str] = set()
     missing: dict[str, str] = {}
     for item in annotation.data:
         where = f"{file}, sample {item.sample_id}"
         try:
-            instruction(annotation.meta_data, item.task_instruction_id, where)
+            get_instruction(annotation.meta_data, item.task_instruction_id, where)
             question = read_question(item, "", where)
         except DataError as error:
             yield str(error)
@@ -97,7 +97,7 @@ def _faults(file: Path, annotation: Annotation, dataset: str) -> Iterator[str]:
         elif kind != "choice" and not normalise(str(item.response)):
             yield f"{where}: the response is empty"
         named = [f"images/{path}" for path in question.instance.images_path]
-        for number, paths in combined_pictures(item).items():
+        for number, paths in list_combined_pictures(item).items():
             named += [f"combined_{number}_images/{path}" for path in paths]
         for picture in named:
             if picture in pictures:

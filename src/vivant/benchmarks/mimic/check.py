@@ -15,14 +15,14 @@ from msgspec import Struct
 
 from vivant.benchmarks.base import DataReport
 from vivant.benchmarks.mimic import names
-from vivant.benchmarks.mimic.data import fault
-from vivant.benchmarks.mimic.format import ITEMS, VIDEOS, Item, ItemOption, VideoLine, raw_lines
-from vivant.benchmarks.mimic.packing import LONG
-from vivant.benchmarks.mimic.packs import digest
+from vivant.benchmarks.mimic.data import find_fault
+from vivant.benchmarks.mimic.format import ITEMS, VIDEOS, MimicItem, MimicOption, MimicVideo, raw_lines
+from vivant.benchmarks.mimic.pack_builder import LONG
+from vivant.benchmarks.mimic.packs import hash_file
 from vivant.metrics.text import normalise_text
 
 
-class Facts(Struct, frozen=True, kw_only=True):
+class VideoFacts(Struct, frozen=True, kw_only=True):
     """What is true of a video, in plain form, task by task; comments by their ids as well."""
 
     true: Mapping[str, frozenset[str]]
@@ -58,14 +58,14 @@ def check(root: Path) -> DataReport:
 # ── videos ──
 
 
-def _videos(root: Path, found: list[str], problems: list[str]) -> dict[str, Facts]:
+def _videos(root: Path, found: list[str], problems: list[str]) -> dict[str, VideoFacts]:
     """The videos that can be used, by `platform/id`."""
-    videos: dict[str, Facts] = {}
+    videos: dict[str, VideoFacts] = {}
     lines: dict[str, tuple[int, bytes]] = {}
     titles: dict[tuple[str, str], str] = {}
     platforms: Counter[str] = Counter()
     odd: Counter[str] = Counter()
-    decoder = msgspec.json.Decoder(VideoLine)
+    decoder = msgspec.json.Decoder(MimicVideo)
     for number, line in raw_lines(root / VIDEOS):
         place = f"{root / VIDEOS}, line {number}"
         try:
@@ -92,7 +92,7 @@ def _videos(root: Path, found: list[str], problems: list[str]) -> dict[str, Fact
     return videos
 
 
-def _count_comments(video: VideoLine, odd: Counter[str]) -> None:
+def _count_comments(video: MimicVideo, odd: Counter[str]) -> None:
     odd["comments"] += len(video.comments)
     odd["comments without likes (they have no rank)"] += sum(c.likes is None for c in video.comments)
     odd["empty comments (never used)"] += sum(not c.text.strip() for c in video.comments)
@@ -103,11 +103,11 @@ def _count_comments(video: VideoLine, odd: Counter[str]) -> None:
     )
 
 
-def _repeated_ids(video: VideoLine) -> list[str]:
+def _repeated_ids(video: MimicVideo) -> list[str]:
     return [name for name, count in Counter(c.id for c in video.comments).items() if count > 1]
 
 
-def _facts(video: VideoLine) -> Facts:
+def _facts(video: MimicVideo) -> VideoFacts:
     true = {
         "title": (video.title,),
         "description": (video.description,),
@@ -116,7 +116,7 @@ def _facts(video: VideoLine) -> Facts:
         "category": (video.category,),
         "comment": tuple(c.text for c in video.comments),
     }
-    return Facts(
+    return VideoFacts(
         true={kind: frozenset(map(normalise_text, texts)) - {""} for kind, texts in true.items()},
         comments={c.id: (normalise_text(c.text), c.likes) for c in video.comments},
         likes=tuple(sorted((c.likes for c in video.comments if c.likes is not None), reverse=True)),
@@ -135,12 +135,12 @@ def _pieces(task: str, text: str) -> set[str]:
 # ── items ──
 
 
-def _items(root: Path, videos: Mapping[str, Facts], found: list[str], problems: list[str]) -> None:
+def _items(root: Path, videos: Mapping[str, VideoFacts], found: list[str], problems: list[str]) -> None:
     seen: dict[str, int] = {}
     tasks: Counter[str] = Counter()
     unnamed = 0
     questions: dict[tuple[str, ...], str] = {}
-    decoder = msgspec.json.Decoder(Item)
+    decoder = msgspec.json.Decoder(MimicItem)
     for number, line in raw_lines(root / ITEMS):
         place = f"{root / ITEMS}, line {number}"
         try:
@@ -159,15 +159,15 @@ def _items(root: Path, videos: Mapping[str, Facts], found: list[str], problems: 
             problems.append(f"{place}: asks the same as the item {twin}")
         tasks[item.task] += 1
         unnamed += any(not option.video for option in item.options)
-        problems += [f"{place}: {problem}" for problem in item_problems(item, videos)]
-    found += [f"{names.task_name(task)}: {count} items" for task, count in tasks.items()]
+        problems += [f"{place}: {problem}" for problem in list_item_problems(item, videos)]
+    found += [f"{names.format_task(task)}: {count} items" for task, count in tasks.items()]
     if unnamed:
         found.append(
             f"{unnamed} items do not name the source of every option: leaks cannot be ruled out there"
         )
 
 
-def item_problems(item: Item, videos: Mapping[str, Facts]) -> Iterator[str]:
+def list_item_problems(item: MimicItem, videos: Mapping[str, VideoFacts]) -> Iterator[str]:
     """Everything that is wrong with one item."""
     if item.task not in (*names.THINKING, names.MIMICKING):
         yield f"the task '{item.task}' is none of {', '.join((*names.THINKING, names.MIMICKING))}"
@@ -180,7 +180,7 @@ def item_problems(item: Item, videos: Mapping[str, Facts]) -> Iterator[str]:
         if item.options:
             yield "the task comment has no options"
         return
-    wrong = fault(item)
+    wrong = find_fault(item)
     if wrong:
         yield wrong
         return
@@ -199,7 +199,7 @@ def item_problems(item: Item, videos: Mapping[str, Facts]) -> Iterator[str]:
 
 
 def _option_problems(
-    item: Item, place: int, option: ItemOption, own: Facts, videos: Mapping[str, Facts]
+    item: MimicItem, place: int, option: MimicOption, own: VideoFacts, videos: Mapping[str, VideoFacts]
 ) -> Iterator[str]:
     true = own.holds(item.task, option.text)
     if place == item.key or item.task == names.OWN:
@@ -226,7 +226,7 @@ def _option_problems(
         yield f"it is not the text of the comment {option.comment}"
 
 
-def _popularity_problems(item: Item, own: Facts) -> Iterator[str]:
+def _popularity_problems(item: MimicItem, own: VideoFacts) -> Iterator[str]:
     """The key must have more likes than each of the others, by the video's own comments."""
     likes = [_likes(option, own) for option in item.options]
     unknown = [place for place, count in enumerate(likes) if count is None]
@@ -249,7 +249,7 @@ def _popularity_problems(item: Item, own: Facts) -> Iterator[str]:
             yield f"option {place} says rank {rank}, but does not have that rank's likes"
 
 
-def _likes(option: ItemOption, own: Facts) -> int | None:
+def _likes(option: MimicOption, own: VideoFacts) -> int | None:
     if option.likes is not None:
         return option.likes
     return own.comments.get(option.comment, ("", None))[1]
@@ -263,7 +263,7 @@ def _short(text: str) -> str:
 # ── files ──
 
 
-def _files(root: Path, videos: Mapping[str, Facts]) -> Iterator[str]:
+def _files(root: Path, videos: Mapping[str, VideoFacts]) -> Iterator[str]:
     """Files that are missing or do not open, and files that are the same."""
     from vivant.core.types import Video
     from vivant.media.inspection import find_problem
@@ -279,6 +279,6 @@ def _files(root: Path, videos: Mapping[str, Facts]) -> Iterator[str]:
         contents: dict[str, str] = {}
         for ref in refs if len(refs) > 1 else ():
             path = root / videos[ref].file
-            twin = contents.setdefault(digest(path), ref)
+            twin = contents.setdefault(hash_file(path), ref)
             if twin != ref:
                 yield f"{path} (video {ref}): the same file as {twin}"

@@ -25,7 +25,7 @@ _QUESTION = re.compile("[?？؟⁇⁈‽]")
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\u0e00-\u0e7f]|[^\W_]+(?:['’][^\W_]+)*")
 
 
-class Commented(Struct, frozen=True, kw_only=True):
+class ComparedComment(Struct, frozen=True, kw_only=True):
     """A comment with what it is compared to."""
 
     text: str
@@ -42,7 +42,7 @@ class TextFigures(Struct, frozen=True, kw_only=True):
     n: int
     characters: float
     """Median."""
-    words: float
+    split_words: float
     """Median."""
     emoji: float
     """Share with at least one."""
@@ -62,7 +62,7 @@ class TextFigures(Struct, frozen=True, kw_only=True):
     """Cosine to the nearest of people's other comments under the same video."""
 
 
-def words(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """Lower-case words; in scripts without spaces, characters."""
     return _WORD.findall(text.casefold())
 
@@ -72,20 +72,20 @@ def has_emoji(text: str) -> bool:
     return bool(_EMOJI.search(text))
 
 
-def emoji_count(text: str) -> int:
+def count_emoji(text: str) -> int:
     """How many pictographs stand in it."""
     return len(_EMOJI.findall(text))
 
 
-def asks(text: str) -> bool:
+def has_question(text: str) -> bool:
     """Whether it has a question mark, in any script."""
     return bool(_QUESTION.search(text))
 
 
-class Vectors:
+class TextVectors:
     """MiniLM vectors of every text that several sources need, each computed once."""
 
-    def __init__(self, sources: Iterable[Sequence[Commented]]) -> None:
+    def __init__(self, sources: Iterable[Sequence[ComparedComment]]) -> None:
         from vivant.metrics.similarity import load_encoder
 
         self._places: dict[str, int] = {}
@@ -102,11 +102,13 @@ class Vectors:
         return sorted(map(float, found), reverse=True)
 
 
-def figures(comments: Sequence[Commented], vectors: Vectors | None = None) -> TextFigures | None:
+def compute_text_figures(
+    comments: Sequence[ComparedComment], vectors: TextVectors | None = None
+) -> TextFigures | None:
     """The figures of one source; without `vectors`, those that need no model."""
     if not comments:
         return None
-    tokens = [words(comment.text) for comment in comments]
+    tokens = [split_words(comment.text) for comment in comments]
     plain_texts = Counter(normalise_text(comment.text) for comment in comments)
     openings = Counter(" ".join(each[:2]) for each in tokens if each)
     return TextFigures(
@@ -114,7 +116,7 @@ def figures(comments: Sequence[Commented], vectors: Vectors | None = None) -> Te
         characters=float(median(len(comment.text) for comment in comments)),
         words=float(median(map(len, tokens))),
         emoji=fmean(has_emoji(comment.text) for comment in comments),
-        questions=fmean(asks(comment.text) for comment in comments),
+        questions=fmean(has_question(comment.text) for comment in comments),
         repeated=sum(count for count in plain_texts.values() if count > 1) / len(comments),
         opening=max(openings.values(), default=0) / len(comments),
         distinct_1=_distinct(tokens, 1),
@@ -124,16 +126,16 @@ def figures(comments: Sequence[Commented], vectors: Vectors | None = None) -> Te
     )
 
 
-def one_a_video(comments: Sequence[Sequence[Commented]], seed: int = 0) -> list[Commented]:
+def pick_one_per_video(comments: Sequence[Sequence[ComparedComment]], seed: int = 0) -> list[ComparedComment]:
     """One comment of each video by seed: figures of variety mean nothing between sets of unequal size."""
     chance = derive_generator(seed, "mimic", "one human comment a video")
     return [group[chance.randrange(len(group))] for group in comments if group]
 
 
-def human_comments(description: str, texts: Sequence[str]) -> list[Commented]:
+def pair_human_comments(description: str, texts: Sequence[str]) -> list[ComparedComment]:
     """Each of the comments of a video, with the others to compare it to."""
     return [
-        Commented(text=text, description=description, others=(*texts[:place], *texts[place + 1 :]))
+        ComparedComment(text=text, description=description, others=(*texts[:place], *texts[place + 1 :]))
         for place, text in enumerate(texts)
     ]
 
@@ -147,12 +149,12 @@ def _grams(tokens: list[str], size: int) -> Iterator[tuple[str, ...]]:
     return zip(*(tokens[start:] for start in range(size)), strict=False)
 
 
-def _to_description(comments: Sequence[Commented], vectors: Vectors) -> float | None:
+def _to_description(comments: Sequence[ComparedComment], vectors: TextVectors) -> float | None:
     found = [vectors.cosines(c.text, (c.description,))[0] for c in comments if c.description.strip()]
     return fmean(found) if found else None
 
 
-def _to_human(comments: Sequence[Commented], vectors: Vectors) -> float | None:
+def _to_human(comments: Sequence[ComparedComment], vectors: TextVectors) -> float | None:
     found: list[float] = []
     for comment in comments:
         count = len(comment.others)

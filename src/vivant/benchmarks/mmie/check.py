@@ -6,8 +6,8 @@ from collections import Counter
 from pathlib import Path, PurePosixPath
 
 from vivant.benchmarks.base import DataReport
-from vivant.benchmarks.mmie.data import ARCHIVES, IMAGES, category, to_sample
-from vivant.benchmarks.mmie.items import OTHER, Item, find_file, read_items, unique_ids
+from vivant.benchmarks.mmie.data import ARCHIVES, IMAGES, classify_item, to_sample
+from vivant.benchmarks.mmie.items import OTHER, MmieItem, find_file, read_items, rename_repeated_ids
 from vivant.core.errors import DataError, MediaError
 from vivant.media.archives import unpack_archive
 
@@ -34,12 +34,12 @@ def check(root: Path, name: str = "") -> DataReport:
         items = read_items(file)
     except DataError as error:
         return DataReport(found=tuple(found), problems=(*problems, str(error)))
-    unique, repeats = unique_ids(items)
+    unique, repeats = rename_repeated_ids(items)
     problems += [f"{file}: the id '{repeated}' stands {count} times" for repeated, count in repeats.items()]
     problems += [
         f"{file}, id '{item.id}': the category is none of SA, PBL and MSR; it will not be judged"
         for item in unique
-        if category(item) == OTHER
+        if classify_item(item) == OTHER
     ]
     found += _summary(file, unique)
     opened, faults = _pictures(folder, unique)
@@ -55,8 +55,8 @@ def _place(path: PurePosixPath) -> PurePosixPath:
     return path if path.parts[0] == IMAGES else PurePosixPath(IMAGES) / path
 
 
-def _summary(file: Path, items: list[Item]) -> list[str]:
-    categories = Counter(category(item) for item in items)
+def _summary(file: Path, items: list[MmieItem]) -> list[str]:
+    categories = Counter(classify_item(item) for item in items)
     fields = Counter(item.field or "unstated" for item in items)
     forms = Counter(to_sample(item).facets["form"] for item in items)
     answered = sum(item.answer is not None for item in items)
@@ -66,7 +66,7 @@ def _summary(file: Path, items: list[Item]) -> list[str]:
     return lines + ([f"answers: {answered}"] if answered else [])
 
 
-def _pictures(folder: Path, items: list[Item]) -> tuple[int, list[str]]:
+def _pictures(folder: Path, items: list[MmieItem]) -> tuple[int, list[str]]:
     from vivant.media import resolve_media, verify
 
     named: dict[str, str] = {}

@@ -8,8 +8,8 @@ from pathlib import Path, PurePosixPath
 
 from vivant.benchmarks.base import DataReport
 from vivant.benchmarks.mmrv import names
-from vivant.benchmarks.mmrv.data import VIDEO_FOLDERS, Item, VideoIndex, item_id, read_items, to_sample
-from vivant.benchmarks.mmrv.parse import skipped_letters
+from vivant.benchmarks.mmrv.data import VIDEO_FOLDERS, Item, VideoIndex, format_id, read_items, to_sample
+from vivant.benchmarks.mmrv.options import find_skipped_letters
 from vivant.core.errors import DataError
 from vivant.core.file_parts import FilePart, check_parts, find_parts
 from vivant.core.progress import ProgressCallback
@@ -102,7 +102,7 @@ def _samples(
         if value is None:
             problems.append(f"{place}: no question_idx, though other items have one")
             continue
-        name = item_id(value)
+        name = format_id(value)
         if name in seen:
             problems.append(f"{place}: question_idx {name} stands already in {seen[name]}")
             continue
@@ -124,7 +124,7 @@ def _oddities(sample: Sample) -> Iterator[str]:
         yield f"option(s) {', '.join(beyond)} lie beyond L, which the `paper` rules cannot read"
     if sample.facets["ability"] == "other":
         yield f"unknown ability {sample.facets['l2']!r}"
-    if not names.known_l3(sample.facets["l3"]):
+    if not names.is_known_l3(sample.facets["l3"]):
         yield f"unknown level-3 ability {sample.facets['l3']!r}"
     if sample.facets["type"] not in names.VIDEO_TYPES:
         yield f"unknown video type {sample.facets['type']!r}"
@@ -139,7 +139,7 @@ def _summary(file: Path, samples: Sequence[Sample]) -> Iterator[str]:
     yield "reasoning: " + ", ".join(f"{name} {sides[name]}" for name in sorted(sides))
     order = [code for code in (*names.ABILITIES, "other") if abilities[code]]
     yield "abilities: " + ", ".join(f"{code} {abilities[code]}" for code in order)
-    skipped = [(s.id, skipped_letters(s.options)) for s in samples if skipped_letters(s.options)]
+    skipped = [(s.id, find_skipped_letters(s.options)) for s in samples if find_skipped_letters(s.options)]
     if skipped:
         shown = ", ".join(f"{name} ({letters})" for name, letters in skipped[:8])
         more = " …" if len(skipped) > 8 else ""

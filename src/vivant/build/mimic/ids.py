@@ -15,7 +15,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct, field
 
-from vivant.benchmarks.mimic.format import Item, VideoLine, raw_lines
+from vivant.benchmarks.mimic.format import MimicItem, MimicVideo, raw_lines
 from vivant.core.errors import DataError
 from vivant.metrics.text import normalise_text
 
@@ -97,7 +97,7 @@ def text_check(text: str) -> str:
     return hashlib.sha256(normalise_text(text).encode()).hexdigest()[:16]
 
 
-def write_ids(path: Path, header: Header, videos: Iterable[VideoLine], items: Iterable[Item]) -> None:
+def write_ids(path: Path, header: Header, videos: Iterable[MimicVideo], items: Iterable[MimicItem]) -> None:
     """The whole edition as ids."""
     encoder = msgspec.json.Encoder()
     with path.open("wb") as file:
@@ -110,7 +110,7 @@ def write_ids(path: Path, header: Header, videos: Iterable[VideoLine], items: It
             file.write(encoder.encode(_item(item, tags)) + b"\n")
 
 
-def _video(line: VideoLine) -> IdVideo:
+def _video(line: MimicVideo) -> IdVideo:
     return IdVideo(
         platform=line.platform,
         id=line.id,
@@ -125,7 +125,7 @@ def _video(line: VideoLine) -> IdVideo:
     )
 
 
-def _item(item: Item, tags: Mapping[str, tuple[str, ...]]) -> IdItem:
+def _item(item: MimicItem, tags: Mapping[str, tuple[str, ...]]) -> IdItem:
     options = tuple(
         IdOption(
             video=o.video,
