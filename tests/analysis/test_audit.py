@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.runs_kit import call
 from vivant.analysis.audit import audit, milebench, mime, mimic, mmie, mmrv, to_markdown, to_text
-from vivant.analysis.audit.case import Case, off
+from vivant.analysis.audit.check import AuditCheck, exceeds_rounding
 from vivant.benchmarks.mmie.published import SIZES
 from vivant.core.errors import DataError, UsageError
 
@@ -17,7 +17,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "audit.md"
 
 
 @pytest.fixture(scope="module")
-def cases() -> dict[str, Case]:
+def cases() -> dict[str, AuditCheck]:
     return {case.name: case for case in audit()}
 
 
@@ -27,7 +27,7 @@ def test_the_page_is_up_to_date() -> None:
     )
 
 
-def test_every_case_is_whole(cases: dict[str, Case]) -> None:
+def test_every_case_is_whole(cases: dict[str, AuditCheck]) -> None:
     assert len(cases) == 23
     for case in cases.values():
         assert case.claim
@@ -44,7 +44,7 @@ def test_every_case_is_whole(cases: dict[str, Case]) -> None:
     assert sum(case.outcome == "holds" for case in cases.values()) == 3
 
 
-def test_milebench(cases: dict[str, Case]) -> None:
+def test_milebench(cases: dict[str, AuditCheck]) -> None:
     case = cases["milebench-diagnostic-mean"]
     assert [(row[0], round(float(row[4] or 0), 1), row[6]) for row in case.tables[0].body] == [
         ("GPT-4V", 95.2, 99.4),
@@ -56,7 +56,7 @@ def test_milebench(cases: dict[str, Case]) -> None:
     assert "LLaVA-1.6-7B and LLaVA-1.5-13B" in cases["milebench-same-figures"].arithmetic[0]
 
 
-def test_mimic(cases: dict[str, Case]) -> None:
+def test_mimic(cases: dict[str, AuditCheck]) -> None:
     gaps = [float(row[3] or 0) for row in cases["mimic-overall"].tables[0].body]
     assert (min(gaps), max(gaps)) == pytest.approx((1.86, 3.16), abs=0.005)
     # The certificate: every task of the combination lies above its overall, further than rounding explains.
@@ -88,7 +88,7 @@ def test_no_weights_fit_mimic_s_overall() -> None:
     assert solved.fun > 0.1
 
 
-def test_mmrv(cases: dict[str, Case]) -> None:
+def test_mmrv(cases: dict[str, AuditCheck]) -> None:
     assert sum(mmrv.TYPES) == sum(mmrv.SIDES) == mmrv.TOTAL
     paper, readme = cases["mmrv-shifted-row"].tables[0].body
     assert paper[1:4] == (52.5, 54.6, 47.1)
@@ -104,13 +104,13 @@ def test_mmrv(cases: dict[str, Case]) -> None:
     assert "= 107." in cases["mmrv-errors"].arithmetic[0]
 
 
-def test_mmie(cases: dict[str, Case]) -> None:
+def test_mmie(cases: dict[str, AuditCheck]) -> None:
     assert "20,003, 100 short" in cases["mmie-count"].arithmetic[2]
     assert sum(mmie.PBL_FIELDS.values()) == SIZES["PBL"]
     assert "within 0.012 points" in cases["mmie-average"].arithmetic[0]
 
 
-def test_mime_figures_follow_from_counts(cases: dict[str, Case]) -> None:
+def test_mime_figures_follow_from_counts(cases: dict[str, AuditCheck]) -> None:
     assert round(mime.RIGHT / mime.ANSWERS * 100, 1) == 83.3
     told = " ".join(cases["mime-human-free-form"].arithmetic)
     assert "75 % + 16.7 % = 91.7 %" in told
@@ -122,7 +122,7 @@ def test_mime_figures_follow_from_counts(cases: dict[str, Case]) -> None:
 
 
 def test_mime_from_its_own_files(parity: Path) -> None:
-    found = {case.name: case for case in mime.cases(parity / "mime")}
+    found = {case.name: case for case in mime.check_all(parity / "mime")}
     people = found["mime-human-free-form"].recomputed
     assert people == (
         "MIME: 2115 of 2539 free answers are right (83.3 %); by the published rule 91.7 %.",
@@ -136,7 +136,7 @@ def test_mime_from_its_own_files(parity: Path) -> None:
 
 
 def test_marked_options_are_counted(tmp_path: Path) -> None:
-    from vivant.analysis.audit.mime_files import marked_options
+    from vivant.analysis.audit.mime_files import count_marked_options
 
     folder = tmp_path / "few-shot" / "all"
     folder.mkdir(parents=True)
@@ -147,20 +147,20 @@ def test_marked_options_are_counted(tmp_path: Path) -> None:
         {"options": ["a", "b", "c"], "correct_answer": "A"},
     ]
     (folder / "raw_mcq_x.json").write_text(json.dumps({"predictions": items}))
-    assert marked_options(tmp_path) == (
+    assert count_marked_options(tmp_path) == (
         "raw_mcq_x.json: in 2 of 4 items the right option alone is stored as a list.",
     )
     (folder / "raw_mcq_x.json").write_text('{"predictions": 3}')
     with pytest.raises(DataError, match="no list of predictions"):
-        marked_options(tmp_path)
+        count_marked_options(tmp_path)
 
 
 def test_the_others_from_their_own_files(parity: Path) -> None:
-    study = next(case for case in mmrv.cases(parity / "mmrv") if case.name == "mmrv-study-make-up")
+    study = next(case for case in mmrv.check_all(parity / "mmrv") if case.name == "mmrv-study-make-up")
     assert study.recomputed == (
         f"questions_200.json: GPT-4o is right on {mmrv.STUDY_RIGHT} of 200, by the published rule.",
     )
-    dropped = mmie.cases(parity / "mmie" / "expected_scores.json")[2]
+    dropped = mmie.check_all(parity / "mmie" / "expected_scores.json")[2]
     assert (
         "of 60 texts 37 hold a score from 0 to 6; 14 hold none and 9 one off the scale"
         in dropped.recomputed[0]
@@ -173,21 +173,21 @@ def test_bad_data(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no such folder"):
         audit(data={"mime": tmp_path / "nowhere"})
     with pytest.raises(DataError, match="human study"):
-        mmrv.cases(tmp_path)
+        mmrv.check_all(tmp_path)
     (tmp_path / "x.json").write_text("[{}]")
     with pytest.raises(DataError, match="no judge's texts"):
-        mmie.cases(tmp_path / "x.json")
+        mmie.check_all(tmp_path / "x.json")
     (tmp_path / "x.json").write_text("{")
     with pytest.raises(DataError, match="holds no JSON"):
-        mmie.cases(tmp_path / "x.json")
-    for make in (milebench.cases, mimic.cases):
+        mmie.check_all(tmp_path / "x.json")
+    for make in (milebench.check_all, mimic.check_all):
         with pytest.raises(UsageError, match="built in"):
             make(tmp_path)
 
 
 def test_tolerance() -> None:
-    assert not off(53.1, 53.0)
-    assert off(53.12, 53.0)
+    assert not exceeds_rounding(53.1, 53.0)
+    assert exceeds_rounding(53.12, 53.0)
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

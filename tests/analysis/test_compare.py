@@ -15,7 +15,7 @@ from tests.support.runs_kit import TASK, answer, make_run, quiz, run_of
 from vivant.core.errors import UsageError
 from vivant.core.table import to_text
 from vivant.core.types import Option, Record, Reply
-from vivant.report.comparison import comparison_table, format_p, write_flips
+from vivant.report.comparison import build_comparison_table, format_p, write_flips
 
 
 @pytest.fixture
@@ -124,7 +124,7 @@ def test_three_runs_give_three_pairs(tmp_path: Path) -> None:
     assert [(pair.first, pair.second) for pair in found.pairs] == [("a", "b"), ("a", "c"), ("b", "c")]
     assert all(pair.result.clusters == 10 for pair in found.pairs)
     assert all(pair.result.test == "exact permutation of clusters" for pair in found.pairs)
-    text = to_text(comparison_table(found))
+    text = to_text(build_comparison_table(found))
     assert "Holm's correction is over 3 tests" in text
     assert "80 % power" in text
     assert "1.15 times as large" in text

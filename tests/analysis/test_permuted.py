@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.support.helpers import questions
 from tests.support.runs_kit import answer, make_run, quiz
 from vivant import evaluate, load_run
-from vivant.analysis.permutations import moments, permuted_of, preference_test
+from vivant.analysis.permutations import compute_moments, preference_test, summarise_permutations
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Prompt, PromptContext
 from vivant.benchmarks.jsonl import Jsonl
@@ -24,7 +24,7 @@ from vivant.core.randomness import nth_permutation
 from vivant.core.types import Option, Sample, job_key
 from vivant.engine import permutations as permute
 from vivant.engine.plan import make_plan
-from vivant.report.robustness import permutation_tables
+from vivant.report.robustness import build_permutation_tables
 from vivant.runs.directory import RunError
 from vivant.runs.settings import RunSettings
 
@@ -100,14 +100,14 @@ def test_a_permuted_run_end_to_end(tmp_path: Path) -> None:
         orders = [records[job_key("jsonl/mine", f"q{number:03d}", 0, p)].order for p in range(4)]
         assert len({order[0] for order in orders}) == 4
     (part,) = run.scores()
-    found = permuted_of(part, registry.get("jsonl"))
+    found = summarise_permutations(part, registry.get("jsonl"))
     assert (found.questions, found.orders, found.replies) == (6, 4, 48)
     assert (found.value, found.consistent, found.ever) == (0.25, 0, 1)
-    assert found.places[0].chosen == 48
-    assert found.places[0].expected == pytest.approx(12)
+    assert found.positions[0].chosen == 48
+    assert found.positions[0].expected == pytest.approx(12)
     assert found.p is not None
     assert found.p < 1e-6
-    assert (found.places[0].right, found.places[0].keyed, found.places[1].right) == (12, 12, 0)
+    assert (found.positions[0].right, found.positions[0].keyed, found.positions[1].right) == (12, 12, 0)
     # The same command resumes; another number of orders is another run.
     with pytest.raises(RunError, match="permute: 4 → 2"):
         evaluate(str(path), "first", out=str(tmp_path / "r"), permute=2, repeat=2)
@@ -185,17 +185,17 @@ def test_consistent_accuracy_by_hand(tmp_path: Path) -> None:
         for p, option in enumerate(options)
     ]
     (part,) = make_run(tmp_path / "r", samples, records, permute=4).scores()
-    found = permuted_of(part, registry.get("jsonl"))
+    found = summarise_permutations(part, registry.get("jsonl"))
     assert found.value == pytest.approx((1 + 3 / 4 + 0) / 3)
     assert found.consistent == pytest.approx(1 / 3)
     assert found.ever == pytest.approx(2 / 3)
     # Pairs that agree: six of six, three of six, none of six (an unread reply agrees with none).
     assert found.same == pytest.approx((6 + 3 + 0) / 18)
-    first, second = permutation_tables([load_run(tmp_path / "r")])
+    first, second = build_permutation_tables([load_run(tmp_path / "r")])
     assert first.body[0][2:4] == (3, 4)
     assert len(second.body) == 4
     with pytest.raises(UsageError, match="--permute K"):
-        permutation_tables([make_run(tmp_path / "s", samples, [answer(s, 0) for s in samples])])
+        build_permutation_tables([make_run(tmp_path / "s", samples, [answer(s, 0) for s in samples])])
 
 
 def test_moments_are_those_of_all_exchanges() -> None:
@@ -211,7 +211,7 @@ def test_moments_are_those_of_all_exchanges() -> None:
             for exchanged in permutations(options)
         ]
     )
-    found = moments(orders, places)
+    found = compute_moments(orders, places)
     assert found.chosen.tolist() == np.bincount(places, minlength=4).tolist()
     assert found.expected == pytest.approx(counts.mean(axis=0))
     assert found.covariance == pytest.approx(np.cov(counts.T, bias=True))
@@ -227,7 +227,7 @@ def _p(rng: np.random.Generator, count: int, steady: float, drawn_to_first: floa
         for order in orders:
             option = favourite if rng.random() < steady else int(rng.integers(4))
             places.append(0 if rng.random() < drawn_to_first else order.index(option))
-        found.append(moments(orders, places))
+        found.append(compute_moments(orders, places))
     return preference_test(found)[0]
 
 

@@ -14,19 +14,19 @@ from hypothesis import strategies as st
 from tests.conftest import PARITY
 from tests.support.runs_kit import answer, call, make_run, quiz
 from vivant import load_run
-from vivant.analysis.reasoning.judge import Labelling, label_run
-from vivant.analysis.reasoning.kinds import GENERAL, RESTS_ON, scheme_for
-from vivant.analysis.reasoning.people import import_labels, write_template
-from vivant.analysis.reasoning.segments import cut, reasoning_of
-from vivant.analysis.reasoning.shares import kind_shares, segment_shares
-from vivant.analysis.reasoning.store import read_labels
+from vivant.analysis.reasoning.judge_labels import LabelOptions, label_run
+from vivant.analysis.reasoning.kinds import GENERAL, RESTS_ON, find_scheme
+from vivant.analysis.reasoning.label_files import read_labels
+from vivant.analysis.reasoning.people_labels import import_labels, write_template
+from vivant.analysis.reasoning.segments import split_reasoning, split_segments
+from vivant.analysis.reasoning.shares import count_kind_shares, count_segment_shares
 from vivant.benchmarks.mime.kinds import KINDS as MIME
 from vivant.benchmarks.mmrv.kinds import KINDS as MMRV
 from vivant.core.errors import DataError, UsageError
 from vivant.core.table import to_text
 from vivant.core.types import Record, Reply
 from vivant.judging.options import JudgeOptions
-from vivant.report.reasoning import reasoning_tables
+from vivant.report.reasoning import build_reasoning_tables
 from vivant.runs.run import Run
 
 THOUGHT = (
@@ -38,7 +38,7 @@ THOUGHT = (
 
 @given(st.text(alphabet="ab .!?。\n\t1)", max_size=400), st.integers(1, 12))
 def test_cuts_cover_the_text_in_order(text: str, most: int) -> None:
-    segments = cut(text, most)
+    segments = split_segments(text, most)
     assert len(segments) <= most
     assert all(segment.start < segment.end for segment in segments)
     assert all(one.end <= two.start for one, two in pairwise(segments))
@@ -47,7 +47,7 @@ def test_cuts_cover_the_text_in_order(text: str, most: int) -> None:
 
 
 def test_cutting_at_sentences() -> None:
-    pieces = [THOUGHT[segment.start : segment.end] for segment in cut(THOUGHT)]
+    pieces = [THOUGHT[segment.start : segment.end] for segment in split_segments(THOUGHT)]
     assert pieces == [
         "The question asks for a tree.",
         "In the second frame there is rough grey bark.",
@@ -56,21 +56,21 @@ def test_cutting_at_sentences() -> None:
         "Let me think about it a little more, then.",
     ]
     long = " ".join(f"Sentence number {n} says something of no weight." for n in range(60))
-    lengths = [segment.end - segment.start for segment in cut(long)]
+    lengths = [segment.end - segment.start for segment in split_segments(long)]
     assert len(lengths) == 10
     assert max(lengths) < 1.5 * min(lengths)
-    assert len(cut("x" * 1_000_000)) == 1
+    assert len(split_segments("x" * 1_000_000)) == 1
 
 
 def test_where_a_reply_reasons() -> None:
     (sample,) = quiz(1)
-    assert reasoning_of(answer(sample, 0)) is None
-    found = reasoning_of(answer(sample, 0, text=THOUGHT))
+    assert split_reasoning(answer(sample, 0)) is None
+    found = split_reasoning(answer(sample, 0, text=THOUGHT))
     assert found is not None
     assert found.field == "text"
     assert found.piece(4) == "Let me think about it a little more, then."
     apart = Record(key="k", task="t", id="i", reply=Reply(text="A", thinking=THOUGHT))
-    found = reasoning_of(apart, most=2)
+    found = split_reasoning(apart, max_segments=2)
     assert found is not None
     assert (found.field, len(found.segments)) == ("thinking", 2)
 
@@ -144,7 +144,7 @@ def test_labels_of_a_judge(run: Run, judge: JudgeOptions) -> None:
 
 def test_shares_have_clustered_intervals(run: Run, judge: JudgeOptions) -> None:
     label_run(run, judge)
-    everything, right, wrong = segment_shares(run, "paper")
+    everything, right, wrong = count_segment_shares(run, "paper")
     assert (everything.replies, right.replies, wrong.replies) == (8, 5, 3)
     assert [share.label for share in everything.shares] == list(RESTS_ON)
     assert everything.with_frame == 8
@@ -152,13 +152,13 @@ def test_shares_have_clustered_intervals(run: Run, judge: JudgeOptions) -> None:
     assert wrong.shares[0].share == pytest.approx(6 / 15)
     assert wrong.shares[0].interval is not None
     assert wrong.shares[0].interval.method == "clustered Wilson"
-    (kinds,) = kind_shares(run, "paper")
+    (kinds,) = count_kind_shares(run, "paper")
     assert (kinds.replies, kinds.labelled, kinds.unread, kinds.scheme) == (3, 2, 1, "general")
     assert {share.label: share.count for share in kinds.shares if share.count} == {
         "knowledge": 1,
         "format": 1,
     }
-    tables = reasoning_tables([run])
+    tables = build_reasoning_tables([run])
     assert [table.title.partition(",")[0] for table in tables] == [
         "What the reasoning rests on",
         "Kinds of wrong answers (general)",
@@ -168,7 +168,7 @@ def test_shares_have_clustered_intervals(run: Run, judge: JudgeOptions) -> None:
     log = run.dir.log_file.read_text().replace("rough grey bark", "bark")
     run.dir.log_file.write_text(log)
     with pytest.raises(UsageError, match=r"is not the one that reader .* labelled"):
-        segment_shares(load_run(run.dir.path), "paper")
+        count_segment_shares(load_run(run.dir.path), "paper")
 
 
 def test_labels_of_people(run: Run, tmp_path: Path) -> None:
@@ -194,7 +194,7 @@ def test_labels_of_people(run: Run, tmp_path: Path) -> None:
     assert [label.rests_on for label in labels[0].segments] == ["seen"] * 5
     assert labels[0].segments[0].frame == 1
     assert {label.kind for label in labels[1:]} == {"perception"}
-    assert "people" in to_text(reasoning_tables([run])[0])
+    assert "people" in to_text(build_reasoning_tables([run])[0])
 
 
 @pytest.mark.parametrize(
@@ -263,16 +263,16 @@ def test_nothing_to_label(tmp_path: Path, judge: JudgeOptions) -> None:
 
 
 def test_schemes_follow_the_papers() -> None:
-    assert scheme_for("mmrv/mcq") is MMRV
-    assert scheme_for("mime/ff") is MIME
-    assert scheme_for("mime/mcq") is GENERAL
-    assert scheme_for("mime/mcq", "mmrv") is MMRV
+    assert find_scheme("mmrv/mcq") is MMRV
+    assert find_scheme("mime/ff") is MIME
+    assert find_scheme("mime/mcq") is GENERAL
+    assert find_scheme("mime/mcq", "mmrv") is MMRV
     assert list(MMRV.published["GPT-4o"]) == list(MMRV.kinds)
     assert all(set(counts) == set(MIME.kinds) for counts in MIME.published.values())
     assert {sum(counts.values()) for counts in MIME.published.values()} == {86}
     for name in ("mmvr", "jsonl"):
         with pytest.raises(UsageError, match=f"Unknown kinds '{name}'"):
-            scheme_for("mime/ff", name)
+            find_scheme("mime/ff", name)
 
 
 @pytest.mark.skipif(not PARITY.is_dir(), reason="no parity data here")
@@ -281,10 +281,10 @@ def test_real_chains_of_thought_can_be_cut(tmp_path: Path) -> None:
 
     file = PARITY / "mmrv" / "questions_200.json"
     run = import_predictions("mmrv", file, tmp_path / "r", data=(str(file),))
-    found = [reasoning_of(record) for record in run.records().values()]
+    found = [split_reasoning(record) for record in run.records().values()]
     assert sum(one is not None for one in found) == 200
     counts = [len(one.segments) for one in found if one is not None]
     assert min(counts) >= 1
     assert max(counts) == 10
     assert sum(counts) / len(counts) > 5
-    assert write_template(run, tmp_path / "t.csv", options=Labelling(errors=False, limit=20)) < 220
+    assert write_template(run, tmp_path / "t.csv", options=LabelOptions(errors=False, limit=20)) < 220

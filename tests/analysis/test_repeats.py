@@ -12,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.runs_kit import answer, call, make_run, quiz, run_of
-from vivant.analysis.controls import controls_of
-from vivant.analysis.repeats import pass_at, repeats_of
+from vivant.analysis.controls import measure_controls
+from vivant.analysis.repeats import pass_at, summarise_repeats
 from vivant.benchmarks import registry
 from vivant.benchmarks.summary import summarise
 from vivant.core.errors import UsageError
 from vivant.core.types import Reply
-from vivant.report.overview import overview
-from vivant.report.robustness import controls_table, repeats_table
+from vivant.report.overview import build_overview
+from vivant.report.robustness import build_controls_table, build_repeats_table
 from vivant.runs.run import load_run
 
 
@@ -43,7 +43,7 @@ def test_repeats_by_hand(tmp_path: Path) -> None:
         for repeat, option in enumerate(own)
     ]
     run = make_run(tmp_path / "r", samples, records, repeat=4)
-    found = repeats_of(run.scores()[0], registry.get("jsonl"))
+    found = summarise_repeats(run.scores()[0], registry.get("jsonl"))
     assert (found.questions, found.repeats) == (3, 4)
     assert found.value == pytest.approx(sum(map(sum, right)) / 12)
     assert found.means == pytest.approx((2 / 3, 1 / 3, 1 / 3, 1 / 3))
@@ -52,10 +52,10 @@ def test_repeats_by_hand(tmp_path: Path) -> None:
     assert found.always == pytest.approx(1 / 3)
     # Pairs that agree: 6 of 6; of (0, 1, 1, 2) one; of (3, 3, 3, none) three.
     assert found.same == pytest.approx((6 + 1 + 3) / 18)
-    table = repeats_table([run])
+    table = build_repeats_table([run])
     assert table.columns[8:10] == ("pass@2", "pass@4")
     with pytest.raises(UsageError, match="--repeat K"):
-        repeats_table([run_of(tmp_path / "s", samples, [True] * 3)])
+        build_repeats_table([run_of(tmp_path / "s", samples, [True] * 3)])
 
 
 def test_repeats_do_not_narrow_an_interval(tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_repeats_do_not_narrow_an_interval(tmp_path: Path) -> None:
     assert one.interval is not None
     assert ten.interval is not None
     assert ten.interval[1] - ten.interval[0] > 0.97 * (one.interval[1] - one.interval[0])
-    assert any("10 to each question" in note for note in overview([often]).notes)
+    assert any("10 to each question" in note for note in build_overview([often]).notes)
 
 
 def test_answers_on_texts_are_compared_plainly(tmp_path: Path) -> None:
@@ -86,7 +86,9 @@ def test_answers_on_texts_are_compared_plainly(tmp_path: Path) -> None:
         msgspec.structs.replace(answer(sample, 0, repeat=n), options=(), order=(), reply=Reply(text=text))
         for n, text in enumerate(replies)
     ]
-    found = repeats_of(make_run(tmp_path / "r", [free], records, repeat=3).scores()[0], registry.get("jsonl"))
+    found = summarise_repeats(
+        make_run(tmp_path / "r", [free], records, repeat=3).scores()[0], registry.get("jsonl")
+    )
     assert found.same == pytest.approx(1 / 3)
 
 
@@ -97,18 +99,18 @@ def test_what_is_left_without_pictures(tmp_path: Path) -> None:
     samples = quiz(200, facets={"half": ("even", "odd")})
     full = run_of(tmp_path / "full", samples, [n % 4 != 3 for n in range(200)])
     blind = run_of(tmp_path / "blind", samples, [n % 2 == 0 for n in range(200)], control="blind")
-    (left,) = controls_of([full, blind]).left
+    (left,) = measure_controls([full, blind]).effects
     assert (left.result.first, left.result.second, left.chance) == (0.75, 0.5, 0.25)
     # 25 of 50 points above chance are kept.
     assert left.share == pytest.approx(0.5)
     assert left.share_interval is not None
     assert left.share_interval.low < 0.5 < left.share_interval.high
     assert 0.2 < left.share_interval.high - left.share_interval.low < 0.5
-    even, odd = controls_of([full, blind], by=["half"]).left
+    even, odd = measure_controls([full, blind], by=["half"]).effects
     assert even.share == pytest.approx(1)
     assert odd.share is not None
     assert odd.share < 0
-    table = controls_table([blind, full])
+    table = build_controls_table([blind, full])
     assert "pictures and video" in table.body[0]
     assert table.rows[0].group["control"] == "blind"
 
@@ -117,21 +119,21 @@ def test_no_share_of_a_score_that_is_not_above_chance(tmp_path: Path) -> None:
     samples = quiz(40)
     full = run_of(tmp_path / "full", samples, [n % 4 == 0 for n in range(40)])
     shuffled = run_of(tmp_path / "shuffled", samples, [n % 3 == 0 for n in range(40)], control="shuffled")
-    (left,) = controls_of([full, shuffled]).left
+    (left,) = measure_controls([full, shuffled]).effects
     assert left.share is None
-    assert controls_table([full, shuffled]).body[0][-3] is None
+    assert build_controls_table([full, shuffled]).body[0][-3] is None
 
 
 def test_controls_need_their_run(tmp_path: Path) -> None:
     samples = quiz(4)
     full = run_of(tmp_path / "full", samples, [True] * 4)
     with pytest.raises(UsageError, match="None of these runs has a control"):
-        controls_of([full])
+        measure_controls([full])
     other = run_of(tmp_path / "other", samples, [True] * 4, model="x", control="blind")
     with pytest.raises(UsageError, match="no run of x without one is given"):
-        controls_of([full, other])
+        measure_controls([full, other])
     cot = run_of(tmp_path / "cot", samples, [True, False, True, True], control="reversed", style="cot")
-    assert controls_of([full, cot]).notes == (
+    assert measure_controls([full, cot]).notes == (
         "full and cot differ in more than the control: style: zero-shot → cot.",
     )
 
@@ -168,7 +170,7 @@ def test_tables_refuse_what_they_cannot_show(tmp_path: Path, capsys: pytest.Capt
 
 def test_bootstrap_intervals_in_a_table(tmp_path: Path) -> None:
     run_of(tmp_path / "r", quiz(60, cluster=2), [n % 3 == 0 for n in range(60)])
-    (row,) = overview([load_run(tmp_path / "r")], intervals="bootstrap").rows
+    (row,) = build_overview([load_run(tmp_path / "r")], intervals="bootstrap").rows
     assert row.interval_method == "cluster bootstrap"
     assert row.interval is not None
     assert row.interval[0] < 33 < row.interval[1]

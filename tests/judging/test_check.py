@@ -23,7 +23,7 @@ from vivant.judging.human_scores import read_human_scores
 from vivant.judging.judge_run import judge_run
 from vivant.judging.options import JudgeOptions
 from vivant.judging.pairs import decide_winner, judge_pairs
-from vivant.report.judges import judge_tables, people_notes
+from vivant.report.judges import build_judge_tables, describe_people
 from vivant.runs.importing import import_answers
 from vivant.runs.run import Run
 
@@ -131,9 +131,9 @@ def test_several_annotators_are_averaged_and_their_agreement_is_told(tmp_path: P
     human = read_human_scores(file)
     assert human.find("SA-1", "whoever") == 3
     assert human.find("SA-9", "") is None
-    assert "50.0% of pairs" in people_notes(human)[0]
+    assert "50.0% of pairs" in describe_people(human)[0]
     file.write_text("id,score\nSA-1,2\n")
-    assert "nothing is known" in people_notes(read_human_scores(file))[0]
+    assert "nothing is known" in describe_people(read_human_scores(file))[0]
 
 
 # ── runs ──
@@ -196,7 +196,7 @@ def test_a_judge_that_always_says_five_is_called_out(tmp_path: Path) -> None:
     runs = _runs(tmp_path, ("gpt-a",))
     human = read_human_scores(_people(tmp_path, ("gpt-a",)))
     _judge(runs, lambda *_: Act(format_verdict(5)))
-    tables = judge_tables(human, runs, "paper")
+    tables = build_judge_tables(human, runs, "paper")
     assert any("does not tell answers apart" in str(cell) for row in tables[-1].body for cell in row)
     first = tables[0].body[0]
     assert first[3] is None  # no correlation with what does not vary
@@ -208,7 +208,7 @@ def test_several_judges_stand_beside_each_other(tmp_path: Path) -> None:
     human = read_human_scores(_people(tmp_path, ("gpt-a",)))
     _judge(runs, lambda n, _: Act(format_verdict(n % 7)))
     judge_run(runs[0], [JudgeOptions(model="heuristic")])
-    tables = judge_tables(human, runs, "paper")
+    tables = build_judge_tables(human, runs, "paper")
     assert [table.title for table in tables][1] == "Judges among each other"
     assert tables[1].body[0][2] == 12
 

@@ -221,7 +221,7 @@ def test_members_go_where_they_are_told_and_never_on_top_of_each_other(tmp_path:
     def place(path: PurePosixPath) -> PurePosixPath | None:
         return PurePosixPath(path.name) if path.suffix == ".mp4" else None
 
-    result = unpack_archive([tmp_path / "x.tar"], tmp_path / "out", place=place)
+    result = unpack_archive([tmp_path / "x.tar"], tmp_path / "out", choose_path=place)
     assert (tmp_path / "out" / "a.mp4").read_bytes() == b"1"
     assert result.written == 1
     assert "same place" in result.problems[0]

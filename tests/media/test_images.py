@@ -257,7 +257,7 @@ def test_headers_agree_with_pillow(kind: str, width: int, height: int, orientati
     assert sniff.parse_image_header(data) == sniff.ImageHeader(f"image/{kind.lower()}", width, height, turn)
     for cut in (len(data) // 2, len(data) // 4):
         look = sniff.parse_image_header(data[:cut])
-        assert look is None or not look.whole or kind == "GIF"
+        assert look is None or not look.complete or kind == "GIF"
 
 
 def test_the_thumbnail_inside_a_jpeg_is_not_the_picture() -> None:
@@ -266,7 +266,7 @@ def test_the_thumbnail_inside_a_jpeg_is_not_the_picture() -> None:
     data = whole[:2] + b"\xff\xe1" + struct.pack(">H", len(exif) + 2) + exif + whole[2:]
     assert sniff.parse_image_header(data) == sniff.ImageHeader("image/jpeg", 90, 60)
     cut = sniff.parse_image_header(data[: len(exif) + 400])
-    assert cut is not None and not cut.whole
+    assert cut is not None and not cut.complete
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats as scipy_stats
 
-from vivant.metrics.bootstrap import Totals, percentile_ends, resampled_means, totals
-from vivant.metrics.intervals import MetricGroup, mean_interval, mean_intervals
+from vivant.metrics.bootstrap import ClusterTotals, cluster_totals, percentile_ends, resample_means
+from vivant.metrics.intervals import ClusteredValues, mean_interval, mean_intervals
 
 
 def ratio(sums: NDArray[np.float64], sizes: NDArray[np.float64], axis: int = -1) -> NDArray[np.float64]:
@@ -24,8 +24,8 @@ def test_resampling_clusters_is_scipys(kind: str) -> None:
     values = rng.random(labels.size) + rng.normal(size=120)[labels]
     if kind == "right or wrong":
         values = (values > 0.6).astype(float)
-    group = totals(values, labels)
-    ours = resampled_means([group], resamples=10_000)[0]
+    group = cluster_totals(values, labels)
+    ours = resample_means([group], resamples=10_000)[0]
     assert ours is not None
     theirs = scipy_stats.bootstrap(
         (group.sums, group.sizes), ratio, paired=True, vectorized=True, n_resamples=10_000,
@@ -39,7 +39,7 @@ def test_resampling_clusters_is_scipys(kind: str) -> None:
 
 def test_groups_do_not_touch_each_other() -> None:
     rng = np.random.default_rng(1)
-    groups = [MetricGroup(rng.random(n).tolist()) for n in (90, 500, 90)]
+    groups = [ClusteredValues(rng.random(n).tolist()) for n in (90, 500, 90)]
     together = mean_intervals(groups, method="bootstrap")
     small = mean_interval([0.0, 1.0, 1.0, 0.0, 1.0], method="bootstrap")
     assert together[0] != together[2]
@@ -47,12 +47,14 @@ def test_groups_do_not_touch_each_other() -> None:
         mean_intervals([groups[0]], method="bootstrap")[0]
         == mean_intervals([groups[0]], method="bootstrap")[0]
     )
-    with_other = mean_intervals([MetricGroup([0.0, 1.0, 1.0, 0.0, 1.0]), groups[1]], method="bootstrap")
+    with_other = mean_intervals([ClusteredValues([0.0, 1.0, 1.0, 0.0, 1.0]), groups[1]], method="bootstrap")
     assert with_other[0] == small
 
 
 def test_nothing_to_resample() -> None:
-    assert resampled_means([Totals(np.ones(1), np.ones(1)), Totals(np.zeros(0), np.zeros(0))]) == [None, None]
+    assert resample_means(
+        [ClusterTotals(np.ones(1), np.ones(1)), ClusterTotals(np.zeros(0), np.zeros(0))]
+    ) == [None, None]
     same = mean_interval([1.0] * 20, [i // 2 for i in range(20)], method="bootstrap")
     assert same is not None
     assert same.low < 0.8
@@ -67,7 +69,7 @@ def test_coverage() -> None:
     for _ in range(rounds):
         labels = np.repeat(np.arange(60), rng.integers(1, 12, 60))
         values = 0.4 + rng.normal(size=60)[labels] * 0.5 + rng.normal(size=labels.size)
-        groups.append(MetricGroup(values.tolist(), labels.tolist()))
+        groups.append(ClusteredValues(values.tolist(), labels.tolist()))
     for found in mean_intervals(groups, method="bootstrap"):
         assert found is not None
         covered += found.low <= 0.4 <= found.high

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from vivant.core.types import Option
 from vivant.metrics.option_extraction import extract_option
-from vivant.metrics.text import plain, strip_thinking
+from vivant.metrics.text import normalise_text, strip_thinking
 
 OPTIONS = tuple(
     Option(name, text)
@@ -268,8 +268,8 @@ def test_thinking() -> None:
 
 
 def test_plain_form() -> None:
-    assert plain("  The “Man’s” best-friend… ") == "man s best friend"
-    assert plain("3.5 %") == "3.5 %"
-    assert plain("-3") != plain("3")
-    assert plain("A") == "a"
-    assert plain("ﬁne") == "fine"
+    assert normalise_text("  The “Man’s” best-friend… ") == "man s best friend"
+    assert normalise_text("3.5 %") == "3.5 %"
+    assert normalise_text("-3") != normalise_text("3")
+    assert normalise_text("A") == "a"
+    assert normalise_text("ﬁne") == "fine"

@@ -34,7 +34,7 @@ from vivant.models.request_limits import (
     iter_pictures,
     measure_request_bytes,
 )
-from vivant.report.overview import overview
+from vivant.report.overview import build_overview
 
 
 def noise(width: int, height: int, seed: int = 0, kind: str = "JPEG", time: float | None = None) -> Picture:
@@ -239,7 +239,8 @@ def test_a_shrunk_request_is_recorded_and_shown_under_the_table(tmp_path: Path) 
     assert len(record.media[1].times) == 4
     assert record.notes == (f"{SHRUNK}: 4 of 16 frames shown; 1 pictures resized",)
     assert any(
-        "1 requests were shrunk to the model's limits" in note for note in overview([run], "paper").notes
+        "1 requests were shrunk to the model's limits" in note
+        for note in build_overview([run], "paper").notes
     )
     reply = next(iter(refused.records().values())).reply
     assert reply.status == "too_long"

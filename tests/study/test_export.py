@@ -27,7 +27,7 @@ from vivant.benchmarks.registry import select
 from vivant.build.mime.labels import read_labels
 from vivant.core.errors import DataError, UsageError, VivantError
 from vivant.judging.human_scores import read_human_scores
-from vivant.report.overview import overview
+from vivant.report.overview import build_overview
 from vivant.runs.importing import import_human
 from vivant.runs.run import load_run
 from vivant.study.collected import collect
@@ -129,7 +129,7 @@ def test_choices_become_a_run_that_tables_show_as_human(tmp_path: Path) -> None:
     run = load_run(tmp_path / "out" / "run")
     assert run.model == "human"
     for protocol in ("paper", "strict"):
-        (row,) = overview([run], protocol).rows
+        (row,) = build_overview([run], protocol).rows
         assert (row.model, row.n) == ("human", 18)
         assert row.value == pytest.approx(100 * 14 / 18)
     record = next(iter(run.records().values()))

@@ -22,7 +22,7 @@ from vivant.build.mimic.steps import begin
 from vivant.build.mimic.task_settings import Audit, Select
 from vivant.build.mimic.tasks import tasks
 from vivant.core.randomness import derive_generator
-from vivant.metrics.text import plain
+from vivant.metrics.text import normalise_text
 
 SUBJECTS: Mapping[str, Sequence[tuple[str, str, str]]] = {
     "Food": (("sourdough bread", "baking", "oven"), ("ramen noodles", "cooking", "broth")),
@@ -200,6 +200,6 @@ class Words:
         self.asked += len(texts)
         rows = np.zeros((len(texts), 384), np.float32)
         for row, text in zip(rows, texts, strict=True):
-            for word in plain(text).split():
+            for word in normalise_text(text).split():
                 row[sum(map(ord, word)) * 7919 % 384] += 3 if word in _TELLING else 0.5
         return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-6), np.float32)

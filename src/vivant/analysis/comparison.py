@@ -103,25 +103,25 @@ def compare(
     """Every run with every other, on each task and each group of samples that `by` names.
 
     With `between`, the values of these facets are compared inside each run instead: paired where samples
-    differ in that facet alone (see `vivant.analysis.contrasts`).
+    differ in that facet alone (see `vivant.analysis.group_comparison`).
 
     >>> found = vivant.compare(["runs/a", "runs/b"], by=["variant"])
     >>> [(pair.group, pair.result.value, pair.adjusted) for pair in found.pairs]
     """
     by, where, between = as_strings(by), as_strings(where), as_strings(between)
     match = None if match is None else as_strings(match)
-    given = [runs] if isinstance(runs, Run | str | Path) else runs
-    loaded = [run if isinstance(run, Run) else load_run(run) for run in given]
+    items = [runs] if isinstance(runs, Run | str | Path) else runs
+    loaded = [run if isinstance(run, Run) else load_run(run) for run in items]
     protocol = common_protocol(loaded, protocol)
     if between:
-        from vivant.analysis.contrasts import contrasts
+        from vivant.analysis.group_comparison import compare_groups
 
-        return contrasts(loaded, between, protocol=protocol, by=by, where=where, match=match, rest=rest)
+        return compare_groups(loaded, between, protocol=protocol, by=by, where=where, match=match, rest=rest)
     if len({run.dir.path.resolve() for run in loaded}) < len(loaded):
         raise UsageError("A run is named twice; name each run once")
     if len(loaded) < 2:
         raise UsageError("Name two runs or more; to compare groups of samples inside one: --between FACET")
-    names = run_names(loaded)
+    names = name_runs(loaded)
     parts = {name: _by_task(run, protocol, where) for name, run in zip(names, loaded, strict=True)}
     pairs: list[RunPair] = []
     flips: list[Flip] = []
@@ -130,18 +130,18 @@ def compare(
     for first, second in combinations(names, 2):
         common = [task for task in parts[first] if task in parts[second]]
         if not common:
-            told = " and ".join(f"{name} ({', '.join(parts[name])})" for name in (first, second))
-            raise UsageError(f"{told} have no task in common")
+            tasks = " and ".join(f"{name} ({', '.join(parts[name])})" for name in (first, second))
+            raise UsageError(f"{tasks} have no task in common")
         notes += _differences(first, second, loaded[names.index(first)], loaded[names.index(second)])
         for task in common:
-            found, flipped, told_of = _compare_task(
+            task_pairs, task_flips, task_notes = _compare_task(
                 first, second, parts[first][task], parts[second][task], by
             )
-            pairs += found
-            flips += flipped
-            notes += told_of
+            pairs += task_pairs
+            flips += task_flips
+            notes += task_notes
     return Comparison(
-        pairs=tuple(corrected(pairs)),
+        pairs=tuple(correct_p_values(pairs)),
         flips=tuple(flips),
         models={name: run.model for name, run in zip(names, loaded, strict=True)},
         notes=tuple(dict.fromkeys(notes)),
@@ -149,7 +149,7 @@ def compare(
     )
 
 
-def run_names(runs: Sequence[Run]) -> list[str]:
+def name_runs(runs: Sequence[Run]) -> list[str]:
     """The names of runs; where two have the same, the folder above is named too."""
     names = [run.name for run in runs]
     if len(set(names)) == len(names):
@@ -157,7 +157,7 @@ def run_names(runs: Sequence[Run]) -> list[str]:
     return ["/".join(run.dir.path.resolve().parts[-2:]) for run in runs]
 
 
-def corrected(pairs: Sequence[RunPair]) -> Iterator[RunPair]:
+def correct_p_values(pairs: Sequence[RunPair]) -> Iterator[RunPair]:
     """The pairs with their p values corrected for being so many."""
     adjusted = holm([pair.result.p for pair in pairs])
     for pair, p in zip(pairs, adjusted, strict=True):
@@ -169,24 +169,24 @@ def _by_task(run: Run, protocol: Protocol, where: Sequence[str]) -> dict[str, Sc
 
 
 def _compare_task(
-    first: str, second: str, one: ScoredRun, two: ScoredRun, by: tuple[str, ...]
+    first: str, second: str, first_part: ScoredRun, second_part: ScoredRun, by: tuple[str, ...]
 ) -> tuple[list[RunPair], list[Flip], list[str]]:
-    benchmark = registry.of_task(one.task)
-    a, b = by_sample(one, benchmark), by_sample(two, benchmark)
+    benchmark = registry.of_task(first_part.task)
+    a, b = by_sample(first_part, benchmark), by_sample(second_part, benchmark)
     shared = [name for name in a if name in b]
     if not shared:
-        raise UsageError(f"{first} and {second} have no scored sample of {one.task} in common")
+        raise UsageError(f"{first} and {second} have no scored sample of {first_part.task} in common")
     unparsed_value = benchmark.unparsed_value
-    binary = is_binary(one, unparsed_value) and is_binary(two, unparsed_value)
+    binary = is_binary(first_part, unparsed_value) and is_binary(second_part, unparsed_value)
     single = all(len(s.values) == 1 for name in shared for s in (a[name], b[name]))
-    scale = benchmark.task(one.task).scale
+    scale = benchmark.task(first_part.task).scale
     everything = {*a, *b}
     groups: dict[tuple[str, ...], list[str]] = {(): shared}
     sizes: Counter[tuple[str, ...]] = Counter({(): len(everything)})
     if by:
         members = {
             row[0].id: key
-            for part in (two, one)
+            for part in (second_part, first_part)
             for key, rows in grouped(part, benchmark, by).items()
             for row in rows
         }
@@ -202,7 +202,7 @@ def _compare_task(
             RunPair(
                 first=first,
                 second=second,
-                task=one.task,
+                task=first_part.task,
                 group=dict(zip(by, key, strict=True)) if key else {},
                 scale=scale,
                 result=_difference(before, after, binary and single),
@@ -212,21 +212,21 @@ def _compare_task(
             )
         )
     flips = [_flip(first, second, a[name], b[name]) for name in shared if _right(a[name]) != _right(b[name])]
-    return pairs, flips, _sample_notes(first, second, one.task, a, b, shared, binary)
+    return pairs, flips, _sample_notes(first, second, first_part.task, a, b, shared, binary)
 
 
 def _difference(before: Sequence[SampleScores], after: Sequence[SampleScores], binary: bool) -> Difference:
     return paired_difference(
-        [one.mean for one in before],
-        [one.mean for one in after],
-        [cluster_of(one.sample) for one in before],
+        [scores.mean for scores in before],
+        [scores.mean for scores in after],
+        [cluster_of(scores.sample) for scores in before],
         binary=binary,
     )
 
 
-def _right(one: SampleScores) -> bool:
+def _right(scores: SampleScores) -> bool:
     """More right than wrong; for scores on a scale, from its middle up."""
-    return one.mean >= 0.5
+    return scores.mean >= 0.5
 
 
 def _flip(first: str, second: str, a: SampleScores, b: SampleScores) -> Flip:
@@ -246,43 +246,47 @@ def _flip(first: str, second: str, a: SampleScores, b: SampleScores) -> Flip:
 # ── what else differs ────────────────────────────────────────────────────────────────────────────
 
 
-def _differences(first: str, second: str, one: Run, two: Run) -> list[str]:
+def _differences(first: str, second: str, first_run: Run, second_run: Run) -> list[str]:
     """What two runs differ in besides the model: named, so that nobody puts it down to the model."""
-    found: list[str] = []
+    changes: list[str] = []
     tasks: list[str] = []
-    for entry in list_differences(one.manifest.settings, two.manifest.settings):
+    for entry in list_differences(first_run.manifest.settings, second_run.manifest.settings):
         name = entry.partition(":")[0]
         if name.startswith("data."):
             tasks.append(name.removeprefix("data."))
         elif name.partition(".")[0] not in ("model", "tasks"):
-            found.append(entry)
-    shared = [task for task in tasks if task in one.manifest.tasks and task in two.manifest.tasks]
+            changes.append(entry)
+    shared = [
+        task for task in tasks if task in first_run.manifest.tasks and task in second_run.manifest.tasks
+    ]
     if shared:
-        found.append(f"the samples that were read for {', '.join(shared)}")
-    imported = [name for name, run in ((first, one), (second, two)) if run.manifest.origin == "import"]
+        changes.append(f"the samples that were read for {', '.join(shared)}")
+    imported = [
+        name for name, run in ((first, first_run), (second, second_run)) if run.manifest.origin == "import"
+    ]
     if imported:
-        found.append(f"how models were asked is not recorded in imports ({' and '.join(imported)})")
-    found += _scoring_differences(one, two)
-    if not found:
-        same = one.manifest.settings.model == two.manifest.settings.model
+        changes.append(f"how models were asked is not recorded in imports ({' and '.join(imported)})")
+    changes += _scoring_differences(first_run, second_run)
+    if not changes:
+        same = first_run.manifest.settings.model == second_run.manifest.settings.model
         return [f"{first} and {second} have the same settings and the same model."] if same else []
-    return [f"{first} and {second} differ in more than the model: {'; '.join(found)}."]
+    return [f"{first} and {second} differ in more than the model: {'; '.join(changes)}."]
 
 
-def _scoring_differences(one: Run, two: Run) -> list[str]:
+def _scoring_differences(first: Run, second: Run) -> list[str]:
     """Scoring settings and judges that are not the same, as the stored scores name them."""
-    found: list[str] = []
+    changes: list[str] = []
     for protocol in ("paper", "strict"):
-        headers = [run.dir.score_header(protocol) for run in (one, two)]
+        headers = [run.dir.score_header(protocol) for run in (first, second)]
         if headers[0] is None or headers[1] is None:
             continue
         tasks = [task for task in headers[0].values if task in headers[1].values]
         for task in tasks:
             changed = list_differences(headers[0].values[task], headers[1].values[task])
-            found += [f"{task} scored ({protocol}) with {entry}" for entry in changed]
+            changes += [f"{task} scored ({protocol}) with {entry}" for entry in changed]
         if set(headers[0].judges) != set(headers[1].judges):
-            found.append(f"the judges ({protocol})")
-    return found
+            changes.append(f"the judges ({protocol})")
+    return changes
 
 
 def _sample_notes(
@@ -314,5 +318,5 @@ def _sample_notes(
     return notes
 
 
-def _same_question(one: Sample, two: Sample) -> bool:
-    return (one.options, one.key, one.answers) == (two.options, two.key, two.answers)
+def _same_question(first: Sample, second: Sample) -> bool:
+    return (first.options, first.key, first.answers) == (second.options, second.key, second.answers)

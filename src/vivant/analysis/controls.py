@@ -25,13 +25,13 @@ from vivant.benchmarks.summary import (
     restricted,
 )
 from vivant.core.errors import UsageError
-from vivant.metrics.bootstrap import Totals, percentile_ends, resampled_means
-from vivant.metrics.intervals import Interval, mean_interval, numbered
+from vivant.metrics.bootstrap import ClusterTotals, percentile_ends, resample_means
+from vivant.metrics.intervals import Interval, encode_labels, mean_interval
 from vivant.metrics.paired import Difference, holm, paired_difference
 from vivant.runs.run import Run, common_protocol
 from vivant.runs.settings import list_differences
 
-WITHOUT: Mapping[str, str] = {
+CONTROL_LABELS: Mapping[str, str] = {
     "blind": "pictures and video",
     "one-frame": "all frames but one",
     "shuffled": "the order of frames",
@@ -39,7 +39,7 @@ WITHOUT: Mapping[str, str] = {
 }
 
 
-class Left(Struct, frozen=True, kw_only=True):
+class ControlEffect(Struct, frozen=True, kw_only=True):
     """One control on one task or group: the score with everything, the score without, and what is left."""
 
     model: str
@@ -58,27 +58,27 @@ class Left(Struct, frozen=True, kw_only=True):
     share_interval: Interval | None = None
 
 
-class Controls(Struct, frozen=True, kw_only=True):
+class ControlEffects(Struct, frozen=True, kw_only=True):
     """All controls of all models given."""
 
-    left: tuple[Left, ...]
+    effects: tuple[ControlEffect, ...]
     notes: tuple[str, ...] = ()
     protocol: Protocol = "paper"
 
 
-def controls_of(
+def measure_controls(
     runs: Sequence[Run], protocol: Protocol | None = None, by: Sequence[str] = (), where: Sequence[str] = ()
-) -> Controls:
+) -> ControlEffects:
     """Pair each run under a control with the run of the same model without one."""
     protocol = common_protocol(runs, protocol)
-    plain = [run for run in runs if run.manifest.settings.control == "none"]
-    under = [run for run in runs if run.manifest.settings.control != "none"]
-    if not under:
+    baselines = [run for run in runs if run.manifest.settings.control == "none"]
+    controlled = [run for run in runs if run.manifest.settings.control != "none"]
+    if not controlled:
         raise UsageError("None of these runs has a control; make one with --control blind (or another)")
-    left: list[Left] = []
+    effects: list[ControlEffect] = []
     notes: list[str] = []
-    for run in under:
-        base = _base(run, plain)
+    for run in controlled:
+        base = _base(run, baselines)
         other = [
             entry
             for entry in list_differences(base.manifest.settings, run.manifest.settings)
@@ -89,12 +89,14 @@ def controls_of(
         before = {part.task: part for part in restricted(base.scores(protocol), where)}
         after = {part.task: part for part in restricted(run.scores(protocol), where)}
         for task in (task for task in before if task in after):
-            left += _of_task(before[task], after[task], run, tuple(dict.fromkeys(by)))
-    if not left:
+            effects += _of_task(before[task], after[task], run, tuple(dict.fromkeys(by)))
+    if not effects:
         raise UsageError("The runs with and without a control have no scored sample in common")
-    adjusted = holm([one.result.p for one in left])
-    return Controls(
-        left=tuple(msgspec.structs.replace(one, adjusted=p) for one, p in zip(left, adjusted, strict=True)),
+    adjusted = holm([effect.result.p for effect in effects])
+    return ControlEffects(
+        effects=tuple(
+            msgspec.structs.replace(effect, adjusted=p) for effect, p in zip(effects, adjusted, strict=True)
+        ),
         notes=tuple(dict.fromkeys(notes)),
         protocol=protocol,
     )
@@ -102,40 +104,42 @@ def controls_of(
 
 def _base(run: Run, plain: Sequence[Run]) -> Run:
     """The run of the same model without a control; of several, the one whose settings differ least."""
-    same = [one for one in plain if one.manifest.settings.model == run.manifest.settings.model]
+    same = [other for other in plain if other.manifest.settings.model == run.manifest.settings.model]
     if not same:
         raise UsageError(
             f"{run.name} has the control {run.manifest.settings.control}, and no run of {run.model} without "
             "one is given; name it too"
         )
-    return min(same, key=lambda one: len(list_differences(one.manifest.settings, run.manifest.settings)))
+    return min(same, key=lambda other: len(list_differences(other.manifest.settings, run.manifest.settings)))
 
 
-def _of_task(one: ScoredRun, two: ScoredRun, run: Run, by: tuple[str, ...]) -> list[Left]:
-    benchmark = registry.of_task(one.task)
-    a, b = by_sample(one, benchmark), by_sample(two, benchmark)
+def _of_task(
+    baseline: ScoredRun, controlled: ScoredRun, run: Run, by: tuple[str, ...]
+) -> list[ControlEffect]:
+    benchmark = registry.of_task(baseline.task)
+    a, b = by_sample(baseline, benchmark), by_sample(controlled, benchmark)
     unparsed_value = benchmark.unparsed_value
-    binary = is_binary(one, unparsed_value) and is_binary(two, unparsed_value)
+    binary = is_binary(baseline, unparsed_value) and is_binary(controlled, unparsed_value)
     binary = binary and all(len(s.values) == 1 for s in (*a.values(), *b.values()))
     groups: dict[tuple[str, ...], list[str]] = {}
-    for key, rows in grouped(one, benchmark, by).items():
+    for key, rows in grouped(baseline, benchmark, by).items():
         names = [name for name in dict.fromkeys(row[0].id for row in rows) if name in a and name in b]
         if names:
             groups[key] = names
-    found: list[Left] = []
+    effects: list[ControlEffect] = []
     for key in sorted(groups, key=lambda values: [natural(value) for value in values]):
         before, after = [a[name] for name in groups[key]], [b[name] for name in groups[key]]
-        clusters = [cluster_of(one.sample) for one in before]
+        clusters = [cluster_of(baseline.sample) for baseline in before]
         floor, chance = _floor(before, benchmark)
         share, interval = (None, None) if floor is None else _share(before, after, floor, clusters)
-        found.append(
-            Left(
-                model=one.model,
-                task=one.task,
+        effects.append(
+            ControlEffect(
+                model=baseline.model,
+                task=baseline.task,
                 control=run.manifest.settings.control,
                 run=run.name,
                 group=dict(zip(by, key, strict=True)),
-                scale=benchmark.task(one.task).scale,
+                scale=benchmark.task(baseline.task).scale,
                 result=paired_difference(
                     [s.mean for s in before], [s.mean for s in after], clusters, binary=binary
                 ),
@@ -144,17 +148,17 @@ def _of_task(one: ScoredRun, two: ScoredRun, run: Run, by: tuple[str, ...]) -> l
                 share_interval=interval,
             )
         )
-    return found
+    return effects
 
 
 def _floor(samples: Sequence[SampleScores], benchmark: Benchmark) -> tuple[list[float] | None, float | None]:
     """What a guess is worth on each sample, and on average: nothing where answers are free, None where it
     is known for some samples alone."""
-    chances = [benchmark.chance(one.sample) for one in samples]
-    known = [chance for chance in chances if chance is not None]
-    if not known:
+    chances = [benchmark.chance(scores.sample) for scores in samples]
+    levels = [chance for chance in chances if chance is not None]
+    if not levels:
         return [0.0] * len(chances), None
-    return (known, math.fsum(known) / len(known)) if len(known) == len(chances) else (None, None)
+    return (levels, math.fsum(levels) / len(levels)) if len(levels) == len(chances) else (None, None)
 
 
 def _share(
@@ -164,14 +168,14 @@ def _share(
     clusters: Sequence[str],
 ) -> tuple[float | None, Interval | None]:
     """What is left, over what there was, both above chance; nothing where there was surely nothing."""
-    above = np.array([one.mean - chance for one, chance in zip(before, floor, strict=True)])
-    kept = np.array([one.mean - chance for one, chance in zip(after, floor, strict=True)])
+    above = np.array([scores.mean - chance for scores, chance in zip(before, floor, strict=True)])
+    remaining = np.array([scores.mean - chance for scores, chance in zip(after, floor, strict=True)])
     lowest = mean_interval(above.tolist(), clusters, binary=False)
     if lowest is None or lowest.low <= 0:
         return None, None
-    labels = numbered(clusters)
-    tops = np.bincount(labels, weights=kept).astype(np.float64)
+    labels = encode_labels(clusters)
+    tops = np.bincount(labels, weights=remaining).astype(np.float64)
     bases = np.bincount(labels, weights=above).astype(np.float64)
-    means = resampled_means([Totals(tops, bases)])[0]
-    share = float(kept.sum() / above.sum())
+    means = resample_means([ClusterTotals(tops, bases)])[0]
+    share = float(remaining.sum() / above.sum())
     return share, None if means is None else Interval(*percentile_ends(means), "cluster bootstrap")

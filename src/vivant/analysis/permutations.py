@@ -1,10 +1,10 @@
-"""What another order of the options changes: consistent accuracy, and a preference for places.
+"""What another order of the options changes: consistent accuracy, and a preference for positions.
 
 The test of a preference: within a question, the options chosen under its several orders are exchanged among
 those orders. A model that looks at what options say is as likely to have chosen any of them under any order, so
-the places it chose should be those that such exchanges give. Their mean and covariance are known exactly
+the positions it chose should be those that such exchanges give. Their mean and covariance are known exactly
 (Hoeffding 1951), and summed over questions they give a chi-square. Questions that are answered alike under
-every order say nothing on places and add nothing.
+every order say nothing on positions and add nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from vivant.analysis.repeats import answer_of, chosen_place, same_answers
+from vivant.analysis.repeats import canonical_answer, chosen_position, same_answer_share
 from vivant.benchmarks.base import Benchmark, ScoredRun
 from vivant.benchmarks.summary import cluster_of, counted_value
 from vivant.core.errors import UsageError
@@ -25,19 +25,19 @@ from vivant.metrics.intervals import Interval, mean_interval, wilson
 Matrix = NDArray[np.float64]
 
 
-class Place(Struct, frozen=True, kw_only=True):
-    """One place among so many options, over all questions that have them."""
+class OptionPosition(Struct, frozen=True, kw_only=True):
+    """One position among so many options, over all questions that have them."""
 
     options: int
     """0 for questions with any number of options together."""
-    place: int
+    position: int
     chosen: int
     """Replies that chose it."""
     expected: float
     """Replies that would have, if what they chose did not depend on the order."""
     replies: int
     keyed: int
-    """Replies to orders with the right option at this place."""
+    """Replies to orders with the right option at this position."""
     right: int
     """Those of them that are right."""
 
@@ -47,7 +47,7 @@ class Place(Struct, frozen=True, kw_only=True):
         return wilson(self.right, self.keyed) if self.keyed else None
 
 
-class Permuted(Struct, frozen=True, kw_only=True):
+class PermutationSummary(Struct, frozen=True, kw_only=True):
     """A task of a run that was asked under several orders."""
 
     run: ScoredRun
@@ -68,27 +68,27 @@ class Permuted(Struct, frozen=True, kw_only=True):
     p: float | None
     """Of the test for a preference; None where no question is answered differently under different orders."""
     degrees: int
-    places: tuple[Place, ...]
+    positions: tuple[OptionPosition, ...]
 
-    def together(self) -> list[Place]:
-        """The places over questions with any number of options."""
-        width = max(place.options for place in self.places)
-        replies = sum({place.options: place.replies for place in self.places}.values())
-        found: list[Place] = []
+    def merge_option_counts(self) -> list[OptionPosition]:
+        """The positions over questions with any number of options."""
+        width = max(position.options for position in self.positions)
+        replies = sum({position.options: position.replies for position in self.positions}.values())
+        merged: list[OptionPosition] = []
         for number in range(width):
-            own = [place for place in self.places if place.place == number]
-            found.append(
-                Place(
+            group = [position for position in self.positions if position.position == number]
+            merged.append(
+                OptionPosition(
                     options=0,
-                    place=number,
-                    chosen=sum(place.chosen for place in own),
-                    expected=sum(place.expected for place in own),
+                    position=number,
+                    chosen=sum(position.chosen for position in group),
+                    expected=sum(position.expected for position in group),
                     replies=replies,
-                    keyed=sum(place.keyed for place in own),
-                    right=sum(place.right for place in own),
+                    keyed=sum(position.keyed for position in group),
+                    right=sum(position.right for position in group),
                 )
             )
-        return found
+        return merged
 
 
 class _Question(Struct):
@@ -97,7 +97,7 @@ class _Question(Struct):
     values: list[float]
     answers: list[str]
     orders: list[tuple[int, ...]]
-    places: list[int | None]
+    positions: list[int | None]
     keys: list[int | None]
 
 
@@ -106,76 +106,78 @@ def was_permuted(run: ScoredRun) -> bool:
     return any(record is not None and record.permutation for _, record, _ in run.rows)
 
 
-def permuted_of(run: ScoredRun, benchmark: Benchmark) -> Permuted:
+def summarise_permutations(run: ScoredRun, benchmark: Benchmark) -> PermutationSummary:
     """Summarise a task that was run with `--permute`. Raises where no question was answered in two orders."""
-    asked = [question for question in _questions(run, benchmark) if len(set(question.orders)) > 1]
-    if not asked:
+    questions = [question for question in _gather_questions(run, benchmark) if len(set(question.orders)) > 1]
+    if not questions:
         raise UsageError(
             f"{run.run}: no question of {run.task} has been answered under two orders of its options"
         )
-    clusters = [one.cluster for one in asked]
-    means = [sum(one.values) / len(one.values) for one in asked]
-    always = [float(min(one.values) == 1) for one in asked]
-    found = [moments(orders, places) for orders, places in map(_read, asked) if places]
-    p, degrees = preference_test(found)
-    return Permuted(
+    clusters = [question.cluster for question in questions]
+    means = [sum(question.values) / len(question.values) for question in questions]
+    always = [float(min(question.values) == 1) for question in questions]
+    moments = [
+        compute_moments(orders, positions) for orders, positions in map(_read_choices, questions) if positions
+    ]
+    p, degrees = preference_test(moments)
+    return PermutationSummary(
         run=run,
-        questions=len(asked),
-        orders=max(len(set(one.orders)) for one in asked),
-        replies=sum(len(one.values) for one in asked),
+        questions=len(questions),
+        orders=max(len(set(question.orders)) for question in questions),
+        replies=sum(len(question.values) for question in questions),
         value=sum(means) / len(means),
         # Shares of right replies: Wilson on the effective number of questions keeps inside 0 to 1.
         interval=mean_interval(means, clusters, binary=True),
         consistent=sum(always) / len(always),
         consistent_interval=mean_interval(always, clusters, binary=True),
-        ever=sum(max(one.values) == 1 for one in asked) / len(asked),
-        same=same_answers([one.answers for one in asked]),
+        ever=sum(max(question.values) == 1 for question in questions) / len(questions),
+        same=same_answer_share([question.answers for question in questions]),
         p=p,
         degrees=degrees,
-        places=tuple(_places(asked, found)),
+        positions=tuple(_count_positions(questions, moments)),
     )
 
 
-def _read(one: _Question) -> tuple[list[tuple[int, ...]], list[int]]:
-    """Orders and places of the replies that chose an option."""
-    pairs = [(o, p) for o, p in zip(one.orders, one.places, strict=True) if p is not None]
-    return [order for order, _ in pairs], [place for _, place in pairs]
+def _read_choices(question: _Question) -> tuple[list[tuple[int, ...]], list[int]]:
+    """Orders and positions of the replies that chose an option."""
+    pairs = [(o, p) for o, p in zip(question.orders, question.positions, strict=True) if p is not None]
+    return [order for order, _ in pairs], [position for _, position in pairs]
 
 
-def _questions(run: ScoredRun, benchmark: Benchmark) -> list[_Question]:
+def _gather_questions(run: ScoredRun, benchmark: Benchmark) -> list[_Question]:
     unparsed_value = benchmark.unparsed_value
-    found: dict[str, _Question] = {}
+    questions: dict[str, _Question] = {}
     for sample, record, score in run.rows:
         value = counted_value(run, score, unparsed_value)
         if value is None or record is None or len(sample.options) < 2:
             continue
         order = record.order or tuple(range(len(sample.options)))
-        own = found.setdefault(
+        question = questions.setdefault(
             sample.id, _Question(cluster_of(sample), len(sample.options), [], [], [], [], [])
         )
-        own.values.append(value)
-        own.answers.append(answer_of(sample, record, score))
-        own.orders.append(order)
-        own.places.append(chosen_place(sample, record, score))
-        own.keys.append(None if sample.key is None else order.index(sample.key))
-    return list(found.values())
+        question.values.append(value)
+        question.answers.append(canonical_answer(sample, record, score))
+        question.orders.append(order)
+        question.positions.append(chosen_position(sample, record, score))
+        question.keys.append(None if sample.key is None else order.index(sample.key))
+    return list(questions.values())
 
 
 class Moments(Struct, frozen=True, eq=False):
-    """Of one question: how often each place was chosen, and what exchanging the choices would give."""
+    """Of one question: how often each position was chosen, and what exchanging the choices would give."""
 
     chosen: Matrix
     expected: Matrix
     covariance: Matrix
 
 
-def moments(orders: Sequence[tuple[int, ...]], places: Sequence[int]) -> Moments:
-    """From the orders shown and the place chosen in each."""
-    count, size = len(places), len(orders[0])
-    shown = np.asarray(orders)
-    options = shown[np.arange(count), places]
-    # indicator[p, j, i]: under order j, the option of reply i stands at place p.
-    stands = np.argsort(shown, axis=1)[:, options]
+def compute_moments(orders: Sequence[tuple[int, ...]], positions: Sequence[int]) -> Moments:
+    """From the orders shown and the position chosen in each."""
+    count, size = len(positions), len(orders[0])
+    arrangements = np.asarray(orders)
+    options = arrangements[np.arange(count), positions]
+    # indicator[p, j, i]: under order j, the option of reply i stands at position p.
+    stands = np.argsort(arrangements, axis=1)[:, options]
     indicator = (stands[None] == np.arange(size)[:, None, None]).astype(np.float64)
     centred = (
         indicator
@@ -185,7 +187,7 @@ def moments(orders: Sequence[tuple[int, ...]], places: Sequence[int]) -> Moments
     )
     flat = centred.reshape(size, -1)
     return Moments(
-        chosen=np.bincount(places, minlength=size).astype(np.float64),
+        chosen=np.bincount(positions, minlength=size).astype(np.float64),
         expected=indicator.sum(axis=(1, 2)) / count,
         covariance=flat @ flat.T / max(1, count - 1),
     )
@@ -194,43 +196,43 @@ def moments(orders: Sequence[tuple[int, ...]], places: Sequence[int]) -> Moments
 def preference_test(questions: Sequence[Moments]) -> tuple[float | None, int]:
     """p value and degrees of freedom; no p value where no choice depends on the order."""
     by_size: dict[int, tuple[Matrix, Matrix]] = {}
-    for one in questions:
-        size = one.chosen.size
+    for question in questions:
+        size = question.chosen.size
         excess, covariance = by_size.setdefault(size, (np.zeros(size), np.zeros((size, size))))
-        excess += one.chosen - one.expected
-        covariance += one.covariance
+        excess += question.chosen - question.expected
+        covariance += question.covariance
     statistic, degrees = 0.0, 0
     for excess, covariance in by_size.values():
         values, vectors = np.linalg.eigh(covariance)
-        kept = values > 1e-9 * max(1.0, float(values.max()))
-        statistic += float((np.square(vectors.T @ excess)[kept] / values[kept]).sum())
-        degrees += int(kept.sum())
+        nonzero = values > 1e-9 * max(1.0, float(values.max()))
+        statistic += float((np.square(vectors.T @ excess)[nonzero] / values[nonzero]).sum())
+        degrees += int(nonzero.sum())
     return (chi_square_p_value(statistic, degrees), degrees) if degrees else (None, 0)
 
 
-def _places(asked: Sequence[_Question], found: Sequence[Moments]) -> list[Place]:
-    places: list[Place] = []
-    for size in sorted({one.options for one in asked}):
-        own = [one for one in found if one.chosen.size == size]
-        chosen = sum((one.chosen for one in own), np.zeros(size))
-        expected = sum((one.expected for one in own), np.zeros(size))
+def _count_positions(questions: Sequence[_Question], moments: Sequence[Moments]) -> list[OptionPosition]:
+    positions: list[OptionPosition] = []
+    for size in sorted({question.options for question in questions}):
+        group = [one for one in moments if one.chosen.size == size]
+        chosen = sum((one.chosen for one in group), np.zeros(size))
+        expected = sum((one.expected for one in group), np.zeros(size))
         keyed, right = np.zeros(size), np.zeros(size)
-        for one in asked:
-            if one.options == size:
-                for key, value in zip(one.keys, one.values, strict=True):
+        for question in questions:
+            if question.options == size:
+                for key, value in zip(question.keys, question.values, strict=True):
                     if key is not None:
                         keyed[key] += 1
                         right[key] += value
-        places += [
-            Place(
+        positions += [
+            OptionPosition(
                 options=size,
-                place=place,
-                chosen=int(chosen[place]),
-                expected=float(expected[place]),
+                position=index,
+                chosen=int(chosen[index]),
+                expected=float(expected[index]),
                 replies=int(chosen.sum()),
-                keyed=int(keyed[place]),
-                right=int(right[place]),
+                keyed=int(keyed[index]),
+                right=int(right[index]),
             )
-            for place in range(size)
+            for index in range(size)
         ]
-    return places
+    return positions

@@ -14,10 +14,10 @@ from vivant.core.errors import UsageError
 from vivant.core.types import Record, Sample, Score
 from vivant.metrics.agreement import percent_agreement
 from vivant.metrics.intervals import Interval, mean_interval
-from vivant.metrics.text import plain
+from vivant.metrics.text import normalise_text
 
 
-class Repeats(Struct, frozen=True, kw_only=True):
+class RepeatSummary(Struct, frozen=True, kw_only=True):
     """A task of a run that was asked several times. Figures are between 0 and 1 where the scores are."""
 
     run: ScoredRun
@@ -49,7 +49,7 @@ class _Question(Struct):
     answers: list[str]
 
 
-def repeats_of(run: ScoredRun, benchmark: Benchmark) -> Repeats:
+def summarise_repeats(run: ScoredRun, benchmark: Benchmark) -> RepeatSummary:
     """Summarise a task of a repeated run. Raises where nothing was asked twice."""
     unparsed_value = benchmark.unparsed_value
     questions: dict[tuple[str, int], _Question] = {}
@@ -58,29 +58,33 @@ def repeats_of(run: ScoredRun, benchmark: Benchmark) -> Repeats:
         value = counted_value(run, score, unparsed_value)
         if value is None or record is None:
             continue
-        own = questions.setdefault((sample.id, record.permutation), _Question(cluster_of(sample), [], []))
-        own.values.append(value)
-        own.answers.append(answer_of(sample, record, score))
+        answers = questions.setdefault((sample.id, record.permutation), _Question(cluster_of(sample), [], []))
+        answers.values.append(value)
+        answers.answers.append(canonical_answer(sample, record, score))
         by_repeat.setdefault(record.repeat, []).append(value)
-    most = max((len(one.values) for one in questions.values()), default=0)
-    if most < 2:
+    max_repeats = max((len(question.values) for question in questions.values()), default=0)
+    if max_repeats < 2:
         raise UsageError(
             f"{run.run}: no question of {run.task} was answered twice; run it with --repeat K, and with a "
             "temperature above 0 where the model is to vary"
         )
-    every = list(questions.values())
+    asked = list(questions.values())
     binary = is_binary(run, unparsed_value)
-    values = [value for one in every for value in one.values]
-    return Repeats(
+    values = [value for question in asked for value in question.values]
+    return RepeatSummary(
         run=run,
-        questions=len(every),
-        repeats=most,
+        questions=len(asked),
+        repeats=max_repeats,
         value=math.fsum(values) / len(values),
-        interval=mean_interval(values, [one.cluster for one in every for _ in one.values], binary=binary),
-        means=tuple(math.fsum(own) / len(own) for _, own in sorted(by_repeat.items())),
-        passes={k: pass_at(k, [one.values for one in every]) for k in _steps(most)} if binary else {},
-        always=sum(min(one.values) == 1 for one in every) / len(every) if binary else None,
-        same=same_answers([one.answers for one in every]),
+        interval=mean_interval(
+            values, [question.cluster for question in asked for _ in question.values], binary=binary
+        ),
+        means=tuple(math.fsum(answers) / len(answers) for _, answers in sorted(by_repeat.items())),
+        passes={k: pass_at(k, [question.values for question in asked]) for k in _steps(max_repeats)}
+        if binary
+        else {},
+        always=sum(min(question.values) == 1 for question in asked) / len(asked) if binary else None,
+        same=same_answer_share([question.answers for question in asked]),
     )
 
 
@@ -97,12 +101,15 @@ def pass_at(k: int, questions: Sequence[Sequence[float]]) -> float:
     return math.fsum(likely) / len(likely) if likely else math.nan
 
 
-def _steps(most: int) -> list[int]:
+def _steps(max_repeats: int) -> list[int]:
     """1, 2, 4, 8 … and the number of repeats itself."""
-    return [*(1 << power for power in range(most.bit_length()) if 1 << power < most), most]
+    return [
+        *(1 << power for power in range(max_repeats.bit_length()) if 1 << power < max_repeats),
+        max_repeats,
+    ]
 
 
-def same_answers(questions: Sequence[Sequence[str]]) -> float:
+def same_answer_share(questions: Sequence[Sequence[str]]) -> float:
     """Share of pairs of answers to one question that are equal."""
     codes: dict[str, int] = {}
     items = [number for number, answers in enumerate(questions) for _ in answers]
@@ -110,15 +117,15 @@ def same_answers(questions: Sequence[Sequence[str]]) -> float:
     return percent_agreement(items, values)
 
 
-def answer_of(sample: Sample, record: Record, score: Score) -> str:
+def canonical_answer(sample: Sample, record: Record, score: Score) -> str:
     """An answer that two replies share or not: the option meant, whatever letter it had; else the plain text."""
-    place = chosen_place(sample, record, score)
-    if place is not None:
-        return f"option {(record.order or range(len(sample.options)))[place]}"
-    return f"text {plain(score.answer)}" if score.status == "scored" else "unparsed"
+    position = chosen_position(sample, record, score)
+    if position is not None:
+        return f"option {(record.order or range(len(sample.options)))[position]}"
+    return f"text {normalise_text(score.answer)}" if score.status == "scored" else "unparsed"
 
 
-def chosen_place(sample: Sample, record: Record, score: Score) -> int | None:
+def chosen_position(sample: Sample, record: Record, score: Score) -> int | None:
     """At which place the option stood that a reply chose; None where it chose none."""
-    shown = record.options or sample.options
-    return next((place for place, option in enumerate(shown) if option.name == score.answer), None)
+    options = record.options or sample.options
+    return next((position for position, option in enumerate(options) if option.name == score.answer), None)

@@ -59,7 +59,7 @@ def summarise(
 ) -> list[Row]:
     """One row for all samples, or one for each combination of the facets `by`, naturally sorted."""
     # Late: numpy is not needed to plan a run, which reads conditions with this module.
-    from vivant.metrics.intervals import MetricGroup, mean_intervals
+    from vivant.metrics.intervals import ClusteredValues, mean_intervals
 
     groups = grouped(run, benchmark, by)
     unparsed_value = benchmark.unparsed_value
@@ -74,7 +74,7 @@ def summarise(
         for name in names
     ]
     found = mean_intervals(
-        [MetricGroup([v for _, v in items], [cluster_of(s) for s, _ in items]) for items in counted],
+        [ClusteredValues([v for _, v in items], [cluster_of(s) for s, _ in items]) for items in counted],
         binary=binary,
         method=intervals,
     )

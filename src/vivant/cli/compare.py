@@ -13,7 +13,7 @@ from vivant.cli.help import CommandApp
 from vivant.cli.output import parse_protocol, say, write_tables
 from vivant.cli.parsing import split_values
 from vivant.core.errors import UsageError
-from vivant.report.comparison import comparison_table, write_flips
+from vivant.report.comparison import build_comparison_table, write_flips
 
 app = CommandApp()
 
@@ -71,7 +71,7 @@ def compare(
         match=matched,
         rest=rest,
     )
-    write_tables([comparison_table(found)], form, out)
+    write_tables([build_comparison_table(found)], form, out)
     if flips is not None:
         count = write_flips(found, flips)
         say(f"{count} samples that flipped: {flips}")

@@ -18,7 +18,7 @@ from vivant.engine.options import RunOptions
 from vivant.judging.judge_run import judge_run
 from vivant.judging.options import JudgeOptions
 from vivant.report.html import write_report
-from vivant.report.overview import layout, side_by_side
+from vivant.report.overview import build_layout, build_side_by_side
 from vivant.runs.run import Run
 from vivant.train.onnx_backend import bundled
 
@@ -53,8 +53,10 @@ def demo(
         runs.append(Run(prepared.out))
         if needs_judge(runs[-1].manifest.tasks):
             judge_run(runs[-1], [JudgeOptions(model="heuristic")])
-    print_table(side_by_side(runs))
-    print_table(layout("mime:2", [run for run in runs if run.manifest.tasks[0].startswith("mime/")], "paper"))
+    print_table(build_side_by_side(runs))
+    print_table(
+        build_layout("mime:2", [run for run in runs if run.manifest.tasks[0].startswith("mime/")], "paper")
+    )
     _mimicking(out, [run for run in runs if "mimic/comment" in run.manifest.tasks])
     report = write_report([run.dir.path for run in runs], out / "report.html")
     say(f"Report: {report} (open it in any browser)    samples one by one: vivant view {out}")

@@ -20,7 +20,7 @@ from vivant.core.table import Cell, Table, to_json, to_markdown
 from vivant.judging.human_scores import read_human_scores
 from vivant.judging.options import JudgeOptions
 from vivant.judging.pairs import judge_pairs
-from vivant.report.judges import judge_tables
+from vivant.report.judges import build_judge_tables
 from vivant.runs.run import Run, common_protocol, load_run
 
 app = CommandApp()
@@ -72,7 +72,7 @@ def judge_check(
     scores = read_human_scores(human, low, high)
     settled = common_protocol(loaded, parse_protocol(protocol))
     tables = [_compared(loaded, judges, settled)] if pairs else []
-    tables = judge_tables(scores, loaded, settled, by) + tables
+    tables = build_judge_tables(scores, loaded, settled, by) + tables
     if form == "json":
         sys.stdout.write(to_json(tables))
         return

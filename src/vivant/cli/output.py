@@ -87,10 +87,10 @@ def parse_protocol(name: str | None) -> Protocol | None:
 
 def print_run(path: str | Path, protocol: str | None) -> int:
     """Score a run, print its table, and return how many samples failed."""
-    from vivant.report.overview import overview
+    from vivant.report.overview import build_overview
     from vivant.runs.run import load_run
 
-    table = overview([load_run(path)], parse_protocol(protocol))
+    table = build_overview([load_run(path)], parse_protocol(protocol))
     print_table(table)
     say(f"Log and scores: {path}    more: vivant table {path} --by FACET")
     return sum(row.errors for row in table.rows)

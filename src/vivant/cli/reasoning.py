@@ -7,9 +7,9 @@ from typing import Annotated, Literal
 
 import typer
 
-from vivant.analysis.reasoning.judge import Labelling, label_run
-from vivant.analysis.reasoning.people import import_labels, write_template
-from vivant.analysis.reasoning.segments import MOST
+from vivant.analysis.reasoning.judge_labels import LabelOptions, label_run
+from vivant.analysis.reasoning.people_labels import import_labels, write_template
+from vivant.analysis.reasoning.segments import MAX_SEGMENTS
 from vivant.cli import judges as j
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
@@ -17,7 +17,7 @@ from vivant.cli.output import parse_protocol, say, write_tables
 from vivant.cli.parsing import split_values
 from vivant.core.errors import UsageError
 from vivant.judging.options import JudgeOptions
-from vivant.report.reasoning import reasoning_tables
+from vivant.report.reasoning import build_reasoning_tables
 from vivant.runs.run import load_run
 
 app = CommandApp()
@@ -48,7 +48,7 @@ def reasoning(
     ] = "",
     segments: Annotated[
         int, typer.Option("--segments", min=1, max=50, help="Segments per reply at most.")
-    ] = MOST,
+    ] = MAX_SEGMENTS,
     limit: Annotated[
         int | None, typer.Option("--limit", min=1, help="Replies per task at most, chosen by their ids.")
     ] = None,
@@ -72,7 +72,7 @@ def reasoning(
     """
     loaded = [load_run(path) for path in runs]
     settled = parse_protocol(protocol)
-    options = Labelling(
+    options = LabelOptions(
         segments=only != "errors", errors=only != "segments", most=segments, limit=limit, kinds=kinds
     )
     if (labels or template) and len(loaded) != 1:
@@ -94,4 +94,4 @@ def reasoning(
             if outcome.stopped:
                 say(f"Stopped after {outcome.done} verdicts. Run the same command to go on.")
                 raise typer.Exit(130)
-    write_tables(reasoning_tables(loaded, settled, split_values(by)), form, out)
+    write_tables(build_reasoning_tables(loaded, settled, split_values(by)), form, out)

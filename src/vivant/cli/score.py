@@ -13,7 +13,7 @@ from vivant.cli.help import CommandApp
 from vivant.cli.output import parse_protocol, print_table, say
 from vivant.cli.parsing import parse_pairs
 from vivant.judging.options import JudgeOptions
-from vivant.report.overview import overview
+from vivant.report.overview import build_overview
 from vivant.runs.run import common_protocol, load_run
 
 app = CommandApp()
@@ -44,5 +44,5 @@ def score(
             j.judge_or_exit(run.dir.path, judges, protocol)
     for run in loaded:
         run.scores(protocol, parse_pairs(settings, "--set"), anew=True)
-    print_table(overview(loaded, protocol))
+    print_table(build_overview(loaded, protocol))
     say(f"Scores written to {', '.join(str(run.dir.score_file(protocol)) for run in loaded)}")

@@ -17,7 +17,7 @@ from vivant.cli.run_options import with_run_options
 from vivant.core.errors import UsageError
 from vivant.engine.options import FRAMES, RunOptions
 from vivant.engine.sweep import build_sweep_table, run_sweep
-from vivant.report.figures import curve
+from vivant.report.figures import draw_curve
 
 app = CommandApp()
 
@@ -52,7 +52,7 @@ def sweep(
     curves: dict[str, Sequence[tuple[float, float]]] = {}
     for task in points[0].run.manifest.tasks:
         curves.update(registry.of_task(task).published.frame_curves())
-    curve(table, drawn, published=curves)
+    draw_curve(table, drawn, published=curves)
     say(f"Figure: {drawn}    runs: {points[0].run.dir.path.parent}")
 
 

@@ -15,7 +15,7 @@ from vivant.cli.output import parse_protocol, write_tables
 from vivant.cli.parsing import split_values
 from vivant.core import table as tables
 from vivant.core.errors import UsageError, unknown_name_error
-from vivant.report.overview import layout, overview
+from vivant.report.overview import build_layout, build_overview
 from vivant.runs.run import Run, load_run
 
 app = CommandApp()
@@ -108,7 +108,7 @@ def table(
         made = _other(chosen[0], loaded, settled, layout_name or "", split_values(by), tuple(where or ()))
     else:
         made = [
-            overview(
+            build_overview(
                 loaded,
                 settled,
                 split_values(by),
@@ -140,9 +140,9 @@ def _other(
     from vivant.report import robustness
 
     if flag == "--layout":
-        return [layout(name, runs, protocol)]
+        return [build_layout(name, runs, protocol)]
     if flag == "--repeats":
-        return [robustness.repeats_table(runs, protocol, where)]
+        return [robustness.build_repeats_table(runs, protocol, where)]
     if flag == "--permutations":
-        return robustness.permutation_tables(runs, protocol, where)
-    return [robustness.controls_table(runs, protocol, by, where)]
+        return robustness.build_permutation_tables(runs, protocol, where)
+    return [robustness.build_controls_table(runs, protocol, by, where)]

@@ -11,15 +11,15 @@ _SPARE = 100_000_000
 """Bytes that are left free."""
 
 
-def check_free_space(place: Path, needed: int) -> None:
+def check_free_space(path: Path, needed: int) -> None:
     """Refuse to begin what the disk cannot hold."""
-    folder = place.absolute()
+    folder = path.absolute()
     while not folder.exists():
         folder = folder.parent
     free = shutil.disk_usage(folder).free
     if free < needed + _SPARE:
         raise DataError(
-            f"{place}: {format_size(needed)} are needed, unpacking included, and {format_size(free)} are free; "
+            f"{path}: {format_size(needed)} are needed, unpacking included, and {format_size(free)} are free; "
             "make room, or set VIVANT_DATA or VIVANT_CACHE to another disk"
         )
 

@@ -22,17 +22,17 @@ class UsageError(VivantError):
     """An unknown name or an impossible combination of options."""
 
 
-def unknown_name_error(what: str, name: str, known: Iterable[str], hint: str = "") -> UsageError:
+def unknown_name_error(what: str, name: str, candidates: Iterable[str], hint: str = "") -> UsageError:
     """An error for a name that is not among `known`, with the nearest one suggested."""
-    names = sorted(known)
+    names = sorted(candidates)
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
     if near:
         remedy = f"did you mean '{near[0]}'?"
     elif not names:
         remedy = "there are none"
     else:
-        shown = ", ".join(names[:12]) + (" …" if len(names) > 12 else "")
-        remedy = f"known: {shown}"
+        listing = ", ".join(names[:12]) + (" …" if len(names) > 12 else "")
+        remedy = f"known: {listing}"
     return UsageError(f"Unknown {what} '{name}'; {remedy}{' ' + hint if hint else ''}")
 
 

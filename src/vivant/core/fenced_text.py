@@ -63,27 +63,27 @@ class ParsedBlock(Struct):
 
 def parse_blocks(parts: Iterable[Content | Part]) -> dict[str, ParsedBlock]:
     """The materials of a request to a judge. The first mark sets the code; marks with another are text."""
-    found: dict[str, ParsedBlock] = {}
+    blocks: dict[str, ParsedBlock] = {}
     code, open_name = "", ""
     for part in parts:
         if isinstance(part, Picture | Image):
             if open_name:
-                found[open_name].pictures += 1
+                blocks[open_name].pictures += 1
             continue
         if not isinstance(part, Text):
             continue
-        place = 0
+        position = 0
         for mark in _MARK.finditer(part.text):
             closing, name, its_code = mark.groups()
             if code and its_code != code:
                 continue
             if open_name and closing and name == open_name:
-                found[open_name].text += part.text[place : mark.start()]
+                blocks[open_name].text += part.text[position : mark.start()]
                 open_name = ""
             elif not open_name and not closing:
                 code, open_name = its_code, name
-                found[name] = ParsedBlock()
-            place = mark.end()
+                blocks[name] = ParsedBlock()
+            position = mark.end()
         if open_name:
-            found[open_name].text += part.text[place:]
-    return found
+            blocks[open_name].text += part.text[position:]
+    return blocks

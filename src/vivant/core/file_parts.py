@@ -41,14 +41,14 @@ def check_parts(pieces: Sequence[Path], stem: str) -> tuple[list[Path], list[str
     sound: list[Path] = []
     sizes = [path.stat().st_size for path in pieces]
     expected = max(sizes, default=0)
-    for path, wanted in zip(pieces, _suffixes(pieces[0].name.removeprefix(stem)), strict=False):
+    for path, expected_suffix in zip(pieces, _suffixes(pieces[0].name.removeprefix(stem)), strict=False):
         suffix = path.name.removeprefix(stem)
         size = path.stat().st_size
-        if suffix != wanted:
-            gap = list(_between(wanted, suffix))
-            shown = ", ".join(stem + name for name in gap[:6]) + (" …" if len(gap) > 6 else "")
+        if suffix != expected_suffix:
+            gap = list(_between(expected_suffix, suffix))
+            missing = ", ".join(stem + name for name in gap[:6]) + (" …" if len(gap) > 6 else "")
             problems.append(
-                f"{path.parent}: {len(gap)} piece(s) missing before {path.name}: {shown}; fetch them"
+                f"{path.parent}: {len(gap)} piece(s) missing before {path.name}: {missing}; fetch them"
             )
             break
         if disguise := detect_impostor(read_head(path)):
@@ -61,12 +61,12 @@ def check_parts(pieces: Sequence[Path], stem: str) -> tuple[list[Path], list[str
     return sound, problems
 
 
-def _suffixes(found: str) -> Iterator[str]:
+def _suffixes(example: str) -> Iterator[str]:
     """aa, ab … or 00, 01 …: the sequence that a suffix of this kind belongs to."""
-    alphabet = string.digits if found.isdigit() else string.ascii_lowercase
-    for number in range(len(alphabet) ** len(found)):
+    alphabet = string.digits if example.isdigit() else string.ascii_lowercase
+    for number in range(len(alphabet) ** len(example)):
         digits = ""
-        for _ in found:
+        for _ in example:
             number, digit = divmod(number, len(alphabet))
             digits = alphabet[digit] + digits
         yield digits

@@ -20,7 +20,7 @@ class ImageHeader(Struct, frozen=True):
     height: int
     orientation: int = 1
     """EXIF orientation, 1 to 8; 1 is upright."""
-    whole: bool = True
+    complete: bool = True
     """False where the end of the file is missing."""
 
 
@@ -53,10 +53,10 @@ def detect_browser_type(kind: str, head: bytes, name: str) -> str:
     if kind == "video":
         return detect_video_type(head)
     if kind == "image":
-        look = parse_image_header(head)
-        if look is None:
+        header = parse_image_header(head)
+        if header is None:
             raise MediaError(f"{name} is no picture that a browser shows")
-        return look.media_type
+        return header.media_type
     return next(
         (media_type for start, media_type in _SOUNDS if head.startswith(start)), detect_video_type(head)
     )
@@ -73,15 +73,15 @@ def parse_image_header(data: bytes) -> ImageHeader | None:
             return _webp(data)
         if data.startswith((b"GIF87a", b"GIF89a")):
             width, height = struct.unpack_from("<HH", data, 6)
-            return _look("image/gif", width, height, 1, data.rstrip(b"\0").endswith(b";"))
+            return _header("image/gif", width, height, 1, data.rstrip(b"\0").endswith(b";"))
     except (struct.error, IndexError):
         # The header itself is cut off.
         return None
     return None
 
 
-def _look(media_type: str, width: int, height: int, orientation: int, whole: bool) -> ImageHeader | None:
-    return ImageHeader(media_type, width, height, orientation, whole) if width and height else None
+def _header(media_type: str, width: int, height: int, orientation: int, complete: bool) -> ImageHeader | None:
+    return ImageHeader(media_type, width, height, orientation, complete) if width and height else None
 
 
 # Start-of-frame markers; C4, C8 and CC lie between them and mean other things.
@@ -89,53 +89,53 @@ _FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 
 
 def _jpeg(data: bytes) -> ImageHeader | None:
-    place, orientation, size = 2, 1, len(data)
-    while place + 4 <= size:
-        if data[place] != 0xFF:
+    offset, orientation, size = 2, 1, len(data)
+    while offset + 4 <= size:
+        if data[offset] != 0xFF:
             return None
-        marker = data[place + 1]
+        marker = data[offset + 1]
         if marker == 0xFF:  # fill byte
-            place += 1
+            offset += 1
             continue
         if marker == 0x01 or 0xD0 <= marker <= 0xD8:  # markers without a length
-            place += 2
+            offset += 2
             continue
         if marker in (0xD9, 0xDA):  # pixels before any size
             return None
-        length = data[place + 2] << 8 | data[place + 3]
+        length = data[offset + 2] << 8 | data[offset + 3]
         if marker in _FRAMES:
-            height, width = struct.unpack_from(">HH", data, place + 5)
+            height, width = struct.unpack_from(">HH", data, offset + 5)
             # Searched from here, so that the end of an embedded thumbnail does not count.
-            whole = data.rfind(b"\xff\xd9", place) >= 0
-            return _look("image/jpeg", width, height, orientation, whole)
-        if marker == 0xE1 and data[place + 4 : place + 10] == b"Exif\0\0":
-            orientation = _orientation(data[place + 10 : place + 2 + length])
-        place += 2 + length
+            complete = data.rfind(b"\xff\xd9", offset) >= 0
+            return _header("image/jpeg", width, height, orientation, complete)
+        if marker == 0xE1 and data[offset + 4 : offset + 10] == b"Exif\0\0":
+            orientation = _orientation(data[offset + 10 : offset + 2 + length])
+        offset += 2 + length
     return None
 
 
 def _png(data: bytes) -> ImageHeader | None:
     width, height = struct.unpack_from(">II", data, 16)
-    orientation, place, whole = 1, 8, False
-    while place + 8 <= len(data):
-        (length,) = struct.unpack_from(">I", data, place)
-        kind = data[place + 4 : place + 8]
+    orientation, offset, complete = 1, 8, False
+    while offset + 8 <= len(data):
+        (length,) = struct.unpack_from(">I", data, offset)
+        kind = data[offset + 4 : offset + 8]
         if kind == b"eXIf":
-            orientation = _orientation(data[place + 8 : place + 8 + length])
+            orientation = _orientation(data[offset + 8 : offset + 8 + length])
         if kind == b"IEND":
-            whole = True
+            complete = True
             break
-        place += 12 + length
-    return _look("image/png", width, height, orientation, whole)
+        offset += 12 + length
+    return _header("image/png", width, height, orientation, complete)
 
 
 def _webp(data: bytes) -> ImageHeader | None:
     width = height = 0
-    orientation, place = 1, 12
-    while place + 8 <= len(data):
-        kind = data[place : place + 4]
-        (length,) = struct.unpack_from("<I", data, place + 4)
-        body = place + 8
+    orientation, offset = 1, 12
+    while offset + 8 <= len(data):
+        kind = data[offset : offset + 4]
+        (length,) = struct.unpack_from("<I", data, offset + 4)
+        body = offset + 8
         if kind == b"VP8X":
             width = 1 + int.from_bytes(data[body + 4 : body + 7], "little")
             height = 1 + int.from_bytes(data[body + 7 : body + 10], "little")
@@ -147,9 +147,9 @@ def _webp(data: bytes) -> ImageHeader | None:
         elif kind == b"EXIF":
             block = data[body : body + length]
             orientation = _orientation(block[6:] if block.startswith(b"Exif\0\0") else block)
-        place = body + length + length % 2
+        offset = body + length + length % 2
     (declared,) = struct.unpack_from("<I", data, 4)
-    return _look("image/webp", width, height, orientation, len(data) >= declared + 8)
+    return _header("image/webp", width, height, orientation, len(data) >= declared + 8)
 
 
 def _orientation(tiff: bytes) -> int:
@@ -158,12 +158,12 @@ def _orientation(tiff: bytes) -> int:
     if order is None:
         return 1
     try:
-        (place,) = struct.unpack_from(order + "I", tiff, 4)
-        (count,) = struct.unpack_from(order + "H", tiff, place)
+        (offset,) = struct.unpack_from(order + "I", tiff, 4)
+        (count,) = struct.unpack_from(order + "H", tiff, offset)
         for entry in range(count):
-            tag, kind = struct.unpack_from(order + "HH", tiff, place + 2 + 12 * entry)
+            tag, kind = struct.unpack_from(order + "HH", tiff, offset + 2 + 12 * entry)
             if tag == 0x0112 and kind == 3:
-                (value,) = struct.unpack_from(order + "H", tiff, place + 10 + 12 * entry)
+                (value,) = struct.unpack_from(order + "H", tiff, offset + 10 + 12 * entry)
                 return value if 1 <= value <= 8 else 1
     except struct.error:
         return 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import secrets
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -29,7 +30,7 @@ def atomic_file(path: Path, *, durable: bool = True) -> Iterator[BinaryIO]:
         path: the file to write; its folder must exist.
         durable: wait until the content is on the disk before the file is replaced.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = _temporary_path(path, ".tmp")
     try:
         with temporary.open("wb") as file:
             yield file
@@ -55,14 +56,18 @@ def atomic_path(path: Path) -> Iterator[Path]:
     What is there when the block ends replaces `path`; a folder replaces only a folder that does not exist or is
     empty. Nothing is left when the block fails.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp{path.suffix}")
-    remove(temporary)
+    temporary = _temporary_path(path, f".tmp{path.suffix}")
     try:
         yield temporary
         temporary.replace(path)
     except BaseException:
         remove(temporary)
         raise
+
+
+def _temporary_path(path: Path, ending: str) -> Path:
+    """A fresh name beside `path`: several processes and threads may write the same file."""
+    return path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}{ending}")
 
 
 def remove(path: Path) -> None:

@@ -18,6 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from vivant.core.errors import MediaError
+from vivant.core.files import write_atomic
 from vivant.core.types import Image, Part, Reply, Text
 
 PREFIX = "run:"
@@ -42,17 +43,17 @@ def mark_picture(description: str) -> str:
 def split_marks(text: str) -> list[str | PictureDescription]:
     """Texts and wanted pictures in order. A mark that is not closed, or describes nothing, stays text."""
     pieces: list[str | PictureDescription] = []
-    place = 0
+    position = 0
     for match in _MARKED.finditer(text):
-        wanted = " ".join(match[1].split())
-        if not wanted:
+        description = " ".join(match[1].split())
+        if not description:
             continue
-        if match.start() > place:
-            pieces.append(text[place : match.start()])
-        pieces.append(PictureDescription(wanted))
-        place = match.end()
-    if place < len(text):
-        pieces.append(text[place:])
+        if match.start() > position:
+            pieces.append(text[position : match.start()])
+        pieces.append(PictureDescription(description))
+        position = match.end()
+    if position < len(text):
+        pieces.append(text[position:])
     return pieces
 
 
@@ -65,8 +66,8 @@ def detect_media_type(data: bytes) -> str:
     """By the first bytes; what is no picture is said to be none."""
     from vivant.core.file_types import parse_image_header
 
-    look = parse_image_header(data)
-    return look.media_type if look else "application/octet-stream"
+    header = parse_image_header(data)
+    return header.media_type if header else "application/octet-stream"
 
 
 def is_self_contained(reply: Reply) -> bool:
@@ -93,17 +94,17 @@ class PictureFolder:
     def __init__(self, run: Path) -> None:
         self._folder = run / FOLDER
 
-    def keep(self, reply: Reply) -> Reply:
+    def save(self, reply: Reply) -> Reply:
         """The reply with paths of saved files in place of pictures. One that cannot be saved is an error."""
         if not any(isinstance(part, Image) for part in reply.parts):
             return reply
         try:
-            parts = tuple(self._kept(part) if isinstance(part, Image) else part for part in reply.parts)
+            parts = tuple(self._save_image(part) if isinstance(part, Image) else part for part in reply.parts)
         except MediaError as error:
             return msgspec.structs.replace(reply, status="error", error=str(error), parts=_texts(reply.parts))
         return msgspec.structs.replace(reply, parts=parts)
 
-    def _kept(self, image: Image) -> Image:
+    def _save_image(self, image: Image) -> Image:
         if image.path.startswith(PREFIX):
             return image
         data = _bytes(image.path)
@@ -112,9 +113,7 @@ class PictureFolder:
         if not path.exists():
             try:
                 self._folder.mkdir(parents=True, exist_ok=True)
-                part = path.with_name(path.name + ".part")
-                part.write_bytes(data)
-                part.replace(path)
+                write_atomic(path, data, durable=False)
             except OSError as error:
                 raise MediaError(
                     f"A picture of the reply cannot be saved in {path}: {error.strerror}"

@@ -44,11 +44,11 @@ def nth_permutation(order: Sequence[int], index: int) -> tuple[int, ...]:
     block, turn = divmod(index % factorial(length), length)
     # A round is fixed by the order of all but the first; a stride coprime to their number visits them all.
     rank = block * _STRIDE % factorial(length - 1)
-    rest, arranged = list(order[1:]), [order[0]]
-    for left in range(length - 1, 0, -1):
-        place, rank = divmod(rank, factorial(left - 1))
-        arranged.append(rest.pop(place))
-    return tuple(arranged[turn:] + arranged[:turn])
+    rest, permuted = list(order[1:]), [order[0]]
+    for remaining in range(length - 1, 0, -1):
+        index_in_rest, rank = divmod(rank, factorial(remaining - 1))
+        permuted.append(rest.pop(index_in_rest))
+    return tuple(permuted[turn:] + permuted[:turn])
 
 
 def sample_ids(ids: Sequence[str], limit: int, seed: int, name: str) -> list[str]:

@@ -102,18 +102,18 @@ def to_rich(table: Table) -> Any:
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    drawn = RichTable(title=Text(table.title, style="bold"), title_justify="left", box=box.SIMPLE_HEAD)
+    rich_table = RichTable(title=Text(table.title, style="bold"), title_justify="left", box=box.SIMPLE_HEAD)
     for index, column in enumerate(table.columns):
         numeric = is_numeric_column(table, index)
         # Where figures are many, their headings stand on several lines, so that names keep their room.
         heading = column.replace(" ", "\n") if numeric and len(table.columns) > _MANY else column
-        drawn.add_column(Text(heading), justify="right" if numeric else "left", overflow="fold")
+        rich_table.add_column(Text(heading), justify="right" if numeric else "left", overflow="fold")
     for number, row in enumerate(table.body):
-        drawn.add_row(
+        rich_table.add_row(
             *(Text(format_cell(cell, table.decimals)) for cell in row),
             end_section=number + 1 in table.rules,
         )
-    return Group(drawn, *(Text(f"  {note}", style="dim") for note in table.notes))
+    return Group(rich_table, *(Text(f"  {note}", style="dim") for note in table.notes))
 
 
 def to_csv(table: Table) -> str:

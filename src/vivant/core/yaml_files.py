@@ -10,6 +10,7 @@ import msgspec
 import yaml
 
 from vivant.core.errors import DataError, unknown_name_error
+from vivant.core.files import write_atomic
 
 T = TypeVar("T")
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -31,22 +32,22 @@ def read_yaml(file: Path, kind: type[T]) -> T:
         match = _UNKNOWN.fullmatch(str(error))
         if match is None:
             raise DataError(f"{file}: {error}") from None
-        place = f" at {match['path'].lstrip('.')}" if match["path"] else ""
+        location = f" at {match['path'].lstrip('.')}" if match["path"] else ""
         raise DataError(
-            f"{file}{place}: {unknown_name_error('field', match['name'], _fields(kind))}"
+            f"{file}{location}: {unknown_name_error('field', match['name'], _fields(kind))}"
         ) from None
 
 
 def _fields(kind: Any) -> list[str]:
     """The names of all fields in a struct and in the structs within it."""
     names: list[str] = []
-    seen: set[Any] = set()
+    visited: set[Any] = set()
 
     def visit(inspected: Any) -> None:
         if isinstance(inspected, msgspec.inspect.StructType):
-            if inspected.cls in seen:
+            if inspected.cls in visited:
                 return
-            seen.add(inspected.cls)
+            visited.add(inspected.cls)
             for field in inspected.fields:
                 names.append(field.name)
                 visit(field.type)
@@ -70,11 +71,9 @@ def write_yaml(file: Path, content: Any, head: str) -> None:
 
 
 def write_text(file: Path, text: str) -> None:
-    """Write a file whole or not at all; folders above it are made."""
-    part = file.with_name(f".{file.name}.part")
+    """Replace a text file at once; folders above it are made."""
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        part.write_text(text, encoding="utf-8")
-        part.replace(file)
+        write_atomic(file, text, durable=False)
     except OSError as error:
         raise DataError(f"{file} cannot be written: {error.strerror or error}") from None

@@ -321,7 +321,7 @@ class BatchRunner:
 
     def _finish(self, record: Record) -> None:
         if self._pictures is not None:
-            record = msgspec.structs.replace(record, reply=self._pictures.keep(record.reply))
+            record = msgspec.structs.replace(record, reply=self._pictures.save(record.reply))
         self._log.append(record)
         self._outcome.done += 1
         self._outcome.errors += record.reply.status == "error"

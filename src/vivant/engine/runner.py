@@ -328,7 +328,7 @@ class Runner:
         cached: bool = False,
     ) -> None:
         if self._pictures is not None:
-            reply = self._pictures.keep(reply)
+            reply = self._pictures.save(reply)
         record = build_record(
             job,
             key.fingerprint,

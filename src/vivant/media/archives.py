@@ -25,6 +25,7 @@ from msgspec import Struct
 from vivant.core.errors import DataError
 from vivant.core.file_parts import FilePart, JoinedFile, read_head
 from vivant.core.file_types import detect_impostor
+from vivant.core.files import write_atomic
 from vivant.core.progress import ProgressCallback
 
 _CHUNK = 1 << 20
@@ -98,7 +99,7 @@ def unpack_archive(
     sources: Sequence[Path],
     out: Path,
     *,
-    place: MemberPath | None = None,
+    choose_path: MemberPath | None = None,
     progress: ProgressCallback | None = None,
 ) -> UnpackResult:
     """Extract a tar (plain or compressed, in one file or in pieces already in order) into `out`.
@@ -121,7 +122,7 @@ def unpack_archive(
         if progress:
             progress(read, total, current)
 
-    extraction = _Extraction(out, place)
+    extraction = _Extraction(out, choose_path)
     raw = JoinedFile(sources, tell)
     try:
         with io.BufferedReader(raw, _CHUNK) as stream:
@@ -139,12 +140,12 @@ def unpack_archive(
     except OSError as error:
         remedy = "make room and run it again" if error.errno == errno.ENOSPC else "run it again to go on"
         raise DataError(
-            f"{sources[0]}: unpacking stopped after {extraction.whole} files ({error}); {remedy}"
+            f"{sources[0]}: unpacking stopped after {extraction.complete} files ({error}); {remedy}"
         ) from error
     finally:
         extraction.clean()
     if broken:
-        extraction.problems.append(_broken_line(sources, current, broken, extraction.whole))
+        extraction.problems.append(_broken_line(sources, current, broken, extraction.complete))
     result = UnpackResult(
         pieces=tuple(raw.pieces),
         written=extraction.written,
@@ -156,22 +157,22 @@ def unpack_archive(
     return result
 
 
-def _broken_line(sources: Sequence[Path], member: str, why: str, whole: int) -> str:
+def _broken_line(sources: Sequence[Path], member: str, why: str, recovered: int) -> str:
     last = sources[-1]
-    if not whole and not member:
+    if not recovered and not member:
         what = detect_impostor(read_head(sources[0])) or f"no tar archive ({why}); fetch it again"
         return f"{sources[0]}: {what}"
     where = f" in '{member}'" if member else ""
     what = f"{last}: truncated or damaged" if len(sources) == 1 else f"{last}: the pieces break off here"
-    return f"{what}{where} ({why}); {whole} file(s) recovered; fetch the rest and run it again"
+    return f"{what}{where} ({why}); {recovered} file(s) recovered; fetch the rest and run it again"
 
 
 class _Extraction:
     """Takes members one by one; keeps count of what became of them."""
 
-    def __init__(self, out: Path, place: MemberPath | None) -> None:
+    def __init__(self, out: Path, choose_path: MemberPath | None) -> None:
         self.out = out
-        self.place = place
+        self.choose_path = choose_path
         self.written = 0
         self.present = 0
         self.files: dict[str, int] = {}
@@ -183,7 +184,7 @@ class _Extraction:
         self._part = out / f".vivant-part-{os.getpid()}"
 
     @property
-    def whole(self) -> int:
+    def complete(self) -> int:
         return self.written + self.present
 
     def clean(self) -> None:
@@ -203,7 +204,7 @@ class _Extraction:
         inner = PurePosixPath(name)
         if any(part in _JUNK or part.startswith("._") for part in inner.parts):
             return
-        goal = self.place(inner) if self.place else inner
+        goal = self.choose_path(inner) if self.choose_path else inner
         if goal is None:
             return
         self._store(archive, member, goal)
@@ -253,9 +254,7 @@ def _state(path: Path) -> tuple[str, int, int]:
 def _write_note(file: Path, sources: Sequence[Path], result: UnpackResult, files: dict[str, int]) -> None:
     read = zip(sources, result.pieces, strict=True)
     note = _Note(tuple((*_state(path), piece.sha256) for path, piece in read), files, result.problems)
-    part = file.with_name(file.name + ".part")
-    part.write_bytes(msgspec.json.encode(note))
-    part.replace(file)
+    write_atomic(file, msgspec.json.encode(note))
 
 
 def _already(file: Path, sources: Sequence[Path], out: Path) -> UnpackResult | None:

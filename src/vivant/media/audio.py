@@ -54,7 +54,7 @@ def write_wav(
 
 def _decode(container: InputContainer, stream: AudioStream, cutter: _Cutter) -> int:
     damaged = 0
-    resampler, given = _resampler(), None
+    resampler, previous = _resampler(), None
     packets: Iterator[Packet[AudioStream] | None] = chain(iter_packets(container, stream), (None,))
     while True:
         try:
@@ -66,14 +66,14 @@ def _decode(container: InputContainer, stream: AudioStream, cutter: _Cutter) -> 
             continue
         for frame in frames:
             kind = (frame.format.name, frame.layout.name, frame.sample_rate)
-            if given not in (None, kind):
+            if previous not in (None, kind):
                 # Broadcasts change from stereo to mono and back in the middle.
                 cutter.rest(_resampled(resampler, None))
                 resampler = _resampler()
-            given = kind
+            previous = kind
             if not cutter.take(frame, _resampled(resampler, frame)):
                 return damaged
-    if given is not None:
+    if previous is not None:
         cutter.rest(_resampled(resampler, None))
     return damaged
 
@@ -94,34 +94,34 @@ class _Cutter:
         self._out = out
         self._start = start
         self._limit = None if end is None else max(0, round((end - start) * RATE))
-        self._place: int | None = None
+        self._position: int | None = None
         """Where the next sample belongs, counted from `start`; negative before it."""
         self.written = 0
 
     def take(self, frame: AudioFrame, parts: Iterator[bytes]) -> bool:
         """Add what a frame became; False once the end is reached."""
-        if self._place is None:
+        if self._position is None:
             time = self._start if frame.time is None else frame.time
-            self._place = round((time - self._start) * RATE)
-            silence = self._place if self._limit is None else min(self._place, self._limit)
+            self._position = round((time - self._start) * RATE)
+            silence = self._position if self._limit is None else min(self._position, self._limit)
             while silence > 0:
                 block = _SILENCE[: 2 * silence]
                 self._out.write(block)
                 self.written += len(block)
                 silence -= len(block) // 2
         self.rest(parts)
-        return self._limit is None or self._place < self._limit
+        return self._limit is None or self._position < self._limit
 
     def rest(self, parts: Iterator[bytes]) -> None:
         """Add samples that follow on those before."""
         for data in parts:
-            place = self._place or 0
-            keep = data[2 * max(0, -place) :]
+            position = self._position or 0
+            keep = data[2 * max(0, -position) :]
             if self._limit is not None:
-                keep = keep[: max(0, 2 * (self._limit - max(place, 0)))]
+                keep = keep[: max(0, 2 * (self._limit - max(position, 0)))]
             self._out.write(keep)
             self.written += len(keep)
-            self._place = place + len(data) // 2
+            self._position = position + len(data) // 2
 
 
 def _seek(container: InputContainer, stream: AudioStream, time: float) -> None:

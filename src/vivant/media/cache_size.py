@@ -12,9 +12,9 @@ from vivant.media.image_grid import GRIDS
 
 def measure_cache(cache: Path) -> CacheUsage:
     """What a cache folder holds of media."""
-    held = FrameCache(cache).usage()
+    frames = FrameCache(cache).usage()
     sizes = [path.stat().st_size for path in _grids(cache)]
-    return CacheUsage(held.media + len(sizes), held.files + len(sizes), held.bytes + sum(sizes))
+    return CacheUsage(frames.media + len(sizes), frames.files + len(sizes), frames.bytes + sum(sizes))
 
 
 def trim_cache(cache: Path, older_than: float) -> CacheUsage:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from vivant.core.errors import MediaError
-from vivant.core.file_types import parse_image_header as look_at
+from vivant.core.file_types import parse_image_header
 from vivant.core.types import Picture, Sound
 from vivant.media.frame_cache import SILENT, FrameCache, flaw_name, frame_name, sound_name
 from vivant.media.frame_selection import FrameSelection, select_frames
@@ -36,13 +36,13 @@ def read_cached_frames(
     for index in indices:
         data = cache.read(sha256, frame_name(want.policy, index))
         flaw = cache.read(sha256, flaw_name(want.policy, index))
-        look = None if data is None else look_at(data)
-        if data is None or look is None:
+        header = None if data is None else parse_image_header(data)
+        if data is None or header is None:
             if flaw == UNDECODABLE:
                 continue
             return None
         damaged += flaw is not None
-        pictures.append(Picture(data, look.media_type, look.width, look.height, timeline.time(index)))
+        pictures.append(Picture(data, header.media_type, header.width, header.height, timeline.time(index)))
     if not pictures:
         raise MediaError(f"{name}: none of the {len(indices)} frames wanted can be decoded; fetch it again")
     lost = len(indices) - len(pictures)

@@ -28,13 +28,13 @@ def apply_control(messages: tuple[Message, ...], control: Control, seed: int) ->
 
 
 def _pictures(parts: Sequence[Part], control: Control, seed: int, name: str) -> list[Part]:
-    places = [place for place, part in enumerate(parts) if isinstance(part, Image)]
-    if len(places) < 2:
+    indices = [index for index, part in enumerate(parts) if isinstance(part, Image)]
+    if len(indices) < 2:
         return list(parts)
     if control == "one-frame":
-        middle = places[(len(places) - 1) // 2]
-        return [part for place, part in enumerate(parts) if place == middle or place not in places]
+        middle = indices[(len(indices) - 1) // 2]
+        return [part for index, part in enumerate(parts) if index == middle or index not in indices]
     changed = list(parts)
-    for place, source in zip(places, order_frames(len(places), control, seed, name), strict=True):
-        changed[place] = parts[places[source]]
+    for index, source in zip(indices, order_frames(len(indices), control, seed, name), strict=True):
+        changed[index] = parts[indices[source]]
     return changed

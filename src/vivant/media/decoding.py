@@ -31,10 +31,10 @@ _SKIPPING = frozenset(("h264", "hevc", "mpeg2video", "mpeg4"))
 
 
 def decode_frames(
-    path: str, name: str, scan: VideoScan, wanted: Iterable[int], threads: int = 0
+    path: str, name: str, scan: VideoScan, frames: Iterable[int], threads: int = 0
 ) -> Iterator[tuple[int, VideoFrame | None]]:
     """Each wanted frame by its index, once, in the file's own order; None for what cannot be decoded."""
-    indices = sorted(set(wanted))
+    indices = sorted(set(frames))
     if not indices:
         return
     with ExitStack() as files:
@@ -53,15 +53,15 @@ def decode_frames(
 def _by_counting(
     container: InputContainer, stream: VideoStream, indices: Sequence[int]
 ) -> Iterator[tuple[int, VideoFrame | None]]:
-    left = set(indices)
+    remaining = set(indices)
     frames = (frame for frame in iter_frames(container, stream) if frame is not None)
     for number, frame in enumerate(frames):
-        if number in left:
-            left.discard(number)
+        if number in remaining:
+            remaining.discard(number)
             yield number, frame
-            if not left:
+            if not remaining:
                 return
-    for number in sorted(left):
+    for number in sorted(remaining):
         yield number, None
 
 
@@ -69,26 +69,26 @@ def _by_seeking(
     index: _Index, reopen: Callable[..., tuple[InputContainer, VideoStream]], indices: Sequence[int]
 ) -> Iterator[tuple[int, VideoFrame | None]]:
     reader = _Reader(index, reopen)
-    left = {index.pts[index.place(i)]: i for i in indices}
+    remaining = {index.pts[index.position(i)]: i for i in indices}
     runs: dict[int, set[int]] = {}
     for i in indices:
-        runs.setdefault(index.key_before(index.place(i)), set()).add(index.place(i))
+        runs.setdefault(index.key_before(index.position(i)), set()).add(index.position(i))
     starts = sorted(runs)
     for start, following in zip(starts, [*starts[1:], None], strict=True):
         for frame in reader.run(start, runs[start], following):
-            if frame.pts in left:
-                yield left.pop(frame.pts), frame
-    if not left:
+            if frame.pts in remaining:
+                yield remaining.pop(frame.pts), frame
+    if not remaining:
         return
     # Some streams need more than one keyframe's distance to recover, and decoding in several threads loses
     # sound frames near damaged ones. One thread now, and nothing is skipped.
     reader = _Reader(index, partial(reopen, 1))
-    for place in sorted(index.place(i) for i in left.values()):
-        start = index.key_before(place, back=2)
-        for frame in reader.run(start, set(range(start, place + 1)), None):
-            if frame.pts in left:
-                yield left.pop(frame.pts), frame
-    for i in sorted(left.values()):
+    for position in sorted(index.position(i) for i in remaining.values()):
+        start = index.key_before(position, back=2)
+        for frame in reader.run(start, set(range(start, position + 1)), None):
+            if frame.pts in remaining:
+                yield remaining.pop(frame.pts), frame
+    for i in sorted(remaining.values()):
         yield i, None
 
 
@@ -98,30 +98,30 @@ class _Index:
     def __init__(self, packets: PacketTable) -> None:
         self.pts = array("q", packets.pts)
         self.dts = array("q", packets.dts)
-        self.places = array("q", packets.places)
+        self.offsets = array("q", packets.positions)
         self.keys = [i for i, flags in enumerate(packets.flags) if flags & KEY] or [0]
-        self._by_identity = {(self.pts[i], self.places[i]): i for i in self.keys}
+        self._by_identity = {(self.pts[i], self.offsets[i]): i for i in self.keys}
         self._shown = sorted(
             (i for i, flags in enumerate(packets.flags) if not flags & HIDDEN), key=self.pts.__getitem__
         )
 
-    def place(self, frame: int) -> int:
+    def position(self, frame: int) -> int:
         """Where the packet of a frame (by its index in the order of showing) is."""
         return self._shown[frame]
 
-    def key_before(self, place: int, back: int = 0) -> int:
+    def key_before(self, position: int, back: int = 0) -> int:
         """The keyframe to start from: the last decoded and shown no later, or `back` keyframes earlier."""
-        number = bisect_right(self.keys, place) - 1
+        number = bisect_right(self.keys, position) - 1
         if number < 0:
             return 0
-        while number > 0 and self.pts[self.keys[number]] > self.pts[place]:
+        while number > 0 and self.pts[self.keys[number]] > self.pts[position]:
             number -= 1
         return self.keys[max(number - back, 0)]
 
     def find(self, packet: Packet[VideoStream]) -> int | None:
         """Which keyframe a packet is; None for any other packet."""
-        place = -1 if packet.pos is None else packet.pos
-        return self._by_identity.get((packet.pts or 0, place))
+        offset = -1 if packet.pos is None else packet.pos
+        return self._by_identity.get((packet.pts or 0, offset))
 
 
 class _Astray(Exception):  # noqa: N818 (caught within this file)
@@ -139,29 +139,29 @@ class _Reader:
         """The decoder still holds frames of the run before, which leads up to this one."""
         self._rewind()
 
-    def run(self, start: int, places: set[int], following: int | None) -> Iterator[VideoFrame]:
-        """Decode from keyframe `start` on, as far as the packets at `places` need; others may be left out.
+    def run(self, start: int, positions: set[int], following: int | None) -> Iterator[VideoFrame]:
+        """Decode from keyframe `start` on, as far as the packets at `positions` need; others may be left out.
 
         Where the `following` run starts close by, the decoder is not emptied but goes on into it.
         """
         for _ in range(2):
             try:
-                yield from self._run(start, places, following)
+                yield from self._run(start, positions, following)
                 return
             except _Astray:
                 # MPEG program streams do this, for one: timestamps are other ones after a seek.
                 self._seekable = False
                 self._rewind()
 
-    def _run(self, start: int, places: set[int], following: int | None) -> Iterator[VideoFrame]:
+    def _run(self, start: int, positions: set[int], following: int | None) -> Iterator[VideoFrame]:
         if not self._full and not self._go(start):
             return
         context = self._stream.codec_context
-        skips, last = context.name in _SKIPPING, max(places)
+        skips, last = context.name in _SKIPPING, max(positions)
         while self._next <= last:
             if skips:
                 # Frames that no other frame refers to are not decoded unless wanted: that changes no other.
-                context.skip_frame = "DEFAULT" if self._next in places else "NONREF"
+                context.skip_frame = "DEFAULT" if self._next in positions else "NONREF"
             packet = self._read()
             if packet is None:
                 break
@@ -211,11 +211,11 @@ class _Reader:
             self._container.seek(time, stream=self._stream)
             packets = iter_packets(self._container, self._stream)
             for packet in packets:
-                found = self._index.find(packet)
-                if found is not None:
+                position = self._index.find(packet)
+                if position is not None:
                     self._packets = chain((packet,), packets)
-                    self._next = found
-                    return found <= key
+                    self._next = position
+                    return position <= key
         except av.FFmpegError:
             return False
         return False

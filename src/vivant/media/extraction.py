@@ -23,9 +23,9 @@ def load_scan(cache: FrameCache, sha256: str, path: str, name: str, threads: int
         packets = None if table.sequential else cache.packets(sha256)
         if table.sequential or packets is not None:
             return VideoScan(table, packets)
-    made = scan_video(path, name, threads)
-    cache.write_table(sha256, made.table, made.packets)
-    return made
+    result = scan_video(path, name, threads)
+    cache.write_table(sha256, result.table, result.packets)
+    return result
 
 
 def extract_frames(
@@ -36,15 +36,15 @@ def extract_frames(
     Frames that several policies share, and frames already there, are not decoded again; each frame is
     encoded and written as it comes, so memory does not grow with their number.
     """
-    known = load_scan(cache, sha256, path, name, threads)
-    timeline = known.table.timeline()
+    scan = load_scan(cache, sha256, path, name, threads)
+    timeline = scan.table.timeline()
     todo: dict[int, dict[str, FramePolicy]] = {}
     for want in wants:
         for index in select_frames(timeline, want, name):
             if not _has(cache, sha256, want.policy, index):
                 todo.setdefault(index, {})[encoding_key(want.policy)] = want.policy
     encoder = FrameEncoder()
-    for index, frame in decode_frames(path, name, known, todo, threads):
+    for index, frame in decode_frames(path, name, scan, todo, threads):
         for policy in todo[index].values():
             if frame is None or frame.is_corrupt:
                 flaw = UNDECODABLE if frame is None else DAMAGED
@@ -75,15 +75,15 @@ def extract_sound(
         table = load_scan(cache, sha256, path, name).table
         origin = float(table.origin * Fraction(*table.base))
     entry = sound_name(start, end)
-    aside = cache.aside(sha256, entry)
+    temporary = cache.temporary_path(sha256, entry)
     try:
-        found, damaged = write_wav(path, name, Path(aside), start, end, origin)
+        has_sound, damaged = write_wav(path, name, Path(temporary), start, end, origin)
         if damaged:
             cache.write(sha256, f"{entry}.flaw", f"{damaged} packets of sound undecodable".encode())
-        if found:
-            cache.adopt(sha256, entry, aside)
+        if has_sound:
+            cache.publish(sha256, entry, temporary)
         else:
             cache.write(sha256, SILENT, b"no sound track")
     finally:
-        Path(aside).unlink(missing_ok=True)
-    return found
+        Path(temporary).unlink(missing_ok=True)
+    return has_sound

@@ -40,16 +40,16 @@ class FileHashes:
     def sha256(self, real: str, name: str) -> str:
         """The hash of the file at `real`; MediaErrors call it `name`."""
         status = stat_file(real, name)
-        known = self.known(real, status)
-        if known is None:
+        digest = self.known(real, status)
+        if digest is None:
             if status.st_size < SMALL:
                 return self.read(real, name)[1]
-            known = self._recall(real, status)
-            if known is None:
-                known = _hash(real, name)
-                self._store(real, status, known)
-            self._learn(real, status, known)
-        return known
+            digest = self._recall(real, status)
+            if digest is None:
+                digest = _hash(real, name)
+                self._store(real, status, digest)
+            self._learn(real, status, digest)
+        return digest
 
     def read(self, real: str, name: str) -> tuple[bytes, str]:
         """A file's bytes and their hash, from one reading."""
@@ -59,17 +59,17 @@ class FileHashes:
                 data = file.read()
         except OSError as error:
             raise MediaError(f"{name} cannot be read: {error.strerror}") from None
-        known = self.known(real, status) if len(data) == status.st_size else None
-        if known is None:
-            known = hashlib.sha256(data).hexdigest()
-            self._learn(real, status, known)
-        return data, known
+        digest = self.known(real, status) if len(data) == status.st_size else None
+        if digest is None:
+            digest = hashlib.sha256(data).hexdigest()
+            self._learn(real, status, digest)
+        return data, digest
 
     def known(self, real: str, status: os.stat_result) -> str | None:
         """The hash, if this file was met in this process and has not changed since."""
-        known = self._known.get(real)
-        if known is not None and known[0] == status.st_size and known[1] == status.st_mtime_ns:
-            return known[2]
+        entry = self._known.get(real)
+        if entry is not None and entry[0] == status.st_size and entry[1] == status.st_mtime_ns:
+            return entry[2]
         return None
 
     def close(self) -> None:

@@ -27,6 +27,7 @@ import msgspec
 from msgspec import Struct
 
 from vivant.core.errors import UsageError
+from vivant.core.files import write_atomic
 from vivant.core.types import FramePolicy
 from vivant.media.frame_selection import Timeline
 
@@ -76,7 +77,7 @@ class PacketTable(Struct, frozen=True, kw_only=True):
 
     pts: bytes
     dts: bytes
-    places: bytes
+    positions: bytes = msgspec.field(name="places")
     """Byte offsets in the file: with the timestamp, a packet's identity."""
     flags: bytes
     """One byte each: KEY, HIDDEN."""
@@ -146,21 +147,20 @@ class FrameCache:
 
     def write(self, sha256: str, name: str, data: bytes) -> None:
         """Add or replace an entry; nobody ever sees half of it."""
-        aside = self.aside(sha256, name)
+        path = Path(self.path(sha256, name))
         try:
             try:
-                Path(aside).write_bytes(data)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                write_atomic(path, data, durable=False)
             except FileNotFoundError:
                 # Trimmed away by another process since the folder was made.
-                aside = self.aside(sha256, name)
-                Path(aside).write_bytes(data)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                write_atomic(path, data, durable=False)
         except OSError as error:
-            Path(aside).unlink(missing_ok=True)
-            raise _unusable(aside, error) from None
-        self.adopt(sha256, name, aside)
+            raise _unusable(str(path), error) from None
 
-    def aside(self, sha256: str, name: str) -> str:
-        """A fresh path beside an entry's own, to write to before `adopt`."""
+    def temporary_path(self, sha256: str, name: str) -> str:
+        """A fresh path beside an entry's own, to write to before `publish`."""
         path = self.path(sha256, name)
         folder, file = os.path.split(path)
         try:
@@ -169,12 +169,12 @@ class FrameCache:
             raise _unusable(path, error) from None
         return f"{folder}/.{file}.{os.getpid()}.{secrets.token_hex(4)}"
 
-    def adopt(self, sha256: str, name: str, aside: str) -> None:
-        """Give a file written aside its own name."""
+    def publish(self, sha256: str, name: str, temporary: str) -> None:
+        """Give a file at a temporary path its own name."""
         try:
-            Path(aside).replace(self.path(sha256, name))
+            Path(temporary).replace(self.path(sha256, name))
         except OSError as error:
-            raise _unusable(aside, error) from None
+            raise _unusable(temporary, error) from None
 
     def table(self, sha256: str) -> FrameTable | None:
         """A video's table; None where it is not there, from another version, or damaged."""

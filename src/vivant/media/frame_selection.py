@@ -145,12 +145,12 @@ def _at_rate(timeline: Timeline, frames: range, fps: float) -> list[int]:
     chosen: list[int] = []
     tick = 0
     while (moment := start + tick * interval + tolerance) < stop or not chosen:
-        shown = bisect_right(pts, math.floor(moment), frames.start, frames.stop) - 1
-        chosen.append(shown)
-        if shown + 1 == frames.stop:
+        frame = bisect_right(pts, math.floor(moment), frames.start, frames.stop) - 1
+        chosen.append(frame)
+        if frame + 1 == frames.stop:
             break
         # Ticks at which the same frame is still on screen are passed over.
-        tick = math.ceil((pts[shown + 1] - start - tolerance) / interval)
+        tick = math.ceil((pts[frame + 1] - start - tolerance) / interval)
     return chosen
 
 

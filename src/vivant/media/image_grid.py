@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import math
-import os
-import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vivant.core.errors import MediaError
+from vivant.core.files import atomic_file
 from vivant.core.paths import cache_root
 
 if TYPE_CHECKING:
@@ -31,15 +30,15 @@ def split_into_grids(pictures: int, grids: int) -> list[range]:
     """Which pictures go into which grid: at most `grids` of them, all but the last equally full."""
     if pictures == 0:
         return []
-    each = math.ceil(pictures / grids)
-    return [range(start, min(start + each, pictures)) for start in range(0, pictures, each)]
+    size = math.ceil(pictures / grids)
+    return [range(start, min(start + size, pictures)) for start in range(0, pictures, size)]
 
 
 def grid_digest(hashes: Iterable[bytes], first: int = 1) -> str:
     """A grid's identity: from its tiles' SHA-256 hashes, without drawing it."""
     name = hashlib.sha256(f"{_RECIPE}, from {first}".encode())
-    for each in hashes:
-        name.update(each)
+    for digest in hashes:
+        name.update(digest)
     return name.hexdigest()
 
 
@@ -55,15 +54,8 @@ def load_grid(pictures: Sequence[Path], first: int = 1, cache: Path | None = Non
     path = (cache or cache_root()) / GRIDS / digest[:2] / f"{digest}.jpg"
     if not path.is_file():
         path.parent.mkdir(parents=True, exist_ok=True)
-        # Written apart and renamed, so that several processes may share the cache.
-        handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".part")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                draw_grid(pictures, first).save(file, "JPEG", quality=QUALITY)
-            Path(temporary).replace(path)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
+        with atomic_file(path, durable=False) as file:
+            draw_grid(pictures, first).save(file, "JPEG", quality=QUALITY)
     return path
 
 

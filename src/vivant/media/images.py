@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from vivant.core.errors import MediaError
-from vivant.core.file_types import MAX_PIXELS, ImageHeader, detect_impostor
-from vivant.core.file_types import parse_image_header as look_at
+from vivant.core.file_types import MAX_PIXELS, ImageHeader, detect_impostor, parse_image_header
 from vivant.core.types import FramePolicy, Picture
 from vivant.media.frame_cache import FrameCache
 
@@ -53,14 +52,14 @@ def load_unchanged(data: bytes, policy: FramePolicy, name: str) -> LoadedPicture
 
     Reads the header only. Raises MediaError for what claims more pixels than can be handled.
     """
-    look = look_at(data)
-    if look is None:
+    header = parse_image_header(data)
+    if header is None:
         return None
-    _refuse_bomb(look.width, look.height, name)
-    if look.orientation != 1 or (policy.longest_side or MAX_PIXELS) < max(look.width, look.height):
+    _refuse_bomb(header.width, header.height, name)
+    if header.orientation != 1 or (policy.longest_side or MAX_PIXELS) < max(header.width, header.height):
         return None
     return LoadedPicture(
-        Picture(data, look.media_type, look.width, look.height), "" if look.whole else "cut short"
+        Picture(data, header.media_type, header.width, header.height), "" if header.complete else "cut short"
     )
 
 
@@ -68,22 +67,22 @@ def convert_picture(
     cache: FrameCache, sha256: str, data: bytes, policy: FramePolicy, name: str
 ) -> LoadedPicture:
     """The picture shrunk, turned or converted, in its own format where servers take that; made once."""
-    look = look_at(data)
-    suffix, _ = _FAMILIES.get(look.media_type if look else "", _FAMILIES["image/png"])
+    header = parse_image_header(data)
+    suffix, _ = _FAMILIES.get(header.media_type if header else "", _FAMILIES["image/png"])
     # PNG has no quality; the others are encoded at the policy's.
     quality = "" if suffix == "png" else f"-{policy.quality}"
     entry = f"image{quality}-{policy.longest_side or 'full'}.{suffix}"
-    made = cache.read(sha256, entry)
+    converted = cache.read(sha256, entry)
     note = cache.read(sha256, f"{entry}.note")
-    if made is None or note is None:
-        made, text = _convert(data, look, policy, name)
+    if converted is None or note is None:
+        converted, text = _convert(data, header, policy, name)
         note = text.encode()
         cache.write(sha256, f"{entry}.note", note)
-        cache.write(sha256, entry, made)
-    shown = look_at(made)
-    if shown is None:
+        cache.write(sha256, entry, converted)
+    header = parse_image_header(converted)
+    if header is None:
         raise MediaError(f"{name} cannot be converted: the result is no picture")
-    return LoadedPicture(Picture(made, shown.media_type, shown.width, shown.height), note.decode())
+    return LoadedPicture(Picture(converted, header.media_type, header.width, header.height), note.decode())
 
 
 def scale_picture(picture: Picture, longest_side: int, name: str, *, png: bool = False) -> Picture:
@@ -95,7 +94,7 @@ def scale_picture(picture: Picture, longest_side: int, name: str, *, png: bool =
 
     _, kind = _FAMILIES["image/png"] if png else _FAMILIES.get(picture.media_type, _FAMILIES["image/png"])
     buffer = io.BytesIO()
-    with _opened(picture.data, name) as image:
+    with _open_image(picture.data, name) as image:
         result: Image.Image = image
         if max(image.size) > longest_side:
             if image.mode in ("P", "1"):
@@ -117,26 +116,26 @@ def is_picture(head: bytes, suffix: str) -> bool:
 
 def check_picture(data: bytes, name: str) -> None:
     """Decode a picture whole. Raises MediaError where that fails."""
-    look = look_at(data)
-    if look is not None and not look.whole:
+    header = parse_image_header(data)
+    if header is not None and not header.complete:
         raise MediaError(f"{name} is cut short; fetch it again")
-    with _opened(data, name) as image:
+    with _open_image(data, name) as image:
         image.load()
 
 
-def _convert(data: bytes, look: ImageHeader | None, policy: FramePolicy, name: str) -> tuple[bytes, str]:
+def _convert(data: bytes, header: ImageHeader | None, policy: FramePolicy, name: str) -> tuple[bytes, str]:
     from PIL import Image
 
-    _, kind = _FAMILIES.get(look.media_type if look else "", _FAMILIES["image/png"])
+    _, kind = _FAMILIES.get(header.media_type if header else "", _FAMILIES["image/png"])
     notes = []
     buffer = io.BytesIO()
-    with _opened(data, name) as image:
+    with _open_image(data, name) as image:
         if getattr(image, "is_animated", False):
             notes.append("first frame")
-        orientation = look.orientation if look else image.getexif().get(_ORIENTATION, 1)
+        orientation = header.orientation if header else image.getexif().get(_ORIENTATION, 1)
         if orientation != 1:
             notes.append("rotated")
-        if look is None:
+        if header is None:
             # Pillow turns TIFFs by itself as it loads them, and then forgets that they were turned.
             image.load()
             orientation = image.getexif().get(_ORIENTATION, 1)
@@ -151,7 +150,7 @@ def _convert(data: bytes, look: ImageHeader | None, policy: FramePolicy, name: s
             result.thumbnail((side, side), Image.Resampling.LANCZOS, reducing_gap=3.0)
         if orientation in _TURNS:
             result = result.transpose(Image.Transpose[_TURNS[orientation]])
-        if look is None or look.media_type not in _FAMILIES:
+        if header is None or header.media_type not in _FAMILIES:
             notes.append("converted to PNG")
         settings = {} if kind == "PNG" else {"quality": policy.quality}
         _in_mode_for(kind, result).save(buffer, kind, icc_profile=profile, **settings)
@@ -185,7 +184,7 @@ def _in_mode_for(kind: str, image: Image.Image) -> Image.Image:
 
 
 @contextmanager
-def _opened(data: bytes, name: str) -> Iterator[Image.Image]:
+def _open_image(data: bytes, name: str) -> Iterator[Image.Image]:
     """The picture, its size checked; whatever Pillow objects to within becomes a MediaError."""
     from PIL import Image, UnidentifiedImageError
 
@@ -193,9 +192,9 @@ def _opened(data: bytes, name: str) -> Iterator[Image.Image]:
     if text is not None:
         raise MediaError(f"{name} {text}")
     Image.init()
-    known = [kind for kind in _FORMATS if kind in Image.OPEN]  # not every build reads AVIF
+    formats = [kind for kind in _FORMATS if kind in Image.OPEN]  # not every build reads AVIF
     try:
-        with Image.open(io.BytesIO(data), formats=known) as image:
+        with Image.open(io.BytesIO(data), formats=formats) as image:
             _refuse_bomb(*image.size, name)
             yield image
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):

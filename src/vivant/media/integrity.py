@@ -16,11 +16,11 @@ def find_stream_problem(path: str, name: str) -> str | None:
         )
         if not pictures and container.streams.audio:
             return _sound(container.streams.audio[0], container)
-    found = scan_video(path, name)
-    last = found.table.info.frames - 1
-    lost = [index for index, frame in decode_frames(path, name, found, (0, last)) if frame is None]
-    if found.table.info.note:
-        return found.table.info.note
+    scanned = scan_video(path, name)
+    last = scanned.table.info.frames - 1
+    lost = [index for index, frame in decode_frames(path, name, scanned, (0, last)) if frame is None]
+    if scanned.table.info.note:
+        return scanned.table.info.note
     if lost:
         which = " and ".join("first" if index == 0 else "last" for index in sorted(lost))
         return f"the {which} frame cannot be decoded"

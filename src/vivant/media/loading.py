@@ -147,9 +147,9 @@ class MediaLoader:
                 if isinstance(part, Text):
                     parts.append(part)
                 elif isinstance(part, Image):
-                    shown, sha256 = await self._picture(job, part)
-                    parts.append(shown.picture)
-                    uses.append(MediaUse("image", part.path, sha256, note=shown.note))
+                    loaded, sha256 = await self._picture(job, part)
+                    parts.append(loaded.picture)
+                    uses.append(MediaUse("image", part.path, sha256, note=loaded.note))
                 elif isinstance(part, Video):
                     await self._video(job, part, native_video, audio, parts, uses)
                 else:
@@ -170,10 +170,10 @@ class MediaLoader:
         if stat_file(real, part.path).st_size >= SMALL:
             return await self._read(self._large_picture, real, part.path, job.frames)
         data, sha256 = self._hashes.read(real, part.path)
-        shown = load_unchanged(data, job.frames, part.path)
-        if shown is None:
-            shown = await self._read(convert_picture, self._frame_cache, sha256, data, job.frames, part.path)
-        return shown, sha256
+        loaded = load_unchanged(data, job.frames, part.path)
+        if loaded is None:
+            loaded = await self._read(convert_picture, self._frame_cache, sha256, data, job.frames, part.path)
+        return loaded, sha256
 
     def _large_picture(self, real: str, name: str, policy: FramePolicy) -> tuple[LoadedPicture, str]:
         data, sha256 = self._hashes.read(real, name)
@@ -185,8 +185,8 @@ class MediaLoader:
         file = load_grid([Path(_real(job, tile)) for tile in part.tiles], part.first, self._folder)
         data = file.read_bytes()
         os.utime(file)
-        shown = load_unchanged(data, job.frames, part.path)
-        return shown or convert_picture(self._frame_cache, file.stem, data, job.frames, part.path), file.stem
+        loaded = load_unchanged(data, job.frames, part.path)
+        return loaded or convert_picture(self._frame_cache, file.stem, data, job.frames, part.path), file.stem
 
     async def _video(
         self,
@@ -207,7 +207,7 @@ class MediaLoader:
         else:
             frames = await self._frames(sha256, real, part.path, want)
             order = order_frames(len(frames.pictures), job.control, job.seed, part.path)
-            pictures = tuple(frames.pictures[place] for place in order)
+            pictures = tuple(frames.pictures[index] for index in order)
             note = "; ".join(filter(None, (frames.note, "shown as frames, not as a file" if native else "")))
             parts.append(Clip(pictures, real, _video_type(real, part.path)))
             uses.append(MediaUse("video", part.path, sha256, _times(pictures), note))

@@ -40,12 +40,12 @@ def _real_root(root: str) -> str:
     return os.path.realpath(root)
 
 
-def stat_file(real: str, name: str, place: str = "") -> os.stat_result:
+def stat_file(real: str, name: str, where: str = "") -> os.stat_result:
     """A plain file's status. Raises MediaError under `name` where it is missing or something else."""
     try:
         status = os.stat(real)
     except (FileNotFoundError, NotADirectoryError):
-        raise MediaError(f"{name} is missing{place}") from None
+        raise MediaError(f"{name} is missing{where}") from None
     except OSError as error:
         raise MediaError(f"{name} cannot be read: {error.strerror}") from None
     if not stat.S_ISREG(status.st_mode):

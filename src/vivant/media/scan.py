@@ -140,7 +140,7 @@ def scan_video(path: str, name: str, threads: int = 0) -> VideoScan:
     return VideoScan(table, packets)
 
 
-_Row = tuple[int | None, int | None, int, int, int]  # pts, dts, place, flags, duration
+_Row = tuple[int | None, int | None, int, int, int]  # pts, dts, offset, flags, duration
 
 
 def _demux(container: InputContainer, stream: VideoStream) -> tuple[list[_Row], str]:
@@ -160,8 +160,8 @@ def _demux(container: InputContainer, stream: VideoStream) -> tuple[list[_Row], 
             # VP8 keeps reference pictures that are never shown in packets of their own; bit 4 says "shown".
             if packet.is_discard or (hides and not memoryview(packet)[0] & 0x10):
                 flags |= HIDDEN
-            place = -1 if packet.pos is None else packet.pos
-            rows.append((packet.pts, packet.dts, place, flags, packet.duration or 0))
+            offset = -1 if packet.pos is None else packet.pos
+            rows.append((packet.pts, packet.dts, offset, flags, packet.duration or 0))
     except av.FFmpegError as error:
         note = f"unreadable after frame {len(rows)}: {_reason(error)}"
     stated = (container.duration or 0) / 1_000_000
@@ -195,7 +195,7 @@ def _packets(rows: list[_Row]) -> PacketTable:
     return PacketTable(
         pts=column(row[0] or 0 for row in rows),
         dts=column((row[0] or 0) if row[1] is None else row[1] for row in rows),
-        places=column(row[2] for row in rows),
+        positions=column(row[2] for row in rows),
         flags=bytes(row[3] for row in rows),
     )
 
@@ -232,11 +232,11 @@ def _count(path: str, name: str, threads: int, base: Fraction, rate: Fraction) -
     """Times of all frames by decoding every one, and their unit; by the nominal rate where they have none."""
     with open_media(path, name) as container:
         stream = video_stream(container, name, threads)
-        found = [frame.pts for frame in iter_frames(container, stream) if frame is not None]
-    times = [value for value in found if value is not None]
-    if len(times) == len(found) and _ascending(times):
+        timestamps = [frame.pts for frame in iter_frames(container, stream) if frame is not None]
+    times = [value for value in timestamps if value is not None]
+    if len(times) == len(timestamps) and _ascending(times):
         return times, base
-    return list(range(len(found))), 1 / rate
+    return list(range(len(timestamps))), 1 / rate
 
 
 def iter_packets(container: InputContainer, *streams: Stream) -> Iterator[Packet[Any]]:

@@ -73,8 +73,8 @@ def _answer(task: Task) -> TaskResult:
     except OSError as error:
         return TaskResult(error=f"{task.name} cannot be read: {error.strerror or error}")
     except Exception as error:
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        where = f"{Path(place.filename).name}:{place.lineno}"
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{Path(frame.filename).name}:{frame.lineno}"
         return TaskResult(error=f"{task.name}: {type(error).__name__}: {error} ({where})", kind="bug")
 
 

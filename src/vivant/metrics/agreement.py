@@ -114,25 +114,25 @@ class _Rated(Struct, frozen=True, eq=False):
 
 
 def _rated(items: ArrayLike, values: ArrayLike) -> _Rated:
-    what, given = np.asarray(items), np.asarray(values, np.float64)
-    if what.shape != given.shape or what.ndim != 1:
+    what, ratings = np.asarray(items), np.asarray(values, np.float64)
+    if what.shape != ratings.shape or what.ndim != 1:
         raise DataError(
-            f"Each judgement needs an item and a value, but there are {what.size} and {given.size}"
+            f"Each judgement needs an item and a value, but there are {what.size} and {ratings.size}"
         )
-    kept = ~np.isnan(given)
-    given = given[kept]
-    numbers, codes = _numbered(what[kept]), _numbered(given)
+    present = ~np.isnan(ratings)
+    ratings = ratings[present]
+    numbers, codes = _numbered(what[present]), _numbered(ratings)
     width = int(codes.max(initial=0)) + 1
     cells = numbers * width + codes
     sizes = np.bincount(numbers)
-    if sizes.size * width <= 16 * max(1, given.size):
+    if sizes.size * width <= 16 * max(1, ratings.size):
         squares = np.square(np.bincount(cells, minlength=sizes.size * width)).reshape(-1, width).sum(axis=1)
     else:  # too many values for a table of items by values
         distinct, counts = np.unique(cells, return_counts=True)
         squares = np.bincount(distinct // width, weights=np.square(counts))
     return _Rated(
         numbers,
-        given,
+        ratings,
         codes,
         sizes.astype(np.float64),
         squares.astype(np.float64),
@@ -162,8 +162,8 @@ def _numbered(column: NDArray[Any]) -> NDArray[np.intp]:
         if np.isfinite(low) and np.isfinite(high) and float(high) - float(low) <= 4 * column.size:
             offsets = (column - low).astype(np.intp)
             if column.dtype.kind != "f" or (offsets == column - low).all():
-                places: NDArray[np.intp] = (np.cumsum(np.bincount(offsets) > 0) - 1)[offsets]
-                return places
+                numbers: NDArray[np.intp] = (np.cumsum(np.bincount(offsets) > 0) - 1)[offsets]
+                return numbers
     _, inverse = np.unique(column, return_inverse=True)
     return inverse
 

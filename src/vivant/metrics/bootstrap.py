@@ -26,29 +26,29 @@ _BLOCK = 8_000_000
 """Weights held at once, which bounds the memory."""
 
 
-class Totals(Struct, frozen=True, eq=False):
+class ClusterTotals(Struct, frozen=True, eq=False):
     """One group: the total and the size of each of its clusters."""
 
     sums: Column
     sizes: Column
 
 
-def totals(values: Column, labels: NDArray[np.intp]) -> Totals:
+def cluster_totals(values: Column, labels: NDArray[np.intp]) -> ClusterTotals:
     """A group from its values and the number of the cluster that each belongs to."""
     groups = int(labels.max()) + 1 if labels.size else 0
     if groups == labels.size:
-        return Totals(values, np.ones(groups))
+        return ClusterTotals(values, np.ones(groups))
     sums = np.bincount(labels, weights=values, minlength=groups).astype(np.float64)
-    return Totals(sums, np.bincount(labels, minlength=groups).astype(np.float64))
+    return ClusterTotals(sums, np.bincount(labels, minlength=groups).astype(np.float64))
 
 
-def resampled_means(
-    groups: Sequence[Totals], *, seed: int = 0, resamples: int = RESAMPLES
+def resample_means(
+    groups: Sequence[ClusterTotals], *, seed: int = 0, resamples: int = RESAMPLES
 ) -> list[Column | None]:
     """The means of `resamples` resamples of each group; None where a group has fewer than two clusters."""
-    found: list[Column | None] = [None] * len(groups)
+    results: list[Column | None] = [None] * len(groups)
     rest: list[int] = []
-    for place, group in enumerate(groups):
+    for index, group in enumerate(groups):
         if group.sums.size < 2:
             continue
         kinds, counts = _kinds(group)
@@ -57,13 +57,13 @@ def resampled_means(
             draws = np.random.default_rng(seed).multinomial(
                 group.sums.size, counts / counts.sum(), size=resamples
             )
-            found[place] = (draws @ kinds[:, 0]) / (draws @ kinds[:, 1])
+            results[index] = (draws @ kinds[:, 0]) / (draws @ kinds[:, 1])
         else:
-            rest.append(place)
+            rest.append(index)
     if rest:
-        for place, means in zip(rest, _weighted([groups[i] for i in rest], seed, resamples), strict=True):
-            found[place] = means
-    return found
+        for index, means in zip(rest, _weighted([groups[i] for i in rest], seed, resamples), strict=True):
+            results[index] = means
+    return results
 
 
 def percentile_ends(means: Column, level: float = 0.95) -> tuple[float, float]:
@@ -72,7 +72,7 @@ def percentile_ends(means: Column, level: float = 0.95) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _kinds(group: Totals) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+def _kinds(group: ClusterTotals) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
     """The distinct pairs of total and size, and how many clusters have each. Stops where there are many."""
     pairs = group.sums + 1j * group.sizes  # one number a pair sorts ten times as fast as a row of two
     if len(np.unique(pairs[: 4 * _FEW_KINDS])) > _FEW_KINDS:
@@ -88,7 +88,7 @@ def _poisson_table() -> NDArray[np.float32]:
     return np.searchsorted(ends, np.arange(1 << 16), side="right").astype(np.float32)
 
 
-def _weighted(groups: Sequence[Totals], seed: int, resamples: int) -> list[Column]:
+def _weighted(groups: Sequence[ClusterTotals], seed: int, resamples: int) -> list[Column]:
     widest = max(group.sums.size for group in groups)
     columns = np.zeros((widest, 2 * len(groups)), np.float32)
     for number, group in enumerate(groups):

@@ -14,7 +14,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from vivant.metrics.bootstrap import percentile_ends, resampled_means, totals
+from vivant.metrics.bootstrap import cluster_totals, percentile_ends, resample_means
 from vivant.metrics.distributions import normal_quantile, t_quantile
 
 Method = Literal["auto", "bootstrap"]
@@ -34,7 +34,7 @@ class Interval(Struct, frozen=True):
         return Interval(self.low * factor, self.high * factor, self.method)
 
 
-class MetricGroup(Struct, frozen=True, eq=False):
+class ClusteredValues(Struct, frozen=True, eq=False):
     """Values that belong together, and the cluster of each."""
 
     values: Sequence[float]
@@ -56,12 +56,12 @@ def mean_interval(
     come in clusters. Other values: Student's t on samples or on clusters. `binary` says which, where the
     values at hand cannot (all of them 0 on a scale to 6). `bootstrap` resamples clusters instead.
     """
-    group = MetricGroup(values, clusters)
+    group = ClusteredValues(values, clusters)
     return mean_intervals([group], level=level, binary=binary, method=method, seed=seed)[0]
 
 
 def mean_intervals(
-    groups: Sequence[MetricGroup],
+    groups: Sequence[ClusteredValues],
     *,
     level: float = 0.95,
     binary: bool | None = None,
@@ -75,12 +75,12 @@ def mean_intervals(
     return [_by_formula(data, labels, level, binary) for data, labels in prepared]
 
 
-def _prepared(group: MetricGroup) -> tuple[Values, Labels]:
+def _prepared(group: ClusteredValues) -> tuple[Values, Labels]:
     values, clusters = group.values, group.clusters
     if clusters is not None and len(clusters) != len(values):
         raise ValueError(f"{len(values)} values but {len(clusters)} clusters")
     data = np.asarray(values, np.float64)
-    return data, numbered(clusters) if clusters is not None else np.arange(data.size)
+    return data, encode_labels(clusters) if clusters is not None else np.arange(data.size)
 
 
 def _by_formula(data: Values, labels: Labels, level: float, binary: bool | None) -> Interval | None:
@@ -149,21 +149,23 @@ def _effective_size(share: float, variance: float, size: int, groups: int) -> fl
 def _bootstrap(
     prepared: Sequence[tuple[Values, Labels]], level: float, binary: bool | None, seed: int
 ) -> list[Interval | None]:
-    resampled = resampled_means([totals(data, labels) for data, labels in prepared], seed=seed)
-    found: list[Interval | None] = []
+    resampled = resample_means([cluster_totals(data, labels) for data, labels in prepared], seed=seed)
+    intervals: list[Interval | None] = []
     for (data, labels), means in zip(prepared, resampled, strict=True):
         if means is None:
-            found.append(None)
+            intervals.append(None)
         elif (data == data[0]).all():
             # Equal values stay equal however often they are drawn, which is no certainty.
-            plain = _by_formula(data, labels, level, binary)
-            found.append(plain and Interval(plain.low, plain.high, f"{plain.method} (nothing to resample)"))
+            formula = _by_formula(data, labels, level, binary)
+            intervals.append(
+                formula and Interval(formula.low, formula.high, f"{formula.method} (nothing to resample)")
+            )
         else:
-            found.append(Interval(*percentile_ends(means, level), "cluster bootstrap"))
-    return found
+            intervals.append(Interval(*percentile_ends(means, level), "cluster bootstrap"))
+    return intervals
 
 
-def numbered(clusters: Sequence[Hashable]) -> Labels:
+def encode_labels(clusters: Sequence[Hashable]) -> Labels:
     """Clusters numbered from 0, in the order in which they first occur."""
     numbers: dict[Hashable, int] = {}
     return np.array([numbers.setdefault(cluster, len(numbers)) for cluster in clusters], np.intp)

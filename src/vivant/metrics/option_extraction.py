@@ -14,7 +14,7 @@ from functools import lru_cache
 from msgspec import Struct
 
 from vivant.core.types import Option
-from vivant.metrics.text import plain, strip_thinking
+from vivant.metrics.text import normalise_text, strip_thinking
 
 
 class Extraction(Struct, frozen=True):
@@ -131,10 +131,10 @@ class _Reader:
 
     def read(self, answer: str) -> Extraction:
         lines = [line.strip() for line in answer.splitlines() if line.strip()]
-        whole, last = self._texts.get(plain(answer)), self._alone(lines[-1])
+        by_text, last = self._texts.get(normalise_text(answer)), self._alone(lines[-1])
         alone = self._alone(answer)
         if alone:
-            return _decide({alone, whole or alone}, "name")
+            return _decide({alone, by_text or alone}, "name")
         stated = self._stated(answer)
         if stated is not None:
             # A lone name at the end speaks as plainly as the statement does.
@@ -143,19 +143,19 @@ class _Reader:
         if last and len(listed - {last}) > 1:
             return _decide({last}, "last-line")  # the options one by one, then the choice
         if self._led(lines[0]):
-            return _decide(listed | ({whole} if whole else set()), "leading")
+            return _decide(listed | ({by_text} if by_text else set()), "leading")
         if last:
             return _decide(listed, "last-line")
         if self._led(lines[-1]):
             return _decide(listed, "last-line")
-        if whole:
-            return _decide({whole}, "text")
+        if by_text:
+            return _decide({by_text}, "text")
         if len(listed) > 1 and self._listed(lines[-1]):
             return _AMBIGUOUS
         for text, rule in ((lines[-1], "text-last-line"), (answer, "text-in-reply")):
-            found = self._mentioned(text)
-            if found is not None:
-                return _decide(found, rule) if found else _DENIED
+            mentioned = self._mentioned(text)
+            if mentioned is not None:
+                return _decide(mentioned, rule) if mentioned else _DENIED
         return Extraction(None, "none")
 
     # ── by name ──
@@ -250,12 +250,12 @@ class _Reader:
 
     def _listed(self, line: str) -> set[str]:
         """The options that a line begins with by name, or is by text."""
-        text = self._texts.get(plain(line))
+        text = self._texts.get(normalise_text(line))
         return self._led(line) | ({text} if text else set())
 
     def _text_at_head(self, content: str) -> str | None:
         """The option whose text comes first, the longest where several do."""
-        head = plain(content[: self._reach])
+        head = normalise_text(content[: self._reach])
         for phrase, name in self._phrases:
             if phrase.match(head):
                 return name
@@ -263,17 +263,17 @@ class _Reader:
 
     def _mentioned(self, content: str) -> set[str] | None:
         """Options whose texts occur; nothing where the only one is denied; None where none occurs."""
-        rest = "\n".join(plain(clause) for clause in _CLAUSE.split(content))
-        found: set[str] = set()
+        rest = "\n".join(normalise_text(clause) for clause in _CLAUSE.split(content))
+        mentioned: set[str] = set()
         for phrase, name in self._phrases:
             # Longest first, each blotted out: "playing" is not found again in "playing chess".
             rest, count = phrase.subn("\x00", rest)
             if count:
-                found.add(name)
-        if not found:
+                mentioned.add(name)
+        if not mentioned:
             return None
         denied = any("\x00" in clause and _NEGATION.search(clause) for clause in rest.split("\n"))
-        return set() if denied and len(found) == 1 else found
+        return set() if denied and len(mentioned) == 1 else mentioned
 
 
 _AMBIGUOUS = Extraction(None, "ambiguous")
@@ -288,7 +288,7 @@ def _telling_texts(options: Sequence[Option]) -> dict[str, str]:
     """Names by plain text, the longest first, without texts that two options share and lone letters."""
     names: dict[str, list[str]] = {}
     for option in options:
-        names.setdefault(plain(option.text), []).append(option.name)
+        names.setdefault(normalise_text(option.text), []).append(option.name)
     return {
         text: names[text][0]
         for text in sorted(names, key=len, reverse=True)

@@ -15,7 +15,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from vivant.metrics.distributions import normal_p_value, normal_quantile, t_p_value, t_quantile
-from vivant.metrics.intervals import Interval, Labels, Values, cluster_variance, mean_interval, numbered
+from vivant.metrics.intervals import Interval, Labels, Values, cluster_variance, encode_labels, mean_interval
 
 LEVEL = 0.95
 POWER = 0.80
@@ -65,7 +65,7 @@ def paired_difference(
     a, b = np.asarray(first, np.float64), np.asarray(second, np.float64)
     if a.shape != b.shape or not a.size:
         raise ValueError(f"Pairs need one value each, but there are {a.size} and {b.size}")
-    labels = numbered(clusters) if clusters is not None else np.arange(a.size)
+    labels = encode_labels(clusters) if clusters is not None else np.arange(a.size)
     if labels.size != a.size:
         raise ValueError(f"{a.size} pairs but {labels.size} clusters")
     if binary is None:
@@ -139,36 +139,38 @@ def sign_flip_test(totals: Values, *, seed: int = 0) -> tuple[float | None, str]
     Exact for totals that are multiples of a common unit, and for few of them; else by drawing signs, or,
     for very many, by the normal approximation.
     """
-    found = totals[np.abs(totals) > 1e-12]
-    if not found.size:
+    nonzero = totals[np.abs(totals) > 1e-12]
+    if not nonzero.size:
         return (1.0, EXACT) if totals.size else (None, "")
-    whole = _whole(found)
-    if whole is not None and int(np.abs(whole).sum()) <= _LARGEST_TOTAL:
-        return _exact_p(whole), EXACT
-    if found.size <= _LISTED:
-        signs = 1 - 2 * ((np.arange(1 << found.size)[:, None] >> np.arange(found.size)) & 1)
-        return float(_as_far(signs @ found, found).mean()), EXACT
-    if whole is not None or found.size > _DRAWN:
-        return normal_p_value(float(found.sum() / math.sqrt(np.square(found).sum()))), "permutation, normal"
+    multiples = _whole(nonzero)
+    if multiples is not None and int(np.abs(multiples).sum()) <= _LARGEST_TOTAL:
+        return _exact_p(multiples), EXACT
+    if nonzero.size <= _LISTED:
+        signs = 1 - 2 * ((np.arange(1 << nonzero.size)[:, None] >> np.arange(nonzero.size)) & 1)
+        return float(_as_far(signs @ nonzero, nonzero).mean()), EXACT
+    if multiples is not None or nonzero.size > _DRAWN:
+        return normal_p_value(
+            float(nonzero.sum() / math.sqrt(np.square(nonzero).sum()))
+        ), "permutation, normal"
     generator = np.random.default_rng(seed)
     extreme = 0
     for start in range(0, _DRAWS, 1000):
-        size = (min(1000, _DRAWS - start), found.size)
+        size = (min(1000, _DRAWS - start), nonzero.size)
         signs = generator.integers(2, size=size, dtype=np.int8) * 2 - 1
-        extreme += int(_as_far(signs @ found, found).sum())
+        extreme += int(_as_far(signs @ nonzero, nonzero).sum())
     return (extreme + 1) / (_DRAWS + 1), f"permutation, {_DRAWS:,} draws"
 
 
-def _as_far(sums: Values, found: Values) -> NDArray[np.bool_]:
+def _as_far(sums: Values, totals: Values) -> NDArray[np.bool_]:
     # Rounding must not make a sum that equals the observed one pass for a smaller one.
-    far: NDArray[np.bool_] = np.abs(sums) >= abs(float(found.sum())) - 1e-9 * float(np.abs(found).sum())
+    far: NDArray[np.bool_] = np.abs(sums) >= abs(float(totals.sum())) - 1e-9 * float(np.abs(totals).sum())
     return far
 
 
-def _whole(found: Values) -> Labels | None:
+def _whole(totals: Values) -> Labels | None:
     """The totals as multiples of their common unit (means of k repeats are multiples of 1/k), if small."""
     for unit in range(1, _LARGEST_UNIT + 1):
-        scaled = found * unit
+        scaled = totals * unit
         rounded = np.rint(scaled)
         if np.abs(scaled - rounded).max() < 1e-9 * unit:
             return rounded.astype(np.intp)
@@ -182,8 +184,8 @@ def _exact_p(totals: Labels) -> float:
         piece = np.zeros(int(size * count) + 1)
         piece[::size] = _fair_binomial(int(count))
         distribution = np.convolve(distribution, piece)
-    whole = int(np.abs(totals).sum())
-    sums = np.abs(2 * np.arange(whole + 1) - whole)
+    total = int(np.abs(totals).sum())
+    sums = np.abs(2 * np.arange(total + 1) - total)
     return min(1.0, float(distribution[sums >= abs(int(totals.sum()))].sum()))
 
 
@@ -208,7 +210,7 @@ def group_difference(
     a, b = np.asarray(first, np.float64), np.asarray(second, np.float64)
     if not a.size or not b.size:
         raise ValueError("Both groups need at least one value")
-    labels = numbered([*first_clusters, *second_clusters])
+    labels = encode_labels([*first_clusters, *second_clusters])
     groups = int(labels.max()) + 1
     shares = np.concatenate(((a.mean() - a) / a.size, (b - b.mean()) / b.size))
     influence = np.bincount(labels, weights=shares)
@@ -242,13 +244,13 @@ def _square_and_add(
     a: Values, b: Values, first_clusters: Sequence[Hashable], second_clusters: Sequence[Hashable]
 ) -> Interval | None:
     """Newcombe's interval from those of the two shares, for groups that are all right or all wrong."""
-    one = mean_interval(a.tolist(), first_clusters, binary=True)
-    two = mean_interval(b.tolist(), second_clusters, binary=True)
-    if one is None or two is None:
+    first = mean_interval(a.tolist(), first_clusters, binary=True)
+    second = mean_interval(b.tolist(), second_clusters, binary=True)
+    if first is None or second is None:
         return None
     p, q = float(a.mean()), float(b.mean())
-    low = q - p - math.hypot(q - two.low, one.high - p)
-    high = q - p + math.hypot(two.high - q, p - one.low)
+    low = q - p - math.hypot(q - second.low, first.high - p)
+    high = q - p + math.hypot(second.high - q, p - first.low)
     return Interval(low, high, "Newcombe")
 
 
@@ -257,12 +259,12 @@ def _square_and_add(
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
     """Holm's correction: the chance of even one false finding among all tests stays below the level."""
-    known = sorted((p, place) for place, p in enumerate(p_values) if p is not None)
+    ordered = sorted((p, index) for index, p in enumerate(p_values) if p is not None)
     adjusted: list[float | None] = [None] * len(p_values)
     worst = 0.0
-    for rank, (p, place) in enumerate(known):
-        worst = max(worst, min(1.0, p * (len(known) - rank)))
-        adjusted[place] = worst
+    for rank, (p, index) in enumerate(ordered):
+        worst = max(worst, min(1.0, p * (len(ordered) - rank)))
+        adjusted[index] = worst
     return adjusted
 
 

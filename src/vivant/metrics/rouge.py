@@ -30,8 +30,8 @@ def rouge_l(hypothesis: str, reference: str) -> RougeL:
     columns = [_columns(sentence) for sentence in ours]
     shared: set[str] = set()
     for sentence in theirs:
-        for places in columns:
-            shared |= _traced(sentence, places)
+        for positions in columns:
+            shared |= _traced(sentence, positions)
     precision = len(shared) / len({word for sentence in ours for word in sentence})
     recall = len(shared) / len({word for sentence in theirs for word in sentence})
     return RougeL(2.0 * ((precision * recall) / (precision + recall + _EPSILON)), precision, recall)
@@ -44,32 +44,32 @@ def _sentences(text: str) -> list[list[str]]:
 
 def _columns(sentence: list[str]) -> dict[str, int]:
     """For each word, the bits of the places where it stands."""
-    places: dict[str, int] = {}
+    positions: dict[str, int] = {}
     for index, word in enumerate(sentence):
-        places[word] = places.get(word, 0) | 1 << index
-    return places
+        positions[word] = positions.get(word, 0) | 1 << index
+    return positions
 
 
-def _traced(rows: list[str], places: dict[str, int]) -> set[str]:
+def _traced(rows: list[str], positions: dict[str, int]) -> set[str]:
     """Distinct words of the common subsequence found when tracing back from the end, left before up."""
-    width = max(bits.bit_length() for bits in places.values())
+    width = max(bits.bit_length() for bits in positions.values())
     full = (1 << width) - 1
     # Crochemore's row update: a zero in `flat` marks a column where the common subsequence grows longer.
     flat = full
     grows: list[int] = []
     for word in rows:
-        hits = flat & places.get(word, 0)
+        hits = flat & positions.get(word, 0)
         flat = ((flat + hits) | (flat - hits)) & full
         grows.append(full ^ flat)
-    found: set[str] = set()
+    words: set[str] = set()
     column = width
     for row in range(len(rows) - 1, -1, -1):
         # To the left nothing happens until the words match, or the length grows: then it came from above.
-        matches = places.get(rows[row], 0)
+        matches = positions.get(rows[row], 0)
         column = ((matches | grows[row]) & ((1 << column) - 1)).bit_length()
         if not column:
             break
         if matches >> (column - 1) & 1:
-            found.add(rows[row])
+            words.add(rows[row])
             column -= 1
-    return found
+    return words

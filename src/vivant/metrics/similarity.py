@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vivant.core.errors import DataError, VivantError
-from vivant.metrics.minilm import HIDDEN, NAME, ModelFiles, Network, find_weights
+from vivant.metrics.minilm import HIDDEN, NAME, MiniLmNetwork, ModelFiles, find_weights
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -33,13 +33,13 @@ class SentenceEncoder:
     def __init__(self, files: ModelFiles) -> None:
         self.files = files
         self._tokenizer = _read_tokenizer(files)
-        self._network = Network(files.weights)
+        self._network = MiniLmNetwork(files.weights)
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """One L2-normalised row of 384 per text; equal texts are computed once."""
-        places: dict[str, int] = {}
-        rows = np.array([places.setdefault(_encodable(text), len(places)) for text in texts], np.intp)
-        vectors = self._encode_distinct(list(places))
+        indices: dict[str, int] = {}
+        rows = np.array([indices.setdefault(_encodable(text), len(indices)) for text in texts], np.intp)
+        vectors = self._encode_distinct(list(indices))
         return vectors[rows]
 
     def _encode_distinct(self, texts: list[str]) -> NDArray[np.float32]:
@@ -68,16 +68,16 @@ def _open(files: ModelFiles) -> SentenceEncoder:
     first, second, expected = _PROBE
     try:
         vectors = encoder.encode([first, second])
-        found = float(vectors[0] @ vectors[1])
+        similarity = float(vectors[0] @ vectors[1])
     except VivantError:
         raise
     except Exception as error:  # a foreign graph may fail in any way that onnxruntime and numpy can
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise DataError(f"{files.weights} does not run as {NAME}: {reason}") from error
     # Quantised or fine-tuned copies load as well and give scores that nobody can compare.
-    if not abs(found - expected) <= _PROBE_TOLERANCE:
+    if not abs(similarity - expected) <= _PROBE_TOLERANCE:
         raise DataError(
-            f"{files.weights} does not give {NAME}'s similarities ({found:.6f}, right is {expected:.6f}); "
+            f"{files.weights} does not give {NAME}'s similarities ({similarity:.6f}, right is {expected:.6f}); "
             "use the full-precision weights"
         )
     return encoder

@@ -38,7 +38,7 @@ def _without_closed(reply: str) -> str:
         return reply
     for tags in closing.values():
         tags.reverse()  # the next one is the last
-    kept: list[str] = []
+    pieces: list[str] = []
     end = 0
     for tag in opening:
         if tag.start() < end:
@@ -47,12 +47,12 @@ def _without_closed(reply: str) -> str:
         while ends and ends[-1].start() < tag.end():
             ends.pop()
         if ends:
-            kept.append(reply[end : tag.start()])
+            pieces.append(reply[end : tag.start()])
             end = ends.pop().end()
-    return "".join((*kept, reply[end:]))
+    return "".join((*pieces, reply[end:]))
 
 
-def plain(text: str) -> str:
+def normalise_text(text: str) -> str:
     """Lower case, compatibility forms folded, punctuation as single spaces, one leading article dropped.
 
     Marks that tell numbers apart stay: 3.5 is not 35, -3 is not 3, 5 % is not 5.

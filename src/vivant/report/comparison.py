@@ -28,20 +28,20 @@ def format_interval(low: float, high: float) -> str:
     return f"{low:+.1f} to {high:+.1f}"
 
 
-def comparison_table(found: Comparison) -> Table:
+def build_comparison_table(comparison: Comparison) -> Table:
     """One line per comparison; p values are corrected over all of them."""
-    inside = any(pair.run for pair in found.pairs)
-    labels = {} if inside else _labels(found)
-    tasks = list(dict.fromkeys(pair.task for pair in found.pairs))
-    lacking = any(pair.unpaired for pair in found.pairs)
+    inside = any(pair.run for pair in comparison.pairs)
+    labels = {} if inside else _labels(comparison)
+    tasks = list(dict.fromkeys(pair.task for pair in comparison.pairs))
+    lacking = any(pair.unpaired for pair in comparison.pairs)
     columns: dict[str, Callable[[RunPair], Cell]] = {}
-    if len({pair.run for pair in found.pairs}) > 1:
+    if len({pair.run for pair in comparison.pairs}) > 1:
         columns["run"] = lambda pair: pair.run
     columns["first"] = lambda pair: labels.get(pair.first, pair.first)
     columns["second"] = lambda pair: labels.get(pair.second, pair.second)
     if len(tasks) > 1:
         columns["task"] = lambda pair: pair.task
-    for facet in dict.fromkeys(facet for pair in found.pairs for facet in pair.group):
+    for facet in dict.fromkeys(facet for pair in comparison.pairs for facet in pair.group):
         columns[facet] = _facet(facet)
     columns |= {
         "from": lambda pair: pair.result.first * pair.scale,
@@ -62,14 +62,14 @@ def comparison_table(found: Comparison) -> Table:
         columns["unpaired"] = lambda pair: pair.unpaired
     where = f" on {tasks[0]}" if len(tasks) == 1 else ""
     return Table(
-        title=f"Comparison{where}, protocol {found.protocol}",
+        title=f"Comparison{where}, protocol {comparison.protocol}",
         columns=tuple(columns),
-        body=tuple(tuple(cell(pair) for cell in columns.values()) for pair in found.pairs),
-        rows=tuple(_row(found, pair) for pair in found.pairs),
+        body=tuple(tuple(cell(pair) for cell in columns.values()) for pair in comparison.pairs),
+        rows=tuple(_row(comparison, pair) for pair in comparison.pairs),
         notes=(
             *(f"{label}: the run {run}." for run, label in labels.items() if label != run),
-            *found.notes,
-            *_notes(found),
+            *comparison.notes,
+            *_notes(comparison),
         ),
     )
 
@@ -83,38 +83,40 @@ def _interval(pair: RunPair) -> str:
     return format_interval(interval.low, interval.high) if interval else "–"
 
 
-def _labels(found: Comparison) -> dict[str, str]:
+def _labels(comparison: Comparison) -> dict[str, str]:
     """Runs by their models' names, which say more, where no two share one."""
-    models = list(found.models.values())
-    return {run: model if models.count(model) == 1 else run for run, model in found.models.items()}
+    models = list(comparison.models.values())
+    return {run: model if models.count(model) == 1 else run for run, model in comparison.models.items()}
 
 
-def _notes(found: Comparison) -> list[str]:
-    methods = sorted({pair.result.interval.method for pair in found.pairs if pair.result.interval})
-    tests = sorted({pair.result.test for pair in found.pairs if pair.result.test})
+def _notes(comparison: Comparison) -> list[str]:
+    methods = sorted({pair.result.interval.method for pair in comparison.pairs if pair.result.interval})
+    tests = sorted({pair.result.test for pair in comparison.pairs if pair.result.test})
     notes: list[str] = []
     if methods:
         notes.append(f"Intervals of the difference, 95 %: {'; '.join(methods)}.")
     if tests:
-        notes.append(f"Tests, two-sided: {'; '.join(tests)}. Holm's correction is over {found.tests} tests.")
-    told = (
+        notes.append(
+            f"Tests, two-sided: {'; '.join(tests)}. Holm's correction is over {comparison.tests} tests."
+        )
+    detectable = (
         "Detectable: the true difference that a test at 5 % would have found with 80 % power, from the "
         "spread seen here. A smaller one may be there all the same."
     )
-    if found.tests > 1:
-        factor = power_factor(found.tests)
-        told += (
-            f" To show as the first of {found.tests} corrected tests it must be {factor:.2f} times as large."
+    if comparison.tests > 1:
+        count, factor = comparison.tests, power_factor(comparison.tests)
+        detectable += (
+            f" To show as the first of {count} corrected tests it must be {factor:.2f} times as large."
         )
-    notes.append(told)
-    matched = {pair.matched for pair in found.pairs if pair.matched}
+    notes.append(detectable)
+    matched = {pair.matched for pair in comparison.pairs if pair.matched}
     notes += [
         f"Paired: samples of one cluster that agree in {', '.join(facets)}." for facets in sorted(matched)
     ]
     return notes
 
 
-def _row(found: Comparison, pair: RunPair) -> Row:
+def _row(comparison: Comparison, pair: RunPair) -> Row:
     result, scale = pair.result, pair.scale
     interval = result.interval.scaled(scale) if result.interval else None
     return Row(
@@ -132,24 +134,24 @@ def _row(found: Comparison, pair: RunPair) -> Row:
         p=result.p,
         p_adjusted=pair.adjusted,
         test=result.test,
-        model=" − ".join(found.models.get(name, name) for name in (pair.second, pair.first)),
-        protocol=found.protocol,
+        model=" − ".join(comparison.models.get(name, name) for name in (pair.second, pair.first)),
+        protocol=comparison.protocol,
     )
 
 
-def write_flips(found: Comparison, path: Path) -> int:
+def write_flips(comparison: Comparison, path: Path) -> int:
     """The samples that one run has right and the other wrong, as JSON lines or CSV by the file's suffix."""
     if path.suffix not in (".jsonl", ".csv"):
         raise UsageError(f"{path}: samples that flipped are written as .jsonl or .csv")
     if path.suffix == ".jsonl":
-        data = b"".join(msgspec.json.encode(flip) + b"\n" for flip in found.flips)
+        data = b"".join(msgspec.json.encode(flip) + b"\n" for flip in comparison.flips)
     else:
-        facets = list(dict.fromkeys(name for flip in found.flips for name in flip.facets))
+        facets = list(dict.fromkeys(name for flip in comparison.flips for name in flip.facets))
         names = [name for name in Flip.__struct_fields__ if name != "facets"]
         buffer = io.StringIO()
         writer = csv.writer(buffer, lineterminator="\n")
         writer.writerow([*names, *facets])
-        for flip in found.flips:
+        for flip in comparison.flips:
             writer.writerow(
                 [*(getattr(flip, name) for name in names), *(flip.facets.get(f, "") for f in facets)]
             )
@@ -158,4 +160,4 @@ def write_flips(found: Comparison, path: Path) -> int:
         write_atomic(path, data)
     except OSError as error:
         raise UsageError(f"Cannot write {path}: {error.strerror}") from error
-    return len(found.flips)
+    return len(comparison.flips)

@@ -15,7 +15,7 @@ from vivant.core.errors import UsageError
 from vivant.core.table import Row, Table
 
 FORMATS = (".svg", ".pdf", ".png")
-COLOURS = ("#2b6cb0", "#c05621", "#2f855a", "#6b46c1", "#b83280", "#4a5568", "#b7791f", "#285e61")
+COLORS = ("#2b6cb0", "#c05621", "#2f855a", "#6b46c1", "#b83280", "#4a5568", "#b7791f", "#285e61")
 
 
 def load_pyplot() -> Any:
@@ -61,7 +61,7 @@ def _timeless(path: Path) -> dict[str, None] | None:
     return {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(path.suffix)
 
 
-def curve(
+def draw_curve(
     table: Table,
     path: Path,
     *,
@@ -78,22 +78,22 @@ def curve(
         lines.setdefault(" ".join([row.task, *others]), []).append(row)
     ticks: set[float] = set()
     for number, (label, rows) in enumerate(lines.items()):
-        places = [float(row.group[x]) for row in rows]
+        positions = [float(row.group[x]) for row in rows]
         values = [row.value if row.value is not None else float("nan") for row in rows]
-        colour = COLOURS[number % len(COLOURS)]
-        axes.plot(places, values, marker="o", markersize=4, color=colour, label=label)
+        colour = COLORS[number % len(COLORS)]
+        axes.plot(positions, values, marker="o", markersize=4, color=colour, label=label)
         bounds = [row.interval for row in rows]
         if all(bounds):
             axes.fill_between(
-                places, [b[0] for b in bounds if b], [b[1] for b in bounds if b], color=colour, alpha=0.15
+                positions, [b[0] for b in bounds if b], [b[1] for b in bounds if b], color=colour, alpha=0.15
             )
-        ticks.update(places)
+        ticks.update(positions)
     for number, (label, points) in enumerate((published or {}).items()):
         axes.plot(
             [p[0] for p in points],
             [p[1] for p in points],
             "--",
-            color=COLOURS[(len(lines) + number) % len(COLOURS)],
+            color=COLORS[(len(lines) + number) % len(COLORS)],
             label=f"{label} (published)",
         )
     if chance is not None:
@@ -106,34 +106,34 @@ def curve(
     save_figure(pyplot, figure, path)
 
 
-def bars(
+def draw_bars(
     rows: Sequence[Row], path: Path, *, facet: str, title: str = "", chance: float | None = None
 ) -> None:
     """One bar per group and model, with intervals."""
     pyplot = load_pyplot()
     groups = list(dict.fromkeys(row.group.get(facet, "all") for row in rows))
-    models = labels(rows)
+    models = label_runs(rows)
     height = 0.8 / max(1, len(models))
     figure, axes = pyplot.subplots(figsize=(5.2, 0.7 + 0.34 * len(groups) * max(1, len(models) * 0.6)))
     for number, (run, model) in enumerate(models.items()):
-        own = {row.group.get(facet, "all"): row for row in rows if row.run == run}
-        places = [place + number * height for place, group in enumerate(groups) if group in own]
-        chosen = [own[group] for group in groups if group in own]
+        by_group = {row.group.get(facet, "all"): row for row in rows if row.run == run}
+        positions = [position + number * height for position, group in enumerate(groups) if group in by_group]
+        chosen = [by_group[group] for group in groups if group in by_group]
         values = [row.value or 0.0 for row in chosen]
         spread = [
             [v - row.interval[0] if row.interval else 0.0 for v, row in zip(values, chosen, strict=True)],
             [row.interval[1] - v if row.interval else 0.0 for v, row in zip(values, chosen, strict=True)],
         ]
         axes.barh(
-            places,
+            positions,
             values,
             height=height * 0.92,
-            color=COLOURS[number % len(COLOURS)],
+            color=COLORS[number % len(COLORS)],
             label=model,
             xerr=spread,
             error_kw={"elinewidth": 0.8, "ecolor": "#2d3748"},
         )
-    axes.set_yticks([place + 0.4 - height / 2 for place in range(len(groups))], groups)
+    axes.set_yticks([position + 0.4 - height / 2 for position in range(len(groups))], groups)
     axes.invert_yaxis()
     if chance is not None:
         axes.axvline(chance, color="#718096", linestyle=":", label="chance")
@@ -144,14 +144,14 @@ def bars(
     save_figure(pyplot, figure, path)
 
 
-def labels(rows: Sequence[Row]) -> dict[str, str]:
+def label_runs(rows: Sequence[Row]) -> dict[str, str]:
     """What a legend calls each run: its model, and the run's name too where two have the same model."""
     models = {row.run: row.model for row in rows}
     names = list(models.values())
     return {run: model if names.count(model) == 1 else f"{model} ({run})" for run, model in models.items()}
 
 
-def heat_map(rows: Sequence[Row], path: Path, *, facets: tuple[str, str], title: str = "") -> None:
+def draw_heatmap(rows: Sequence[Row], path: Path, *, facets: tuple[str, str], title: str = "") -> None:
     """One cell per pair of groups, from red (0) to green (100); empty where there is no sample."""
     pyplot = load_pyplot()
     down, across = facets
@@ -160,7 +160,7 @@ def heat_map(rows: Sequence[Row], path: Path, *, facets: tuple[str, str], title:
     values = {(row.group[down], row.group[across]): row.value for row in rows}
     grid = [[_or_nan(values.get((y, x))) for x in xs] for y in ys]
     figure, axes = pyplot.subplots(figsize=(max(2.6, 0.32 * len(xs) + 1.4), max(1.8, 0.26 * len(ys) + 1.0)))
-    drawn = axes.imshow(grid, vmin=0, vmax=100, cmap="RdYlGn", aspect="auto")
+    image = axes.imshow(grid, vmin=0, vmax=100, cmap="RdYlGn", aspect="auto")
     axes.set_xticks(range(len(xs)), xs, rotation=90 if len(xs) > 10 else 0, fontsize=7)
     axes.set_yticks(range(len(ys)), ys, fontsize=7)
     axes.set_xlabel(across)
@@ -168,7 +168,7 @@ def heat_map(rows: Sequence[Row], path: Path, *, facets: tuple[str, str], title:
     axes.grid(visible=False)
     if title:
         axes.set_title(title, fontsize=9, loc="left")
-    figure.colorbar(drawn, ax=axes, shrink=0.85)
+    figure.colorbar(image, ax=axes, shrink=0.85)
     save_figure(pyplot, figure, path)
 
 
@@ -188,28 +188,30 @@ def draw_all(parts: Sequence[ScoredRun], out: Path, suffix: str = ".svg") -> lis
                 if part.task.partition("/")[0] == name
                 and (not figure.tasks or part.task.partition("/")[2] in figure.tasks)
             ]
-            rows = [row for part in together(chosen) for row in summarise(part, benchmark, figure.facets)]
+            rows = [row for part in merge_tasks(chosen) for row in summarise(part, benchmark, figure.facets)]
             rows = [row for row in rows if all(row.group.values())]
             if not rows:
                 continue
             path = out / f"{name}-{figure.name}{suffix}"
             if len(figure.facets) == 1:
-                bars(rows, path, facet=figure.facets[0], title=figure.title)
+                draw_bars(rows, path, facet=figure.facets[0], title=figure.title)
                 written.append(path)
                 continue
             for run in dict.fromkeys(row.run for row in rows):
-                place = out / f"{name}-{figure.name}-{run}{suffix}"
-                own = [row for row in rows if row.run == run]
-                heat_map(own, place, facets=(figure.facets[0], figure.facets[1]), title=figure.title)
-                written.append(place)
+                run_path = out / f"{name}-{figure.name}-{run}{suffix}"
+                run_rows = [row for row in rows if row.run == run]
+                draw_heatmap(
+                    run_rows, run_path, facets=(figure.facets[0], figure.facets[1]), title=figure.title
+                )
+                written.append(run_path)
     return written
 
 
-def together(parts: Sequence[ScoredRun]) -> list[ScoredRun]:
+def merge_tasks(parts: Sequence[ScoredRun]) -> list[ScoredRun]:
     """The tasks of a run as one, for facets that span tasks."""
     joined: list[ScoredRun] = []
     for run in dict.fromkeys(part.run for part in parts):
-        own = [part for part in parts if part.run == run]
-        rows = tuple(row for part in own for row in part.rows)
-        joined.append(msgspec.structs.replace(own[0], rows=rows))
+        run_parts = [part for part in parts if part.run == run]
+        rows = tuple(row for part in run_parts for row in part.rows)
+        joined.append(msgspec.structs.replace(run_parts[0], rows=rows))
     return joined

@@ -25,7 +25,7 @@ from vivant.runs.run import Run
 _TITLES = ("Pearson", "Spearman", "cosine", "MSE", "MAE", "kappa")
 
 
-def judge_tables(
+def build_judge_tables(
     human: HumanScores, runs: Sequence[Run], protocol: Protocol, by: str = "category"
 ) -> list[Table]:
     """Agreement with people, with other judges, and biases."""
@@ -38,8 +38,8 @@ def judge_tables(
                 title="Judges among each other",
                 columns=("judge", "other", "n", *_TITLES),
                 body=tuple(
-                    (one, other, n, *(_shown(figures[name]) for name in METRICS))
-                    for one, other, n, figures in between
+                    (judge, other, n, *(_shown(figures[name]) for name in METRICS))
+                    for judge, other, n, figures in between
                 ),
             )
         )
@@ -56,7 +56,7 @@ def _shown(figure: CalibrationValue) -> str | None:
 
 
 def _agreement(
-    found: Sequence[CalibrationAgreement],
+    agreements_found: Sequence[CalibrationAgreement],
     judged: Sequence[CalibratedJudge],
     human: HumanScores,
     runs: Sequence[Run],
@@ -64,20 +64,20 @@ def _agreement(
 ) -> Table:
     body: list[tuple[Cell, ...]] = [
         (
-            f"{one.judge} ({one.fingerprint[:8]})",
-            one.group,
-            one.n,
-            *(_shown(one.values[name]) for name in METRICS),
+            f"{agreement.judge} ({agreement.fingerprint[:8]})",
+            agreement.group,
+            agreement.n,
+            *(_shown(agreement.values[name]) for name in METRICS),
         )
-        for one in found
+        for agreement in agreements_found
     ]
     rules = (len(body),)
     names = dict.fromkeys(task.partition("/")[0] for run in runs for task in run.manifest.tasks)
     figures = [figure for name in names for figure in registry.get(name).judged.agreement()]
     for figure in figures:
         values = (getattr(figure, name) for name in METRICS)
-        shown = (None if value is None else f"{value:.3f}" for value in values)
-        body.append((f"{figure.judge} †", "all", None, *shown))
+        texts = (None if value is None else f"{value:.3f}" for value in values)
+        body.append((f"{figure.judge} †", "all", None, *texts))
     notes = [
         "In brackets: 95 % intervals by resampling samples. A dash: the figures do not vary, or are too few."
     ]
@@ -92,51 +92,51 @@ def _agreement(
         columns=("judge", by or "group", "n", *_TITLES),
         body=tuple(body),
         rules=rules,
-        rows=tuple(_rows(found, by)),
-        notes=(*notes, *people_notes(human)),
+        rows=tuple(_rows(agreements_found, by)),
+        notes=(*notes, *describe_people(human)),
     )
 
 
-def _rows(found: Sequence[CalibrationAgreement], by: str) -> list[Row]:
+def _rows(agreements_found: Sequence[CalibrationAgreement], by: str) -> list[Row]:
     return [
         Row(
-            run=one.fingerprint[:8],
+            run=agreement.fingerprint[:8],
             benchmark="",
             task="judge-check",
-            group={} if one.group == "all" else {by: one.group},
+            group={} if agreement.group == "all" else {by: agreement.group},
             metric=name,
             value=figure.value,
-            n=one.n,
+            n=agreement.n,
             errors=0,
             unparsed=0,
             interval=(figure.interval.low, figure.interval.high) if figure.interval else None,
             interval_method=figure.interval.method if figure.interval else "",
-            model=one.judge,
+            model=agreement.judge,
         )
-        for one in found
-        for name, figure in one.values.items()
+        for agreement in agreements_found
+        for name, figure in agreement.values.items()
     ]
 
 
-def people_notes(human: HumanScores) -> list[str]:
+def describe_people(human: HumanScores) -> list[str]:
     """How far people agree among themselves: no judge can be expected to agree more with them."""
-    items = [item for item, given in enumerate(human.scores.values()) for _ in given]
-    values = [value for given in human.scores.values() for value in given]
-    if not any(len(given) > 1 for given in human.scores.values()):
+    items = [item for item, ratings in enumerate(human.scores.values()) for _ in ratings]
+    values = [value for ratings in human.scores.values() for value in ratings]
+    if not any(len(ratings) > 1 for ratings in human.scores.values()):
         return ["People scored every answer once, so that nothing is known of how far they agree."]
     alpha = krippendorff_alpha(items, values, "interval")
     equal = percent_agreement(items, values)
-    several = sum(len(given) > 1 for given in human.scores.values())
+    several = sum(len(ratings) > 1 for ratings in human.scores.values())
     return [
         f"People among themselves, on {several} answers scored more than once: Krippendorff's alpha (interval) "
         f"{alpha:.3f}, {equal:.1%} of pairs of scores equal. Judges are compared with the mean of people."
     ]
 
 
-def _biases(found: Sequence[JudgeBias]) -> Table:
+def _biases(biases_found: Sequence[JudgeBias]) -> Table:
     body = tuple(
-        (f"{one.judge} ({one.fingerprint[:8]})", one.name, _shown(one.figure), one.n, one.says)
-        for one in found
+        (f"{bias.judge} ({bias.fingerprint[:8]})", bias.name, _shown(bias.figure), bias.n, bias.says)
+        for bias in biases_found
     )
     return Table(
         title="What a judge may be swayed by",

@@ -14,7 +14,7 @@ from vivant.metrics.intervals import Method
 from vivant.runs.run import Run, common_protocol
 
 
-def scored(
+def score_runs(
     runs: Sequence[Run],
     protocol: Protocol | None,
     where: Sequence[str] = (),
@@ -25,7 +25,7 @@ def scored(
     return restricted([part for run in runs for part in run.scores(protocol, values)], where)
 
 
-def overview(
+def build_overview(
     runs: Sequence[Run],
     protocol: Protocol | None = None,
     by: Sequence[str] = (),
@@ -37,12 +37,12 @@ def overview(
 ) -> Table:
     """One line per run, task and group."""
     protocol = common_protocol(runs, protocol)
-    parts = scored(runs, protocol, where)
+    parts = score_runs(runs, protocol, where)
     rows = [
         row for part in parts for row in summarise(part, registry.of_task(part.task), by, intervals=intervals)
     ]
     if published:
-        rows += published_rows({part.task for part in parts}, by)
+        rows += list_published_rows({part.task for part in parts}, by)
     several = len({row.run for row in rows}) > 1
     styles = len({row.style for row in rows}) > 1
     guessed = any(row.guessed for row in rows)
@@ -91,19 +91,19 @@ def overview(
     )
 
 
-def side_by_side(runs: Sequence[Run], protocol: Protocol | None = None) -> Table:
+def build_side_by_side(runs: Sequence[Run], protocol: Protocol | None = None) -> Table:
     """A line per task, a column per model: for a first look at many runs."""
     protocol = common_protocol(runs, protocol)
-    parts = scored(runs, protocol)
+    parts = score_runs(runs, protocol)
     rows = [row for part in parts for row in summarise(part, registry.of_task(part.task))]
     models = list(dict.fromkeys(row.model for row in rows))
-    chance = {task: value for (_, task), value in chances(parts).items()}
+    chance = {task: value for (_, task), value in chance_levels(parts).items()}
     body = []
     for task in sorted(dict.fromkeys(row.task for row in rows)):
-        own = {row.model: row for row in rows if row.task == task}
-        figures = [own[model].value if model in own else None for model in models]
-        metric = next(iter(own.values())).metric
-        body.append((task, metric, chance.get(task), *figures, max(row.n for row in own.values())))
+        by_model = {row.model: row for row in rows if row.task == task}
+        figures = [by_model[model].value if model in by_model else None for model in models]
+        metric = next(iter(by_model.values())).metric
+        body.append((task, metric, chance.get(task), *figures, max(row.n for row in by_model.values())))
     return Table(
         title=f"Scores, protocol {protocol}",
         columns=("task", "metric", "chance", *models, "n"),
@@ -120,16 +120,16 @@ def _interval(row: Row) -> str:
     return f"{low:.1f} – {high:.1f}"
 
 
-def chances(parts: Sequence[ScoredRun]) -> dict[tuple[str, str], float]:
+def chance_levels(parts: Sequence[ScoredRun]) -> dict[tuple[str, str], float]:
     """Expected score of a guess, where every sample has one."""
-    found: dict[tuple[str, str], float] = {}
+    levels: dict[tuple[str, str], float] = {}
     for part in parts:
         benchmark = registry.of_task(part.task)
         values = [benchmark.chance(sample) for sample, _, _ in part.rows]
-        known = [value for value in values if value is not None]
-        if known and len(known) == len(values):
-            found[(part.run, part.task)] = sum(known) / len(known) * benchmark.task(part.task).scale
-    return found
+        chances = [value for value in values if value is not None]
+        if chances and len(chances) == len(values):
+            levels[(part.run, part.task)] = sum(chances) / len(chances) * benchmark.task(part.task).scale
+    return levels
 
 
 def _notes(runs: Sequence[Run], parts: Sequence[ScoredRun], rows: Sequence[Row]) -> list[str]:
@@ -141,8 +141,8 @@ def _notes(runs: Sequence[Run], parts: Sequence[ScoredRun], rows: Sequence[Row])
         defaults = dict(registry.of_task(part.task).settings)
         changed = {k: v for k, v in part.settings.items() if defaults.get(k) != v}
         if changed:
-            shown = ", ".join(f"{name}={value}" for name, value in changed.items())
-            notes.append(f"{part.run}, {part.task}: scored with {shown}.")
+            settings_text = ", ".join(f"{name}={value}" for name, value in changed.items())
+            notes.append(f"{part.run}, {part.task}: scored with {settings_text}.")
         cut = sum(record is not None and record.reply.status == "truncated" for _, record, _ in part.rows)
         if cut:
             notes.append(f"{part.run}, {part.task}: {cut} replies were cut off at the token limit.")
@@ -179,7 +179,7 @@ def _notes(runs: Sequence[Run], parts: Sequence[ScoredRun], rows: Sequence[Row])
     return notes
 
 
-def published_rows(tasks: set[str], by: Sequence[str]) -> list[Row]:
+def list_published_rows(tasks: set[str], by: Sequence[str]) -> list[Row]:
     """Figures from the papers whose groups are by the same facets, marked with their source."""
     return [
         published_row(figure)
@@ -189,16 +189,16 @@ def published_rows(tasks: set[str], by: Sequence[str]) -> list[Row]:
     ]
 
 
-def layout(name: str, runs: Sequence[Run], protocol: Protocol | None = None) -> Table:
+def build_layout(name: str, runs: Sequence[Run], protocol: Protocol | None) -> Table:
     """A benchmark's own table: `mime:1`."""
+    protocol = common_protocol(runs, protocol)
     benchmark_name, colon, short = name.partition(":")
     benchmark = registry.get(benchmark_name)
     if not colon or short not in benchmark.tables.layouts:
         raise unknown_name_error(
             f"table of {benchmark_name}", short, benchmark.tables.layouts, f"(write {benchmark_name}:NAME)"
         )
-    protocol = common_protocol(runs, protocol)
-    parts = [p for p in scored(runs, protocol) if p.task.partition("/")[0] == benchmark_name]
+    parts = [p for p in score_runs(runs, protocol) if p.task.partition("/")[0] == benchmark_name]
     if not parts:
         raise UsageError(f"None of these runs holds {benchmark_name}")
     table: Table = benchmark.tables.build(benchmark, short, parts, protocol)

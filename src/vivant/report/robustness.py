@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vivant.analysis.controls import WITHOUT, Left, controls_of
-from vivant.analysis.permutations import Permuted, permuted_of, was_permuted
-from vivant.analysis.repeats import Repeats, repeats_of
+from vivant.analysis.controls import CONTROL_LABELS, ControlEffect, measure_controls
+from vivant.analysis.permutations import PermutationSummary, summarise_permutations, was_permuted
+from vivant.analysis.repeats import RepeatSummary, summarise_repeats
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Protocol, ScoredRun
 from vivant.core.errors import UsageError
 from vivant.core.table import Cell, Row, Table
 from vivant.metrics.intervals import Interval
 from vivant.report.comparison import format_interval, format_p
-from vivant.report.overview import scored
+from vivant.report.overview import score_runs
 from vivant.runs.run import Run, common_protocol
 
 
@@ -47,7 +47,7 @@ def _row(
     )
 
 
-def span(interval: Interval | None, scale: float) -> str:
+def format_span(interval: Interval | None, scale: float) -> str:
     """Both ends of an interval as a cell."""
     return f"{interval.low * scale:.1f} – {interval.high * scale:.1f}" if interval else "–"
 
@@ -55,33 +55,37 @@ def span(interval: Interval | None, scale: float) -> str:
 # ── repeats ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def repeats_table(runs: Sequence[Run], protocol: Protocol | None = None, where: Sequence[str] = ()) -> Table:
+def build_repeats_table(
+    runs: Sequence[Run], protocol: Protocol | None = None, where: Sequence[str] = ()
+) -> Table:
     """One line per run and task: mean, spread between repeats, pass@k, agreement of answers."""
     protocol = common_protocol(runs, protocol)
-    found = [repeats_of(part, registry.of_task(part.task)) for part in scored(runs, protocol, where)]
-    steps = sorted({k for one in found for k in one.passes if k > 1})
+    summaries = [
+        summarise_repeats(part, registry.of_task(part.task)) for part in score_runs(runs, protocol, where)
+    ]
+    steps = sorted({k for summary in summaries for k in summary.passes if k > 1})
     body: list[tuple[Cell, ...]] = []
     rows: list[Row] = []
-    for one in found:
-        scale = registry.of_task(one.run.task).task(one.run.task).scale
-        spread = None if one.spread is None else one.spread * scale
+    for summary in summaries:
+        scale = registry.of_task(summary.run.task).task(summary.run.task).scale
+        spread = None if summary.spread is None else summary.spread * scale
         body.append(
             (
-                one.run.model,
-                one.run.task,
-                one.questions,
-                one.repeats,
-                one.value * scale,
-                span(one.interval, scale),
+                summary.run.model,
+                summary.run.task,
+                summary.questions,
+                summary.repeats,
+                summary.value * scale,
+                format_span(summary.interval, scale),
                 spread,
-                f"{min(one.means) * scale:.1f} – {max(one.means) * scale:.1f}",
-                *(one.passes[k] * 100 if k in one.passes else None for k in steps),
-                None if one.always is None else one.always * 100,
-                one.same * 100,
-                one.run.run,
+                f"{min(summary.means) * scale:.1f} – {max(summary.means) * scale:.1f}",
+                *(summary.passes[k] * 100 if k in summary.passes else None for k in steps),
+                None if summary.always is None else summary.always * 100,
+                summary.same * 100,
+                summary.run.run,
             )
         )
-        rows += _repeat_rows(one)
+        rows += _repeat_rows(summary)
     return Table(
         title=f"Repeats, protocol {protocol}",
         columns=("model", "task", "questions", "repeats", "score", "95 % interval", "sd of repeats",
@@ -98,68 +102,70 @@ def repeats_table(runs: Sequence[Run], protocol: Protocol | None = None, where: 
     )  # fmt: skip
 
 
-def _repeat_rows(one: Repeats) -> list[Row]:
-    run, n = one.run, one.questions
+def _repeat_rows(summary: RepeatSummary) -> list[Row]:
+    run, n = summary.run, summary.questions
     rows = [
-        _row(run, "mean of repeats", one.value, n, one.interval),
-        _row(run, "sd of repeats", one.spread, n),
-        _row(run, "same answer", one.same, n, scale=100.0),
+        _row(run, "mean of repeats", summary.value, n, summary.interval),
+        _row(run, "sd of repeats", summary.spread, n),
+        _row(run, "same answer", summary.same, n, scale=100.0),
     ]
-    rows += [_row(run, f"pass@{k}", value, n, scale=100.0) for k, value in one.passes.items()]
-    if one.always is not None:
-        rows.append(_row(run, "right every time", one.always, n, scale=100.0))
+    rows += [_row(run, f"pass@{k}", value, n, scale=100.0) for k, value in summary.passes.items()]
+    if summary.always is not None:
+        rows.append(_row(run, "right every time", summary.always, n, scale=100.0))
     return rows
 
 
 # ── orders ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def permutation_tables(
+def build_permutation_tables(
     runs: Sequence[Run], protocol: Protocol | None = None, where: Sequence[str] = ()
 ) -> list[Table]:
     """How a score holds under other orders of the options; and how often each place was chosen."""
     protocol = common_protocol(runs, protocol)
-    parts = scored(runs, protocol, where)
-    asked = [part for part in parts if was_permuted(part)]
-    if not asked:
+    parts = score_runs(runs, protocol, where)
+    permuted = [part for part in parts if was_permuted(part)]
+    if not permuted:
         raise UsageError(
             "No question of these runs was asked under two orders of its options; run it with --permute K"
         )
-    found = [permuted_of(part, registry.of_task(part.task)) for part in asked]
-    left = [
-        f"{part.run}, {part.task}: asked in one order, so left out." for part in parts if part not in asked
+    summaries = [summarise_permutations(part, registry.of_task(part.task)) for part in permuted]
+    notes = [
+        f"{part.run}, {part.task}: asked in one order, so left out." for part in parts if part not in permuted
     ]
-    return [_orders_table(found, protocol, left), _places_table(found, protocol)]
+    return [_orders_table(summaries, protocol, notes), _positions_table(summaries, protocol)]
 
 
-def _orders_table(found: Sequence[Permuted], protocol: Protocol, left: Sequence[str]) -> Table:
+def _orders_table(summaries: Sequence[PermutationSummary], protocol: Protocol, notes: Sequence[str]) -> Table:
     body: list[tuple[Cell, ...]] = []
     rows: list[Row] = []
-    for one in found:
+    for summary in summaries:
         body.append(
             (
-                one.run.model,
-                one.run.task,
-                one.questions,
-                one.orders,
-                one.value * 100,
-                span(one.interval, 100),
-                one.consistent * 100,
-                span(one.consistent_interval, 100),
-                one.ever * 100,
-                one.same * 100,
-                _favourite(one),
-                format_p(one.p),
-                one.run.run,
+                summary.run.model,
+                summary.run.task,
+                summary.questions,
+                summary.orders,
+                summary.value * 100,
+                format_span(summary.interval, 100),
+                summary.consistent * 100,
+                format_span(summary.consistent_interval, 100),
+                summary.ever * 100,
+                summary.same * 100,
+                _favourite(summary),
+                format_p(summary.p),
+                summary.run.run,
             )
         )
-        n = one.questions
+        n = summary.questions
         rows += [
-            _row(one.run, "mean over orders", one.value, n, one.interval, 100.0),
-            _row(one.run, "consistent accuracy", one.consistent, n, one.consistent_interval, 100.0),
-            _row(one.run, "right under any order", one.ever, n, scale=100.0),
-            _row(one.run, "same option", one.same, n, scale=100.0),
-            _row(one.run, "place preference", None, one.replies, p=one.p, test="chi-square"),
+            _row(summary.run, "mean over orders", summary.value, n, summary.interval, 100.0),
+            _row(
+                summary.run, "consistent accuracy", summary.consistent, n, summary.consistent_interval, 100.0
+            ),
+            _row(summary.run, "right under any order", summary.ever, n, scale=100.0),
+            _row(summary.run, "same option", summary.same, n, scale=100.0),
+            _row(summary.run, "place preference", None, summary.replies, p=summary.p, test="chi-square"),
         ]
     return Table(
         title=f"Orders of the options, protocol {protocol}",
@@ -172,47 +178,50 @@ def _orders_table(found: Sequence[Permuted], protocol: Protocol, left: Sequence[
             "options under k orders is so with probability 1/n to the power of k.",
             "Favours: the place chosen most above what exchanging the choices of a question among its orders "
             "gives. p: chi-square of the places against that, over all places.",
-            *left,
+            *notes,
         ),
     )  # fmt: skip
 
 
-def _favourite(one: Permuted) -> str:
-    best = max(one.places, key=lambda place: (place.chosen - place.expected) / max(1, place.replies))
+def _favourite(summary: PermutationSummary) -> str:
+    best = max(
+        summary.positions,
+        key=lambda position: (position.chosen - position.expected) / max(1, position.replies),
+    )
     excess = (best.chosen - best.expected) / max(1, best.replies) * 100
-    return f"{best.place + 1} of {best.options} ({excess:+.1f})" if one.p is not None else "none"
+    return f"{best.position + 1} of {best.options} ({excess:+.1f})" if summary.p is not None else "none"
 
 
-def _places_table(found: Sequence[Permuted], protocol: Protocol) -> Table:
+def _positions_table(summaries: Sequence[PermutationSummary], protocol: Protocol) -> Table:
     body: list[tuple[Cell, ...]] = []
     rows: list[Row] = []
-    for one in found:
+    for summary in summaries:
         # By the number of options where there are few such numbers; else the table would be all places.
-        several = len({place.options for place in one.places}) > 2
-        for place in one.together() if several else one.places:
-            accuracy = place.right / place.keyed * 100 if place.keyed else None
+        several = len({position.options for position in summary.positions}) > 2
+        for position in summary.merge_option_counts() if several else summary.positions:
+            accuracy = position.right / position.keyed * 100 if position.keyed else None
             body.append(
                 (
-                    one.run.model,
-                    one.run.task,
-                    place.options or "any",
-                    place.place + 1,
-                    place.chosen / max(1, place.replies) * 100,
-                    place.expected / max(1, place.replies) * 100,
-                    place.replies,
+                    summary.run.model,
+                    summary.run.task,
+                    position.options or "any",
+                    position.position + 1,
+                    position.chosen / max(1, position.replies) * 100,
+                    position.expected / max(1, position.replies) * 100,
+                    position.replies,
                     accuracy,
-                    span(place.accuracy, 100),
-                    place.keyed,
+                    format_span(position.accuracy, 100),
+                    position.keyed,
                 )
             )
-            group = {"options": str(place.options or "any"), "place": str(place.place + 1)}
+            group = {"options": str(position.options or "any"), "place": str(position.position + 1)}
             rows.append(
-                _row(one.run, "chosen", place.chosen / max(1, place.replies), place.replies, None, 100.0,
-                     group=group, chance=place.expected / max(1, place.replies) * 100)
+                _row(summary.run, "chosen", position.chosen / max(1, position.replies), position.replies, None, 100.0,
+                     group=group, chance=position.expected / max(1, position.replies) * 100)
             )  # fmt: skip
             rows.append(
-                _row(one.run, "accuracy by place of the key", None if accuracy is None else accuracy / 100,
-                     place.keyed, place.accuracy, 100.0, group=group)
+                _row(summary.run, "accuracy by place of the key", None if accuracy is None else accuracy / 100,
+                     position.keyed, position.accuracy, 100.0, group=group)
             )  # fmt: skip
     return Table(
         title=f"Places chosen, protocol {protocol}",
@@ -230,69 +239,69 @@ def _places_table(found: Sequence[Permuted], protocol: Protocol) -> Table:
 # ── controls ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def controls_table(
+def build_controls_table(
     runs: Sequence[Run], protocol: Protocol | None = None, by: Sequence[str] = (), where: Sequence[str] = ()
 ) -> Table:
     """What is left of each score without pictures, without motion, without the order of frames."""
     protocol = common_protocol(runs, protocol)
-    found = controls_of(runs, protocol, by, where)
+    effects = measure_controls(runs, protocol, by, where)
     facets = list(dict.fromkeys(by))
     body: list[tuple[Cell, ...]] = []
-    for one in found.left:
-        result, scale = one.result, one.scale
+    for effect in effects.effects:
+        result, scale = effect.result, effect.scale
         body.append(
             (
-                one.model,
-                one.task,
-                *(one.group.get(facet, "") for facet in facets),
-                WITHOUT[one.control],
+                effect.model,
+                effect.task,
+                *(effect.group.get(facet, "") for facet in facets),
+                CONTROL_LABELS[effect.control],
                 result.first * scale,
                 result.second * scale,
-                None if one.chance is None else one.chance * scale,
+                None if effect.chance is None else effect.chance * scale,
                 format_interval(result.interval.low * scale, result.interval.high * scale)
                 if result.interval
                 else "–",
-                format_p(one.adjusted),
-                None if one.share is None else f"{one.share:.0%}",
-                "–" if one.share_interval is None
-                else f"{one.share_interval.low:.0%} – {one.share_interval.high:.0%}",
+                format_p(effect.adjusted),
+                None if effect.share is None else f"{effect.share:.0%}",
+                "–" if effect.share_interval is None
+                else f"{effect.share_interval.low:.0%} – {effect.share_interval.high:.0%}",
                 result.n,
             )
         )  # fmt: skip
     notes = [
-        *found.notes,
+        *effects.notes,
         "Left: of the points above chance that the model has when it sees everything, the share that it keeps "
         "(cluster bootstrap). A dash: the score itself is not surely above chance, so there is nothing to share.",
-        f"p: paired tests, Holm's correction over {len(found.left)} of them; the interval is of the difference.",
+        f"p: paired tests, Holm's correction over {len(effects.effects)} of them; the interval is of the difference.",
     ]
     return Table(
         title=f"What is left without …, protocol {protocol}",
         columns=("model", "task", *facets, "without", "score", "score without", "chance", "difference, 95 %",
                  "p (Holm)", "left", "left, 95 %", "n"),
         body=tuple(body),
-        rows=tuple(_left_row(one, protocol) for one in found.left),
+        rows=tuple(_effect_row(effect, protocol) for effect in effects.effects),
         notes=tuple(notes),
     )  # fmt: skip
 
 
-def _left_row(one: Left, protocol: Protocol) -> Row:
-    share = one.share_interval
+def _effect_row(effect: ControlEffect, protocol: Protocol) -> Row:
+    share = effect.share_interval
     return Row(
-        run=one.run,
-        benchmark=one.task.partition("/")[0],
-        task=one.task,
-        group={**one.group, "control": one.control},
+        run=effect.run,
+        benchmark=effect.task.partition("/")[0],
+        task=effect.task,
+        group={**effect.group, "control": effect.control},
         metric="left above chance",
-        value=None if one.share is None else one.share * 100,
-        n=one.result.n,
+        value=None if effect.share is None else effect.share * 100,
+        n=effect.result.n,
         errors=0,
         unparsed=0,
         interval=(share.low * 100, share.high * 100) if share else None,
         interval_method=share.method if share else "",
-        chance=None if one.chance is None else one.chance * one.scale,
-        p=one.result.p,
-        p_adjusted=one.adjusted,
-        test=one.result.test,
-        model=one.model,
+        chance=None if effect.chance is None else effect.chance * effect.scale,
+        p=effect.result.p,
+        p_adjusted=effect.adjusted,
+        test=effect.result.test,
+        model=effect.model,
         protocol=protocol,
     )

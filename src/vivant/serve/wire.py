@@ -140,7 +140,7 @@ async def _parts(content: Any, place: int, decode: Decode, sound: bool) -> Any:
 
 def _picture(data: bytes, where: str) -> Content:
     look = parse_image_header(data)
-    if look is None or not look.whole:
+    if look is None or not look.complete:
         raise WireError(400, f"{where} is no whole picture of a known kind (JPEG, PNG, WebP, GIF)")
     return Picture(data, look.media_type, look.width, look.height)
 

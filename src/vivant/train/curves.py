@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from vivant.core.errors import DataError
-from vivant.report.figures import COLOURS, load_pyplot, save_figure
+from vivant.report.figures import COLORS, load_pyplot, save_figure
 
 _SMOOTH = 25
 """Steps that a point of the drawn loss is a mean over."""
@@ -20,7 +20,7 @@ def learning_curves(trainings: Sequence[Path], path: Path, *, chance: float | No
     pyplot = load_pyplot()
     figure, (left, right) = pyplot.subplots(1, 2, figsize=(7.2, 2.8))
     for number, (name, (losses, looks)) in enumerate(read.items()):
-        colour = COLOURS[number % len(COLOURS)]
+        colour = COLORS[number % len(COLORS)]
         left.plot(*_columns(smooth(losses)), color=colour, linewidth=1, label=name)
         right.plot(*_columns(looks), color=colour, marker="o", markersize=3, label=name)
     left.set_ylabel("loss")

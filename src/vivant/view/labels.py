@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from vivant.analysis.reasoning.kinds import RESTS_ON
-from vivant.analysis.reasoning.store import FOLDER, Labelled, fits, read_labels
+from vivant.analysis.reasoning.label_files import FOLDER, LabelledReply, matches_reply, read_labels
 from vivant.core.types import Record
 from vivant.runs.directory import RunError
 
@@ -40,19 +40,19 @@ def readings(run: Path, record: Record | None) -> tuple[list[Reading], str]:
         labelled = _by_key(run, stamp).get(record.key, []) if stamp else []
     except RunError as error:
         return [], str(error)
-    return [_reading(one, record) for one in labelled if fits(one, record)], ""
+    return [_reading(one, record) for one in labelled if matches_reply(one, record)], ""
 
 
 @lru_cache(maxsize=8)
-def _by_key(run: Path, stamp: tuple[tuple[str, int], ...]) -> dict[str, list[Labelled]]:  # noqa: ARG001
-    found: dict[str, list[Labelled]] = {}
+def _by_key(run: Path, stamp: tuple[tuple[str, int], ...]) -> dict[str, list[LabelledReply]]:  # noqa: ARG001
+    found: dict[str, list[LabelledReply]] = {}
     for labels in read_labels(run).values():
         for one in labels:
             found.setdefault(one.key, []).append(one)
     return found
 
 
-def _reading(one: Labelled, record: Record) -> Reading:
+def _reading(one: LabelledReply, record: Record) -> Reading:
     text = record.reply.thinking if one.field == "thinking" else record.reply.text
     stretches: list[Stretch] = []
     at = 0

@@ -11,7 +11,7 @@ from tests.support.milebench_kit import make_item, write_dataset
 from vivant.benchmarks.milebench import MileBench
 from vivant.core.table import to_text
 from vivant.engine.evaluation import evaluate
-from vivant.report.overview import layout
+from vivant.report.overview import build_layout
 from vivant.runs.run import Run
 
 MODEL = '''
@@ -39,7 +39,7 @@ def test_a_whole_run_on_the_mini(tmp_path: Path) -> None:
     parts = run.scores()
     assert sum(len(part.rows) for part in parts) == 98
     for name in MileBench.tables.layouts:
-        text = to_text(layout(f"milebench:{name}", [run], "paper"))
+        text = to_text(build_layout(f"milebench:{name}", [run], "paper"))
         assert "random" in text
     for part in parts:
         MileBench().native.export([part], "milebench", tmp_path / "out")

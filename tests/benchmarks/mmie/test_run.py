@@ -27,7 +27,7 @@ from vivant.core.types import Image
 from vivant.engine.evaluation import evaluate
 from vivant.judging.judge_run import judge_run
 from vivant.judging.options import JudgeOptions
-from vivant.report.overview import layout, overview
+from vivant.report.overview import build_layout, build_overview
 from vivant.runs.importing import export_result, import_answers
 from vivant.runs.judgements import list_judgements
 from vivant.runs.run import Run
@@ -89,7 +89,7 @@ def test_published_feedback_gives_the_published_means(parity: Path, tmp_path: Pa
         assert scores[entry["id"]].status == ("scored" if inside else "unparsed")
         if inside:
             assert scores[entry["id"]].detail["figure"] == entry["score"]
-    table = layout("mmie:main", [run], "paper")
+    table = build_layout("mmie:main", [run], "paper")
     cells = dict(zip(table.columns, table.body[0], strict=True))
     for name in ("SA", "PBL", "MSR", "AVG"):
         on_scale, percent = cells[f"{name} /6"], cells[f"{name} %"]
@@ -128,7 +128,7 @@ def test_strict_shows_everything_and_says_what_it_cannot_show(tmp_path: Path) ->
         r for entry in list_judgements(run.dir.path, "strict") for *_, r in entry.records() if r.lost_images
     )
     assert record.lost_images == 5
-    assert any("not shown to the judge in full" in note for note in overview([run], "strict").notes)
+    assert any("not shown to the judge in full" in note for note in build_overview([run], "strict").notes)
 
 
 def test_pictures_that_are_none_and_pictures_that_are_missing(tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_pictures_that_are_none_and_pictures_that_are_missing(tmp_path: Path) ->
     assert "images/bad.png" in scores["SA-1"].rule
     assert scores["SA-2"].status == "scored"
     assert scores["SA-2"].detail["unseen"] == ["missing: images/none.png"]
-    row = overview([run]).rows[0]
+    row = build_overview([run]).rows[0]
     assert (row.n, row.errors) == (1, 1)
     # The sound protocol says to the judge what it cannot see, and goes on.
     serve_judge(run, lambda *_: Act(format_verdict(4)), "strict")
@@ -162,11 +162,11 @@ def test_left_out_and_without_category_are_counted_not_failed(tmp_path: Path) ->
     assert len(server.requests) == 1
     status = {s.id: s.status for scored in run.scores() for _, _, s in scored.rows}
     assert status == {"SA-1": "scored", "SA-2": "excluded", "x-1": "excluded"}
-    table = layout("mmie:main", [run], "paper")
+    table = build_layout("mmie:main", [run], "paper")
     cells = dict(zip(table.columns, table.body[0], strict=True))
     assert (cells["n"], cells["errors"], cells["left out"], cells["AVG %"]) == (1, 0, 2, 100.0)
     assert any("2 answers left out" in note for note in table.notes)
-    assert any("left out" in note for note in overview([run]).notes)
+    assert any("left out" in note for note in build_overview([run]).notes)
 
 
 def test_a_model_that_writes_pictures(tmp_path: Path) -> None:
@@ -257,16 +257,16 @@ def test_exports_are_read_back_as_the_same_answers(tmp_path: Path) -> None:
 def test_tables_in_every_layout_beside_the_leaderboard(tmp_path: Path) -> None:
     (run,) = import_answers(["mmie"], write_three_answers(tmp_path / "in"), str(tmp_path / "run"))
     serve_judge(run, lambda *_: Act(format_verdict(3)), samples=2)
-    main = to_text(layout("mmie:main", [run], "paper"))
+    main = to_text(build_layout("mmie:main", [run], "paper"))
     assert "Anole †" in main
     assert "55.22" in main
     assert "Qwen-VL-70b + Flux †" in main
-    fields = layout("mmie:fields", [run], "paper")
+    fields = build_layout("mmie:fields", [run], "paper")
     assert {row.group["field"] for row in fields.rows} == {"unstated"}
-    judges = layout("mmie:judges", [run], "paper")
+    judges = build_layout("mmie:judges", [run], "paper")
     assert judges.body[0][:2] == (run.name, "openai/j")
     assert any("MMIE-Score: Pearson 0.113" in note for note in judges.notes)
-    rows = json.loads(to_json([layout("mmie:main", [run], "paper")]))
+    rows = json.loads(to_json([build_layout("mmie:main", [run], "paper")]))
     assert {"mmie/sa", "mmie/pbl", "mmie/msr", "mmie"} <= {row["task"] for row in rows}
 
 

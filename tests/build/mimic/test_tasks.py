@@ -26,7 +26,7 @@ from vivant.build.mimic.tasks import tasks
 from vivant.build.mimic.vectors import VectorStore
 from vivant.core.errors import DataError
 from vivant.core.randomness import derive_generator
-from vivant.metrics.text import plain
+from vivant.metrics.text import normalise_text
 
 
 def build(work: Path, videos: list[dict[str, Any]], chosen: Settings, comments: Any = None) -> None:
@@ -70,8 +70,8 @@ def test_four_texts_stand_together_in_four_items_and_each_is_right_once(made: Pa
         fours.setdefault(frozenset(o.video for o in item.options), []).append(item.video)
     closed = [four for four, asked in fours.items() if four == set(asked)]
     assert len(closed) >= 0.9 * len(items_of(made, task)) / 4
-    right = Counter(plain(item.options[item.key or 0].text) for item in items_of(made, task))
-    every = Counter(plain(option.text) for item in items_of(made, task) for option in item.options)
+    right = Counter(normalise_text(item.options[item.key or 0].text) for item in items_of(made, task))
+    every = Counter(normalise_text(option.text) for item in items_of(made, task) for option in item.options)
     assert sum(abs(every[text] - 4 * count) for text, count in right.items()) <= 0.1 * every.total()
 
 
@@ -254,7 +254,7 @@ def test_where_the_right_one_cannot_hide_under_one_video_it_does_under_others() 
             comments.append(comment(n, 2000 - n, f"{kind} {n:03d}{'x' * chance.randrange(12, 30)}"))
         own = MimicVideo(platform="p", id=str(number), comments=tuple(comments))
         options = ranked_options(own, RANKS, 0, 2, near)
-        assert not isinstance(options, str) and len({plain(o.text) for o in options}) == 4
+        assert not isinstance(options, str) and len({normalise_text(o.text) for o in options}) == 4
         assert [o.rank for o in options] == sorted(o.rank or 0 for o in options)
         lengths = [len(option.text) for option in options]
         longest += lengths[0] == max(lengths)

@@ -10,16 +10,16 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from vivant.analysis.audit import milebench, mime, mimic, mmie, mmrv
-from vivant.analysis.audit.case import Case, as_markdown, as_text
+from vivant.analysis.audit.check import AuditCheck, format_markdown, format_text
 from vivant.core.errors import DataError, UsageError, unknown_name_error
 
-Maker = Callable[[Path | None], Sequence[Case]]
-MAKERS: Mapping[str, Maker] = {
-    "mime": mime.cases,
-    "milebench": milebench.cases,
-    "mimic": mimic.cases,
-    "mmrv": mmrv.cases,
-    "mmie": mmie.cases,
+Checker = Callable[[Path | None], Sequence[AuditCheck]]
+CHECKERS: Mapping[str, Checker] = {
+    "mime": mime.check_all,
+    "milebench": milebench.check_all,
+    "mimic": mimic.check_all,
+    "mmrv": mmrv.check_all,
+    "mmie": mmie.check_all,
 }
 
 _OPENING = """# An audit of what is published
@@ -36,37 +36,37 @@ With the original repositories' files at hand, `vivant audit --data mime=FOLDER`
 """
 
 
-def audit(only: Sequence[str] = (), data: Mapping[str, Path] | None = None) -> list[Case]:
+def audit(only: Sequence[str] = (), data: Mapping[str, Path] | None = None) -> list[AuditCheck]:
     """All checks, or those of the benchmarks or cases named."""
     data = data or {}
     for name, path in data.items():
-        if name not in MAKERS:
-            raise unknown_name_error("benchmark in --data", name, MAKERS)
+        if name not in CHECKERS:
+            raise unknown_name_error("benchmark in --data", name, CHECKERS)
         if not path.exists():
             raise DataError(f"--data {name}={path}: no such folder")
-    known: dict[str, list[Case]] = {}
-    for name, make in MAKERS.items():
+    checks: dict[str, list[AuditCheck]] = {}
+    for name, make in CHECKERS.items():
         if not only or any(word == name or word.startswith(f"{name}-") for word in only):
-            known[name] = list(make(data.get(name)))
-    cases = [case for own in known.values() for case in own]
+            checks[name] = list(make(data.get(name)))
+    cases = [case for group in checks.values() for case in group]
     if not only:
         return cases
     names = {case.name for case in cases}
     for word in only:
-        if word not in names and word not in MAKERS:
-            raise unknown_name_error("check", word, [*MAKERS, *names])
-    chosen = [case for name, own in known.items() for case in own if name in only or case.name in only]
+        if word not in names and word not in CHECKERS:
+            raise unknown_name_error("check", word, [*CHECKERS, *names])
+    chosen = [case for name, group in checks.items() for case in group if name in only or case.name in only]
     if not chosen:
         raise UsageError("There is nothing to check")
     return chosen
 
 
-def to_text(cases: Sequence[Case]) -> str:
+def to_text(cases: Sequence[AuditCheck]) -> str:
     """The checks for a terminal."""
-    return "\n".join(as_text(case) for case in cases)
+    return "\n".join(format_text(case) for case in cases)
 
 
-def to_markdown(cases: Sequence[Case]) -> str:
+def to_markdown(cases: Sequence[AuditCheck]) -> str:
     """The checks as a page, by benchmark."""
     outcomes = [case.outcome for case in cases]
     lines = [
@@ -79,5 +79,5 @@ def to_markdown(cases: Sequence[Case]) -> str:
     ]
     for benchmark in dict.fromkeys(case.benchmark for case in cases):
         lines.append(f"## {benchmark}\n")
-        lines += [as_markdown(case) for case in cases if case.benchmark == benchmark]
+        lines += [format_markdown(case) for case in cases if case.benchmark == benchmark]
     return "\n".join(lines).rstrip() + "\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from vivant.analysis.audit.case import Case, off
+from vivant.analysis.audit.check import AuditCheck, exceeds_rounding
 from vivant.benchmarks.milebench.datasets import GROUPS, REALMS
 from vivant.benchmarks.milebench.published import SOURCE, group_by_model
 from vivant.core.errors import UsageError
@@ -15,24 +15,24 @@ _NAMES = [group.name for group in GROUPS]
 _REALISTIC, _DIAGNOSTIC = _NAMES[:9], _NAMES[9:]
 
 
-def cases(data: Path | None = None) -> Sequence[Case]:
+def check_all(data: Path | None = None) -> Sequence[AuditCheck]:
     """All checks of the leaderboard."""
     if data is not None:
         raise UsageError("--data milebench: its checks need the leaderboard alone, which is built in")
-    return [_means(), _random(), _twins()]
+    return [_check_means(), _check_random(), _check_twins()]
 
 
 def _mean(row: dict[str, float], names: Sequence[str]) -> float:
     return sum(row[name] for name in names) / len(names)
 
 
-def _means() -> Case:
+def _check_means() -> AuditCheck:
     rows = {model: row for model, row in group_by_model().items() if model != "Random"}
     body: list[tuple[str, float, float, float, float, float, float]] = []
     fits = 0
     for model, row in rows.items():
         realistic, diagnostic = _mean(row, _REALISTIC), _mean(row, _DIAGNOSTIC)
-        if off(realistic, row[REALMS[0]]) or off(diagnostic, row[REALMS[1]]):
+        if exceeds_rounding(realistic, row[REALMS[0]]) or exceeds_rounding(diagnostic, row[REALMS[1]]):
             text, image, retrieval = (row[name] for name in _DIAGNOSTIC)
             needles = (text + image) / 2
             body.append((model, text, image, retrieval, diagnostic, needles, row[REALMS[1]]))
@@ -48,7 +48,7 @@ def _means() -> Case:
         f"({line[1]:.1f} + {line[2]:.1f}) / 2 = {line[5]:.1f}, which is what is printed."
         for line in body
     ]
-    return Case(
+    return AuditCheck(
         name="milebench-diagnostic-mean",
         benchmark="MileBench",
         title="The diagnostic mean of GPT-4V and GPT-4o",
@@ -72,10 +72,10 @@ def _means() -> Case:
     )
 
 
-def _random() -> Case:
+def _check_random() -> AuditCheck:
     row = group_by_model()["Random"]
     realistic, diagnostic = _mean(row, _REALISTIC), _mean(row, _DIAGNOSTIC)
-    return Case(
+    return AuditCheck(
         name="milebench-random-row",
         benchmark="MileBench",
         title="The row for guessing",
@@ -91,27 +91,27 @@ def _random() -> Case:
     )
 
 
-def _twins() -> Case:
+def _check_twins() -> AuditCheck:
     rows = group_by_model()
     names = _NAMES[:4]
     pairs = [
-        (one, two)
-        for place, one in enumerate(rows)
-        for two in list(rows)[place + 1 :]
-        if all(rows[one][name] == rows[two][name] for name in names)
+        (first, second)
+        for index, first in enumerate(rows)
+        for second in list(rows)[index + 1 :]
+        if all(rows[first][name] == rows[second][name] for name in names)
     ]
-    told = [
-        f"{one} and {two}: {', '.join(f'{name} {rows[one][name]:.1f}' for name in names)} in both."
-        for one, two in pairs
+    lines = [
+        f"{first} and {second}: {', '.join(f'{name} {rows[first][name]:.1f}' for name in names)} in both."
+        for first, second in pairs
     ]
-    return Case(
+    return AuditCheck(
         name="milebench-same-figures",
         benchmark="MileBench",
         title="Two models with the same four temporal figures",
         outcome="cannot be told",
         claim="Every row is said to be a model of its own.",
         arithmetic=(
-            *told,
+            *lines,
             "The other eight groups of the two differ. Each temporal group holds 400 to 800 questions, so that four "
             "equal figures in a row are very unlikely to come about by chance.",
         ),

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from vivant.analysis.audit import mime_files
-from vivant.analysis.audit.case import Case, percent
+from vivant.analysis.audit.check import AuditCheck, format_percent
 from vivant.benchmarks.mime import failures
 from vivant.benchmarks.mime.published import list_published
 from vivant.core.table import Cell, Table
@@ -40,17 +40,17 @@ _PAPER_FAILURES: Mapping[str, tuple[int, float]] = {
 """The repository's count, and the paper's percentage, where they differ."""
 
 
-def cases(data: Path | None = None) -> Sequence[Case]:
+def check_all(data: Path | None = None) -> Sequence[AuditCheck]:
     """All checks; `data` is a folder with the repository's data and result files."""
     return [
-        _people(data),
-        _few_shot(data),
-        _demonstrations(),
-        _options(data),
-        _rounding(),
-        _counts(),
-        _failures(),
-        _actors(),
+        _check_people(data),
+        _check_few_shot(data),
+        _check_demonstrations(),
+        _check_options(data),
+        _check_rounding(),
+        _check_counts(),
+        _check_failures(),
+        _check_actors(),
     ]
 
 
@@ -62,7 +62,7 @@ def _published(model: str, style: str, task: str) -> dict[str, float]:
     }
 
 
-def _people(data: Path | None) -> Case:
+def _check_people(data: Path | None) -> AuditCheck:
     reported = _published("human", "", "mime/ff")
     body = tuple(
         ("REAL" if variant == "none" else variant, reported[variant], accuracy, reported[variant] - accuracy)
@@ -72,7 +72,7 @@ def _people(data: Path | None) -> Case:
     base = reported["base+blank@0"]
     above = round(0.75 * REAL_ANSWERS)
     agree = above + REAL_ANSWERS - REAL_RIGHT
-    return Case(
+    return AuditCheck(
         name="mime-human-free-form",
         benchmark="MIME",
         title="People's free-form figures are not accuracies",
@@ -85,11 +85,11 @@ def _people(data: Path | None) -> Case:
             "(similarity ≥ 0.5) and (similarity > lower quartile of the file) say the same.",
             "Where fewer than a quarter of the answers are wrong, that gives 75 % plus the share that is wrong: the "
             "worse people are, the higher it gets, and perfect answers get 75.",
-            f"MIME: {RIGHT:,} of {ANSWERS:,} answers are right, {percent(RIGHT / ANSWERS)}. 75 % + "
-            f"{percent(wrong / ANSWERS)} = {percent(0.75 + wrong / ANSWERS)}, as printed.",
-            f"REAL: {REAL_RIGHT} of {REAL_ANSWERS} are right, {percent(REAL_RIGHT / REAL_ANSWERS)}. Above the quartile "
-            f"are {above}, wrong are {REAL_ANSWERS - REAL_RIGHT}: {above} + {REAL_ANSWERS - REAL_RIGHT} = {agree}, "
-            f"{percent(agree / REAL_ANSWERS)}, as printed.",
+            f"MIME: {RIGHT:,} of {ANSWERS:,} answers are right, {format_percent(RIGHT / ANSWERS)}. 75 % + "
+            f"{format_percent(wrong / ANSWERS)} = {format_percent(0.75 + wrong / ANSWERS)}, as printed.",
+            f"REAL: {REAL_RIGHT} of {REAL_ANSWERS} are right, {format_percent(REAL_RIGHT / REAL_ANSWERS)}. Above the "
+            f"quartile are {above}, wrong are {REAL_ANSWERS - REAL_RIGHT}: {above} + {REAL_ANSWERS - REAL_RIGHT} = "
+            f"{agree}, {format_percent(agree / REAL_ANSWERS)}, as printed.",
         ),
         tables=(
             Table(
@@ -101,11 +101,11 @@ def _people(data: Path | None) -> Case:
         finding="People are right on 83.3 % of MIME and 97.8 % of REAL: real actions are easier to name, not harder, "
         "and no dip is left to explain. The gap between people and models stays wide. Vivant's `strict` protocol "
         "gives accuracies, `paper` the printed figures.",
-        recomputed=mime_files.people(data, PEOPLE) if data is not None else (),
+        recomputed=mime_files.recompute_people(data, PEOPLE) if data is not None else (),
     )
 
 
-def _few_shot(data: Path | None) -> Case:
+def _check_few_shot(data: Path | None) -> AuditCheck:
     body: list[tuple[Cell, ...]] = []
     gain: list[float] = []
     for model in ("GPT-4o-mini", "Gemini-1.5-Flash"):
@@ -115,7 +115,7 @@ def _few_shot(data: Path | None) -> Case:
             first = "base+blank@0"
             gain.append(sum(gains) / len(gains))
             body.append((model, name, before[first], after[first], gain[-1], len(gains)))
-    return Case(
+    return AuditCheck(
         name="mime-few-shot-options",
         benchmark="MIME",
         title="Few-shot options that may have given the answer away",
@@ -138,12 +138,12 @@ def _few_shot(data: Path | None) -> Case:
         finding="The prompts that were sent are not stored, so a leak is likely and not proven. Few-shot figures in "
         "multiple choice should not be compared with others. Vivant shows options as plain texts, and says so on "
         "importing these files.",
-        recomputed=mime_files.marked_options(data) if data is not None else (),
+        recomputed=mime_files.count_marked_options(data) if data is not None else (),
     )
 
 
-def _demonstrations() -> Case:
-    return Case(
+def _check_demonstrations() -> AuditCheck:
+    return AuditCheck(
         name="mime-few-shot-demonstrations",
         benchmark="MIME",
         title="Demonstrations that are tested as well",
@@ -157,8 +157,8 @@ def _demonstrations() -> Case:
     )
 
 
-def _options(data: Path | None) -> Case:
-    return Case(
+def _check_options(data: Path | None) -> AuditCheck:
+    return AuditCheck(
         name="mime-released-options",
         benchmark="MIME",
         title="The options of the published runs are not the released ones",
@@ -172,11 +172,11 @@ def _options(data: Path | None) -> Case:
         ),
         finding="Published multiple-choice figures are on other distractors than anyone can download. New runs are "
         "comparable with them in expectation, not question by question; imports keep the options that a file brings.",
-        recomputed=mime_files.released_options(data) if data is not None else (),
+        recomputed=mime_files.count_released_options(data) if data is not None else (),
     )
 
 
-def _rounding() -> Case:
+def _check_rounding() -> AuditCheck:
     body: list[tuple[Cell, ...]] = []
     for right in range(ACTIONS + 1):
         exact = right / ACTIONS * 100
@@ -184,7 +184,7 @@ def _rounding() -> Case:
         half_up = f"{(int(exact * 100 + 0.5) + 5) // 10 / 10:.1f}"
         if len({twice, once, half_up}) > 1:
             body.append((f"{right} of {ACTIONS}", f"{exact:.3f}", once, twice, half_up))
-    return Case(
+    return AuditCheck(
         name="mime-rounding",
         benchmark="MIME",
         title="Figures that were rounded twice",
@@ -206,8 +206,8 @@ def _rounding() -> Case:
     )
 
 
-def _counts() -> Case:
-    return Case(
+def _check_counts() -> AuditCheck:
+    return AuditCheck(
         name="mime-counts",
         benchmark="MIME",
         title="How many videos there are",
@@ -221,12 +221,12 @@ def _counts() -> Case:
     )
 
 
-def _failures() -> Case:
+def _check_failures() -> AuditCheck:
     body: list[tuple[Cell, ...]] = []
     for name, (count, printed) in _PAPER_FAILURES.items():
         implied = round(printed * failures.PUBLISHED_TOTAL / 100)
         body.append((name, count, count / failures.PUBLISHED_TOTAL * 100, printed, implied))
-    return Case(
+    return AuditCheck(
         name="mime-failure-labels",
         benchmark="MIME",
         title="Failure modes in the paper and in the repository",
@@ -253,14 +253,16 @@ def _failures() -> Case:
     )
 
 
-def _actors() -> Case:
+def _check_actors() -> AuditCheck:
     right, total = 905, 1003
-    return Case(
+    return AuditCheck(
         name="mime-actors",
         benchmark="MIME",
         title="A footnote on the two actors",
         outcome="does not hold",
         claim="A footnote gives 90.6 for free-form answers on one actor's videos.",
-        arithmetic=(f"The repository's table has {right} of {total:,}, which is {percent(right / total)}.",),
+        arithmetic=(
+            f"The repository's table has {right} of {total:,}, which is {format_percent(right / total)}.",
+        ),
         finding="0.4 points; and both figures are of the kind that the first check describes, not accuracies.",
     )

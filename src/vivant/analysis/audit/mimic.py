@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from vivant.analysis.audit.case import ROUNDING, Case
+from vivant.analysis.audit.check import ROUNDING, AuditCheck
 from vivant.benchmarks.mimic import names
 from vivant.benchmarks.mimic.published import SOURCE, TASKS
 from vivant.core.errors import UsageError
@@ -24,22 +24,22 @@ _COMBINATION: Mapping[str, float] = {
 """Found by linear programming: the combination of rows that is furthest from any weighted mean of tasks."""
 
 
-def cases(data: Path | None = None) -> Sequence[Case]:
+def check_all(data: Path | None = None) -> Sequence[AuditCheck]:
     """All checks of the table of seven tasks."""
     if data is not None:
         raise UsageError("--data mimic: its checks need the published table alone, which is built in")
-    return [_overall(), _weights(), _upper_bound()]
+    return [_check_overall(), _check_weights(), _check_upper_bound()]
 
 
-def _overall() -> Case:
+def _check_overall() -> AuditCheck:
     body = []
     for model, values in TASKS.items():
         tasks, overall = values[:7], values[7]
         mean = sum(tasks) / 7
-        axes = sum(sum(tasks[i] for i in own) / len(own) for own in _AXES.values()) / len(_AXES)
+        axes = sum(sum(tasks[i] for i in indices) / len(indices) for indices in _AXES.values()) / len(_AXES)
         body.append((model, overall, mean, mean - overall, axes, axes - overall))
     gaps = [line[3] for line in body]
-    return Case(
+    return AuditCheck(
         name="mimic-overall",
         benchmark="MIMIC-Bench",
         title="The overall score is not the mean of the seven tasks",
@@ -69,7 +69,7 @@ def _overall() -> Case:
     )
 
 
-def _weights() -> Case:
+def _check_weights() -> AuditCheck:
     tasks = names.THINKING
     combined = [sum(share * TASKS[model][i] for model, share in _COMBINATION.items()) for i in range(8)]
     gaps = [value - combined[7] for value in combined[:7]]
@@ -77,7 +77,7 @@ def _weights() -> Case:
     allowed = 2 * ROUNDING * size
     body = [(task, value, gap) for task, value, gap in zip(tasks, combined[:7], gaps, strict=True)]
     recipe = " ".join(f"{share:+.3f} × {model}" for model, share in _COMBINATION.items())
-    return Case(
+    return AuditCheck(
         name="mimic-overall-weights",
         benchmark="MIMIC-Bench",
         title="No weights of the tasks give the overall scores",
@@ -103,10 +103,10 @@ def _weights() -> Case:
     )
 
 
-def _upper_bound() -> Case:
+def _check_upper_bound() -> AuditCheck:
     human = TASKS["Human"][7]
     above = {model: values[7] for model, values in TASKS.items() if values[7] > human}
-    return Case(
+    return AuditCheck(
         name="mimic-upper-bound",
         benchmark="MIMIC-Bench",
         title="People as the upper bound",

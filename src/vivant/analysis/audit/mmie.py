@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from vivant.analysis.audit.case import Case, percent
+from vivant.analysis.audit.check import AuditCheck, format_percent
 from vivant.benchmarks.mmie import paper
 from vivant.benchmarks.mmie.published import LEADERBOARD, SIZES, list_leaderboard
 from vivant.core.errors import DataError
@@ -28,17 +28,17 @@ PBL_FIELDS: Mapping[str, int] = {
 _SHARES = (0.9, 2 / 3, 1 / 3)
 
 
-def cases(data: Path | None = None) -> Sequence[Case]:
+def check_all(data: Path | None = None) -> Sequence[AuditCheck]:
     """All checks; `data` is a file of judge's texts: a list of {id, feedback} or an `eval_result.json`."""
-    return [_counts(), _means(), _dropped(data)]
+    return [_check_counts(), _check_means(), _check_dropped(data)]
 
 
-def _counts() -> Case:
+def _check_counts() -> AuditCheck:
     categories = " + ".join(f"{size:,}" for size in SIZES.values())
     fields = " + ".join(f"{size:,}" for size in PBL_FIELDS.values())
     formats = " + ".join(f"{size:,}" for size in FORMATS.values())
     short = TOTAL - sum(FORMATS.values())
-    return Case(
+    return AuditCheck(
         name="mmie-count",
         benchmark="MMIE",
         title="The number of questions",
@@ -53,13 +53,13 @@ def _counts() -> Case:
     )
 
 
-def _means() -> Case:
+def _check_means() -> AuditCheck:
     rows = list_leaderboard()
     gaps = []
     for _, _, (story, project, reasoning, mean) in rows:
         weighted = (story * SIZES["SA"] + project * SIZES["PBL"] + reasoning * SIZES["MSR"]) / TOTAL
         gaps.append((abs(weighted - mean), abs((story + project + reasoning) / 3 - mean)))
-    return Case(
+    return AuditCheck(
         name="mmie-average",
         benchmark="MMIE",
         title="The average is over questions, not over categories",
@@ -75,7 +75,7 @@ def _means() -> Case:
     )
 
 
-def _dropped(data: Path | None) -> Case:
+def _check_dropped(data: Path | None) -> AuditCheck:
     examples = [
         (model, figures[3])
         for model, _, figures in list_leaderboard()
@@ -84,7 +84,7 @@ def _dropped(data: Path | None) -> Case:
     body: tuple[tuple[Cell, ...], ...] = tuple(
         (model, value, *(value * share for share in _SHARES)) for model, value in examples
     )
-    return Case(
+    return AuditCheck(
         name="mmie-dropped-scores",
         benchmark="MMIE",
         title="Scores that cannot be read drop out of the mean",
@@ -114,19 +114,19 @@ def _dropped(data: Path | None) -> Case:
 def _recomputed(path: Path) -> tuple[str, ...]:
     texts = _feedback(path)
     scores = [paper.find_score(text) for text in texts]
-    kept = [score for score in scores if score is not None and paper.is_on_scale(score)]
+    valid = [score for score in scores if score is not None and paper.is_on_scale(score)]
     unread = sum(score is None for score in scores)
-    told = [
-        f"{path}: of {len(scores)} texts {len(kept)} hold a score from 0 to 6; {unread} hold none and "
-        f"{len(scores) - len(kept) - unread} one off the scale."
+    lines = [
+        f"{path}: of {len(scores)} texts {len(valid)} hold a score from 0 to 6; {unread} hold none and "
+        f"{len(scores) - len(valid) - unread} one off the scale."
     ]
-    if kept:
-        mean = sum(kept) / len(kept)
-        told.append(
-            f"Their mean is {percent(mean / 6)} of the top over those kept, and "
-            f"{percent(sum(kept) / 6 / len(scores))} over all texts with lost ones as 0."
+    if valid:
+        mean = sum(valid) / len(valid)
+        lines.append(
+            f"Their mean is {format_percent(mean / 6)} of the top over those kept, and "
+            f"{format_percent(sum(valid) / 6 / len(scores))} over all texts with lost ones as 0."
         )
-    return tuple(told)
+    return tuple(lines)
 
 
 def _feedback(path: Path) -> list[str]:
@@ -139,7 +139,7 @@ def _feedback(path: Path) -> list[str]:
         raise DataError(f"{file} holds no JSON: {error}") from error
     if isinstance(content, dict):
         content = content.get("feedback", [])
-    found = [
+    entries = [
         next(
             (
                 entry[name]
@@ -151,7 +151,7 @@ def _feedback(path: Path) -> list[str]:
         for entry in (content if isinstance(content, list) else [])
         if isinstance(entry, dict)
     ]
-    texts = [text for text in found if text is not None]
+    texts = [text for text in entries if text is not None]
     if not texts:
         raise DataError(f"{file} holds no judge's texts: a list of objects with a field 'feedback' is read")
     return texts

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from vivant.analysis.audit.case import Case, off
+from vivant.analysis.audit.check import AuditCheck, exceeds_rounding
 from vivant.benchmarks.mmrv import published
 from vivant.benchmarks.mmrv.kinds import KINDS
 from vivant.benchmarks.mmrv.native import read_results
@@ -38,27 +38,34 @@ STUDY_RIGHT = 96
 _STATED_GAIN, _STATED_GAP = 0.57, 7.9
 
 
-def cases(data: Path | None = None) -> Sequence[Case]:
+def check_all(data: Path | None = None) -> Sequence[AuditCheck]:
     """All checks; `data` is the human study's `questions.json` (200 questions with GPT-4o's replies)."""
-    return [_slipped(), _weighted(), _text(), _people(), _study(data), _errors()]
+    return [
+        _check_slipped(),
+        _check_weighted(),
+        _check_text(),
+        _check_people(),
+        _check_study(data),
+        _check_errors(),
+    ]
 
 
 def _rows(style: str) -> dict[str, list[float]]:
-    found: dict[str, list[float]] = {}
+    values: dict[str, list[float]] = {}
     for figure in published.list_published():
         if figure.style == style:
-            found.setdefault(figure.model, []).append(figure.value)
-    return found
+            values.setdefault(figure.model, []).append(figure.value)
+    return values
 
 
-def _slipped() -> Case:
+def _check_slipped() -> AuditCheck:
     paper, thought = _rows("zero-shot")[SLIPPED], _rows("cot")[SLIPPED]
     body: list[tuple[Cell, ...]] = [("paper, table 3", *paper), ("README", *README_ROW)]
     weighted = [
         (implicit * SIDES[0] + explicit * SIDES[1]) / TOTAL
         for implicit, explicit in ((paper[1], paper[2]), (README_ROW[1], README_ROW[2]))
     ]
-    return Case(
+    return AuditCheck(
         name="mmrv-shifted-row",
         benchmark="MMR-V",
         title="The row of o4-mini in the README",
@@ -78,7 +85,7 @@ def _slipped() -> Case:
     )
 
 
-def _weighted() -> Case:
+def _check_weighted() -> AuditCheck:
     body: list[tuple[Cell, ...]] = []
     total = 0
     for style in ("zero-shot", "cot"):
@@ -90,7 +97,9 @@ def _weighted() -> Case:
                 if len(values) > 3
                 else None
             )
-            if off(sides, values[0]) or (types is not None and off(types, values[0])):
+            if exceeds_rounding(sides, values[0]) or (
+                types is not None and exceeds_rounding(types, values[0])
+            ):
                 body.append(
                     (
                         model,
@@ -102,7 +111,7 @@ def _weighted() -> Case:
                         None if types is None else types - values[0],
                     )
                 )
-    return Case(
+    return AuditCheck(
         name="mmrv-weighted-means",
         benchmark="MMR-V",
         title="Overall as the mean of its parts",
@@ -137,11 +146,11 @@ def _weighted() -> Case:
     )
 
 
-def _text() -> Case:
+def _check_text() -> AuditCheck:
     direct, thought = _rows("zero-shot"), _rows("cot")
     gain = sum(thought[model][0] - direct[model][0] for model in direct) / len(direct)
     gap = sum(values[1] - values[2] for values in direct.values()) / len(direct)
-    return Case(
+    return AuditCheck(
         name="mmrv-means-in-text",
         benchmark="MMR-V",
         title="Two means that the text states",
@@ -156,14 +165,14 @@ def _text() -> Case:
     )
 
 
-def _people() -> Case:
+def _check_people() -> AuditCheck:
     body: list[tuple[Cell, ...]] = []
     fits = True
     for (name, (right, total)), printed in zip(STUDY.items(), published.HUMAN, strict=True):
         share = right / total * 100
-        fits = fits and not off(share, printed, 0.05)
+        fits = fits and not exceeds_rounding(share, printed, 0.05)
         body.append((name, right, total, share, printed))
-    return Case(
+    return AuditCheck(
         name="mmrv-people",
         benchmark="MMR-V",
         title="The row of people",
@@ -185,8 +194,8 @@ def _people() -> Case:
     )
 
 
-def _study(data: Path | None) -> Case:
-    return Case(
+def _check_study(data: Path | None) -> AuditCheck:
+    return AuditCheck(
         name="mmrv-study-make-up",
         benchmark="MMR-V",
         title="How the 200 questions were chosen",
@@ -218,9 +227,9 @@ def _recomputed(path: Path) -> tuple[str, ...]:
     return (f"{file.name}: GPT-4o is right on {right} of {len(scores)}, by the published rule.",)
 
 
-def _errors() -> Case:
+def _check_errors() -> AuditCheck:
     counts = KINDS.published["GPT-4o"]
-    return Case(
+    return AuditCheck(
         name="mmrv-errors",
         benchmark="MMR-V",
         title="The figure of errors",

@@ -33,7 +33,7 @@ GENERAL = Scheme(
 )
 
 
-def scheme_for(task: str, name: str = "") -> Scheme:
+def find_scheme(task: str, name: str = "") -> Scheme:
     """The scheme called `name` (`general`, or a benchmark's); without one, that of the task's own benchmark."""
     if name == GENERAL.name:
         return GENERAL
@@ -44,11 +44,11 @@ def scheme_for(task: str, name: str = "") -> Scheme:
 
 def _named(name: str) -> Scheme:
     """A benchmark's scheme, by the benchmark's name."""
-    known = registry.names()
-    if name in known:
+    names = registry.names()
+    if name in names:
         scheme = next(iter(registry.get(name).answer_kinds.values()), None)
         if scheme is not None:
             return scheme
     raise unknown_name_error(
-        "kinds", name, [GENERAL.name, *known], "(a benchmark that sorts wrong answers, or general)"
+        "kinds", name, [GENERAL.name, *names], "(a benchmark that sorts wrong answers, or general)"
     )

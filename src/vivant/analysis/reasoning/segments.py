@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from vivant.core.types import Record
 
-MOST = 10
+MAX_SEGMENTS = 10
 """Segments a reply is cut into at most."""
 _SHORTEST = 24
 """Pieces with fewer characters ("1.", "So:") go with the next."""
@@ -37,7 +37,7 @@ class Reasoning(Struct, frozen=True):
         return self.text[segment.start : segment.end]
 
 
-def reasoning_of(record: Record, most: int = MOST) -> Reasoning | None:
+def split_reasoning(record: Record, max_segments: int = MAX_SEGMENTS) -> Reasoning | None:
     """The reasoning of a reply; None where it gives an answer and no reasons.
 
     The answer itself, a short last line, is no part of it.
@@ -51,13 +51,13 @@ def reasoning_of(record: Record, most: int = MOST) -> Reasoning | None:
             end = len(text[:last].rstrip())
     if len(text[:end].split()) < _FEWEST_WORDS:
         return None
-    return Reasoning("thinking" if apart else "text", text, cut(text[:end], most))
+    return Reasoning("thinking" if apart else "text", text, split_segments(text[:end], max_segments))
 
 
-def cut(text: str, most: int = MOST) -> tuple[Segment, ...]:
+def split_segments(text: str, max_segments: int = MAX_SEGMENTS) -> tuple[Segment, ...]:
     """Whole sentences and lines, joined until there are at most `most` segments of similar length."""
     pieces = _pieces(text)
-    if len(pieces) <= most:
+    if len(pieces) <= max_segments:
         return tuple(pieces)
     joined: list[Segment] = []
     total = sum(piece.end - piece.start for piece in pieces)
@@ -65,7 +65,7 @@ def cut(text: str, most: int = MOST) -> tuple[Segment, ...]:
     for piece in pieces:
         done += piece.end - piece.start
         # A new segment begins where the text so far more than fills the share of those begun.
-        if joined and (len(joined) == most or done <= total * len(joined) / most):
+        if joined and (len(joined) == max_segments or done <= total * len(joined) / max_segments):
             joined[-1] = Segment(joined[-1].start, piece.end)
         else:
             joined.append(piece)
@@ -73,7 +73,7 @@ def cut(text: str, most: int = MOST) -> tuple[Segment, ...]:
 
 
 def _pieces(text: str) -> list[Segment]:
-    found: list[Segment] = []
+    pieces: list[Segment] = []
     for match in _PIECE.finditer(text):
         start, end = match.span()
         while start < end and text[start].isspace():
@@ -82,11 +82,11 @@ def _pieces(text: str) -> list[Segment]:
             end -= 1
         if start == end:
             continue
-        if found and found[-1].end - found[-1].start < _SHORTEST:
-            found[-1] = Segment(found[-1].start, end)
+        if pieces and pieces[-1].end - pieces[-1].start < _SHORTEST:
+            pieces[-1] = Segment(pieces[-1].start, end)
         else:
-            found.append(Segment(start, end))
-    if len(found) > 1 and found[-1].end - found[-1].start < _SHORTEST:
-        last = found.pop()
-        found[-1] = Segment(found[-1].start, last.end)
-    return found
+            pieces.append(Segment(start, end))
+    if len(pieces) > 1 and pieces[-1].end - pieces[-1].start < _SHORTEST:
+        last = pieces.pop()
+        pieces[-1] = Segment(pieces[-1].start, last.end)
+    return pieces

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct, field
 
-from vivant.analysis.reasoning.kinds import RESTS_ON, scheme_for
-from vivant.analysis.reasoning.store import Labelled, fits, read_labels
+from vivant.analysis.reasoning.kinds import RESTS_ON, find_scheme
+from vivant.analysis.reasoning.label_files import LabelledReply, matches_reply, read_labels
 from vivant.benchmarks.base import Protocol
 from vivant.benchmarks.summary import cluster_of, natural
 from vivant.core.errors import UsageError, unknown_name_error
@@ -18,7 +18,7 @@ from vivant.runs.run import Run
 OUTCOMES = ("all", "right", "wrong")
 
 
-class Share(Struct, frozen=True, kw_only=True):
+class LabelShare(Struct, frozen=True, kw_only=True):
     """How often one label was given."""
 
     label: str
@@ -27,7 +27,7 @@ class Share(Struct, frozen=True, kw_only=True):
     interval: Interval | None
 
 
-class Shares(Struct, frozen=True, kw_only=True):
+class LabelShares(Struct, frozen=True, kw_only=True):
     """The labels of one labeller on one run, or on a group of its replies."""
 
     run: str
@@ -40,18 +40,18 @@ class Shares(Struct, frozen=True, kw_only=True):
     """Segments or answers that have a label."""
     unread: int
     """Replies whose labels could not be read."""
-    shares: tuple[Share, ...]
+    shares: tuple[LabelShare, ...]
     with_frame: int = 0
     """Of segments that rest on what is seen, those that name a frame."""
     scheme: str = ""
 
 
-Row = tuple[Sample, Record, Score, Labelled]
+Row = tuple[Sample, Record, Score, LabelledReply]
 
 
-def labelled_rows(run: Run, protocol: Protocol) -> dict[str, list[Row]]:
+def group_labelled_rows(run: Run, protocol: Protocol) -> dict[str, list[Row]]:
     """Replies with their labels, by who gave them. Replies that have changed since are an error."""
-    found: dict[str, list[Row]] = {}
+    by_labeller: dict[str, list[Row]] = {}
     rows = {
         record.key: (sample, record, score)
         for part in run.scores(protocol)
@@ -60,24 +60,24 @@ def labelled_rows(run: Run, protocol: Protocol) -> dict[str, list[Row]]:
     }
     for by, labels in read_labels(run.dir.path).items():
         for labelled in labels:
-            if labelled.key not in rows or not fits(labelled, rows[labelled.key][1]):
+            if labelled.key not in rows or not matches_reply(labelled, rows[labelled.key][1]):
                 raise UsageError(
                     f"{run.name}: the reply {labelled.key} is not the one that {by} labelled; label the "
                     "run again"
                 )
-            found.setdefault(by, []).append((*rows[labelled.key], labelled))
-    return found
+            by_labeller.setdefault(by, []).append((*rows[labelled.key], labelled))
+    return by_labeller
 
 
-def segment_shares(run: Run, protocol: Protocol) -> list[Shares]:
+def count_segment_shares(run: Run, protocol: Protocol) -> list[LabelShares]:
     """On what segments rest: over all replies, over right ones and over wrong ones."""
-    found: list[Shares] = []
-    for by, rows in labelled_rows(run, protocol).items():
+    shares: list[LabelShares] = []
+    for by, rows in group_labelled_rows(run, protocol).items():
         for outcome in OUTCOMES:
-            own = [row for row in rows if row[3].segments and _is(row[2], outcome)]
-            if own:
-                found.append(_segments(run, by, outcome, own))
-    return found
+            chosen = [row for row in rows if row[3].segments and _is(row[2], outcome)]
+            if chosen:
+                shares.append(_segments(run, by, outcome, chosen))
+    return shares
 
 
 def _is(score: Score, outcome: str) -> bool:
@@ -85,14 +85,14 @@ def _is(score: Score, outcome: str) -> bool:
     return outcome == "all" or right == (outcome == "right")
 
 
-def _segments(run: Run, by: str, outcome: str, rows: Sequence[Row]) -> Shares:
+def _segments(run: Run, by: str, outcome: str, rows: Sequence[Row]) -> LabelShares:
     labels = [
         (cluster_of(sample), label.rests_on, label.frame)
         for sample, _, _, labelled in rows
         for label in labelled.segments
         if label.rests_on
     ]
-    return Shares(
+    return LabelShares(
         run=run.name,
         model=run.model,
         by=by,
@@ -106,29 +106,29 @@ def _segments(run: Run, by: str, outcome: str, rows: Sequence[Row]) -> Shares:
     )
 
 
-def kind_shares(run: Run, protocol: Protocol, by_facets: Sequence[str] = ()) -> list[Shares]:
+def count_kind_shares(run: Run, protocol: Protocol, by_facets: Sequence[str] = ()) -> list[LabelShares]:
     """Of which kind answers are, whole or by facets."""
-    found: list[Shares] = []
-    for by, rows in labelled_rows(run, protocol).items():
+    shares: list[LabelShares] = []
+    for by, rows in group_labelled_rows(run, protocol).items():
         for scheme in dict.fromkeys(row[3].scheme for row in rows if row[3].scheme):
-            own = [row for row in rows if row[3].scheme == scheme]
-            known = {facet for row in own for facet in row[0].facets}
+            chosen = [row for row in rows if row[3].scheme == scheme]
+            facets = {facet for row in chosen for facet in row[0].facets}
             for facet in by_facets:
-                if facet not in known:
-                    raise unknown_name_error("facet", facet, known)
+                if facet not in facets:
+                    raise unknown_name_error("facet", facet, facets)
             groups: dict[tuple[str, ...], list[Row]] = {}
-            for row in own:
+            for row in chosen:
                 groups.setdefault(tuple(row[0].facets.get(facet, "") for facet in by_facets), []).append(row)
-            found += [
+            shares += [
                 _kinds(run, by, scheme, dict(zip(by_facets, key, strict=True)), groups[key])
                 for key in sorted(groups, key=lambda values: [natural(value) for value in values])
             ]
-    return found
+    return shares
 
 
-def _kinds(run: Run, by: str, scheme: str, group: Mapping[str, str], rows: Sequence[Row]) -> Shares:
+def _kinds(run: Run, by: str, scheme: str, group: Mapping[str, str], rows: Sequence[Row]) -> LabelShares:
     labels = [(cluster_of(sample), labelled.kind) for sample, _, _, labelled in rows if labelled.kind]
-    return Shares(
+    return LabelShares(
         run=run.name,
         model=run.model,
         by=by,
@@ -137,22 +137,22 @@ def _kinds(run: Run, by: str, scheme: str, group: Mapping[str, str], rows: Seque
         replies=len(rows),
         labelled=len(labels),
         unread=sum(bool(row[3].unread) for row in rows),
-        shares=_shares(scheme_for("", scheme).kinds, labels),
+        shares=_shares(find_scheme("", scheme).kinds, labels),
         scheme=scheme,
     )
 
 
-def _shares(names: Iterable[str], labels: Sequence[tuple[str, str]]) -> tuple[Share, ...]:
+def _shares(names: Iterable[str], labels: Sequence[tuple[str, str]]) -> tuple[LabelShare, ...]:
     clusters = [cluster for cluster, _ in labels]
-    found: list[Share] = []
+    shares: list[LabelShare] = []
     for name in names:
         values = [float(label == name) for _, label in labels]
-        found.append(
-            Share(
+        shares.append(
+            LabelShare(
                 label=name,
                 count=int(sum(values)),
                 share=sum(values) / len(values) if values else None,
                 interval=mean_interval(values, clusters, binary=True),
             )
         )
-    return tuple(found)
+    return tuple(shares)

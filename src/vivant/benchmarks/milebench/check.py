@@ -127,7 +127,7 @@ def _find_fault(picture: Path) -> str:
     look = sniff(data)
     if look is None and picture.suffix.lower() in _SNIFFED:
         return "is no picture, or its header is broken"
-    return "is cut short; fetch it again" if look and not look.whole else ""
+    return "is cut short; fetch it again" if look and not look.complete else ""
 
 
 def _is_inside(path: str) -> bool:

@@ -22,7 +22,7 @@ from vivant.benchmarks.mimic.format import ITEMS, VIDEOS, MimicItem, MimicOption
 from vivant.benchmarks.mimic.pack_builder import LONG
 from vivant.benchmarks.mimic.packs import hash_file
 from vivant.core.errors import DataError
-from vivant.metrics.text import plain
+from vivant.metrics.text import normalise_text
 
 _T = TypeVar("_T")
 
@@ -191,7 +191,7 @@ def list_item_problems(item: MimicItem, videos: Mapping[str, VideoFacts]) -> Ite
         return
     if len(item.options) != 4:
         yield f"{len(item.options)} options; four are expected"
-    texts = Counter(plain(option.text) for option in item.options)
+    texts = Counter(normalise_text(option.text) for option in item.options)
     if max(texts.values()) > 1:
         yield f"two options say the same: '{_shorten(texts.most_common(1)[0][0])}'"
     for index, option in enumerate(item.options):

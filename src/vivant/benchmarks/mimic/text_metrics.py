@@ -14,7 +14,6 @@ from statistics import fmean, median
 from msgspec import Struct
 
 from vivant.core.randomness import derive_generator
-from vivant.metrics.text import plain
 
 _EMOJI = re.compile(
     "[\U0001f1e6-\U0001f1ff\U0001f300-\U0001faff\u2600-\u27bf\u2b05-\u2b07\u2b1b\u2b1c\u2b50\u2b55"
@@ -109,7 +108,7 @@ def compute_text_figures(
     if not comments:
         return None
     tokens = [split_words(comment.text) for comment in comments]
-    plain_texts = Counter(plain(comment.text) for comment in comments)
+    plain_texts = Counter(normalise_text(comment.text) for comment in comments)
     openings = Counter(" ".join(each[:2]) for each in tokens if each)
     return TextFigures(
         n=len(comments),

@@ -22,7 +22,7 @@ def check(root: Path, name: str = "") -> DataReport:
     archive = next((folder / packed for packed in ARCHIVES if (folder / packed).is_file()), None)
     if archive is not None:
         try:
-            unpacked = unpack_archive([archive], folder, place=_choose_target)
+            unpacked = unpack_archive([archive], folder, choose_path=_choose_target)
         except DataError as error:
             return DataReport(problems=(str(error),))
         found.append(

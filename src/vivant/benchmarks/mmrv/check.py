@@ -43,7 +43,7 @@ def unpack(root: Path, progress: ProgressCallback | None = None) -> UnpackResult
     if not sources:
         return UnpackResult(pieces=(), written=0, present=0, problems=tuple(problems)) if problems else None
     result = unpack_archive(
-        sources, root / VIDEO_FOLDERS[0], place=lambda path: PurePosixPath(path.name), progress=progress
+        sources, root / VIDEO_FOLDERS[0], choose_path=lambda path: PurePosixPath(path.name), progress=progress
     )
     last = sources[-1].name.removeprefix(STEM)
     if pieces and not problems and not result.complete and last < LAST_PIECE:

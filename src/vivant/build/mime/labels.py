@@ -13,7 +13,7 @@ from msgspec import Struct
 from vivant.benchmarks.data_files import iter_csv_rows, iter_json_objects
 from vivant.build.mime.semantic_choice import PhraseEncoder
 from vivant.core.errors import DataError, unknown_name_error
-from vivant.metrics.text import plain
+from vivant.metrics.text import normalise_text
 
 NEAR = 0.6
 """Cosine from which two labels of one take are proposed as one."""
@@ -39,8 +39,8 @@ class JudgedLabel(Struct, frozen=True):
 
 def label_key(label: str) -> str:
     """A label without case, punctuation and articles."""
-    words = [word for word in plain(label).split() if word not in _ARTICLES]
-    return " ".join(words) or plain(label)
+    words = [word for word in normalise_text(label).split() if word not in _ARTICLES]
+    return " ".join(words) or normalise_text(label)
 
 
 class Merge(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -88,7 +88,7 @@ def read_labels(file: Path, page: str = "") -> LabelFile:
         if not texts[item] or not texts["annotator"]:
             absent = item if not texts[item] else "annotator"
             raise DataError(f"{file}, {word} {number}: there is no '{absent}'; every label needs one")
-        if not plain(texts[label]):
+        if not normalise_text(texts[label]):
             empty += 1
             continue
         one = JudgedLabel(texts[item], texts["annotator"], texts[label])

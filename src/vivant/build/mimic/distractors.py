@@ -21,7 +21,7 @@ from vivant.build.mimic.material import Codes, Material, Texts, codes, rough_for
 from vivant.build.mimic.style import styles
 from vivant.build.mimic.vectors import Vectors
 from vivant.core.randomness import derive_seed
-from vivant.metrics.text import plain
+from vivant.metrics.text import normalise_text
 
 WRONG = 3
 SPOKEN = ("title", "description", "tag", "comment-match")
@@ -58,7 +58,7 @@ class Judge:
         said = [option.text for option in texts.options]
         self.material = material
         self.texts = texts
-        self.code = codes(plain(text) for text in said)
+        self.code = codes(normalise_text(text) for text in said)
         self.styles = styles(said)
         self.platform = material.platform[texts.owner]
         self._chance = chance

@@ -63,7 +63,7 @@ def _videos(connection: DuckDBPyConnection, work: Path) -> Counts:
 
 
 def _draw_videos(counts: Counts, path: Path) -> None:
-    from vivant.report.figures import COLOURS, load_pyplot, save_figure
+    from vivant.report.figures import COLORS, load_pyplot, save_figure
 
     pyplot = load_pyplot()
     figure, axes = pyplot.subplots(2, 2, figsize=(8.4, 5.6))
@@ -72,7 +72,7 @@ def _draw_videos(counts: Counts, path: Path) -> None:
         names = [name for name, _ in (parts[BENCH] + parts[TRAIN]).most_common(_MOST)]
         if facet == "length":
             names = [name for name in _LENGTHS if name in names]
-        for shift, (part, colour) in enumerate(zip((BENCH, TRAIN), COLOURS, strict=False)):
+        for shift, (part, colour) in enumerate(zip((BENCH, TRAIN), COLORS, strict=False)):
             shares = [100 * parts[part][name] / total[part] for name in names]
             places = [place + 0.4 * shift - 0.2 for place in range(len(names))]
             axis.barh(places, shares, 0.38, color=colour, label=f"{part} ({parts[part].total():,})")
@@ -100,11 +100,11 @@ def _scores(connection: DuckDBPyConnection, work: Path) -> dict[str, list[float]
 
 
 def _draw_scores(found: dict[str, list[float]], path: Path) -> None:
-    from vivant.report.figures import COLOURS, load_pyplot, save_figure
+    from vivant.report.figures import COLORS, load_pyplot, save_figure
 
     pyplot = load_pyplot()
     figure, axis = pyplot.subplots(figsize=(4.6, 2.8))
-    for (side, counts), colour in zip(found.items(), COLOURS, strict=False):
+    for (side, counts), colour in zip(found.items(), COLORS, strict=False):
         total = max(sum(counts), 1)
         places = [place / 50 for place in range(51)]
         axis.stairs(
@@ -117,7 +117,7 @@ def _draw_scores(found: dict[str, list[float]], path: Path) -> None:
 
 
 def _draw_options(items: Sequence[MimicItem], path: Path) -> None:
-    from vivant.report.figures import COLOURS, load_pyplot, save_figure
+    from vivant.report.figures import COLORS, load_pyplot, save_figure
 
     pyplot = load_pyplot()
     tasks = list(dict.fromkeys(item.task for item in items))
@@ -134,9 +134,9 @@ def _draw_options(items: Sequence[MimicItem], path: Path) -> None:
             medianprops={"color": "black"},
         )
         for box in drawn["boxes"]:
-            box.set_facecolor(COLOURS[shift])
+            box.set_facecolor(COLORS[shift])
             box.set_alpha(0.6)
-        axis.plot([], [], "s", color=COLOURS[shift], alpha=0.6, label=f"{name} options")
+        axis.plot([], [], "s", color=COLORS[shift], alpha=0.6, label=f"{name} options")
     short = [task if task != OWN else "popularity" for task in tasks]
     axis.set_xticks(range(len(tasks)), short, rotation=20, ha="right")
     axis.set_ylabel("characters")

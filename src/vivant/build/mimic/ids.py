@@ -18,7 +18,7 @@ from msgspec import Struct, field
 from vivant.benchmarks.data_files import iter_lines
 from vivant.benchmarks.mimic.format import MimicItem, MimicVideo
 from vivant.core.errors import DataError
-from vivant.metrics.text import plain
+from vivant.metrics.text import normalise_text
 
 FILE = "ids.jsonl"
 FORMAT = "vivant-mimic-ids"
@@ -95,7 +95,7 @@ def address(platform: str, name: str, source: str) -> str:
 
 def text_check(text: str) -> str:
     """A short hash of a text's plain form: tells whether it is still the same, and gives nothing of it away."""
-    return hashlib.sha256(plain(text).encode()).hexdigest()[:16]
+    return hashlib.sha256(normalise_text(text).encode()).hexdigest()[:16]
 
 
 def write_ids(path: Path, header: Header, videos: Iterable[MimicVideo], items: Iterable[MimicItem]) -> None:

@@ -24,7 +24,7 @@ from vivant.build.mimic.grouping import Gathered
 from vivant.build.mimic.task_settings import Tasks
 from vivant.build.mimic.vectors import Vectors, VectorStore
 from vivant.core.randomness import derive_generator
-from vivant.metrics.text import plain
+from vivant.metrics.text import normalise_text
 
 _WORDS64 = 16
 _SHORTEST, _LONGEST = 3, 200
@@ -127,10 +127,10 @@ class Material:
             "topic": lambda: self._topic(line),
             "category": lambda: line.category,
         }[task]()
-        return MimicOption(text=text, video=line.ref) if plain(text) else None
+        return MimicOption(text=text, video=line.ref) if normalise_text(text) else None
 
     def _topic(self, line: MimicVideo) -> str:
-        topics = [topic for topic in line.topics if plain(topic)]
+        topics = [topic for topic in line.topics if normalise_text(topic)]
         return derive_generator(self.seed, "topic", line.ref).choice(topics) if topics else ""
 
     def _tag_text(self, line: MimicVideo) -> str:
@@ -204,7 +204,7 @@ _LACKS = {
 
 def name_form(text: str) -> str:
     """A tag's or topic's name such that spellings of one name are equal."""
-    form = plain(text.lstrip("#")).replace(" ", "")
+    form = normalise_text(text.lstrip("#")).replace(" ", "")
     return form[:-1] if len(form) > 3 and form.endswith("s") else form
 
 

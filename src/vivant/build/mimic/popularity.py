@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from vivant.benchmarks.mimic.format import Comment, MimicOption, MimicVideo
 from vivant.core.randomness import derive_generator
-from vivant.metrics.text import plain
+from vivant.metrics.text import normalise_text
 
 FEW = "too few comments with likes for the ranks"
 SAME = "comments of its ranks say the same"
@@ -56,12 +56,12 @@ class Even:
         self, key: Comment, standing: Sequence[Sequence[tuple[int, Comment]]], chance: random.Random
     ) -> list[tuple[int, Comment]] | None:
         """One of each, or None where all that may stand there says the same."""
-        forms = {plain(key.text)}
+        forms = {normalise_text(key.text)}
         offered: list[list[tuple[int, Comment]]] = []
         for group in standing:
             offered.append([])
             for place, comment in chance.sample(group, len(group)):
-                form = plain(comment.text)
+                form = normalise_text(comment.text)
                 if form not in forms and len(offered[-1]) < _OFFERED:
                     forms.add(form)
                     offered[-1].append((place, comment))
@@ -101,8 +101,12 @@ def ranked_options(
     chance.shuffle(wanted)
     chosen = [(ranks[0], key)]
     for rank, above in zip(ranks[1:], wanted, strict=True):
-        forms = {plain(c.text) for _, c in chosen}
-        fit = [(place, c) for place, c in _standing(liked, rank, near, key) if plain(c.text) not in forms]
+        forms = {normalise_text(c.text) for _, c in chosen}
+        fit = [
+            (place, c)
+            for place, c in _standing(liked, rank, near, key)
+            if normalise_text(c.text) not in forms
+        ]
         if not fit:
             return SAME
         dealt = [(place, c) for place, c in fit if (measure(c.text) > own) == above]

@@ -11,13 +11,13 @@ from vivant.benchmarks.base import Benchmark, Figure, ScoredRun
 from vivant.benchmarks.summary import natural, summarise
 from vivant.core.errors import VivantError
 from vivant.core.table import Row, Table
-from vivant.report.figures import together
+from vivant.report.figures import merge_tasks
 from vivant.report.html.blocks import Block, FigureRow, Heading, Paragraph, TableBlock
 from vivant.report.html.leaderboard import plot_point
 from vivant.report.html.report_data import ReportData
 from vivant.report.html.sections import build_protocol_differences
 from vivant.report.html.svg import BarGroup, draw_bars, draw_heatmap, draw_scatter
-from vivant.report.overview import published_rows
+from vivant.report.overview import list_published_rows
 
 _MAX_GROUPS = 40
 """A bar figure with more groups than this is no figure; the table has them all."""
@@ -59,7 +59,9 @@ def _build_published(benchmark: Benchmark, parts: Sequence[ScoredRun]) -> list[B
         with_facet = [part for part in parts if any(facet in sample.facets for sample, _, _ in part.rows)]
         measured = [row for part in with_facet for row in summarise(part, benchmark, (facet,))]
         groups = {(row.task, row.group[facet]) for row in measured}
-        published = [row for row in published_rows(tasks, (facet,)) if (row.task, row.group[facet]) in groups]
+        published = [
+            row for row in list_published_rows(tasks, (facet,)) if (row.task, row.group[facet]) in groups
+        ]
         rows = sorted(
             [*measured, *published],
             key=lambda row: (
@@ -110,7 +112,7 @@ def _build_figure(
     facets = {facet for part in parts for sample, _, _ in part.rows for facet in sample.facets}
     if not parts or not facets.issuperset(figure.facets):
         return []
-    rows = [row for part in together(parts) for row in summarise(part, benchmark, figure.facets)]
+    rows = [row for part in merge_tasks(parts) for row in summarise(part, benchmark, figure.facets)]
     rows = [row for row in rows if all(row.group.values())]
     if not rows:
         return []

@@ -14,7 +14,7 @@ from vivant.benchmarks.summary import summarise
 from vivant.core.errors import UsageError
 from vivant.core.table import Row
 from vivant.report.html.leader_comparison import LeaderComparison, compare_leaders
-from vivant.report.overview import chances, published_rows
+from vivant.report.overview import chance_levels, list_published_rows
 from vivant.runs.run import NoJudgeError, Run, common_protocol
 
 _MAX_RESCORED = 20_000
@@ -85,8 +85,8 @@ def gather_report_data(runs: Sequence[Run], protocol: Protocol | None) -> Report
         runs=tuple(scored),
         parts=tuple(parts),
         rows=tuple(rows),
-        chance=chances(parts),
-        published=tuple(published_rows({part.task for part in parts}, ())),
+        chance=chance_levels(parts),
+        published=tuple(list_published_rows({part.task for part in parts}, ())),
         other_values=_score_other(scored, "strict" if protocol == "paper" else "paper"),
         names=_name_runs(scored),
         comparisons=tuple(compare_leaders(parts, rows)),

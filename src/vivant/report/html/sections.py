@@ -116,12 +116,12 @@ def build_effort(data: ReportData) -> list[Block]:
 
 def _cost(run: Run, records: Sequence[Record]) -> str | None:
     price = find_price_by_name(run.model, run.manifest.server)
-    asked = [r for r in records if not r.cached and r.reply.status in ("ok", "truncated")]
-    if price is None or any(r.reply.tokens_in is None or r.reply.tokens_out is None for r in asked):
+    billed = [r for r in records if not r.cached and r.reply.status in ("ok", "truncated")]
+    if price is None or any(r.reply.tokens_in is None or r.reply.tokens_out is None for r in billed):
         return None
     money = sum(
         price.cost(TokenUsage(r.reply.tokens_in or 0, r.reply.tokens_out or 0), batch="batch" in r.extra)
-        for r in asked
+        for r in billed
     )
     dated = f" (prices of {price.as_of})" if price.as_of else ""
     return f"{money:.2f} {price.currency}{dated}"

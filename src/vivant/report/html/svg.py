@@ -38,8 +38,8 @@ def _text_width(label: str) -> float:
     return sum(12.0 if unicodedata.east_asian_width(char) in "WF" else 7.4 for char in label)
 
 
-def _shorten(label: str, most: int = 38) -> str:
-    return label if len(label) <= most else label[: most - 1] + "…"
+def _shorten(label: str, length: int = 38) -> str:
+    return label if len(label) <= length else label[: length - 1] + "…"
 
 
 def _axis(low: float, high: float) -> tuple[float, float, float]:
@@ -205,14 +205,14 @@ def _draw_legend(names: Sequence[tuple[str, int]], left: float) -> tuple[list[Ma
     parts: list[Markup] = []
     x, y = left, 12.0
     for name, color in names:
-        shown = _shorten(name, 44)
-        if x > left and x + _text_width(shown) + 22 > _WIDTH:
+        label = _shorten(name, 44)
+        if x > left and x + _text_width(label) + 22 > _WIDTH:
             x, y = left, y + 17
         parts.append(
             element("rect", x=f"{x:.1f}", y=f"{y - 9:.1f}", width=10, height=10, class_=f"f{color % COLORS}")
         )
-        parts.append(_draw_text(x + 15, y, shown, class_="tick"))
-        x += _text_width(shown) + 34
+        parts.append(_draw_text(x + 15, y, label, class_="tick"))
+        x += _text_width(label) + 34
     return parts, y
 
 

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from vivant.benchmarks.mimic.packs import HUMAN
 from vivant.metrics.agreement import Level
-from vivant.metrics.text import plain
+from vivant.metrics.text import normalise_text
 from vivant.study.collected import Collected
 from vivant.study.export.native import total_score
 from vivant.study.judgement import Judgement
@@ -89,8 +89,8 @@ def _choices(collected: Collected, given: list[Judgement]) -> Iterator[Measure]:
             right.append(_value(collected, one, float(one.answer == key.option)))
             chances.append(1 / len(collected.items[one.item].options))
         elif one.page == "free" and one.answer is not None and key.accepted:
-            accepted = {plain(text) for text in key.accepted}
-            words.append(_value(collected, one, float(plain(str(one.answer)) in accepted)))
+            accepted = {normalise_text(text) for text in key.accepted}
+            words.append(_value(collected, one, float(normalise_text(str(one.answer)) in accepted)))
     chance = sum(chances) / len(chances) if chances else None
     yield _share("accuracy", "Right choices, %", right, chance)
     yield _share("free", "Free answers that are an accepted text word for word, %", words)

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from vivant.analysis.reasoning.kinds import RESTS_ON, scheme_for
-from vivant.analysis.reasoning.segments import MOST, Reasoning, reasoning_of
-from vivant.analysis.reasoning.store import FOLDER, Label, Labelled, write_labels
+from vivant.analysis.reasoning.kinds import RESTS_ON, find_scheme
+from vivant.analysis.reasoning.label_files import FOLDER, Label, LabelledReply, write_labels
+from vivant.analysis.reasoning.segments import MAX_SEGMENTS, Reasoning, split_reasoning
 from vivant.benchmarks.base import Protocol
 from vivant.benchmarks.label_scheme import Scheme
 from vivant.benchmarks.rubric import JudgeCriterion, JudgeQuestion, Rubric
@@ -29,12 +29,12 @@ _FRAMES = 4096
 _SEGMENTS, _KIND = "?segments", "?kind"
 
 
-class Labelling(Struct, frozen=True, kw_only=True):
+class LabelOptions(Struct, frozen=True, kw_only=True):
     """What is labelled, and how."""
 
     segments: bool = True
     errors: bool = True
-    most: int = MOST
+    most: int = MAX_SEGMENTS
     """Segments per reply at most."""
     limit: int | None = None
     """Replies per task at most, chosen by their ids."""
@@ -42,7 +42,7 @@ class Labelling(Struct, frozen=True, kw_only=True):
     """A scheme of kinds; empty for the one of the task's paper."""
 
 
-class Item(Struct, frozen=True):
+class LabelItem(Struct, frozen=True):
     """A reply to be labelled."""
 
     sample: Sample
@@ -53,20 +53,20 @@ class Item(Struct, frozen=True):
     """None where the answer is not to be sorted."""
 
 
-def items_of(run: Run, protocol: Protocol | None, options: Labelling) -> list[Item]:
+def select_items(run: Run, protocol: Protocol, options: LabelOptions) -> list[LabelItem]:
     """The replies of a run that there is something to label in."""
-    items: list[Item] = []
+    items: list[LabelItem] = []
     for part in run.scores(protocol):
-        scheme = scheme_for(part.task, options.kinds)
+        scheme = find_scheme(part.task, options.kinds)
         rows = [(s, r, score) for s, r, score in part.rows if r is not None and score.status != "missing"]
         if options.limit is not None:
-            kept = set(sample_ids([record.key for _, record, _ in rows], options.limit, 0, "reasoning"))
-            rows = [row for row in rows if row[1].key in kept]
+            chosen = set(sample_ids([record.key for _, record, _ in rows], options.limit, 0, "reasoning"))
+            rows = [row for row in rows if row[1].key in chosen]
         for sample, record, score in rows:
-            reasoning = reasoning_of(record, options.most) if options.segments else None
+            reasoning = split_reasoning(record, options.most) if options.segments else None
             sort = options.errors and (scheme.right_too or score.value is None or score.value < 0.5)
             if reasoning is not None or sort:
-                items.append(Item(sample, record, score, reasoning, scheme if sort else None))
+                items.append(LabelItem(sample, record, score, reasoning, scheme if sort else None))
     if not any(item.reasoning or item.scheme for item in items):
         raise UsageError(
             f"{run.name}: no reply holds reasoning and none is wrong, so there is nothing to label; "
@@ -79,33 +79,33 @@ def label_run(
     run: Run,
     judge: JudgeOptions,
     protocol: Protocol | None = None,
-    options: Labelling | None = None,
+    options: LabelOptions | None = None,
     say: Callable[[str], None] | None = None,
 ) -> RunOutcome:
     """Have a run labelled; what was asked before is not asked again. Labels are written beside the log."""
-    say = say or (lambda _: None)
-    options = options or Labelling()
     protocol = common_protocol([run], protocol)
+    say = say or (lambda _: None)
+    options = options or LabelOptions()
     model = create(judge.model, judge.backend_options)
-    schemes = {(one := scheme_for(task, options.kinds)).name: one for task in run.manifest.tasks}
+    schemes = {(scheme := find_scheme(task, options.kinds)).name: scheme for task in run.manifest.tasks}
     rubrics = (
-        *(segment_rubric(count) for count in range(1, options.most + 1)),
-        *map(kind_rubric, schemes.values()),
+        *(build_segment_rubric(count) for count in range(1, options.most + 1)),
+        *map(build_kind_rubric, schemes.values()),
     )
     settings = make_settings(judge, model, protocol, rubrics)
     folder = run.dir.path / FOLDER / f"judge-{settings.fingerprint()[:8]}"
-    items = items_of(run, protocol, options)
-    own = {rubric.name: rubric for rubric in settings.rubrics}
-    asks = [ask for item in items for ask in _asks(item, own)]
+    items = select_items(run, protocol, options)
+    by_name = {rubric.name: rubric for rubric in settings.rubrics}
+    asks = [ask for item in items for ask in _asks(item, by_name)]
     say(f"Judge {model.name}: {len(asks)} questions on {len(items)} replies → {folder}")
     if model.caveat:
         say(f"Note: {model.name} is {model.caveat}.")
     outcome = JudgeRunner(model, settings, folder, _read, judge).judge(asks)
     if outcome.stopped:
         return outcome
-    said = Judgements(folder).verdicts(_read)
+    verdicts = Judgements(folder).verdicts(_read)
     by = f"{model.name} ({settings.fingerprint()[:8]})"
-    write_labels(run.dir.path, by, (_labelled(item, said, by) for item in items))
+    write_labels(run.dir.path, by, (_labelled(item, verdicts, by) for item in items))
     return outcome
 
 
@@ -116,7 +116,7 @@ def _read(text: str, rubric: Rubric) -> Verdict:
 # ── what is asked ────────────────────────────────────────────────────────────────────────────────
 
 
-def segment_rubric(count: int) -> Rubric:
+def build_segment_rubric(count: int) -> Rubric:
     """On what each of so many segments rests."""
     fields: list[Field] = []
     for number in range(1, count + 1):
@@ -134,7 +134,7 @@ def segment_rubric(count: int) -> Rubric:
     )
 
 
-def kind_rubric(scheme: Scheme) -> Rubric:
+def build_kind_rubric(scheme: Scheme) -> Rubric:
     """Of which kind an answer is."""
     what = "answer" if scheme.right_too else "wrong answer"
     return Rubric(
@@ -149,7 +149,7 @@ def kind_rubric(scheme: Scheme) -> Rubric:
     )
 
 
-def _asks(item: Item, rubrics: Mapping[str, Rubric]) -> Iterator[JudgeRequest]:
+def _asks(item: LabelItem, rubrics: Mapping[str, Rubric]) -> Iterator[JudgeRequest]:
     common = (_question(item), _frames(item.record))
     record = item.record
     if item.reasoning is not None:
@@ -173,22 +173,22 @@ def _asks(item: Item, rubrics: Mapping[str, Rubric]) -> Iterator[JudgeRequest]:
 
 
 def _ask(record: Record, suffix: str, rubric: Rubric, materials: Sequence[FencedBlock]) -> JudgeRequest:
-    kept = tuple(material for material in materials if material.parts)
+    nonempty = tuple(material for material in materials if material.parts)
     return JudgeRequest(
         key=record.key + suffix,
         task=record.task,
         id=record.id,
-        question=JudgeQuestion(rubric=rubric, materials=kept),
+        question=JudgeQuestion(rubric=rubric, materials=nonempty),
         root="",
     )
 
 
-def _settled(item: Item) -> bool:
+def _settled(item: LabelItem) -> bool:
     """A reply without a readable answer needs no judge where the scheme has a kind for it."""
     return item.score.status == "unparsed" and bool(item.scheme and item.scheme.unparsed)
 
 
-def _question(item: Item) -> FencedBlock:
+def _question(item: LabelItem) -> FencedBlock:
     sample, record = item.sample, item.record
     lines = [part.text for part in sample.question if isinstance(part, Text)]
     lines += [f"({option.name}) {option.text}" for option in record.options or sample.options]
@@ -203,10 +203,10 @@ def _frames(record: Record) -> FencedBlock:
 
 
 def _accepted(sample: Sample, record: Record) -> FencedBlock:
-    shown = record.options or sample.options
-    order = record.order or tuple(range(len(shown)))
+    options = record.options or sample.options
+    order = record.order or tuple(range(len(options)))
     if sample.key is not None and sample.key in order:
-        option = shown[order.index(sample.key)]
+        option = options[order.index(sample.key)]
         return FencedBlock("accepted answer", (Text(f"({option.name}) {option.text}"),))
     return FencedBlock("accepted answer", (Text(" | ".join(sample.answers)),) if sample.answers else ())
 
@@ -214,12 +214,14 @@ def _accepted(sample: Sample, record: Record) -> FencedBlock:
 # ── what was said ────────────────────────────────────────────────────────────────────────────────
 
 
-def _labelled(item: Item, said: Mapping[str, Mapping[int, JudgeVerdict]], by: str) -> Labelled:
+def _labelled(
+    item: LabelItem, judgements: Mapping[str, Mapping[int, JudgeVerdict]], by: str
+) -> LabelledReply:
     record, reasoning = item.record, item.reasoning
     unread: list[str] = []
     labels: tuple[Label, ...] = ()
     if reasoning is not None:
-        verdicts = _verdicts(said.get(record.key + _SEGMENTS, {}), unread)
+        verdicts = _verdicts(judgements.get(record.key + _SEGMENTS, {}), unread)
         labels = tuple(
             Label(
                 start=segment.start,
@@ -233,9 +235,9 @@ def _labelled(item: Item, said: Mapping[str, Mapping[int, JudgeVerdict]], by: st
     if item.scheme is not None:
         kind = item.scheme.unparsed if _settled(item) else ""
         if not kind:
-            kind = str(_most_said(_verdicts(said.get(record.key + _KIND, {}), unread), "kind", ""))
+            kind = str(_most_said(_verdicts(judgements.get(record.key + _KIND, {}), unread), "kind", ""))
     field = reasoning.field if reasoning is not None else "text"
-    return Labelled(
+    return LabelledReply(
         key=record.key,
         task=record.task,
         id=record.id,
@@ -249,11 +251,13 @@ def _labelled(item: Item, said: Mapping[str, Mapping[int, JudgeVerdict]], by: st
     )
 
 
-def _verdicts(said: Mapping[int, JudgeVerdict], unread: list[str]) -> list[Verdict]:
+def _verdicts(judgements: Mapping[int, JudgeVerdict], unread: list[str]) -> list[Verdict]:
     """The verdicts that can be read; why, where none can."""
-    read = [one.verdict for one in said.values() if one.verdict.read]
+    read = [judgement.verdict for judgement in judgements.values() if judgement.verdict.read]
     if not read:
-        unread.append(next((one.error or one.verdict.why for one in said.values()), "not asked"))
+        unread.append(
+            next((judgement.error or judgement.verdict.why for judgement in judgements.values()), "not asked")
+        )
     return read
 
 

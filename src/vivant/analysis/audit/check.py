@@ -14,7 +14,7 @@ ROUNDING = 0.05
 """A figure printed with one decimal may be off by this much."""
 
 
-class Case(Struct, frozen=True, kw_only=True):
+class AuditCheck(Struct, frozen=True, kw_only=True):
     """A published figure, or several that belong together, checked."""
 
     name: str
@@ -32,7 +32,7 @@ class Case(Struct, frozen=True, kw_only=True):
     """What the data at hand give, where a folder was named."""
 
 
-def as_text(case: Case) -> str:
+def format_text(case: AuditCheck) -> str:
     """A case for a terminal."""
     lines = [f"{case.title}  [{case.outcome}]  {case.name}", "", _wrapped("Published: ", case.claim)]
     lines += [_wrapped("· ", line) for line in case.arithmetic]
@@ -47,12 +47,12 @@ def _wrapped(head: str, text: str) -> str:
     return textwrap.fill(text, 110, initial_indent=f"  {head}", subsequent_indent="    ")
 
 
-def percent(share: float) -> str:
+def format_percent(share: float) -> str:
     """A share as this page prints it."""
     return f"{share * 100:.1f} %"
 
 
-def as_markdown(case: Case) -> str:
+def format_markdown(case: AuditCheck) -> str:
     """A case as a section of a page."""
     lines = [f"### {case.title}", "", f"*{case.outcome.capitalize()}.* {case.claim}", ""]
     lines += [f"- {line}" for line in case.arithmetic]
@@ -66,6 +66,6 @@ def as_markdown(case: Case) -> str:
     return "\n".join(lines)
 
 
-def off(recomputed: float, published: float, tolerance: float = 2 * ROUNDING) -> bool:
+def exceeds_rounding(recomputed: float, published: float, tolerance: float = 2 * ROUNDING) -> bool:
     """Whether a figure recomputed from rounded ones is further from the published one than rounding explains."""
     return abs(recomputed - published) > tolerance + 1e-9

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 
-from vivant.analysis.comparison import Comparison, RunPair, corrected, run_names
+from vivant.analysis.comparison import Comparison, RunPair, correct_p_values, name_runs
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Protocol, ScoredRun
 from vivant.benchmarks.summary import (
@@ -31,7 +31,7 @@ REST = "the others"
 NOT_APPLICABLE = ("", "n/a")
 
 
-def contrasts(
+def compare_groups(
     runs: Sequence[Run],
     between: Sequence[str],
     *,
@@ -47,23 +47,23 @@ def contrasts(
     empty list leaves samples unpaired.
     """
     protocol = common_protocol(runs, protocol)
-    held = set(between) & set(match or ())
-    if held:
-        raise UsageError(f"--match {held.pop()}: samples cannot agree in what is compared")
+    overlap = set(between) & set(match or ())
+    if overlap:
+        raise UsageError(f"--match {overlap.pop()}: samples cannot agree in what is compared")
     pairs: list[RunPair] = []
     notes: list[str] = []
-    names = run_names(runs)
+    names = name_runs(runs)
     for name, run in zip(names, runs, strict=True):
         for part in restricted(run.scores(protocol), where):
             for facet in dict.fromkeys(between):
-                found = _of_task(name, part, facet, tuple(dict.fromkeys(by)), match, rest)
-                if not found:
+                task_pairs = _of_task(name, part, facet, tuple(dict.fromkeys(by)), match, rest)
+                if not task_pairs:
                     notes.append(f"{name}, {part.task}: all samples have the same {facet}.")
-                pairs += found
+                pairs += task_pairs
     if not pairs:
         raise UsageError(f"There is nothing to compare: {' '.join(notes)}")
     return Comparison(
-        pairs=tuple(corrected(pairs)),
+        pairs=tuple(correct_p_values(pairs)),
         models={name: run.model for name, run in zip(names, runs, strict=True)},
         notes=tuple(notes),
         protocol=protocol,
@@ -81,30 +81,30 @@ def _of_task(
     benchmark = registry.of_task(part.task)
     grouped(part, benchmark, (facet, *by, *(match or ())))  # refuses a facet that no sample has
     samples = by_sample(part, benchmark)
-    single = all(len(one.values) == 1 for one in samples.values())
+    single = all(len(scores.values) == 1 for scores in samples.values())
     binary = single and is_binary(part, benchmark.unparsed_value)
     scale = benchmark.task(part.task).scale
     groups: dict[tuple[str, ...], list[SampleScores]] = {}
-    for one in samples.values():
-        groups.setdefault(tuple(one.sample.facets.get(name, "") for name in by), []).append(one)
-    found: list[RunPair] = []
+    for scores in samples.values():
+        groups.setdefault(tuple(scores.sample.facets.get(name, "") for name in by), []).append(scores)
+    pairs: list[RunPair] = []
     for key in sorted(groups, key=lambda values: [natural(value) for value in values]):
         members = groups[key]
         value_of = _values(facet)
-        values = sorted({value_of(one) for one in members} - set(NOT_APPLICABLE), key=natural)
+        values = sorted({value_of(scores) for scores in members} - set(NOT_APPLICABLE), key=natural)
         if len(values) < 2:
             continue
-        chosen = [one for one in members if value_of(one) in values]
-        facets = crossed(chosen, facet) if match is None else tuple(match)
+        chosen = [scores for scores in members if value_of(scores) in values]
+        facets = find_crossed_facets(chosen, facet) if match is None else tuple(match)
         for first, second in _couples(values, rest):
-            a = [one for one in chosen if value_of(one) == first]
+            a = [scores for scores in chosen if value_of(scores) == first]
             b = [
-                one
-                for one in chosen
-                if (value_of(one) != first if second == REST else value_of(one) == second)
+                scores
+                for scores in chosen
+                if (value_of(scores) != first if second == REST else value_of(scores) == second)
             ]
             result, matched = _contrast(a, b, facets, binary)
-            found.append(
+            pairs.append(
                 RunPair(
                     first=f"{facet}={first}",
                     second=REST if second == REST else f"{facet}={second}",
@@ -116,7 +116,7 @@ def _of_task(
                     matched=matched,
                 )
             )
-    return found
+    return pairs
 
 
 def _values(facet: str) -> Callable[[SampleScores], str]:
@@ -129,25 +129,27 @@ def _couples(values: Sequence[str], rest: bool) -> list[tuple[str, str]]:
     return list(combinations(values, 2))
 
 
-def crossed(samples: Sequence[SampleScores], facet: str) -> tuple[str, ...]:
+def find_crossed_facets(samples: Sequence[SampleScores], facet: str) -> tuple[str, ...]:
     """The other facets that a pair can agree in: those that do not change with this one in every cluster.
 
     A facet that differs between any two samples of a cluster with different values of `facet` (a name that
     spells out the whole variant, say) follows from it, and cannot be held fixed.
     """
     clusters: dict[str, list[Mapping[str, str]]] = {}
-    for one in samples:
-        clusters.setdefault(cluster_of(one.sample), []).append(one.sample.facets)
-    names = dict.fromkeys(name for one in samples for name in one.sample.facets if name != facet)
-    return tuple(name for name in names if any(_shared(own, facet, name) for own in clusters.values()))
+    for scores in samples:
+        clusters.setdefault(cluster_of(scores.sample), []).append(scores.sample.facets)
+    names = dict.fromkeys(name for scores in samples for name in scores.sample.facets if name != facet)
+    return tuple(
+        name for name in names if any(_shared(members, facet, name) for members in clusters.values())
+    )
 
 
 def _shared(cluster: Sequence[Mapping[str, str]], facet: str, other: str) -> bool:
     """Whether a value of `other` occurs in a cluster with two values of `facet`."""
-    seen: dict[str, set[str]] = {}
+    values_by_other: dict[str, set[str]] = {}
     for facets in cluster:
-        seen.setdefault(facets.get(other, ""), set()).add(facets.get(facet, ""))
-    return any(len(values) > 1 for values in seen.values())
+        values_by_other.setdefault(facets.get(other, ""), set()).add(facets.get(facet, ""))
+    return any(len(values) > 1 for values in values_by_other.values())
 
 
 def _contrast(
@@ -166,10 +168,10 @@ def _contrast(
         )
         return result, facets
     result = group_difference(
-        [one.mean for one in a],
-        [one.mean for one in b],
-        [cluster_of(one.sample) for one in a],
-        [cluster_of(one.sample) for one in b],
+        [scores.mean for scores in a],
+        [scores.mean for scores in b],
+        [cluster_of(scores.sample) for scores in a],
+        [cluster_of(scores.sample) for scores in b],
         binary=binary,
     )
     return result, ()
@@ -178,9 +180,9 @@ def _contrast(
 def _cells(samples: Sequence[SampleScores], facets: Sequence[str]) -> dict[tuple[str, ...], list[float]]:
     """Values by cluster and matched facets: several where the data hold several of a kind."""
     cells: dict[tuple[str, ...], list[float]] = {}
-    for one in samples:
-        own = (cluster_of(one.sample), *(one.sample.facets.get(facet, "") for facet in facets))
-        cells.setdefault(own, []).append(one.mean)
+    for scores in samples:
+        cell = (cluster_of(scores.sample), *(scores.sample.facets.get(facet, "") for facet in facets))
+        cells.setdefault(cell, []).append(scores.mean)
     return cells
 
 

@@ -15,20 +15,20 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from vivant.analysis.reasoning.judge import Item, Labelling, items_of
+from vivant.analysis.reasoning.judge_labels import LabelItem, LabelOptions, select_items
 from vivant.analysis.reasoning.kinds import RESTS_ON
-from vivant.analysis.reasoning.store import PEOPLE, Label, Labelled, write_labels
+from vivant.analysis.reasoning.label_files import PEOPLE, Label, LabelledReply, write_labels
 from vivant.benchmarks.base import Protocol
 from vivant.core.errors import DataError, UsageError, VivantError, unknown_name_error
 from vivant.core.files import write_atomic
 from vivant.metrics.agreement import krippendorff_alpha, percent_agreement
-from vivant.runs.run import Run
+from vivant.runs.run import Run, common_protocol
 
 ANSWER = "answer"
 COLUMNS = ("key", "segment", "text", "label", "frame", "annotator")
 
 
-class Line(Struct, frozen=True):
+class LabelRow(Struct, frozen=True):
     """One label as a person wrote it."""
 
     key: str
@@ -40,15 +40,15 @@ class Line(Struct, frozen=True):
 
 
 def write_template(
-    run: Run, path: Path, protocol: Protocol | None = None, options: Labelling | None = None
+    run: Run, path: Path, protocol: Protocol | None = None, options: LabelOptions | None = None
 ) -> int:
     """A CSV file with a row per segment and per answer to be sorted, labels left empty."""
-    options = options or Labelling()
+    options = options or LabelOptions()
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(COLUMNS)
     count = 0
-    for item in items_of(run, protocol, options):
+    for item in select_items(run, common_protocol([run], protocol), options):
         for segment, text in _texts(item):
             writer.writerow([item.record.key, segment, text, "", "", ""])
             count += 1
@@ -60,7 +60,7 @@ def write_template(
     return count
 
 
-def _texts(item: Item) -> Iterator[tuple[str, str]]:
+def _texts(item: LabelItem) -> Iterator[tuple[str, str]]:
     if item.reasoning is not None:
         for number in range(len(item.reasoning.segments)):
             yield str(number + 1), item.reasoning.piece(number)
@@ -69,29 +69,32 @@ def _texts(item: Item) -> Iterator[tuple[str, str]]:
 
 
 def import_labels(
-    run: Run, path: Path, protocol: Protocol | None = None, options: Labelling | None = None
+    run: Run, path: Path, protocol: Protocol | None = None, options: LabelOptions | None = None
 ) -> list[str]:
     """Read a filled table into the run. Returns what there is to say: how many labels, how far people agree."""
-    items = {item.record.key: item for item in items_of(run, protocol, options or Labelling())}
-    given: dict[tuple[str, str], list[Line]] = {}
+    items = {
+        item.record.key: item
+        for item in select_items(run, common_protocol([run], protocol), options or LabelOptions())
+    }
+    labels: dict[tuple[str, str], list[LabelRow]] = {}
     for where, line in _lines(path):
         try:
             _check(line, items)
         except VivantError as error:
             raise DataError(f"{path}, {where}: {error}") from error
-        own = given.setdefault((line.key, line.segment), [])
-        if any(other.annotator == line.annotator for other in own):
+        rows = labels.setdefault((line.key, line.segment), [])
+        if any(other.annotator == line.annotator for other in rows):
             who = f" by {line.annotator}" if line.annotator else ""
             raise DataError(f"{path}, {where}: segment {line.segment} of {line.key} is labelled twice{who}")
-        own.append(line)
-    if not given:
+        rows.append(line)
+    if not labels:
         raise DataError(f"{path} holds no label: fill in the column 'label'")
-    keys = dict.fromkeys(key for key, _ in given)
-    write_labels(run.dir.path, PEOPLE, [_labelled(items[key], given) for key in keys])
-    return [f"{len(given)} labels of {len(keys)} replies", *_agreement(list(given.values()))]
+    keys = dict.fromkeys(key for key, _ in labels)
+    write_labels(run.dir.path, PEOPLE, [_labelled(items[key], labels) for key in keys])
+    return [f"{len(labels)} labels of {len(keys)} replies", *_agreement(list(labels.values()))]
 
 
-def _lines(path: Path) -> Iterator[tuple[str, Line]]:
+def _lines(path: Path) -> Iterator[tuple[str, LabelRow]]:
     """Rows with a label, each with its place for messages."""
     try:
         data = path.read_text(encoding="utf-8-sig")
@@ -103,7 +106,7 @@ def _lines(path: Path) -> Iterator[tuple[str, Line]]:
         for number, text in enumerate(data.splitlines(), 1):
             if text.strip():
                 try:
-                    line = msgspec.json.decode(text, type=Line)
+                    line = msgspec.json.decode(text, type=LabelRow)
                 except msgspec.MsgspecError as error:
                     raise DataError(f"{path}, line {number}: {error}") from error
                 if line.label.strip():
@@ -122,7 +125,7 @@ def _lines(path: Path) -> Iterator[tuple[str, Line]]:
             raise DataError(f"{path}, row {number}: frame '{frame}' is no number")
         yield (
             f"row {number}",
-            Line(
+            LabelRow(
                 key=(row.get("key") or "").strip(),
                 segment=(row.get("segment") or "").strip(),
                 label=label,
@@ -133,7 +136,7 @@ def _lines(path: Path) -> Iterator[tuple[str, Line]]:
         )
 
 
-def _check(line: Line, items: dict[str, Item]) -> None:
+def _check(line: LabelRow, items: dict[str, LabelItem]) -> None:
     item = items.get(line.key)
     if item is None:
         raise unknown_name_error("reply", line.key, list(items)[:2000])
@@ -148,24 +151,24 @@ def _check(line: Line, items: dict[str, Item]) -> None:
         raise DataError(f"segment '{line.segment}' is none of the {count} of {line.key}, nor '{ANSWER}'")
     if line.label not in RESTS_ON:
         raise unknown_name_error("label", line.label, RESTS_ON)
-    shown = item.reasoning.piece(int(line.segment) - 1) if item.reasoning is not None else ""
-    if line.text and " ".join(line.text.split()) != " ".join(shown.split()):
+    text = item.reasoning.piece(int(line.segment) - 1) if item.reasoning is not None else ""
+    if line.text and " ".join(line.text.split()) != " ".join(text.split()):
         raise DataError(
             f"segment {line.segment} of {line.key} reads otherwise in the run; it was written for another run, "
             "or with another --segments"
         )
 
 
-def _labelled(item: Item, given: dict[tuple[str, str], list[Line]]) -> Labelled:
+def _labelled(item: LabelItem, rows: dict[tuple[str, str], list[LabelRow]]) -> LabelledReply:
     record, reasoning = item.record, item.reasoning
     labels: list[Label] = []
     for number, segment in enumerate(reasoning.segments if reasoning is not None else (), 1):
-        own = given.get((record.key, str(number)), [])
-        said = _most([line.label for line in own])
-        frame = next((line.frame for line in own if line.label == said), 0)
-        labels.append(Label(start=segment.start, end=segment.end, rests_on=said, frame=frame))
+        lines = rows.get((record.key, str(number)), [])
+        label = _most([line.label for line in lines])
+        frame = next((line.frame for line in lines if line.label == label), 0)
+        labels.append(Label(start=segment.start, end=segment.end, rests_on=label, frame=frame))
     field = reasoning.field if reasoning is not None else "text"
-    return Labelled(
+    return LabelledReply(
         key=record.key,
         task=record.task,
         id=record.id,
@@ -173,7 +176,7 @@ def _labelled(item: Item, given: dict[tuple[str, str], list[Line]]) -> Labelled:
         field=field,
         segments=tuple(labels),
         scheme=item.scheme.name if item.scheme is not None else "",
-        kind=_most([line.label for line in given.get((record.key, ANSWER), [])]),
+        kind=_most([line.label for line in rows.get((record.key, ANSWER), [])]),
         length=len(record.reply.thinking if field == "thinking" else record.reply.text),
     )
 
@@ -183,7 +186,7 @@ def _most(labels: Sequence[str]) -> str:
     return Counter(labels).most_common(1)[0][0] if labels else ""
 
 
-def _agreement(groups: Sequence[Sequence[Line]]) -> list[str]:
+def _agreement(groups: Sequence[Sequence[LabelRow]]) -> list[str]:
     """How far people agree, where several labelled the same."""
     if max(map(len, groups)) < 2:
         return []

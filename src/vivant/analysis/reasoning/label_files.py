@@ -27,7 +27,7 @@ class Label(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The frame that the segment names, from 1; 0 where it names none."""
 
 
-class Labelled(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class LabelledReply(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One reply with its labels."""
 
     key: str
@@ -47,14 +47,14 @@ class Labelled(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Characters of that text when it was labelled, so that another reply shows."""
 
 
-def label_file(run: Path, by: str) -> Path:
+def label_path(run: Path, by: str) -> Path:
     """Where one labeller's labels of a run lie."""
     return run / FOLDER / (re.sub(r"[^A-Za-z0-9.+_-]+", "-", by).strip("-.") + ".jsonl")
 
 
-def write_labels(run: Path, by: str, labels: Iterable[Labelled]) -> Path:
+def write_labels(run: Path, by: str, labels: Iterable[LabelledReply]) -> Path:
     """Replace one labeller's labels."""
-    path = label_file(run, by)
+    path = label_path(run, by)
     try:
         path.parent.mkdir(exist_ok=True)
         write_jsonl(path, labels)
@@ -63,16 +63,16 @@ def write_labels(run: Path, by: str, labels: Iterable[Labelled]) -> Path:
     return path
 
 
-def read_labels(run: Path) -> dict[str, list[Labelled]]:
+def read_labels(run: Path) -> dict[str, list[LabelledReply]]:
     """All labels of a run by who gave them."""
-    found: dict[str, list[Labelled]] = {}
+    labels: dict[str, list[LabelledReply]] = {}
     for path in sorted((run / FOLDER).glob("*.jsonl")):
-        for labelled in read_jsonl(path, Labelled, RunError):
-            found.setdefault(labelled.by, []).append(labelled)
-    return found
+        for labelled in read_jsonl(path, LabelledReply, RunError):
+            labels.setdefault(labelled.by, []).append(labelled)
+    return labels
 
 
-def fits(labelled: Labelled, record: Record) -> bool:
+def matches_reply(labelled: LabelledReply, record: Record) -> bool:
     """Whether a reply is still the one that was labelled."""
     text = record.reply.thinking if labelled.field == "thinking" else record.reply.text
     return len(text) == labelled.length
