@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from PIL import Image, ImageDraw, ImageFont
 
-from vivant.build.mime.bundled_characters import make_avatar
+from vivant.build.mime.bundled_characters import make_character
 from vivant.build.mime.plan import Staging
 from vivant.build.mime.plan_file import Specification
 from vivant.build.mime.rasterizer import Painter, Picture, finished
@@ -75,5 +75,5 @@ def _still(spec: Specification, scene: ActionSetup, background: str, root: Path)
         rotations=scene.motion.rotations[frame : frame + 1],
     )
     planes = background_of(spec, background, scene.camera, root)
-    shapes = make_avatar("man", scene.stature).pose(moment)
+    shapes = make_character("man", scene.stature).pose(moment)
     return Painter(scene.camera).paint(shapes, 0).over(planes, finished(planes))

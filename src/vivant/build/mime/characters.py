@@ -30,7 +30,7 @@ class Capsule:
 
 
 @dataclass(frozen=True, eq=False)
-class Avatar:
+class Character:
     """A skeleton and its capsules."""
 
     name: str

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from vivant.build.mime.bundled_characters import make_avatar
+from vivant.build.mime.bundled_characters import make_character
 from vivant.build.mime.camera import Camera
-from vivant.build.mime.characters import Avatar, Colour
+from vivant.build.mime.characters import Character, Colour
 from vivant.build.mime.choreography import ACTIONS, perform
 from vivant.build.mime.clean import Loop, close_loop, cut
 from vivant.build.mime.motion import Motion
@@ -69,7 +69,7 @@ def set_up_action(spec: Specification, staging: Staging, root: Path) -> ActionSe
         motion = motion.turned(action.heading)
     if spec.seconds is not None:
         motion = fit_length(motion, max(1, round(spec.seconds * spec.fps)))
-    shapes = make_avatar("man", variation.stature).pose(motion)
+    shapes = make_character("man", variation.stature).pose(motion)
     return ActionSetup(motion, framing(shapes, (spec.width, spec.height)), variation.stature)
 
 
@@ -91,15 +91,15 @@ def fit_length(motion: Motion, frames: int) -> Motion:
     return replace(whole, root=whole.root[place], rotations=whole.rotations[place])
 
 
-def body_of(spec: Specification, avatar: str, stature: float, root: Path) -> Avatar | Path:
+def body_of(spec: Specification, avatar: str, stature: float, root: Path) -> Character | Path:
     """A bundled body, one of the plan's own, or the file of a character."""
     own = spec.avatars.get(avatar)
     if own is None:
-        return make_avatar(avatar, stature)
+        return make_character(avatar, stature)
     if own.file:
         return root / own.file
     clothes = {part: _colour(text) for part, text in own.clothes.items()}
-    return make_avatar(own.body, stature * own.size, build=own.build, clothes=clothes)
+    return make_character(own.body, stature * own.size, build=own.build, clothes=clothes)
 
 
 def _colour(text: str) -> Colour:
