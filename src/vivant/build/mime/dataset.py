@@ -83,7 +83,7 @@ def make_dataset(
     progress: ProgressCallback | None = None,
 ) -> MimeDataset:
     """Make a dataset in `out` from a folder that `vivant build mime render` made. Run again, it goes on."""
-    from vivant.build.mime.card import card
+    from vivant.build.mime.cards import format_card
 
     edition = read_edition(source)
     rows = _read_rows(source)
@@ -112,7 +112,7 @@ def make_dataset(
             bytes=sum(sizes.values()),
             files=len(sizes) + 2,
         )
-        write_text(out / SHEET, card(made, edition, rows, licence=licence, title=title))
+        write_text(out / SHEET, format_card(made, edition, rows, licence=licence, title=title))
         sums = {path: _digest(out / path) for path in _files(out)}
     except OSError as error:
         raise DataError(f"{out} cannot be written: {error.strerror or error}") from None

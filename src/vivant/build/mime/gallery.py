@@ -20,6 +20,7 @@ from vivant.build.mime.rasterizer import Picture
 from vivant.build.mime.scenes import draw_background
 from vivant.build.mime.take import vary
 from vivant.build.mime.video import centred, framing, render_frames
+from vivant.build.templates import render_markdown
 from vivant.core import randomness as chance
 from vivant.core.errors import DataError
 from vivant.core.progress import ProgressCallback
@@ -155,49 +156,16 @@ def _between(page: Path, out: Path) -> str:
 
 def gallery_page(clips: Sequence[GalleryClip], folder: str) -> str:
     """The page in Markdown: actions by kind, then variants, takes and bodies."""
-    lines = [
-        "# What the mimes do",
-        "",
-        f"All {len(ACTIONS)} actions that come with Vivant, procedural, drawn by the built-in renderer: no mimed",
-        "object is shown, only the pose tells. How to make your own: [make-your-own-mime.md](make-your-own-mime.md).",
-        "This page is made by `vivant build mime gallery --out docs/images/mime --page docs/mime-gallery.md`.",
-        "",
-    ]
-    for group in _KINDS.values():
-        found = [clip for clip in clips if clip.group == group]
-        lines += [f"## {group}", "", *_grid(found, folder), ""]
-    lines += [
-        "## The ten variants of one action",
-        "",
-        "All share one motion, one camera distance and one set of options; each differs from",
-        f"`{VARIANTS[0].name}` in the body, the background or the angle alone.",
-        "",
-        *_grid([clip for clip in clips if clip.group == "Variants"], folder),
-        "",
-        "## Takes",
-        "",
-        "The same action by six actors of one seed: stature and hand belong to the actor; tempo, reach and stance",
-        "to the take. Left-handers are mirrored and face the other way.",
-        "",
-        f"![Six takes of one action]({folder}/takes.webp)",
-        "",
-        "## Bodies",
-        "",
-        f"From the left: {', '.join(CHARACTERS)}. Each can be made taller or",
-        "stouter, and dressed in other colours.",
-        "",
-        f"![All bodies wave]({folder}/bodies.webp)",
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def _grid(clips: Sequence[GalleryClip], folder: str) -> list[str]:
-    lines = ["|" + " |" * _ACROSS, "|" + ":-:|" * _ACROSS]
-    for start in range(0, len(clips), _ACROSS):
-        row = clips[start : start + _ACROSS]
-        cells = [
-            f'<img src="{folder}/{clip.file}" width="{_SIZE[0]}" alt="{clip.title}"><br>{clip.title}<br>`{clip.note}`'
-            for clip in row
-        ]
-        lines.append("| " + " | ".join(cells + [""] * (_ACROSS - len(row))) + " |")
-    return lines
+    groups = [*_KINDS.values(), "Variants"]
+    return render_markdown(
+        "vivant.build.mime",
+        "gallery.md",
+        actions=len(ACTIONS),
+        groups=groups[:-1],
+        clips={group: [clip for clip in clips if clip.group == group] for group in groups},
+        first_variant=VARIANTS[0].name,
+        characters=list(CHARACTERS),
+        folder=folder,
+        across=_ACROSS,
+        width=_SIZE[0],
+    )
