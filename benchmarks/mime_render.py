@@ -24,7 +24,7 @@ from pathlib import Path
 
 import msgspec
 
-from vivant.build.mime import ACTIONS, draw_background, make_avatar, perform
+from vivant.build.mime import ACTIONS, draw_background, make_character, perform
 from vivant.build.mime.clean import cut
 from vivant.build.mime.edition import Edition
 from vivant.build.mime.jobs import plan_jobs, run_jobs
@@ -58,7 +58,7 @@ def drawing() -> list[Picture]:
     motion = fit_length(perform(ACTIONS["Archery001"], 30.0), 150)
     frames: list[Picture] = []
     for avatar in ("man", "woman", "spacesuit"):
-        shapes = make_avatar(avatar).pose(motion)
+        shapes = make_character(avatar).pose(motion)
         camera = framing(shapes, SIZE)
         background = draw_background("gym", camera)
         rates = []
@@ -78,7 +78,7 @@ def drawing() -> list[Picture]:
 def against_blender() -> None:
     """The same capsules by both, alpha and shadow included, without start-up."""
     motion = cut(fit_length(perform(ACTIONS["Archery001"], 30.0), 150), 60, 72)
-    body = make_avatar("man")
+    body = make_character("man")
     camera = replace(framing(body.pose(motion), SIZE), angle=30.0)
     performance = Performance(motion, body)
     try:

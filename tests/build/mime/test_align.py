@@ -22,7 +22,7 @@ from vivant.build.mime.background_alignment import (
     read_pictures,
     review,
 )
-from vivant.build.mime.bundled_characters import AVATARS, DRESSES, make_avatar
+from vivant.build.mime.bundled_characters import CHARACTERS, make_character
 from vivant.build.mime.choreography import ACTIONS, perform
 from vivant.build.mime.edition import stage
 from vivant.build.mime.plan_file import OwnAction, OwnBackground, Specification, load_plan
@@ -213,24 +213,24 @@ def test_stated_choices_need_no_meaning() -> None:
 
 
 def test_bodies_differ_in_build_and_clothes() -> None:
-    assert len(AVATARS) >= 8 and set(AVATARS) == set(DRESSES)
+    assert len(CHARACTERS) >= 8 and all(character.clothes for character in CHARACTERS.values())
     motion = perform(ACTIONS["Waving01"], 5.0)
     looks = {}
-    for name in AVATARS:
-        body = make_avatar(name)
+    for name in CHARACTERS:
+        body = make_character(name)
         shapes = body.pose(motion)
         assert len(shapes) == len(motion) and framing(shapes, (64, 48)).distance < 9
         lowest = (np.minimum(shapes.a, shapes.b)[..., 1] - np.minimum(shapes.r1, shapes.r2)).min()
         assert -0.06 < lowest < 0.03, f"{name} stands on the floor"
         top = shapes.a[0, :, 1].max()
         looks[name] = (round(float(top), 2), round(float(shapes.r1.sum()), 2), body.capsules[0].colour)
-        part = next(iter(DRESSES[name]))
-        blue = make_avatar(name, clothes={part: (1, 2, 3)})
+        part = next(iter(CHARACTERS[name].clothes))
+        blue = make_character(name, clothes={part: (1, 2, 3)})
         assert any(capsule.colour == (1, 2, 3) for capsule in blue.capsules)
     assert len(set(looks.values())) == len(looks)
     assert looks["child"][0] < 0.85 * looks["man"][0]
     with pytest.raises(UsageError, match="did you mean 'dancer'"):
-        make_avatar("dancr")
+        make_character("dancr")
 
 
 def test_the_plan_in_the_docs_is_one(tmp_path: Path) -> None:
@@ -247,4 +247,4 @@ def test_the_plan_in_the_docs_is_one(tmp_path: Path) -> None:
     assert len(spec.shown) == 10 and spec.cast[2].labels[0] == "sawing wood"
     named = set(re.search(r"Fields: (.*?)\. ", text, re.S).group(1).replace("\n", " ").split(", "))  # type: ignore[union-attr]
     assert {name.strip("` ") for name in named} == set(Specification.__struct_fields__)
-    assert all(f"`{name}`" in text for name in AVATARS)
+    assert all(f"`{name}`" in text for name in CHARACTERS)

@@ -15,7 +15,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from vivant.build.mime import ACTIONS, Camera, make_avatar, perform
+from vivant.build.mime import ACTIONS, Camera, make_character, perform
 from vivant.build.mime.blender import install as installing
 from vivant.build.mime.blender import process
 from vivant.build.mime.blender.character import TO_BLENDER, Bone, Bones, drive
@@ -107,7 +107,7 @@ def test_a_blender_that_hangs_is_ended_with_all_it_started(stand_in: Put, tmp_pa
     )
     began = time.monotonic()
     with pytest.raises(BlenderError, match=r"frame 0 was not drawn within 1\.5 s; Blender was ended"):
-        list(Blender("workbench", limit=1.5).layers(Performance(MOTION, make_avatar("man")), SMALL))
+        list(Blender("workbench", limit=1.5).layers(Performance(MOTION, make_character("man")), SMALL))
     assert time.monotonic() - began < 30
     child = int(mark.read_text())
     for _ in range(100):
@@ -128,10 +128,10 @@ def test_a_blender_that_never_greets_is_ended(stand_in: Put, monkeypatch: pytest
 def test_a_blender_that_dies_leaves_its_last_words(stand_in: Put) -> None:
     stand_in("print('out of everything', flush=True); os._exit(11)")
     with pytest.raises(BlenderError, match="ended with code 11 and no answer: out of everything"):
-        list(Blender("cycles").layers(Performance(MOTION, make_avatar("man")), SMALL))
+        list(Blender("cycles").layers(Performance(MOTION, make_character("man")), SMALL))
     stand_in("answer(error='RuntimeError: no device')")
     with pytest.raises(BlenderError, match="Blender failed: RuntimeError: no device"):
-        list(Blender("cycles").layers(Performance(MOTION, make_avatar("man")), SMALL))
+        list(Blender("cycles").layers(Performance(MOTION, make_character("man")), SMALL))
     stand_in("answer(refused='it holds no skeleton')")
     with pytest.raises(DataError, match=r"robot\.fbx: it holds no skeleton"):
         robot = Path(os.environ[VARIABLE]).with_name("robot.fbx")
@@ -159,17 +159,19 @@ DRAWS = """
 
 def test_frames_come_back_as_layers_and_missing_ones_are_counted(stand_in: Put) -> None:
     stand_in(textwrap.dedent(DRAWS.format(count=3)))
-    layers = list(Blender("cycles").layers(Performance(MOTION, make_avatar("man")), SMALL))
+    layers = list(Blender("cycles").layers(Performance(MOTION, make_character("man")), SMALL))
     assert len(layers) == 3
     picture = layers[0].alone(64, 48)
     assert tuple(picture[10, 30]) == (200, 40, 40, 255) and picture[10, 50, 3] == 0
     assert (layers[0].left, layers[0].solid) == (21, 19 * 48)
     # Workbench casts no shadow on a floor; the built-in renderer's lies under its frames.
-    shaded = next(Blender("workbench").layers(Performance(MOTION, make_avatar("man")), SMALL)).alone(64, 48)
+    shaded = next(Blender("workbench").layers(Performance(MOTION, make_character("man")), SMALL)).alone(
+        64, 48
+    )
     assert tuple(shaded[10, 30]) == (200, 40, 40, 255) and 0 < shaded[40:, 42:, 3].max() < 200
     stand_in(textwrap.dedent(DRAWS.format(count=2)))
     with pytest.raises(BlenderError, match="Blender drew 2 of 3 frames"):
-        list(Blender("cycles").layers(Performance(MOTION, make_avatar("man")), SMALL))
+        list(Blender("cycles").layers(Performance(MOTION, make_character("man")), SMALL))
 
 
 def test_setting_up_says_the_size_first_and_leaves_nothing_half(

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from vivant.benchmarks.mime import Mime
-from vivant.build.mime import ACTIONS, Camera, make_avatar, perform
+from vivant.build.mime import ACTIONS, Camera, make_character, perform
 from vivant.build.mime.blender.motions import read_fbx
 from vivant.build.mime.blender.process import VARIABLE
 from vivant.build.mime.check import check_folder
@@ -78,7 +78,7 @@ def test_one_action_in_ten_variants_is_rendered_checked_and_read(tmp_path: Path)
 
 
 def test_engines_draw_the_same_figure_as_the_built_in_one() -> None:
-    body = make_avatar("man")
+    body = make_character("man")
     camera = replace(framing(body.pose(MOTION), (96, 72)), angle=30.0)
     drawn = {
         name: next(iter(find_renderer(name, samples=16).layers(Performance(MOTION, body), camera))).alone(
@@ -96,7 +96,7 @@ def test_engines_draw_the_same_figure_as_the_built_in_one() -> None:
 
 @pytest.mark.parametrize("suffix", ["fbx", "glb"])
 def test_characters_move_as_our_bodies_do(characters: Path, suffix: str) -> None:
-    body = make_avatar("man")
+    body = make_character("man")
     camera = framing(body.pose(MOTION), (96, 72))
     renderer = find_renderer("workbench")
     ours = next(iter(renderer.layers(Performance(MOTION, body), camera))).alone(96, 72)[..., 3] > 200

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vivant.build.mime import ACTIONS, Motion, make_avatar, perform, read_bvh, write_bvh
+from vivant.build.mime import ACTIONS, Motion, make_character, perform, read_bvh, write_bvh
 from vivant.build.mime.bvh import load_bvh, parse_bvh
 from vivant.build.mime.retarget import map_joints, retarget
 from vivant.build.mime.rotation import unit
@@ -111,7 +111,7 @@ def test_our_motions_come_back_as_they_were(name: str, tmp_path: Path) -> None:
 
 def test_a_body_of_another_size_comes_back_the_same(tmp_path: Path) -> None:
     motion = perform(ACTIONS["Bowling003"], 20.0)
-    write_bvh(motion, tmp_path / "w.bvh", make_avatar("woman").skeleton)
+    write_bvh(motion, tmp_path / "w.bvh", make_character("woman").skeleton)
     again = read_bvh(tmp_path / "w.bvh")
     assert np.allclose(again.rotations, motion.rotations, atol=1e-5)
     assert np.ptp(again.root - motion.root, axis=0).max() < 0.01

@@ -15,7 +15,7 @@ import yaml
 from tests.support.helpers import vivant
 from tests.support.hub_push_server import PushHub, Taken, push_hub
 from vivant.benchmarks.mime import Mime
-from vivant.build.mime.bundled_characters import make_avatar
+from vivant.build.mime.bundled_characters import make_character
 from vivant.build.mime.choreography import ACTIONS, perform
 from vivant.build.mime.dataset import SPLITS, SUMS, make_dataset, split_actions, verify
 from vivant.build.mime.jobs import build
@@ -175,7 +175,7 @@ def test_small_videos_have_one_edition(tmp_path: Path) -> None:
 
 
 def test_wide_pictures_keep_the_person_in_their_middle() -> None:
-    shapes = make_avatar("man").pose(perform(ACTIONS["PushUps01"], 5.0))
+    shapes = make_character("man").pose(perform(ACTIONS["PushUps01"], 5.0))
     wide, narrow = framing(shapes, (1280, 720)), framing(shapes, (960, 720))
     assert (wide.distance, wide.target) == (narrow.distance, narrow.target)
     assert (wide.width, wide.height) == (1280, 720)

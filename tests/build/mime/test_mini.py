@@ -26,7 +26,7 @@ from vivant.build.mime import (
     Specification,
     build,
     draw_background,
-    make_avatar,
+    make_character,
     perform,
     stage,
 )
@@ -183,7 +183,7 @@ def test_every_video_decodes_and_shows_a_person_before_its_background(action: st
     staging = next(s for s in stagings() if s.action == action)
     variation = variation_of(MINI, staging)
     motion = perform(find_action(action), MINI.fps, variation)
-    camera = framing(make_avatar("man", variation.stature).pose(motion), (MINI.width, MINI.height))
+    camera = framing(make_character("man", variation.stature).pose(motion), (MINI.width, MINI.height))
     seen: dict[str, NDArray[np.int16]] = {}
     for row in (row for row in rows() if row["action"] == action):
         frames = video(row["file_name"])

@@ -12,7 +12,7 @@ from PIL import Image
 
 from tests.support.helpers import vivant
 from vivant import mini
-from vivant.build.mime import ACTIONS, MINI, VARIANTS, load_plan, make_avatar, perform, stage, write_bvh
+from vivant.build.mime import ACTIONS, MINI, VARIANTS, load_plan, make_character, perform, stage, write_bvh
 from vivant.build.mime.clean import cut
 from vivant.build.mime.edition import Edition, metadata_document, read_edition
 from vivant.build.mime.estimate import estimate_render
@@ -89,7 +89,7 @@ def test_own_files_reach_the_frames(tmp_path: Path) -> None:
     assert frames[0].shape == (64, 96, 3) and tuple(frames[0][0, 0]) == (200, 60, 40), "the picture is behind"
     red = np.mean([(f[..., 0] > 120) & (f[..., 1] < 50) & (f[..., 2] < 50) for f in frames])
     assert red > 0.005, "the shirt is red"
-    usual, own = make_avatar("woman"), body_of(spec, "tall", 1.0, tmp_path)
+    usual, own = make_character("woman"), body_of(spec, "tall", 1.0, tmp_path)
     assert not isinstance(own, Path)
     assert own.skeleton.scale == pytest.approx(1.1 * usual.skeleton.scale)
     assert own.capsules[0].r1 == pytest.approx(1.1 * 1.3 * usual.capsules[0].r1)

@@ -13,7 +13,7 @@ from PIL import Image
 
 from vivant.build.mime import (
     ACTIONS,
-    AVATARS,
+    CHARACTERS,
     SCENES,
     Camera,
     Motion,
@@ -21,7 +21,7 @@ from vivant.build.mime import (
     contact_sheet,
     draw_background,
     encode,
-    make_avatar,
+    make_character,
     perform,
     read_background,
     render_video,
@@ -154,9 +154,9 @@ def test_the_left_hand_is_on_the_right_of_the_picture_seen_from_the_front() -> N
     assert replace(SMALL, angle=90.0).view(left)[2] < replace(SMALL, angle=90.0).view(-left)[2]
 
 
-@pytest.mark.parametrize("name", AVATARS)
+@pytest.mark.parametrize("name", CHARACTERS)
 def test_a_body_is_whole_in_the_picture_from_every_angle_with_its_shadow(name: str, motion: Motion) -> None:
-    posed = make_avatar(name).pose(motion)
+    posed = make_character(name).pose(motion)
     camera = framing(posed, (160, 120))
     for angle in (0.0, 90.0, 180.0, 270.0):
         frame = next(Painter(replace(camera, angle=angle)).frames(posed))
@@ -169,8 +169,8 @@ def test_a_body_is_whole_in_the_picture_from_every_angle_with_its_shadow(name: s
 
 
 def test_the_three_avatars_look_different(motion: Motion) -> None:
-    camera = framing(make_avatar("man").pose(motion), (160, 120))
-    pictures = {n: next(Painter(camera).frames(make_avatar(n).pose(motion))) for n in AVATARS}
+    camera = framing(make_character("man").pose(motion), (160, 120))
+    pictures = {n: next(Painter(camera).frames(make_character(n).pose(motion))) for n in CHARACTERS}
     area = {n: int((p[..., 3] > 250).sum()) for n, p in pictures.items()}
     assert area["spacesuit"] > 1.2 * area["man"] > 1.2 * area["woman"] * 1.02
     for one, other in (("man", "woman"), ("man", "spacesuit"), ("woman", "spacesuit")):
@@ -181,7 +181,7 @@ def test_the_three_avatars_look_different(motion: Motion) -> None:
 
 def test_unknown_avatars_and_scenes_are_named_with_the_nearest() -> None:
     with pytest.raises(UsageError, match="spacesuit"):
-        make_avatar("spacesuite")
+        make_character("spacesuite")
     with pytest.raises(UsageError, match="living_room"):
         draw_background("livingroom", SMALL)
 
@@ -256,7 +256,7 @@ def test_times_are_even_however_late_the_encoder_writes(tmp_path: Path, fps: flo
 
 
 def test_frames_survive_encoding(tmp_path: Path, motion: Motion) -> None:
-    posed = make_avatar("man").pose(motion)
+    posed = make_character("man").pose(motion)
     camera = framing(posed, (160, 120))
     frames = list(render_frames(posed, camera, draw_background("road", camera)))
     encode(iter(frames), tmp_path / "a.mp4", 10.0, crf=12)
@@ -283,7 +283,7 @@ def test_bad_videos_are_refused_and_leave_nothing_behind(tmp_path: Path) -> None
 
 
 def test_a_background_of_another_size_is_refused(motion: Motion) -> None:
-    posed = make_avatar("man").pose(motion)
+    posed = make_character("man").pose(motion)
     with pytest.raises(UsageError, match="one size"):
         next(render_frames(posed, SMALL, np.zeros((3, 60, 80), np.float32)))
 

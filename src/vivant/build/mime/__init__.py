@@ -6,10 +6,10 @@ video, `build` turns a plan (`load_plan`) into an edition with its metadata; `MI
 
 from __future__ import annotations
 
-from vivant.build.mime.bundled_characters import AVATARS, make_avatar
+from vivant.build.mime.bundled_characters import CHARACTERS, make_character
 from vivant.build.mime.bvh import write_bvh
 from vivant.build.mime.camera import Camera
-from vivant.build.mime.characters import Avatar
+from vivant.build.mime.characters import Character
 from vivant.build.mime.choreography import ACTIONS, Action, perform
 from vivant.build.mime.edition import MINI, Edition, read_edition, stage
 from vivant.build.mime.jobs import build, run_jobs
@@ -25,13 +25,13 @@ from vivant.build.mime.video import contact_sheet, encode, render_video
 
 __all__ = [
     "ACTIONS",
-    "AVATARS",
+    "CHARACTERS",
     "MINI",
     "SCENES",
     "VARIANTS",
     "Action",
-    "Avatar",
     "Camera",
+    "Character",
     "Edition",
     "Motion",
     "Painter",
@@ -45,7 +45,7 @@ __all__ = [
     "encode",
     "find_renderer",
     "load_plan",
-    "make_avatar",
+    "make_character",
     "perform",
     "plan_shots",
     "read_background",

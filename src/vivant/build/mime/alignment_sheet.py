@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 import msgspec
 from PIL import Image, ImageDraw, ImageFont
 
-from vivant.build.mime.bundled_characters import make_avatar
+from vivant.build.mime.bundled_characters import make_character
 from vivant.build.mime.plan import Staging
 from vivant.build.mime.plan_file import Specification
 from vivant.build.mime.rasterizer import Painter, Picture, finished
 from vivant.build.mime.rendering import ActionSetup, background_of, set_up_action
 from vivant.core.errors import DataError
+from vivant.core.progress import ProgressCallback
 
 if TYPE_CHECKING:
     from vivant.build.mime.background_alignment import Alignment
@@ -30,7 +31,7 @@ def alignment_sheet(
     alignments: Sequence[Alignment],
     out: Path,
     root: Path,
-    progress: Callable[[int, int, str], None] | None = None,
+    progress: ProgressCallback | None = None,
 ) -> Path:
     """Pairs of pictures, aligned at the left, misaligned at the right, as the format that `out` names."""
     small = msgspec.structs.replace(spec, width=_CELL[0], height=_CELL[1], fps=_RATE, crop=None, seconds=None)
@@ -40,24 +41,26 @@ def alignment_sheet(
     sheet = Image.new("RGB", (_ACROSS * (wide + 3 * _GAP), rows * (high + _GAP)), (255, 255, 255))
     pen = ImageDraw.Draw(sheet)
     font = ImageFont.load_default(size=12)
-    for number, one in enumerate(alignments):
+    for number, alignment in enumerate(alignments):
         staging = Staging(
-            action=one.action,
+            action=alignment.action,
             actor=spec.actors[number % len(spec.actors)],
-            labels=labels[one.action],
-            distractors=one.distractors,
-            aligned=one.aligned,
-            misaligned=one.misaligned,
+            labels=labels[alignment.action],
+            distractors=alignment.distractors,
+            aligned=alignment.aligned,
+            misaligned=alignment.misaligned,
         )
         scene = set_up_action(small, staging, root)
         left, top = number % _ACROSS * (wide + 3 * _GAP), number // _ACROSS * (high + _GAP)
-        pen.text((left, top), f"{one.action}: {labels[one.action][0]}", fill=(20, 20, 20), font=font)
-        for place, background in enumerate((one.aligned, one.misaligned)):
-            x = left + place * (_CELL[0] + _GAP)
-            pen.text((x, top + 15), background, fill=((20, 110, 50), (170, 40, 30))[place], font=font)
+        pen.text(
+            (left, top), f"{alignment.action}: {labels[alignment.action][0]}", fill=(20, 20, 20), font=font
+        )
+        for column, background in enumerate((alignment.aligned, alignment.misaligned)):
+            x = left + column * (_CELL[0] + _GAP)
+            pen.text((x, top + 15), background, fill=((20, 110, 50), (170, 40, 30))[column], font=font)
             sheet.paste(Image.fromarray(_still(small, scene, background, root)), (x, top + _CAPTION))
         if progress is not None:
-            progress(number + 1, len(alignments), one.action)
+            progress(number + 1, len(alignments), alignment.action)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         sheet.save(out, quality=84, optimize=True)
@@ -75,5 +78,5 @@ def _still(spec: Specification, scene: ActionSetup, background: str, root: Path)
         rotations=scene.motion.rotations[frame : frame + 1],
     )
     planes = background_of(spec, background, scene.camera, root)
-    shapes = make_avatar("man", scene.stature).pose(moment)
+    shapes = make_character("man", scene.stature).pose(moment)
     return Painter(scene.camera).paint(shapes, 0).over(planes, finished(planes))

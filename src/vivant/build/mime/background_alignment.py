@@ -8,7 +8,7 @@ of overrides changes it; `decided` writes it all into the plan.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -26,6 +26,7 @@ from vivant.build.mime.semantic_choice import (
     choose_misaligned,
 )
 from vivant.core.errors import DataError, unknown_name_error
+from vivant.core.progress import ProgressCallback
 from vivant.core.table import Table
 from vivant.core.yaml_files import read_yaml, write_yaml
 
@@ -321,7 +322,7 @@ def write_review(
     alignments: Sequence[Alignment],
     out: Path,
     root: Path,
-    progress: Callable[[int, int, str], None] | None = None,
+    progress: ProgressCallback | None = None,
 ) -> list[Path]:
     """The file to override choices in, the plan with all of them stated, and a sheet of pictures.
 

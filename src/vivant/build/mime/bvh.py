@@ -51,7 +51,7 @@ class Bvh:
     def globals(self) -> tuple[Array, Array]:
         """Positions (frames, joints, 3) and global rotations, in the file's own axes and unit."""
         frames = len(self.values)
-        place = np.empty((frames, len(self.joints), 3))
+        positions = np.empty((frames, len(self.joints), 3))
         turned = np.empty((frames, len(self.joints), 3, 3))
         column = 0
         for number, joint in enumerate(self.joints):
@@ -66,12 +66,12 @@ class Bvh:
                 if name in columns:
                     beside[:, axis] = self.values[:, columns[name]]
             if joint.parent < 0:
-                place[:, number], turned[:, number] = beside, local
+                positions[:, number], turned[:, number] = beside, local
                 continue
             above = turned[:, joint.parent]
-            place[:, number] = place[:, joint.parent] + np.einsum("fij,fj->fi", above, beside)
+            positions[:, number] = positions[:, joint.parent] + np.einsum("fij,fj->fi", above, beside)
             turned[:, number] = above @ local
-        return place, turned
+        return positions, turned
 
 
 class _Tokens:
@@ -99,9 +99,9 @@ class _Tokens:
         return word
 
     def expect(self, word: str) -> None:
-        found = self.take(f"'{word}'")
-        if found.lower() != word.lower():
-            raise self.fail(f"'{word}' is expected, not '{found[:40]}'")
+        token = self.take(f"'{word}'")
+        if token.lower() != word.lower():
+            raise self.fail(f"'{word}' is expected, not '{token[:40]}'")
 
     def number(self, what: str) -> float:
         word = self.take(what)
@@ -185,9 +185,9 @@ def _hierarchy(tokens: _Tokens) -> list[BvhJoint]:
             case _:
                 raise tokens.fail(f"'{word[:40]}' is not known inside joint '{joint.name}'")
     if tokens.peek():
-        found = tokens.take("MOTION")
+        token = tokens.take("MOTION")
         raise tokens.fail(
-            f"'{found[:40]}' stands after the skeleton, where MOTION should be (one ROOT per file)"
+            f"'{token[:40]}' stands after the skeleton, where MOTION should be (one ROOT per file)"
         )
     return joints
 
@@ -217,10 +217,10 @@ def _motion(source: str, lines: list[str], start: int, width: int) -> tuple[floa
     def fail(number: int, reason: str) -> DataError:
         return DataError(f"{source}, line {number}: {reason}")
 
-    def stated(place: int, *words: str) -> float:
-        if place >= len(rows):
+    def stated(index: int, *words: str) -> float:
+        if index >= len(rows):
             raise fail(len(lines), f"'{' '.join(words)}' is missing after MOTION")
-        number, found = rows[place]
+        number, found = rows[index]
         if [word.lower() for word in found[:-1]] != [word.lower() for word in words]:
             raise fail(number, f"'{' '.join(words)} <number>' is expected")
         try:
@@ -241,16 +241,16 @@ def _motion(source: str, lines: list[str], start: int, width: int) -> tuple[floa
     if width == 0:
         raise fail(rows[0][0], "no joint has a channel, so there is nothing that moves")
     values = np.empty((len(frames), width))
-    for place, (number, words) in enumerate(frames):
+    for index, (number, words) in enumerate(frames):
         if len(words) != width:
             raise fail(number, f"{len(words)} values, but the channels ask for {width}")
         try:
-            values[place] = [float(word) for word in words]
+            values[index] = [float(word) for word in words]
         except ValueError:
             raise fail(number, "a value is not a number") from None
-        if not np.all(np.isfinite(values[place])):
-            bad = words[int(np.flatnonzero(~np.isfinite(values[place]))[0])]
-            raise fail(number, f"frame {place + 1} holds {bad}, which is not a finite number")
+        if not np.all(np.isfinite(values[index])):
+            bad = words[int(np.flatnonzero(~np.isfinite(values[index]))[0])]
+            raise fail(number, f"frame {index + 1} holds {bad}, which is not a finite number")
     return frame_time, values
 
 

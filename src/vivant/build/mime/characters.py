@@ -30,7 +30,7 @@ class Capsule:
 
 
 @dataclass(frozen=True, eq=False)
-class Avatar:
+class Character:
     """A skeleton and its capsules."""
 
     name: str
@@ -39,12 +39,12 @@ class Avatar:
 
     def pose(self, motion: Motion) -> Shapes:
         """Where all capsules are in every frame of a motion."""
-        place, turned = motion.joints(self.skeleton)
+        positions, turned = motion.joints(self.skeleton)
 
         def ends(points: Sequence[Point]) -> Array:
             joints = [INDEX[point[0]] for point in points]
             beside = np.array([point[1:] for point in points])
-            return np.asarray(place[:, joints] + np.einsum("fnij,nj->fni", turned[:, joints], beside))
+            return np.asarray(positions[:, joints] + np.einsum("fnij,nj->fni", turned[:, joints], beside))
 
         return Shapes(
             ends([c.a for c in self.capsules]),

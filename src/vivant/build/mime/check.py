@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from vivant.build.mime.video import centred
 from vivant.build.mime.video_check import examine_video
 from vivant.build.worker_pool import ProcessPool
 from vivant.core.errors import VivantError
+from vivant.core.progress import ProgressCallback
 
 
 class FolderCheck(Struct, frozen=True):
@@ -41,7 +42,7 @@ def check_folder(
     *,
     root: Path | None = None,
     workers: int = 1,
-    progress: Callable[[int, int, str], None] | None = None,
+    progress: ProgressCallback | None = None,
 ) -> FolderCheck:
     """Examine every video that the folder's plan names, and say what else is there or missing.
 
@@ -51,14 +52,14 @@ def check_folder(
     edition = read_edition(folder)
     base = root or RenderIndex(folder).root or folder
     jobs = plan_jobs(edition, base, None)
-    looked: dict[str, VideoCheck] = {}
+    checks: dict[str, VideoCheck] = {}
     for result in _look([(job, folder) for job in jobs], workers):
-        looked[result.file] = result
+        checks[result.file] = result
         if progress is not None:
-            progress(len(looked), len(jobs), result.file)
-    lines = [f"{job.shot.file}: {fault}" for job in jobs for fault in looked[job.shot.file].faults]
-    lines += _beside(edition, folder, set(looked))
-    return FolderCheck(len(jobs), sum(result.frames for result in looked.values()), tuple(lines))
+            progress(len(checks), len(jobs), result.file)
+    lines = [f"{job.shot.file}: {fault}" for job in jobs for fault in checks[job.shot.file].faults]
+    lines += _beside(edition, folder, set(checks))
+    return FolderCheck(len(jobs), sum(result.frames for result in checks.values()), tuple(lines))
 
 
 def _look(tasks: Sequence[tuple[RenderJob, Path]], workers: int) -> Iterator[VideoCheck]:

@@ -61,15 +61,15 @@ def split_actions(actions: Sequence[str], seed: int, shares: Sequence[int] = SHA
     names = sorted(set(actions), key=lambda name: (chance.derive_seed(seed, "mime-split", name), name))
     total, count = sum(shares), len(names)
     sizes = [count * share // total for share in shares]
-    by_rest = sorted(range(len(shares)), key=lambda place: (-(count * shares[place] % total), -place))
-    for place in by_rest[: count - sum(sizes)]:
-        sizes[place] += 1
-    for place in range(len(sizes)):
-        if count >= len(sizes) and not sizes[place]:
+    by_rest = sorted(range(len(shares)), key=lambda index: (-(count * shares[index] % total), -index))
+    for index in by_rest[: count - sum(sizes)]:
+        sizes[index] += 1
+    for index in range(len(sizes)):
+        if count >= len(sizes) and not sizes[index]:
             sizes[sizes.index(max(sizes))] -= 1
-            sizes[place] += 1
-    found = iter(names)
-    return {next(found): split for split, size in zip(SPLITS, sizes, strict=True) for _ in range(size)}
+            sizes[index] += 1
+    remaining = iter(names)
+    return {next(remaining): split for split, size in zip(SPLITS, sizes, strict=True) for _ in range(size)}
 
 
 def make_dataset(
@@ -83,7 +83,7 @@ def make_dataset(
     progress: ProgressCallback | None = None,
 ) -> MimeDataset:
     """Make a dataset in `out` from a folder that `vivant build mime render` made. Run again, it goes on."""
-    from vivant.build.mime.card import card
+    from vivant.build.mime.cards import format_card
 
     edition = read_edition(source)
     rows = _read_rows(source)
@@ -104,7 +104,7 @@ def make_dataset(
                     write_text(out / name / split / METADATA, b"".join(lines).decode())
         shutil.copyfile(source / PLAN, out / PLAN)
         sizes = {path: (out / path).stat().st_size for path in _files(out) if path not in (SUMS, SHEET)}
-        made = MimeDataset(
+        dataset = MimeDataset(
             folder=out,
             editions=editions,
             splits=splits,
@@ -112,13 +112,13 @@ def make_dataset(
             bytes=sum(sizes.values()),
             files=len(sizes) + 2,
         )
-        write_text(out / SHEET, card(made, edition, rows, licence=licence, title=title))
+        write_text(out / SHEET, format_card(dataset, edition, rows, licence=licence, title=title))
         sums = {path: _digest(out / path) for path in _files(out)}
     except OSError as error:
         raise DataError(f"{out} cannot be written: {error.strerror or error}") from None
-    _check_loads(made)
+    _check_loads(dataset)
     write_text(out / SUMS, "".join(f"{digest}  {path}\n" for path, digest in sums.items()))
-    return made
+    return dataset
 
 
 def _editions(size: tuple[int, int]) -> dict[str, tuple[int, int]]:
@@ -186,21 +186,23 @@ def _fill(
 
     def put(work: tuple[str, MetadataRow]) -> str:
         name, row = work
-        video, place = source / row.file_name, out / name / row.split / row.file_name
+        video, target = source / row.file_name, out / name / row.split / row.file_name
         if editions[name] == spec.size:
-            if not _same(video, place):
-                place.unlink(missing_ok=True)
-                _link(video, place)
-            return place.name
+            if not _same(video, target):
+                target.unlink(missing_ok=True)
+                _link(video, target)
+            return target.name
         frames = _count(video)
-        fresh = place.exists() and place.stat().st_mtime_ns >= video.stat().st_mtime_ns
-        if fresh and not examine_video(place, frames=frames, fps=spec.fps, size=editions[name]):
-            return place.name
-        made = encode(_cut(video, editions[name]), place, spec.fps, crf=spec.quality, preset=spec.effort)
-        if made != frames:
-            place.unlink()
-            raise MediaError(f"{video}: {made} of {frames} frames could be decoded; render it anew")
-        return place.name
+        fresh = target.exists() and target.stat().st_mtime_ns >= video.stat().st_mtime_ns
+        if fresh and not examine_video(target, frames=frames, fps=spec.fps, size=editions[name]):
+            return target.name
+        frames_written = encode(
+            _cut(video, editions[name]), target, spec.fps, crf=spec.quality, preset=spec.effort
+        )
+        if frames_written != frames:
+            target.unlink()
+            raise MediaError(f"{video}: {frames_written} of {frames} frames could be decoded; render it anew")
+        return target.name
 
     work = [(name, row) for name in editions for row in rows]
     with ThreadPoolExecutor(max(1, workers)) as pool:
@@ -209,20 +211,20 @@ def _fill(
                 progress(done, len(work), name)
 
 
-def _same(one: Path, other: Path) -> bool:
+def _same(first: Path, other: Path) -> bool:
     if not other.exists():
         return False
-    return one.samefile(other) or (
-        one.stat().st_size == other.stat().st_size and _digest(one) == _digest(other)
+    return first.samefile(other) or (
+        first.stat().st_size == other.stat().st_size and _digest(first) == _digest(other)
     )
 
 
-def _link(video: Path, place: Path) -> None:
+def _link(video: Path, target: Path) -> None:
     """A second name for the same bytes; a copy where the disk is another one. Rendering never writes into a file."""
     try:
-        os.link(video, place)
+        os.link(video, target)
     except OSError:
-        shutil.copy2(video, place)
+        shutil.copy2(video, target)
 
 
 def _count(video: Path) -> int:
@@ -243,9 +245,9 @@ def _cut(video: Path, size: tuple[int, int]) -> Iterator[Picture]:
 
 def _files(out: Path) -> list[str]:
     """All files of a dataset but the checksums, as paths from its folder, sorted."""
-    found = [path.relative_to(out) for path in out.rglob("*") if path.is_file()]
+    files = [path.relative_to(out) for path in out.rglob("*") if path.is_file()]
     return sorted(
-        p.as_posix() for p in found if not any(part.startswith(".") for part in p.parts) and p.name != SUMS
+        p.as_posix() for p in files if not any(part.startswith(".") for part in p.parts) and p.name != SUMS
     )
 
 
@@ -262,24 +264,26 @@ def verify(out: Path) -> dict[str, int]:
         raise DataError(
             f"{out / SUMS} cannot be read ({error.strerror}); `vivant build mime dataset` writes it last"
         ) from None
-    stated = {path: digest for digest, _, path in (line.partition("  ") for line in lines)}
-    found = set(_files(out))
-    for path in sorted(set(stated) - found):
+    sums = {path: digest for digest, _, path in (line.partition("  ") for line in lines)}
+    files = set(_files(out))
+    for path in sorted(set(sums) - files):
         raise DataError(f"{out / path} is missing; make the dataset anew")
-    for path in sorted(found - set(stated)):
+    for path in sorted(files - set(sums)):
         raise DataError(f"{out / path} is not in {SUMS}; remove it or make the dataset anew")
-    for path, digest in stated.items():
+    for path, digest in sums.items():
         if _digest(out / path) != digest:
             raise DataError(f"{out / path} is not as {SUMS} says; make the dataset anew")
-    return {path: (out / path).stat().st_size for path in (*stated, SUMS)}
+    return {path: (out / path).stat().st_size for path in (*sums, SUMS)}
 
 
-def _check_loads(made: MimeDataset) -> None:
+def _check_loads(dataset: MimeDataset) -> None:
     """Read every edition as a run would; a dataset that its own loader refuses is not given out."""
     from vivant.benchmarks.mime import Mime
 
-    for name in made.editions:
-        samples = Mime().load(made.folder / name, "mime/mcq")
-        wrong = [s.id for s in samples if s.facets["split"] != made.splits[s.facets["action"]]]
-        if len(samples) != made.videos or wrong:
-            raise DataError(f"{made.folder / name}: {len(samples)} of {made.videos} videos can be read back")
+    for name in dataset.editions:
+        samples = Mime().load(dataset.folder / name, "mime/mcq")
+        wrong = [s.id for s in samples if s.facets["split"] != dataset.splits[s.facets["action"]]]
+        if len(samples) != dataset.videos or wrong:
+            raise DataError(
+                f"{dataset.folder / name}: {len(samples)} of {dataset.videos} videos can be read back"
+            )

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from vivant.build.mime.datasheet import datasheet
+from vivant.build.mime.cards import format_datasheet
 from vivant.build.mime.plan import Shot, Staging, metadata_rows, plan_shots
 from vivant.build.mime.plan_file import OwnAction, Specification, mini_plan
 from vivant.build.mime.scenes import SCENES
@@ -103,7 +103,7 @@ def write_plan(edition: Edition, out: Path) -> None:
 def write_metadata(edition: Edition, out: Path) -> Path:
     """The data sheet and, last, metadata.jsonl: its presence says that all videos are there."""
     spec, stagings = edition.specification, edition.stagings
-    _write(out / SHEET, datasheet(spec, stagings, len(edition.shots)).encode())
+    _write(out / SHEET, format_datasheet(spec, stagings, len(edition.shots)).encode())
     _write(out / METADATA, metadata_document(spec, stagings))
     return out / METADATA
 

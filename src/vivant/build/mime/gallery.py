@@ -10,9 +10,9 @@ import numpy as np
 from msgspec import Struct
 from PIL import Image
 
-from vivant.build.mime.bundled_characters import AVATARS, make_avatar
+from vivant.build.mime.bundled_characters import CHARACTERS, make_character
 from vivant.build.mime.camera import Camera
-from vivant.build.mime.characters import Avatar
+from vivant.build.mime.characters import Character
 from vivant.build.mime.choreography import ACTIONS, find_action, perform
 from vivant.build.mime.motion import Motion
 from vivant.build.mime.plan import VARIANTS
@@ -20,6 +20,7 @@ from vivant.build.mime.rasterizer import Picture
 from vivant.build.mime.scenes import draw_background
 from vivant.build.mime.take import vary
 from vivant.build.mime.video import centred, framing, render_frames
+from vivant.build.templates import render_markdown
 from vivant.core import randomness as chance
 from vivant.core.errors import DataError
 from vivant.core.progress import ProgressCallback
@@ -80,9 +81,9 @@ def make_gallery(
             note=action.name,
             group=_KINDS[action.category],
         )
-        keep(clip, _frames(motion, make_avatar("man"), "blank"))
+        keep(clip, _frames(motion, make_character("man"), "blank"))
     shown = perform(find_action(SHOWN), FPS)
-    camera = _camera(shown, make_avatar("man"))
+    camera = _camera(shown, make_character("man"))
     scenes = {"blank": "blank", "aligned": ACTIONS[SHOWN].scene, "misaligned": _MISALIGNED}
     for variant in VARIANTS:
         scene = scenes[variant.background]
@@ -90,17 +91,17 @@ def make_gallery(
         view = replace(camera, angle=float(variant.angle))
         keep(
             GalleryClip(file=file, title=variant.name, note=scene, group="Variants"),
-            _frames(shown, make_avatar(variant.avatar), scene, view),
+            _frames(shown, make_character(variant.avatar), scene, view),
         )
     takes = [_take(actor) for actor in "abcdef"]
     keep(
         GalleryClip(file="takes.webp", title="Six takes by six actors", group="Takes"),
-        _side_by_side([_frames(motion, make_avatar("man", size), "blank") for motion, size in takes]),
+        _side_by_side([_frames(motion, make_character("man", size), "blank") for motion, size in takes]),
     )
     wave = perform(find_action("Waving01"), FPS)
-    wide = _camera(wave, make_avatar("man"))
-    bodies = [_frames(wave, make_avatar(name), "blank", wide) for name in AVATARS]
-    keep(GalleryClip(file="bodies.webp", title=", ".join(AVATARS), group="Bodies"), _side_by_side(bodies))
+    wide = _camera(wave, make_character("man"))
+    bodies = [_frames(wave, make_character(name), "blank", wide) for name in CHARACTERS]
+    keep(GalleryClip(file="bodies.webp", title=", ".join(CHARACTERS), group="Bodies"), _side_by_side(bodies))
     if page is not None:
         write_text(page, gallery_page(clips, _between(page, out)))
     return clips
@@ -112,11 +113,11 @@ def _take(actor: str) -> tuple[Motion, float]:
     return perform(action, FPS, variation, seed=chance.derive_seed(_SEED, actor)), variation.stature
 
 
-def _camera(motion: Motion, body: Avatar) -> Camera:
+def _camera(motion: Motion, body: Character) -> Camera:
     return framing(body.pose(motion), (_SIZE[0] * _DRAWN, _SIZE[1] * _DRAWN))
 
 
-def _frames(motion: Motion, body: Avatar, scene: str, camera: Camera | None = None) -> list[Picture]:
+def _frames(motion: Motion, body: Character, scene: str, camera: Camera | None = None) -> list[Picture]:
     view = camera or _camera(motion, body)
     drawn = render_frames(body.pose(motion), view, draw_background(scene, view))
     return [centred(picture, _SIZE) for picture in drawn]
@@ -155,49 +156,16 @@ def _between(page: Path, out: Path) -> str:
 
 def gallery_page(clips: Sequence[GalleryClip], folder: str) -> str:
     """The page in Markdown: actions by kind, then variants, takes and bodies."""
-    lines = [
-        "# What the mimes do",
-        "",
-        f"All {len(ACTIONS)} actions that come with Vivant, procedural, drawn by the built-in renderer: no mimed",
-        "object is shown, only the pose tells. How to make your own: [make-your-own-mime.md](make-your-own-mime.md).",
-        "This page is made by `vivant build mime gallery --out docs/images/mime --page docs/mime-gallery.md`.",
-        "",
-    ]
-    for group in _KINDS.values():
-        found = [clip for clip in clips if clip.group == group]
-        lines += [f"## {group}", "", *_grid(found, folder), ""]
-    lines += [
-        "## The ten variants of one action",
-        "",
-        "All share one motion, one camera distance and one set of options; each differs from",
-        f"`{VARIANTS[0].name}` in the body, the background or the angle alone.",
-        "",
-        *_grid([clip for clip in clips if clip.group == "Variants"], folder),
-        "",
-        "## Takes",
-        "",
-        "The same action by six actors of one seed: stature and hand belong to the actor; tempo, reach and stance",
-        "to the take. Left-handers are mirrored and face the other way.",
-        "",
-        f"![Six takes of one action]({folder}/takes.webp)",
-        "",
-        "## Bodies",
-        "",
-        f"From the left: {', '.join(AVATARS)}. Each can be made taller or",
-        "stouter, and dressed in other colours.",
-        "",
-        f"![All bodies wave]({folder}/bodies.webp)",
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def _grid(clips: Sequence[GalleryClip], folder: str) -> list[str]:
-    lines = ["|" + " |" * _ACROSS, "|" + ":-:|" * _ACROSS]
-    for start in range(0, len(clips), _ACROSS):
-        row = clips[start : start + _ACROSS]
-        cells = [
-            f'<img src="{folder}/{clip.file}" width="{_SIZE[0]}" alt="{clip.title}"><br>{clip.title}<br>`{clip.note}`'
-            for clip in row
-        ]
-        lines.append("| " + " | ".join(cells + [""] * (_ACROSS - len(row))) + " |")
-    return lines
+    groups = [*_KINDS.values(), "Variants"]
+    return render_markdown(
+        "vivant.build.mime",
+        "gallery.md",
+        actions=len(ACTIONS),
+        groups=groups[:-1],
+        clips={group: [clip for clip in clips if clip.group == group] for group in groups},
+        first_variant=VARIANTS[0].name,
+        characters=list(CHARACTERS),
+        folder=folder,
+        across=_ACROSS,
+        width=_SIZE[0],
+    )

@@ -154,39 +154,39 @@ def setup_of(job: RenderJob) -> ActionSetup:
 def do_job(job: RenderJob, out: Path, renderer: Renderer | None = None) -> RenderedVideo | FailedRender:
     """Render, encode and examine one video; it appears in `out` when it is whole, or not at all."""
     began = time.monotonic()
-    spec, file, seen = job.spec, out / job.shot.file, RenderStatistics()
+    spec, file, statistics = job.spec, out / job.shot.file, RenderStatistics()
     try:
         scene = setup_of(job)
-        drawn = render_shot(spec, scene, job.shot, renderer or renderer_of(spec), Path(job.root), seen)
+        drawn = render_shot(spec, scene, job.shot, renderer or renderer_of(spec), Path(job.root), statistics)
 
         def examine(part: Path) -> None:
             # Names the video, since the hidden file will be gone.
             faults = examine_video(part, frames=len(scene.motion), fps=spec.fps, size=spec.size)
-            if seen.frames != len(scene.motion):
-                faults.append(f"the renderer gave {seen.frames} of {len(scene.motion)} frames")
-            if seen.least == 0.0:
+            if statistics.frames != len(scene.motion):
+                faults.append(f"the renderer gave {statistics.frames} of {len(scene.motion)} frames")
+            if statistics.least == 0.0:
                 faults.append("there is a frame without the person")
             if faults:
                 raise MediaError(f"{job.shot.file}: {'; '.join(faults)}")
 
         encode(drawn, file, spec.fps, crf=spec.quality, preset=spec.effort, examine=examine)
-        return made(job, file, seen, time.monotonic() - began)
+        return describe_video(job, file, statistics, time.monotonic() - began)
     except FullDiskError as error:
         return FailedRender(file=job.shot.file, error=str(error), full_disk=True)
     except VivantError as error:
         return FailedRender(file=job.shot.file, error=str(error))
 
 
-def made(job: RenderJob, file: Path, seen: RenderStatistics, seconds: float) -> RenderedVideo:
+def describe_video(job: RenderJob, file: Path, statistics: RenderStatistics, seconds: float) -> RenderedVideo:
     """What the index keeps of a finished video."""
     content = file.read_bytes()
     return RenderedVideo(
         file=job.shot.file,
         fingerprint=job.fingerprint,
-        frames=seen.frames,
+        frames=statistics.frames,
         bytes=len(content),
         sha256=hashlib.sha256(content).hexdigest(),
-        least=round(seen.least, 5),
+        least=round(statistics.least, 5),
         seconds=round(seconds, 3),
         mtime_ns=file.stat().st_mtime_ns,
     )

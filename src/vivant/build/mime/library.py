@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -15,6 +15,7 @@ from vivant.build.mime.skeleton import make_skeleton
 from vivant.build.mime.take import vary
 from vivant.core import randomness as chance
 from vivant.core.errors import DataError, UsageError
+from vivant.core.progress import ProgressCallback
 
 TABLE = "motions.json"
 """Written last: its presence says that all files are there."""
@@ -51,7 +52,7 @@ def export_motions(
     actors: Sequence[str] = (),
     fps: float = 30.0,
     seed: int = 29,
-    progress: Callable[[int, int, str], None] | None = None,
+    progress: ProgressCallback | None = None,
 ) -> list[MotionFile]:
     """Write bundled motions (all, or `actions`) as BVH, once as usual or once for each of `actors`.
 

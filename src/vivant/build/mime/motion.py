@@ -60,10 +60,10 @@ class Motion:
         if fps == self.fps:
             return self
         count = max(1, round(self.seconds * fps))
-        place = np.clip(np.arange(count) * (self.fps / fps), 0, len(self) - 1)
-        low = np.floor(place).astype(int)
+        position = np.clip(np.arange(count) * (self.fps / fps), 0, len(self) - 1)
+        low = np.floor(position).astype(int)
         high = np.minimum(low + 1, len(self) - 1)
-        share = place - low
+        share = position - low
         root = self.root[low] * (1 - share[:, None]) + self.root[high] * share[:, None]
         rotations = slerp(
             self.rotations[low], self.rotations[high], np.broadcast_to(share[:, None], (count, len(JOINTS)))

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct, field
 
 from vivant.benchmarks.mime import names
-from vivant.build.mime.bundled_characters import AVATARS, DRESSES
+from vivant.build.mime.bundled_characters import CHARACTERS
 from vivant.build.mime.choreography import ACTIONS, find_action
 from vivant.build.mime.plan import VARIANTS, Variant
 from vivant.build.mime.renderers import RENDERERS
@@ -55,7 +55,7 @@ class OwnAction(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, o
     """Degrees by which a recorded actor is turned, so that the front camera sees the action well."""
 
 
-class OwnAvatar(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class OwnCharacter(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """A character file for Blender, or a bundled body of another size and in other clothes."""
 
     file: str = ""
@@ -88,7 +88,7 @@ class Specification(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     actions: tuple[str | OwnAction, ...]
     variants: str | tuple[Variant, ...] | Cross = "mime"
-    avatars: Mapping[str, OwnAvatar] = field(default_factory=dict)
+    avatars: Mapping[str, OwnCharacter] = field(default_factory=dict)
     backgrounds: Mapping[str, OwnBackground] = field(default_factory=dict)
     actors: tuple[str, ...] = ("j", "n")
     seed: int = 29
@@ -198,8 +198,8 @@ def check_plan(spec: Specification, source: str, root: Path) -> None:
             raise UsageError("there is nothing to render; give at least one action and one variant")
         scenes = {BLANK, *SCENES, *spec.backgrounds}
         for variant in variants:
-            if variant.avatar not in AVATARS and variant.avatar not in spec.avatars:
-                raise unknown_name_error("avatar", variant.avatar, [*AVATARS, *spec.avatars])
+            if variant.avatar not in CHARACTERS and variant.avatar not in spec.avatars:
+                raise unknown_name_error("avatar", variant.avatar, [*CHARACTERS, *spec.avatars])
             if variant.background not in ROLES and variant.background not in scenes:
                 raise unknown_name_error("background", variant.background, [*ROLES, *scenes])
             if not 0 <= variant.angle < 360:
@@ -270,21 +270,20 @@ def _check_action(action: OwnAction, scenes: Iterable[str], root: Path) -> None:
             raise unknown_name_error("background", scene, scenes)
 
 
-def _check_avatar(name: str, avatar: OwnAvatar, spec: Specification, fault: Any, root: Path) -> None:
-    if name in AVATARS or not _NAME.fullmatch(name):
+def _check_avatar(name: str, avatar: OwnCharacter, spec: Specification, fault: Any, root: Path) -> None:
+    if name in CHARACTERS or not _NAME.fullmatch(name):
         raise fault(f"the avatar '{name}' needs another name: letters and digits, none that is taken")
     if bool(avatar.file) == bool(avatar.body):
         raise fault(f"the avatar '{name}' needs either `file:` (a character) or `body:` (a bundled one)")
-    if avatar.body and avatar.body not in AVATARS:
-        raise fault(str(unknown_name_error("body", avatar.body, AVATARS)))
+    if avatar.body and avatar.body not in CHARACTERS:
+        raise fault(str(unknown_name_error("body", avatar.body, CHARACTERS)))
     for measure, value in (("size", avatar.size), ("build", avatar.build)):
         if not 0.5 <= value <= 2.0:
             raise fault(f"the avatar '{name}' has {measure} {value:g}, which is not from 0.5 to 2")
-    for part, colour in avatar.clothes.items():
-        if part not in DRESSES.get(avatar.body, {}):
-            raise fault(
-                str(unknown_name_error(f"clothes of the avatar '{name}'", part, DRESSES.get(avatar.body, {})))
-            )
+    pieces = CHARACTERS[avatar.body].clothes if avatar.body else {}
+    for piece, colour in avatar.clothes.items():
+        if piece not in pieces:
+            raise fault(str(unknown_name_error(f"clothes of the avatar '{name}'", piece, pieces)))
         if not re.fullmatch("#[0-9a-fA-F]{6}", colour):
             raise fault(f"the avatar '{name}': '{colour}' is not a colour like '#2c385c'")
     if avatar.file:

@@ -117,41 +117,41 @@ def sit(take: Take, height: float = 0.48, *, apart: float = 0.3) -> Pose:
     return pose
 
 
-def solve(figure: Pose, name: str, fps: float) -> Motion:
+def solve(pose: Pose, name: str, fps: float) -> Motion:
     """The motion that puts hands and feet where the figure says, as far as limbs reach."""
-    frames = len(figure.hips)
+    frames = len(pose.hips)
     turned = np.empty((frames, len(JOINTS), 3, 3))
-    place = np.empty((frames, len(JOINTS), 3))
+    positions = np.empty((frames, len(JOINTS), 3))
 
     def attach(joint: str, local: Array) -> None:
         """Set a joint whose parent is solved."""
         here = INDEX[joint]
         above = PARENTS[here]
-        place[:, here] = place[:, above] + turned[:, above] @ OFFSETS[here]
+        positions[:, here] = positions[:, above] + turned[:, above] @ OFFSETS[here]
         turned[:, here] = turned[:, above] @ local
 
-    place[:, 0] = figure.hips
-    turned[:, 0] = about("Y", figure.turn[:, 0]) @ _tilt(figure.turn[:, 1], figure.turn[:, 2])
-    forward, left, twist = figure.bend.T
+    positions[:, 0] = pose.hips
+    turned[:, 0] = about("Y", pose.turn[:, 0]) @ _tilt(pose.turn[:, 1], pose.turn[:, 2])
+    forward, left, twist = pose.bend.T
     for joint, share in (("Spine", 0.45), ("Chest", 0.55)):
         attach(joint, about("Y", share * twist) @ _tilt(share * forward, share * left))
-    nod, tilt, yaw = figure.head.T
+    nod, tilt, yaw = pose.head.T
     for joint, share in (("Neck", 0.4), ("Head", 0.6)):
         attach(joint, about("Y", share * yaw) @ _tilt(share * nod, share * tilt))
     chest = INDEX["Chest"]
-    for side, sign, arm in (("Left", 1.0, figure.left), ("Right", -1.0, figure.right)):
+    for side, sign, arm in (("Left", 1.0, pose.left), ("Right", -1.0, pose.right)):
         if arm.frame == "chest":
-            base, origin = turned[:, chest], place[:, chest]
+            base, origin = turned[:, chest], positions[:, chest]
         else:
             base, origin = np.broadcast_to(np.eye(3), (frames, 3, 3)), np.zeros((frames, 3))
         wrist = origin + _apply(base, arm.wrist)
-        attach(side + "Shoulder", _collarbone(sign, wrist, place[:, chest], turned[:, chest]))
+        attach(side + "Shoulder", _collarbone(sign, wrist, positions[:, chest], turned[:, chest]))
         attach(side + "Arm", np.broadcast_to(np.eye(3), (frames, 3, 3)))
-        _solve_arm(side, sign, arm, wrist, base, place, turned)
-    for side, leg in (("Left", figure.left_leg), ("Right", figure.right_leg)):
+        _solve_arm(side, sign, arm, wrist, base, positions, turned)
+    for side, leg in (("Left", pose.left_leg), ("Right", pose.right_leg)):
         attach(side + "UpLeg", np.broadcast_to(np.eye(3), (frames, 3, 3)))
-        _solve_leg(side, leg, place, turned)
-    return Motion(name, fps, figure.hips.copy(), local_rotations(turned))
+        _solve_leg(side, leg, positions, turned)
+    return Motion(name, fps, pose.hips.copy(), local_rotations(turned))
 
 
 def _tilt(forward: Array, left: Array) -> Array:
@@ -185,26 +185,26 @@ def bend_chain(
 
 
 def _solve_arm(
-    side: str, sign: float, arm: Arm, wrist: Array, base: Array, place: Array, turned: Array
+    side: str, sign: float, arm: Arm, wrist: Array, base: Array, positions: Array, turned: Array
 ) -> None:
     upper, fore, hand, fingers = (INDEX[side + bone] for bone in ("Arm", "ForeArm", "Hand", "Fingers"))
     lengths = (float(np.linalg.norm(OFFSETS[fore])), float(np.linalg.norm(OFFSETS[hand])))
     pole = _apply(base, arm.elbow)
-    elbow, end, hinge = bend_chain(place[:, upper], wrist, pole, *lengths)
+    elbow, end, hinge = bend_chain(positions[:, upper], wrist, pole, *lengths)
     rest = np.array([sign, 0.0, 0.0])
     # Both bones turn with the hinge, which is upright at rest, where bending brings the hand forward.
     upright = basis(rest, [0.0, sign, 0.0]).T
-    turned[:, upper] = basis(elbow - place[:, upper], hinge) @ upright
+    turned[:, upper] = basis(elbow - positions[:, upper], hinge) @ upright
     turned[:, fore] = basis(end - elbow, hinge) @ upright
-    place[:, fore], place[:, hand] = elbow, end
+    positions[:, fore], positions[:, hand] = elbow, end
     palm = _apply(base, arm.palm)
     pointing = end - elbow if arm.fingers is None else _apply(base, arm.fingers)
     turned[:, hand] = basis(pointing, palm) @ basis(rest, [0.0, -1.0, 0.0]).T
-    curl = np.broadcast_to(np.asarray(arm.curl, dtype=float), (len(place),))
+    curl = np.broadcast_to(np.asarray(arm.curl, dtype=float), (len(positions),))
     turned[:, fingers] = turned[:, hand] @ about("Z", -sign * curl)
 
 
-def _solve_leg(side: str, leg: Leg, place: Array, turned: Array) -> None:
+def _solve_leg(side: str, leg: Leg, positions: Array, turned: Array) -> None:
     upper, lower, foot, toe = (INDEX[side + bone] for bone in ("UpLeg", "Leg", "Foot", "Toe"))
     lengths = (-float(OFFSETS[lower][1]), -float(OFFSETS[foot][1]))
     ahead = np.array([0.0, 0.0, 1.0])
@@ -214,13 +214,13 @@ def _solve_leg(side: str, leg: Leg, place: Array, turned: Array) -> None:
     # A foot that points down stands on its toes, so the ankle rises as far as they would sink.
     sunk = ANKLE_HEIGHT + OFFSETS[toe][1] - (leg.ankle[:, 1] + (sole @ OFFSETS[toe])[:, 1])
     ankle = leg.ankle + np.maximum(sunk, 0.0)[:, None] * [0.0, 1.0, 0.0]
-    reach = unit(ankle - place[:, upper])
+    reach = unit(ankle - positions[:, upper])
     pole = unit(pole + np.array([0.0, 0.6, 0.0]) * np.maximum(reach[:, 2:3], 0.0))
-    knee, end, hinge = bend_chain(place[:, upper], ankle, pole, *lengths)
+    knee, end, hinge = bend_chain(positions[:, upper], ankle, pole, *lengths)
     rest = basis([0.0, -1.0, 0.0], [-1.0, 0.0, 0.0]).T
-    turned[:, upper] = basis(knee - place[:, upper], hinge) @ rest
+    turned[:, upper] = basis(knee - positions[:, upper], hinge) @ rest
     turned[:, lower] = basis(end - knee, hinge) @ rest
-    place[:, lower], place[:, foot] = knee, end
+    positions[:, lower], positions[:, foot] = knee, end
     turned[:, foot] = sole
     # Toes stay flat on the floor under a lifted heel.
     turned[:, toe] = turned[:, foot] @ about("X", -np.clip(leg.pitch, 0.0, 45.0) * 0.8)

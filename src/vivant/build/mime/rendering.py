@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from vivant.build.mime.bundled_characters import make_avatar
+from vivant.build.mime.bundled_characters import make_character
 from vivant.build.mime.camera import Camera
-from vivant.build.mime.characters import Avatar, Colour
+from vivant.build.mime.characters import Character, Colour
 from vivant.build.mime.choreography import ACTIONS, perform
 from vivant.build.mime.clean import Loop, close_loop, cut
 from vivant.build.mime.motion import Motion
@@ -69,7 +69,7 @@ def set_up_action(spec: Specification, staging: Staging, root: Path) -> ActionSe
         motion = motion.turned(action.heading)
     if spec.seconds is not None:
         motion = fit_length(motion, max(1, round(spec.seconds * spec.fps)))
-    shapes = make_avatar("man", variation.stature).pose(motion)
+    shapes = make_character("man", variation.stature).pose(motion)
     return ActionSetup(motion, framing(shapes, (spec.width, spec.height)), variation.stature)
 
 
@@ -86,20 +86,20 @@ def fit_length(motion: Motion, frames: int) -> Motion:
     """The motion cut to so many frames, or repeated until it fills them, each end bent into the next start."""
     if frames <= len(motion):
         return cut(motion, 0, frames)
-    whole = close_loop(motion, Loop(0, len(motion), 0.0), _BLEND)
-    place = np.arange(frames) % len(whole)
-    return replace(whole, root=whole.root[place], rotations=whole.rotations[place])
+    looped = close_loop(motion, Loop(0, len(motion), 0.0), _BLEND)
+    index = np.arange(frames) % len(looped)
+    return replace(looped, root=looped.root[index], rotations=looped.rotations[index])
 
 
-def body_of(spec: Specification, avatar: str, stature: float, root: Path) -> Avatar | Path:
+def body_of(spec: Specification, avatar: str, stature: float, root: Path) -> Character | Path:
     """A bundled body, one of the plan's own, or the file of a character."""
-    own = spec.avatars.get(avatar)
-    if own is None:
-        return make_avatar(avatar, stature)
-    if own.file:
-        return root / own.file
-    clothes = {part: _colour(text) for part, text in own.clothes.items()}
-    return make_avatar(own.body, stature * own.size, build=own.build, clothes=clothes)
+    entry = spec.avatars.get(avatar)
+    if entry is None:
+        return make_character(avatar, stature)
+    if entry.file:
+        return root / entry.file
+    clothes = {part: _colour(text) for part, text in entry.clothes.items()}
+    return make_character(entry.body, stature * entry.size, build=entry.build, clothes=clothes)
 
 
 def _colour(text: str) -> Colour:
@@ -109,10 +109,10 @@ def _colour(text: str) -> Colour:
 
 def background_of(spec: Specification, scene: str, camera: Camera, root: Path) -> Plane:
     """A background by its name in the plan, as the camera sees it."""
-    own = spec.backgrounds.get(scene)
-    if own is None:
+    entry = spec.backgrounds.get(scene)
+    if entry is None:
         return draw_background(scene, camera)
-    return read_background(root / own.file, (camera.width, camera.height))
+    return read_background(root / entry.file, (camera.width, camera.height))
 
 
 def renderer_of(spec: Specification) -> Renderer:
@@ -156,8 +156,8 @@ def render_shot(
     view = replace(scene.camera, angle=float(shot.angle))
     background = background_of(spec, shot.scene, view, root)
     still = finished(background)
-    own = spec.avatars.get(shot.avatar)
-    size = scene.stature * (own.size if own is not None else 1.0)
+    entry = spec.avatars.get(shot.avatar)
+    size = scene.stature * (entry.size if entry is not None else 1.0)
     performance = Performance(scene.motion, body_of(spec, shot.avatar, scene.stature, root), size)
     for layer in renderer.layers(performance, view):
         if seen is not None:

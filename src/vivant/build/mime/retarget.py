@@ -76,24 +76,24 @@ def map_joints(bvh: Bvh) -> dict[str, int]:
     """Our joints → places in the file's list. Raises a DataError naming the joints that cannot be found."""
     sided: dict[tuple[str, str], int] = {}
     plain: dict[str, int] = {}
-    for place, joint in enumerate(bvh.joints):
+    for index, joint in enumerate(bvh.joints):
         word = re.sub(r"[^a-z0-9]", "", joint.name.rsplit(":", 1)[-1].lower())
-        plain.setdefault(word, place)
+        plain.setdefault(word, index)
         # "legl" begins and ends with a letter of a side; the reading that makes no bone finds no use.
         for match in filter(None, (pattern.match(word) for pattern in _SIDES)):
             side = "Left" if match["side"].startswith("l") else "Right"
-            sided.setdefault((side, match["bone"]), place)
-    found: dict[str, int] = {}
+            sided.setdefault((side, match["bone"]), index)
+    joint_map: dict[str, int] = {}
     for side in ("Left", "Right"):
         for bone, words in _SIDED.items():
-            known = [sided[side, word] for word in words if (side, word) in sided]
-            if known:
-                found[side + bone] = known[0]
+            matches = [sided[side, word] for word in words if (side, word) in sided]
+            if matches:
+                joint_map[side + bone] = matches[0]
         # "Shoulder" names the collarbone in some files and the upper arm in others.
-        if found.get(side + "Shoulder") == found.get(side + "Arm"):
-            found.pop(side + "Shoulder", None)
+        if joint_map.get(side + "Shoulder") == joint_map.get(side + "Arm"):
+            joint_map.pop(side + "Shoulder", None)
     head = next((plain[word] for word in ("head", "headbase", "skull") if word in plain), None)
-    missing = [side + bone for bone in _NEEDED for side in ("Left", "Right") if side + bone not in found]
+    missing = [side + bone for bone in _NEEDED for side in ("Left", "Right") if side + bone not in joint_map]
     missing += ["Head"] if head is None else []
     if missing or head is None:
         names = ", ".join(joint.name for joint in bvh.joints[:10]) + (" …" if len(bvh.joints) > 10 else "")
@@ -101,52 +101,55 @@ def map_joints(bvh: Bvh) -> dict[str, int]:
             f"{bvh.source}: no joint can be taken for {', '.join(missing)}; the file has {names}; rename its "
             "joints to common names (LeftArm, LeftForeArm, LeftUpLeg, LeftLeg, Head …)"
         )
-    _map_trunk(bvh, found, head)
-    return found
+    _map_trunk(bvh, joint_map, head)
+    return joint_map
 
 
-def _map_trunk(bvh: Bvh, found: dict[str, int], head: int) -> None:
+def _map_trunk(bvh: Bvh, joint_map: dict[str, int], head: int) -> None:
     """Trunk joints by their place between legs, arms and head, because their names mean different things."""
 
-    def line(place: int) -> list[int]:
-        path = [place]
+    def line(index: int) -> list[int]:
+        path = [index]
         while path[-1] >= 0:
             path.append(bvh.joints[path[-1]].parent)
         return path[-2::-1]
 
-    def fork(one: int, other: int) -> int:
-        shared = [a for a, b in zip(line(one), line(other), strict=False) if a == b]
+    def fork(first: int, other: int) -> int:
+        shared = [a for a, b in zip(line(first), line(other), strict=False) if a == b]
         return shared[-1]
 
-    hips, chest = fork(found["LeftUpLeg"], found["RightUpLeg"]), fork(found["LeftArm"], found["RightArm"])
+    hips, chest = (
+        fork(joint_map["LeftUpLeg"], joint_map["RightUpLeg"]),
+        fork(joint_map["LeftArm"], joint_map["RightArm"]),
+    )
     spine, neck = line(chest), line(head)
     if hips not in spine or chest not in neck:
         raise DataError(f"{bvh.source}: arms and head do not hang on a trunk that begins at the hips")
-    found["Hips"], found["Head"] = hips, head
+    joint_map["Hips"], joint_map["Head"] = hips, head
     if chest != hips:
-        found["Chest"] = chest
+        joint_map["Chest"] = chest
         if spine.index(chest) > spine.index(hips) + 1:
-            found["Spine"] = spine[spine.index(hips) + 1]
+            joint_map["Spine"] = spine[spine.index(hips) + 1]
     if len(neck) > neck.index(chest) + 2:
-        found["Neck"] = neck[neck.index(chest) + 1]
+        joint_map["Neck"] = neck[neck.index(chest) + 1]
 
 
 def retarget(bvh: Bvh, name: str) -> Retargeted:
     """Put a file's motion on our skeleton."""
-    found = map_joints(bvh)
-    place, turned = bvh.globals()
-    rest_place, rest_turned = _reference(bvh, found, place, turned)
-    axes = alignment(bvh, found, rest_place)
+    joint_map = map_joints(bvh)
+    positions, turned = bvh.globals()
+    rest_positions, rest_turned = _reference(bvh, joint_map, positions, turned)
+    axes = alignment(bvh, joint_map, rest_positions)
     # Joint by joint: how far it has turned from the reference pose, in our axes.
     delta = axes @ (turned @ np.swapaxes(rest_turned, -1, -2)) @ axes.T
-    frames = len(place)
+    frames = len(positions)
     ours = np.empty((frames, len(JOINTS), 3, 3))
     parent_of = {"Spine": ("Hips", "Chest"), "Neck": ("Chest", "Head")}
     for joint in ("Hips", "Chest", "Head"):
-        ours[:, INDEX[joint]] = delta[:, found.get(joint, found["Hips"])]
+        ours[:, INDEX[joint]] = delta[:, joint_map.get(joint, joint_map["Hips"])]
     for joint, (below, above) in parent_of.items():
-        if joint in found:
-            ours[:, INDEX[joint]] = delta[:, found[joint]]
+        if joint in joint_map:
+            ours[:, INDEX[joint]] = delta[:, joint_map[joint]]
         else:
             half = np.full(frames, 0.5)
             ours[:, INDEX[joint]] = slerp(ours[:, INDEX[below]], ours[:, INDEX[above]], half)
@@ -158,25 +161,25 @@ def retarget(bvh: Bvh, name: str) -> Retargeted:
             last, correction = INDEX[base], np.eye(3)
             for bone in chain:
                 here = INDEX[side + bone]
-                if side + bone in found:
-                    theirs = direction(bvh, side + bone, found, rest_place, rest_turned)
+                if side + bone in joint_map:
+                    theirs = direction(bvh, side + bone, joint_map, rest_positions, rest_turned)
                     # A bone without an end of its own lies as the one before it does.
                     correction = (
                         correction if theirs is None else between(own_direction(side + bone), axes @ theirs)
                     )
-                    ours[:, here] = delta[:, found[side + bone]] @ correction
+                    ours[:, here] = delta[:, joint_map[side + bone]] @ correction
                 else:
                     ours[:, here] = ours[:, last]
                 last = here
-    scale = HIP_HEIGHT / hip_height(bvh, found, rest_place, axes)
-    root = place[:, found["Hips"]] @ axes.T * scale
+    scale = HIP_HEIGHT / hip_height(bvh, joint_map, rest_positions, axes)
+    root = positions[:, joint_map["Hips"]] @ axes.T * scale
     motion = Motion(name, _rate(bvh.frame_time), root, local_rotations(ours))
     _refuse_nonsense(bvh, motion)
-    _refuse_swapped(bvh, found, axes)
-    used = set(found.values())
+    _refuse_swapped(bvh, joint_map, axes)
+    used = set(joint_map.values())
     return Retargeted(
         _settle(motion),
-        {joint: bvh.joints[found[joint]].name for joint in JOINTS if joint in found},
+        {joint: bvh.joints[joint_map[joint]].name for joint in JOINTS if joint in joint_map},
         tuple(joint.name for number, joint in enumerate(bvh.joints) if number not in used),
         STATURE / scale,
     )
@@ -184,8 +187,8 @@ def retarget(bvh: Bvh, name: str) -> Retargeted:
 
 def _refuse_nonsense(bvh: Bvh, motion: Motion) -> None:
     """Refuse what no person does: it comes of channels in another order than stated, or of two units in one file."""
-    place, _ = forward(Skeleton(), motion.root, motion.rotations)
-    upright = place[:, INDEX["Head"], 1] - place[:, INDEX["Hips"], 1]
+    positions, _ = forward(Skeleton(), motion.root, motion.rotations)
+    upright = positions[:, INDEX["Head"], 1] - positions[:, INDEX["Hips"], 1]
     fallen = float(np.mean(upright < -_UPSIDE_DOWN))
     if fallen > 0.5:
         raise DataError(
@@ -201,7 +204,7 @@ def _refuse_nonsense(bvh: Bvh, motion: Motion) -> None:
         )
 
 
-def _refuse_swapped(bvh: Bvh, found: dict[str, int], axes: Array) -> None:
+def _refuse_swapped(bvh: Bvh, joint_map: dict[str, int], axes: Array) -> None:
     """Refuse a root that states rotations first where its values only make sense with positions first."""
     root = bvh.joints[0]
     usual = tuple(sorted(root.channels, key=lambda name: name.endswith("rotation")))
@@ -209,8 +212,8 @@ def _refuse_swapped(bvh: Bvh, found: dict[str, int], axes: Array) -> None:
         return
 
     def upright(file: Bvh) -> float:
-        place, _ = file.globals()
-        trunk = unit(place[:, found["Head"]] - place[:, found["Hips"]]) @ axes.T
+        positions, _ = file.globals()
+        trunk = unit(positions[:, joint_map["Head"]] - positions[:, joint_map["Hips"]]) @ axes.T
         return float(np.median(trunk[:, 1]))
 
     other = replace(bvh, joints=(replace(root, channels=usual), *bvh.joints[1:]))
@@ -227,22 +230,22 @@ def _rate(frame_time: float) -> float:
     return float(round(fps)) if abs(fps - round(fps)) < 2e-3 * fps else fps
 
 
-def _reference(bvh: Bvh, found: dict[str, int], place: Array, turned: Array) -> tuple[Array, Array]:
+def _reference(bvh: Bvh, joint_map: dict[str, int], positions: Array, turned: Array) -> tuple[Array, Array]:
     """Positions (joints, 3) and rotations of the pose that rotations are taken from."""
     rest = np.zeros((len(bvh.joints), 3))
     for number, joint in enumerate(bvh.joints):
         if joint.parent >= 0:
             rest[number] = rest[joint.parent] + joint.offset
-    up = rest[found["Head"]] - rest[found["Hips"]]
-    down = rest[found["LeftLeg"]] + rest[found["RightLeg"]] - 2 * rest[found["Hips"]]
-    across = rest[found["LeftUpLeg"]] - rest[found["RightUpLeg"]]
+    up = rest[joint_map["Head"]] - rest[joint_map["Hips"]]
+    down = rest[joint_map["LeftLeg"]] + rest[joint_map["RightLeg"]] - 2 * rest[joint_map["Hips"]]
+    across = rest[joint_map["LeftUpLeg"]] - rest[joint_map["RightUpLeg"]]
     standing = np.dot(unit(up), unit(down)) < -0.8 and abs(np.dot(unit(up), unit(across))) < 0.5
     if standing and np.linalg.norm(across) > 0:
         return rest, np.broadcast_to(np.eye(3), (len(rest), 3, 3))
-    return place[0], turned[0]
+    return positions[0], turned[0]
 
 
-def alignment(bvh: Bvh, found: dict[str, int], rest: Array) -> Array:
+def alignment(bvh: Bvh, joint_map: dict[str, int], rest: Array) -> Array:
     """The rotation from the file's axes to ours: up to +Y, the figure's left to +X."""
 
     def snapped(vector: Array) -> Array:
@@ -250,8 +253,8 @@ def alignment(bvh: Bvh, found: dict[str, int], rest: Array) -> Array:
         axis = np.eye(3)[int(np.argmax(np.abs(vector)))] * np.sign(vector[int(np.argmax(np.abs(vector)))])
         return axis if np.dot(axis, unit(vector)) > 0.9 else unit(vector)
 
-    up = snapped(rest[found["Head"]] - rest[found["Hips"]])
-    across = rest[found["LeftUpLeg"]] - rest[found["RightUpLeg"]]
+    up = snapped(rest[joint_map["Head"]] - rest[joint_map["Hips"]])
+    across = rest[joint_map["LeftUpLeg"]] - rest[joint_map["RightUpLeg"]]
     left = snapped(across - up * np.dot(across, up))
     left = unit(left - up * np.dot(left, up))
     if not np.linalg.norm(left):
@@ -259,15 +262,15 @@ def alignment(bvh: Bvh, found: dict[str, int], rest: Array) -> Array:
     return np.stack([left, up, np.cross(left, up)])
 
 
-def direction(bvh: Bvh, joint: str, found: dict[str, int], rest: Array, turned: Array) -> Array | None:
+def direction(bvh: Bvh, joint: str, joint_map: dict[str, int], rest: Array, turned: Array) -> Array | None:
     """Where a bone of the file points in the reference pose: to its chain's next joint, or to its end."""
     chain = [name for name in JOINTS if name.startswith(joint[:4])]
-    place = found[joint]
-    after = [found[name] for name in chain[chain.index(joint) + 1 :] if name in found]
-    ends = [rest[other] - rest[place] for other in after if _below(bvh, other, place)]
-    tip = bvh.joints[place].tip
+    index = joint_map[joint]
+    after = [joint_map[name] for name in chain[chain.index(joint) + 1 :] if name in joint_map]
+    ends = [rest[other] - rest[index] for other in after if _below(bvh, other, index)]
+    tip = bvh.joints[index].tip
     if not ends and tip is not None:
-        ends = [turned[place] @ np.asarray(tip)]
+        ends = [turned[index] @ np.asarray(tip)]
     return ends[0] if ends and np.linalg.norm(ends[0]) > 1e-9 else None
 
 
@@ -276,30 +279,30 @@ def own_direction(joint: str) -> Array:
     return TIPS[joint] if joint in TIPS else np.asarray(OFFSETS[INDEX[joint] + 1])
 
 
-def _below(bvh: Bvh, place: int, ancestor: int) -> bool:
-    while place > ancestor:
-        place = bvh.joints[place].parent
-    return place == ancestor
+def _below(bvh: Bvh, index: int, ancestor: int) -> bool:
+    while index > ancestor:
+        index = bvh.joints[index].parent
+    return index == ancestor
 
 
-def hip_height(bvh: Bvh, found: dict[str, int], rest: Array, axes: Array) -> float:
+def hip_height(bvh: Bvh, joint_map: dict[str, int], rest: Array, axes: Array) -> float:
     """How high the hips are in the reference pose, with the ankles' own height in proportion."""
     heights = rest @ axes.T[:, 1]
-    feet = [found.get(side + "Foot", found[side + "Leg"]) for side in ("Left", "Right")]
-    above = float(heights[found["Hips"]] - np.mean(heights[feet]))
+    feet = [joint_map.get(side + "Foot", joint_map[side + "Leg"]) for side in ("Left", "Right")]
+    above = float(heights[joint_map["Hips"]] - np.mean(heights[feet]))
     if above <= 0:
         raise DataError(f"{bvh.source}: the hips are not above the feet, so the figure's size cannot be told")
     ours = HIP_HEIGHT - ANKLE_HEIGHT
-    if "LeftFoot" not in found or "RightFoot" not in found:
+    if "LeftFoot" not in joint_map or "RightFoot" not in joint_map:
         ours = -float(OFFSETS[INDEX["LeftUpLeg"], 1] + OFFSETS[INDEX["LeftLeg"], 1])
     return above * HIP_HEIGHT / ours
 
 
 def _settle(motion: Motion) -> Motion:
     """Stand the motion on the floor, its path around the middle of the stage."""
-    place, _ = forward(Skeleton(), motion.root, motion.rotations)
-    ankles = place[:, [INDEX["LeftFoot"], INDEX["RightFoot"]], 1].min() - ANKLE_HEIGHT
-    toes = place[:, [INDEX["LeftToe"], INDEX["RightToe"]], 1].min() - (
+    positions, _ = forward(Skeleton(), motion.root, motion.rotations)
+    ankles = positions[:, [INDEX["LeftFoot"], INDEX["RightFoot"]], 1].min() - ANKLE_HEIGHT
+    toes = positions[:, [INDEX["LeftToe"], INDEX["RightToe"]], 1].min() - (
         ANKLE_HEIGHT + OFFSETS[INDEX["LeftToe"], 1]
     )
     middle = (motion.root.min(axis=0) + motion.root.max(axis=0)) / 2

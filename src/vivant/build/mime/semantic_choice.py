@@ -56,12 +56,16 @@ def choose_distractors(
 
     None is within `TOO_CLOSE` of any label of this action, and no two are names of one thing.
     """
-    own = labels[action]
+    own_labels = labels[action]
     pool = {
-        label: name for name, group in labels.items() if name != action for label in group if label not in own
+        label: name
+        for name, group in labels.items()
+        if name != action
+        for label in group
+        if label not in own_labels
     }
-    ranked = sorted(pool, key=lambda label: (-near.best(own, [label]), label))
-    allowed = [label for label in ranked[drop:] if near.best(own, [label]) < TOO_CLOSE]
+    ranked = sorted(pool, key=lambda label: (-near.best(own_labels, [label]), label))
+    allowed = [label for label in ranked[drop:] if near.best(own_labels, [label]) < TOO_CLOSE]
     chance.derive_generator(seed, "mime-distractors", action).shuffle(allowed)
     chosen: list[str] = []
     for label in allowed:

@@ -29,12 +29,12 @@ def smooth_curve(times: Array, keys: Sequence[tuple[float, Value]]) -> Array:
         raise ValueError(f"key times must rise: {at.tolist()}")
     slopes = np.diff(values, axis=0) / gaps[:, None]
     tangents = np.zeros_like(values)
-    for place in range(1, len(keys) - 1):
-        before, after = slopes[place - 1], slopes[place]
+    for index in range(1, len(keys) - 1):
+        before, after = slopes[index - 1], slopes[index]
         same = before * after > 0
-        w1, w2 = 2 * gaps[place] + gaps[place - 1], gaps[place] + 2 * gaps[place - 1]
+        w1, w2 = 2 * gaps[index] + gaps[index - 1], gaps[index] + 2 * gaps[index - 1]
         safe_before, safe_after = np.where(same, before, 1.0), np.where(same, after, 1.0)
-        tangents[place] = np.where(same, (w1 + w2) / (w1 / safe_before + w2 / safe_after), 0.0)
+        tangents[index] = np.where(same, (w1 + w2) / (w1 / safe_before + w2 / safe_after), 0.0)
     clock = np.clip(times, at[0], at[-1])
     left = np.clip(np.searchsorted(at, clock, side="right") - 1, 0, len(keys) - 2)
     gap = gaps[left]

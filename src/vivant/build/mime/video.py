@@ -13,9 +13,9 @@ import av
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
-from vivant.build.mime.bundled_characters import make_avatar
+from vivant.build.mime.bundled_characters import make_character
 from vivant.build.mime.camera import Camera, fit
-from vivant.build.mime.characters import Avatar, Shapes
+from vivant.build.mime.characters import Character, Shapes
 from vivant.build.mime.motion import Motion
 from vivant.build.mime.rasterizer import Painter, Picture, Plane, finished
 from vivant.build.mime.scenes import draw_background
@@ -119,7 +119,7 @@ def encode(
 
 def render_video(
     motion: Motion,
-    avatar: str | Avatar,
+    avatar: str | Character,
     background: str | Plane,
     angle: float,
     size: tuple[int, int],
@@ -135,7 +135,7 @@ def render_video(
     `background` is a scene's name, `blank`, or planes of one's own (`read_background`). Without a `camera`
     (whose angle and size are replaced) the framing is worked out from the motion.
     """
-    body = make_avatar(avatar) if isinstance(avatar, str) else avatar
+    body = make_character(avatar) if isinstance(avatar, str) else avatar
     shapes = body.pose(motion.resampled(fps))
     view = replace(camera or framing(shapes, size), angle=angle, width=size[0], height=size[1])
     planes = draw_background(background, view) if isinstance(background, str) else background

@@ -52,9 +52,9 @@ def read_bones(file: Path) -> Bones:
         digest = hashlib.sha256(file.read_bytes()).hexdigest()[:24]
     except OSError as error:
         raise DataError(f"{file} cannot be read: {error.strerror}") from None
-    kept = cache_root() / "mime" / "characters" / f"{digest}.json"
+    cached = cache_root() / "mime" / "characters" / f"{digest}.json"
     try:
-        return msgspec.json.decode(kept.read_bytes(), type=Bones)
+        return msgspec.json.decode(cached.read_bytes(), type=Bones)
     except (OSError, msgspec.DecodeError):
         pass  # not asked for yet, or torn: ask
     with job_folder() as folder:
@@ -62,12 +62,12 @@ def read_bones(file: Path) -> Bones:
         answer = run_blender(find_blender(), job, folder, limit=time_limit(_LIMIT), name=str(file))
     bones = msgspec.convert(answer, Bones)
     try:
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        part = kept.with_name(f"{kept.name}.{os.getpid()}.part")
+        cached.parent.mkdir(parents=True, exist_ok=True)
+        part = cached.with_name(f"{cached.name}.{os.getpid()}.part")
         part.write_bytes(msgspec.json.encode(bones))
-        part.replace(kept)
+        part.replace(cached)
     except OSError as error:
-        raise DataError(f"{kept} cannot be written: {error.strerror}") from None
+        raise DataError(f"{cached} cannot be written: {error.strerror}") from None
     return bones
 
 
@@ -93,10 +93,10 @@ def drive(bones: Bones, motion: Motion, size: float, source: str) -> Driven:
     space = world[:3, :3] / unit
     heads = np.array([bone.head for bone in bones.bones]) @ world[:3, :3].T + world[:3, 3]
     tails = np.array([bone.tail for bone in bones.bones]) @ world[:3, :3].T + world[:3, 3]
-    figure = _as_figure(bones, heads, tails, source)
-    found = map_joints(figure)
-    axes = alignment(figure, found, heads)
-    turned = _turns(figure, found, heads, axes, motion)
+    bvh = _as_figure(bones, heads, tails, source)
+    joint_map = map_joints(bvh)
+    axes = alignment(bvh, joint_map, heads)
+    turned = _turns(bvh, joint_map, heads, axes, motion)
     still = np.broadcast_to(np.eye(3), (len(motion), 3, 3))
     deltas: list[Array] = []
     turns = np.empty((len(motion), len(bones.bones), 4))
@@ -109,8 +109,8 @@ def drive(bones: Bones, motion: Motion, size: float, source: str) -> Driven:
         deltas.append(delta)
         rest = np.array(bone.rest)
         turns[:, number] = to_quaternion(rest.T @ np.swapaxes(above, -1, -2) @ delta @ rest)
-    scale = HIP_HEIGHT * size / hip_height(figure, found, heads, axes)
-    hips = bones.bones[found["Hips"]]
+    scale = HIP_HEIGHT * size / hip_height(bvh, joint_map, heads, axes)
+    hips = bones.bones[joint_map["Hips"]]
     target = motion.root * size @ TO_BLENDER.T / scale
     beside = (target - world[:3, 3]) @ np.linalg.inv(world[:3, :3]).T - np.array(hips.head)
     return Driven(
@@ -129,24 +129,26 @@ def _as_figure(bones: Bones, heads: Array, tails: Array, source: str) -> Bvh:
     return Bvh(tuple(joints), 1.0, np.zeros((1, 0)), source)
 
 
-def _turns(figure: Bvh, found: dict[str, int], heads: Array, axes: Array, motion: Motion) -> dict[int, Array]:
+def _turns(
+    bvh: Bvh, joint_map: dict[str, int], heads: Array, axes: Array, motion: Motion
+) -> dict[int, Array]:
     """For each bone that has a joint of ours: its turn (frames, 3, 3) from rest, seen in our axes."""
     _, ours = motion.joints(Skeleton())
     flat = np.broadcast_to(np.eye(3), (len(heads), 3, 3))
     turned: dict[int, Array] = {}
-    for joint, place in found.items():
+    for joint, index in joint_map.items():
         correction: Array = np.eye(3)
         if joint.startswith(("Left", "Right")):
-            theirs = direction(figure, joint, found, heads, flat)
+            theirs = direction(bvh, joint, joint_map, heads, flat)
             if theirs is not None:
                 correction = between(axes @ theirs, own_direction(joint))
-        turned[place] = ours[:, INDEX[joint]] @ correction
+        turned[index] = ours[:, INDEX[joint]] @ correction
     for side in ("Left", "Right"):
-        hand, fingers = found.get(side + "Hand"), found.get(side + "Fingers")
+        hand, fingers = joint_map.get(side + "Hand"), joint_map.get(side + "Fingers")
         if hand is None or fingers is None:
             continue
         # One finger stands for all; the thumb stays with the hand.
-        for place, bone in enumerate(figure.joints):
-            if bone.parent == hand and place not in turned and "thumb" not in bone.name.lower():
-                turned[place] = turned[fingers]
+        for index, bone in enumerate(bvh.joints):
+            if bone.parent == hand and index not in turned and "thumb" not in bone.name.lower():
+                turned[index] = turned[fingers]
     return turned

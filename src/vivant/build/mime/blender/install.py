@@ -28,11 +28,11 @@ def install(say: Callable[[str], None], *, again: bool = False) -> str:
     folder = environment_folder()
     if not again:
         try:
-            found = find_blender()
+            program = find_blender()
         except BlenderError:
             pass  # none that works: that is why we are here
         else:
-            return f"Blender {found.version} is there already: {found.command[0]}. --again installs anew."
+            return f"Blender {program.version} is there already: {program.command[0]}. --again installs anew."
     _check_room(folder)
     say(f"bpy {PINNED} from the package index: about {_MEGABYTES} MB on disk, into {folder}")
     shutil.rmtree(folder, ignore_errors=True)
@@ -41,12 +41,12 @@ def install(say: Callable[[str], None], *, again: bool = False) -> str:
         _call([_python(), "-m", "venv", str(folder)], "the environment cannot be made")
         command = [str(environment_python(folder)), "-m", "pip", "install", "--quiet", f"bpy=={PINNED}"]
         _call(command, f"bpy {PINNED} cannot be installed")
-        found = find_blender()
+        program = find_blender()
     except (BlenderError, OSError) as error:
         # Half an environment would be found and fail later.
         shutil.rmtree(folder, ignore_errors=True)
         raise BlenderError(str(error)) from None
-    return f"Blender {found.version} is ready: {found.command[0]}"
+    return f"Blender {program.version} is ready: {program.command[0]}"
 
 
 def _python() -> str:
@@ -63,11 +63,11 @@ def _python() -> str:
 
 
 def _check_room(folder: Path) -> None:
-    place = next(parent for parent in (folder, *folder.parents) if parent.exists())
-    free = shutil.disk_usage(place).free / 1e6
+    existing = next(parent for parent in (folder, *folder.parents) if parent.exists())
+    free = shutil.disk_usage(existing).free / 1e6
     if free < _MEGABYTES + _SPARE:
         raise BlenderError(
-            f"{place} has {free:,.0f} MB free and Blender needs {_MEGABYTES + _SPARE:,}; make room, or name "
+            f"{existing} has {free:,.0f} MB free and Blender needs {_MEGABYTES + _SPARE:,}; make room, or name "
             "another place in VIVANT_CACHE"
         )
 

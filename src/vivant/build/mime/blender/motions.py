@@ -28,11 +28,11 @@ def convert_fbx(file: Path, out: Path | None = None) -> Path:
     target = out or cache_root() / "mime" / "motions" / f"{digest}.bvh"
     if out is None and target.is_file():
         return target
-    found = find_blender()
+    program = find_blender()
     with job_folder() as folder:
         part = folder / "motion.bvh"
         job = {"task": "bvh", "file": str(file.resolve()), "out": str(part)}
-        run_blender(found, job, folder, limit=time_limit(_LIMIT), name=str(file))
+        run_blender(program, job, folder, limit=time_limit(_LIMIT), name=str(file))
         try:
             content = part.read_bytes()
             target.parent.mkdir(parents=True, exist_ok=True)

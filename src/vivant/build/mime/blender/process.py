@@ -55,17 +55,17 @@ def environment_python(folder: Path) -> Path:
 
 def _candidates() -> list[tuple[str, str]]:
     """Programs to try, each with where it comes from."""
-    named = os.environ.get(VARIABLE)
-    if named:
-        return [(named, f"{VARIABLE}={named}")]
-    found = []
-    own = environment_python(environment_folder())
-    if own.exists():
-        found.append((str(own), str(own)))
+    program = os.environ.get(VARIABLE)
+    if program:
+        return [(program, f"{VARIABLE}={program}")]
+    candidates = []
+    installed = environment_python(environment_folder())
+    if installed.exists():
+        candidates.append((str(installed), str(installed)))
     on_path = shutil.which("blender")
     if on_path:
-        found.append((on_path, on_path))
-    return found
+        candidates.append((on_path, on_path))
+    return candidates
 
 
 def find_blender() -> BlenderProgram:
@@ -119,7 +119,9 @@ def job_folder() -> Iterator[Path]:
 
 
 @contextmanager
-def started(found: BlenderProgram, job: Mapping[str, Any], folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+def started(
+    program: BlenderProgram, job: Mapping[str, Any], folder: Path
+) -> Iterator[subprocess.Popen[bytes]]:
     """Blender at work on a job; it does not outlive this block."""
     file = folder / "job.json"
     file.write_bytes(msgspec.json.encode(job))
@@ -127,7 +129,7 @@ def started(found: BlenderProgram, job: Mapping[str, Any], folder: Path) -> Iter
     surroundings = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     with (folder / "log.txt").open("wb") as log:
         process = subprocess.Popen(
-            [*found.command, str(file)],
+            [*program.command, str(file)],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
@@ -144,10 +146,10 @@ def started(found: BlenderProgram, job: Mapping[str, Any], folder: Path) -> Iter
 
 
 def run_blender(
-    found: BlenderProgram, job: Mapping[str, Any], folder: Path, *, limit: float, name: str
+    program: BlenderProgram, job: Mapping[str, Any], folder: Path, *, limit: float, name: str
 ) -> dict[str, Any]:
     """Give Blender a job and return its answer. `name` is what a failure is about."""
-    with started(found, job, folder) as process:
+    with started(program, job, folder) as process:
         try:
             process.wait(limit)
         except subprocess.TimeoutExpired:

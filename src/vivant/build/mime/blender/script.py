@@ -70,10 +70,10 @@ def load(path: str) -> list[Any]:
 
 def armature_of(objects: list[Any]) -> Any:
     """The largest skeleton."""
-    found = [thing for thing in objects if thing.type == "ARMATURE"]
-    if not found:
+    armatures = [thing for thing in objects if thing.type == "ARMATURE"]
+    if not armatures:
         raise TaskRefusedError("it holds no skeleton; export it with its armature")
-    return max(found, key=lambda thing: len(thing.data.bones))
+    return max(armatures, key=lambda thing: len(thing.data.bones))
 
 
 def ordered(bones: Any) -> list[Any]:

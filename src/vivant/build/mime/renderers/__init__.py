@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from vivant.build.mime.camera import Camera
-from vivant.build.mime.characters import Avatar
+from vivant.build.mime.characters import Character
 from vivant.build.mime.motion import Motion
 from vivant.build.mime.rasterizer import Layer
 from vivant.core.errors import unknown_name_error
@@ -21,7 +21,7 @@ class Performance:
     """A motion at the rate of the video, and who does it."""
 
     motion: Motion
-    body: Avatar | Path
+    body: Character | Path
     """A body of capsules, or a character's file, which Blender alone can draw."""
     size: float = 1.0
     """How tall the actor is; a body of capsules has it built in."""

@@ -18,9 +18,9 @@ from vivant.build.mime.blender.process import (
     started,
     time_limit,
 )
-from vivant.build.mime.bundled_characters import make_avatar
+from vivant.build.mime.bundled_characters import make_character
 from vivant.build.mime.camera import Camera
-from vivant.build.mime.characters import Avatar
+from vivant.build.mime.characters import Character
 from vivant.build.mime.rasterizer import LIGHT, Layer, Painter, Plane
 from vivant.build.mime.renderers import Performance
 from vivant.build.mime.rotation import Array
@@ -73,7 +73,7 @@ class Blender:
             "camera": _placed(camera),
             "light": [float(value) for value in TO_BLENDER @ (np.asarray(LIGHT, float) @ camera.axes)],
         }
-        if isinstance(performance.body, Avatar):
+        if isinstance(performance.body, Character):
             shapes = performance.body.pose(performance.motion)
             np.savez(
                 arrays,
@@ -124,7 +124,7 @@ class _Shadow:
 
     def __init__(self, performance: Performance, camera: Camera) -> None:
         body = performance.body
-        caster = body if isinstance(body, Avatar) else make_avatar("man", performance.size)
+        caster = body if isinstance(body, Character) else make_character("man", performance.size)
         self._shapes = caster.pose(performance.motion)
         self._painter = Painter(camera)
 
