@@ -129,7 +129,7 @@ def _collect_facts(video: MimicVideo) -> VideoFacts:
     }
     return VideoFacts(
         true={kind: frozenset(map(plain, texts)) - {""} for kind, texts in true.items()},
-        comments={c.id: (plain(c.text), c.likes) for c in video.comments},
+        comments={c.id: (normalise_text(c.text), c.likes) for c in video.comments},
         likes=tuple(sorted((c.likes for c in video.comments if c.likes is not None), reverse=True)),
         file=video.path,
     )
@@ -137,9 +137,9 @@ def _collect_facts(video: MimicVideo) -> VideoFacts:
 
 def _split_option(task: str, text: str) -> set[str]:
     """An option in plain form; tags and topics may be several, after commas or hash signs."""
-    pieces = {plain(text)}
+    pieces = {normalise_text(text)}
     if task in ("tag", "topic"):
-        pieces |= {plain(piece) for piece in text.replace("#", ",").split(",")}
+        pieces |= {normalise_text(piece) for piece in text.replace("#", ",").split(",")}
     return pieces - {""}
 
 
@@ -226,7 +226,7 @@ def _list_option_problems(
     if (
         option.comment
         and source_facts is not None
-        and source_facts.comments.get(option.comment, ("",))[0] != plain(option.text)
+        and source_facts.comments.get(option.comment, ("",))[0] != normalise_text(option.text)
     ):
         yield f"it is not the text of the comment {option.comment}"
 

@@ -14,6 +14,7 @@ from statistics import fmean, median
 from msgspec import Struct
 
 from vivant.core.randomness import derive_generator
+from vivant.metrics.text import normalise_text
 
 _EMOJI = re.compile(
     "[\U0001f1e6-\U0001f1ff\U0001f300-\U0001faff\u2600-\u27bf\u2b05-\u2b07\u2b1b\u2b1c\u2b50\u2b55"
