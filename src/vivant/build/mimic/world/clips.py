@@ -99,9 +99,9 @@ def _seen(picture: Image.Image, seen: Look, size: tuple[int, int], grain: np.ran
 
 @lru_cache(maxsize=64)
 def _dense(clip: str) -> Sequence[Image.Image]:
-    from vivant.build.mimic.world.drawings.clips import draw, load_clips
+    from vivant.build.mimic.world.drawings.clips import draw_clip, load_clips
 
     clips = load_clips()
     if clip not in clips:
         raise unknown("clip", clip, clips)
-    return [Image.fromarray(draw(clips[clip], n / (_DENSE - 1))) for n in range(_DENSE)]
+    return [Image.fromarray(draw_clip(clips[clip], n / (_DENSE - 1))) for n in range(_DENSE)]
