@@ -16,7 +16,7 @@ from vivant.core.errors import DataError, UsageError
 from vivant.core.types import Reply
 from vivant.engine import reply_cache as replies
 from vivant.engine.reply_cache import ReplyCache
-from vivant.fetch.take import take
+from vivant.fetch.local_copy import copy_data
 
 
 def tree(folder: Path) -> dict[str, bytes]:
@@ -31,11 +31,11 @@ def test_a_folder_is_copied_once_and_links_in_it_are_followed(tmp_path: Path) ->
     (origin / "inner" / "a.json").write_bytes(b"{}")
     place = tmp_path / "data" / "mime"
     said: list[str] = []
-    take(str(origin), place, said.append)
+    copy_data(str(origin), place, said.append)
     assert tree(place) == {"video.mp4": b"the file itself", "inner/a.json": b"{}"}
     assert not (place / "video.mp4").is_symlink()
     (place / "inner" / "a.json").write_bytes(b"cut o")
-    take(str(origin), place, said.append)
+    copy_data(str(origin), place, said.append)
     assert tree(place)["inner/a.json"] == b"{}"
     assert "2 of 2 files" in said[0] and "1 of 2 files" in said[1]
 
@@ -43,13 +43,13 @@ def test_a_folder_is_copied_once_and_links_in_it_are_followed(tmp_path: Path) ->
 def test_a_folder_is_linked_and_nothing_is_overwritten(tmp_path: Path) -> None:
     (tmp_path / "theirs").mkdir()
     place = tmp_path / "data" / "mime"
-    take(str(tmp_path / "theirs"), place, print, link=True)
+    copy_data(str(tmp_path / "theirs"), place, print, link=True)
     assert place.resolve() == tmp_path / "theirs"
     (tmp_path / "data" / "mmrv").mkdir()
     with pytest.raises(DataError, match="exists already; move it away"):
-        take(str(tmp_path / "theirs"), tmp_path / "data" / "mmrv", print, link=True)
+        copy_data(str(tmp_path / "theirs"), tmp_path / "data" / "mmrv", print, link=True)
     with pytest.raises(DataError, match="no such folder"):
-        take(str(tmp_path / "nowhere"), place, print)
+        copy_data(str(tmp_path / "nowhere"), place, print)
 
 
 def test_an_object_store_is_read_through_fsspec(tmp_path: Path) -> None:
@@ -58,14 +58,14 @@ def test_an_object_store_is_read_through_fsspec(tmp_path: Path) -> None:
     memory: Any = fsspec.filesystem("memory")
     memory.pipe({"/bucket/mime/metadata.csv": b"a,b", "/bucket/mime/videos/1.mp4": b"video"})
     said: list[str] = []
-    take("memory://bucket/mime", tmp_path / "mime", said.append)
+    copy_data("memory://bucket/mime", tmp_path / "mime", said.append)
     assert tree(tmp_path / "mime") == {"metadata.csv": b"a,b", "videos/1.mp4": b"video"}
-    take("memory://bucket/mime", tmp_path / "mime", said.append)
+    copy_data("memory://bucket/mime", tmp_path / "mime", said.append)
     assert "0 of 2 files" in said[1]
     with pytest.raises(DataError, match=r"nothing is there|cannot be read"):
-        take("memory://bucket/none", tmp_path / "none", print)
+        copy_data("memory://bucket/none", tmp_path / "none", print)
     with pytest.raises(UsageError, match="nosuch"):
-        take("nosuch://bucket", tmp_path / "none", print)
+        copy_data("nosuch://bucket", tmp_path / "none", print)
 
 
 def test_a_run_on_an_object_store_says_how_to_fetch_it(tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_what_does_not_fit_is_not_begun(tmp_path: Path, monkeypatch: pytest.Monk
     usage = shutil.disk_usage(tmp_path)._replace(free=50)
     monkeypatch.setattr(shutil, "disk_usage", lambda _path: usage)
     with pytest.raises(DataError, match=r"1\.0 kB are needed, unpacking included, and 50 B are free"):
-        take(str(tmp_path / "mirror"), tmp_path / "data" / "mime", print)
+        copy_data(str(tmp_path / "mirror"), tmp_path / "data" / "mime", print)
     assert not (tmp_path / "data").exists()
 
 

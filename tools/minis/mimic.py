@@ -17,11 +17,11 @@ from PIL import Image
 
 from vivant.benchmarks.mimic.format import ITEMS, VIDEOS, VideoLine, iter_items, iter_videos, write_jsonl
 from vivant.build.mimic.audit import audit, read_report
-from vivant.build.mimic.clean import clean
-from vivant.build.mimic.mini import SECONDS, SETTINGS, SIZE, WORLD, draw_clip, shown_topics
-from vivant.build.mimic.select import select
-from vivant.build.mimic.split import split
-from vivant.build.mimic.tasks import tasks
+from vivant.build.mimic.cleaning import clean
+from vivant.build.mimic.mini import SECONDS, SETTINGS, SIZE, WORLD, read_topics, render_mini_clip
+from vivant.build.mimic.selection import select_videos
+from vivant.build.mimic.split import split_videos
+from vivant.build.mimic.tasks import make_tasks
 from vivant.build.mimic.world import make_world
 from vivant.core.errors import DataError
 
@@ -34,9 +34,9 @@ def build_mini(out: Path, progress: Callable[[str], None] = lambda _: None) -> l
         progress("the world is made")
         clean(work, SETTINGS)
         progress("it is clean")
-        select(work, SETTINGS)
-        split(work, SETTINGS)
-        tasks(work, SETTINGS)
+        select_videos(work, SETTINGS)
+        split_videos(work, SETTINGS)
+        make_tasks(work, SETTINGS)
         audit(work, SETTINGS, redraw=True)
         failing = read_report(work).failing
         if failing:
@@ -44,14 +44,14 @@ def build_mini(out: Path, progress: Callable[[str], None] = lambda _: None) -> l
                 f"The mini-edition gives something away in {', '.join(failing)}; choose another seed"
             )
         progress("questions are asked")
-        topics = shown_topics(work)
+        topics = read_topics(work)
         (out / "videos").mkdir(parents=True, exist_ok=True)
         written = [out / VIDEOS, out / ITEMS]
         videos = [_describe_drawn(line) for _, line in iter_videos(work / "tasks")]
         write_jsonl(out / VIDEOS, videos)
         write_jsonl(out / ITEMS, [item for _, item in iter_items(work / "audit")])
         for number, video in enumerate(videos):
-            draw_clip(topics[video.ref], out / video.path)
+            render_mini_clip(topics[video.ref], out / video.path)
             written.append(out / video.path)
             if (number + 1) % 12 == 0:
                 progress(f"{number + 1} of {len(videos)} clips drawn")

@@ -19,12 +19,12 @@ from vivant.benchmarks.sources import Repo, Source
 from vivant.core.disk_space import check_room, size_text
 from vivant.core.errors import DataError, is_connection_fault
 from vivant.core.progress import ProgressCallback
-from vivant.fetch.note import Note, Wanted, read_note, write_note
-from vivant.fetch.stream import arrived_of, download
+from vivant.fetch.hub_download import count_arrived_bytes, download
+from vivant.fetch.source_record import HubFile, SourceRecord, read_source_record, write_source_record
 from vivant.media.archives import unpack
 
 
-class Listing(Struct, frozen=True, kw_only=True):
+class HubListing(Struct, frozen=True, kw_only=True):
     """What the hub says it has."""
 
     name: str
@@ -32,7 +32,7 @@ class Listing(Struct, frozen=True, kw_only=True):
     revisions: dict[str, str]
     licences: dict[str, str]
     gated: bool
-    files: tuple[Wanted, ...]
+    files: tuple[HubFile, ...]
 
     @property
     def size(self) -> int:
@@ -40,16 +40,16 @@ class Listing(Struct, frozen=True, kw_only=True):
         return sum(file.size for file in self.files)
 
 
-class Todo(Struct, frozen=True, kw_only=True):
+class FetchPlan(Struct, frozen=True, kw_only=True):
     """What is still to be fetched into a folder."""
 
     place: Path
-    missing: tuple[Wanted, ...]
+    missing: tuple[HubFile, ...]
     arrived: int
     """Bytes of them that an earlier try left."""
     room: int
     """Bytes needed, unpacking included."""
-    note: Note
+    note: SourceRecord
 
     @property
     def size(self) -> int:
@@ -57,13 +57,15 @@ class Todo(Struct, frozen=True, kw_only=True):
         return sum(file.size for file in self.missing) - self.arrived
 
 
-def ask(name: str, source: Source, revision: str | None = None, note: Note | None = None) -> Listing:
+def list_hub_files(
+    name: str, source: Source, revision: str | None = None, note: SourceRecord | None = None
+) -> HubListing:
     """Ask the hub for all files of a source, at the commit that was fetched before or that the source names."""
     from huggingface_hub import HfApi
 
     revisions: dict[str, str] = {}
     licences: dict[str, str] = {}
-    files: list[Wanted] = []
+    files: list[HubFile] = []
     gated = False
     for repo in source.repos:
         wanted = revision or (note.revisions.get(repo.id) if note is not None else None) or repo.revision
@@ -77,16 +79,16 @@ def ask(name: str, source: Source, revision: str | None = None, note: Note | Non
         files += [_wanted(repo, entry) for entry in info.siblings or () if repo.wants(entry.rfilename)]
     if not files:
         raise DataError(f"{', '.join(repo.page for repo in source.repos)} holds no file of {name}")
-    return Listing(
+    return HubListing(
         name=name, source=source, revisions=revisions, licences=licences, gated=gated, files=tuple(files)
     )
 
 
-def _wanted(repo: Repo, entry: Any) -> Wanted:
+def _wanted(repo: Repo, entry: Any) -> HubFile:
     path = f"{repo.into}/{entry.rfilename}" if repo.into else entry.rfilename
     if ".." in Path(path).parts or Path(path).is_absolute():
         raise DataError(f"{repo.page} names a file outside of its folder: {entry.rfilename}")
-    return Wanted(
+    return HubFile(
         repo=repo.id,
         name=entry.rfilename,
         path=path,
@@ -102,10 +104,10 @@ def _licence(info: Any) -> str:
     return ", ".join(stated) if isinstance(stated, list) else str(stated or "not stated")
 
 
-def compare(listing: Listing, place: Path, tell: Callable[[str], None] | None = None) -> Todo:
+def find_missing(listing: HubListing, place: Path, tell: Callable[[str], None] | None = None) -> FetchPlan:
     """Which files are missing or not whole in a folder. Files never checked before are read."""
-    note = read_note(place, listing.name)
-    missing: list[Wanted] = []
+    note = read_source_record(place, listing.name)
+    missing: list[HubFile] = []
     for wanted in listing.files:
         file = place / wanted.path
         if note.knows(wanted, file):
@@ -120,14 +122,14 @@ def compare(listing: Listing, place: Path, tell: Callable[[str], None] | None = 
         file.size for file in missing if any(Path(file.path).match(one) for one in listing.source.archives)
     )
     size = sum(file.size for file in missing)
-    arrived = sum(arrived_of(file, place / file.path) for file in missing)
-    return Todo(
+    arrived = sum(count_arrived_bytes(file, place / file.path) for file in missing)
+    return FetchPlan(
         place=place, missing=tuple(missing), arrived=arrived, room=size - arrived + archives, note=note
     )
 
 
-def fetch(
-    listing: Listing, todo: Todo, say: Callable[[str], None], tick: ProgressCallback | None = None
+def fetch_files(
+    listing: HubListing, todo: FetchPlan, say: Callable[[str], None], tick: ProgressCallback | None = None
 ) -> None:
     """Fetch what is missing. Stops with a line, and goes on there when it is called again."""
     if todo.missing:
@@ -137,17 +139,17 @@ def fetch(
         for number, wanted in enumerate(todo.missing, 1):
             say(f"[{number}/{len(todo.missing)}] {wanted.path}, {size_text(wanted.size)}")
             _fetch_one(listing, wanted, todo, tick)
-            write_note(todo.place, todo.note)
+            write_source_record(todo.place, todo.note)
         todo.note.revisions = dict(listing.revisions)
         todo.note.licences = dict(listing.licences)
-        write_note(todo.place, todo.note)
+        write_source_record(todo.place, todo.note)
     except OSError as error:
         raise DataError(
             f"{todo.place}: {error.strerror or error}; run the same command to go on from there"
         ) from error
 
 
-def _fetch_one(listing: Listing, wanted: Wanted, todo: Todo, tick: ProgressCallback | None) -> None:
+def _fetch_one(listing: HubListing, wanted: HubFile, todo: FetchPlan, tick: ProgressCallback | None) -> None:
     from huggingface_hub import hf_hub_url
 
     repo = next(repo for repo in listing.source.repos if repo.id == wanted.repo)

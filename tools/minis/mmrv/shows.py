@@ -95,7 +95,7 @@ def _from_hat(stage: StoryStage, t: float) -> None:
 
 
 COIN = Story(
-    "Coin on StoryStage.mp4",
+    "Coin on Stage.mp4",
     (
         Scene(1.4, _shows_coin, sky=_CURTAIN, ground=_WOOD, horizon=205),
         Scene(2.0, _close_up, sky=_CURTAIN, ground=None),

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from vivant.benchmarks.mimic.format import Item
 from vivant.benchmarks.mimic.textmetrics import emoji_count
-from vivant.build.mimic.option_classifier import Learned
+from vivant.build.mimic.option_classifier import OptionClassifier
 from vivant.build.mimic.vectors import VectorStore
 from vivant.core.randomness import derive
 from vivant.metrics.intervals import wilson
@@ -24,7 +24,7 @@ GUESSERS = (*SOLVERS, "shortest", "least alike")
 Picks = NDArray[np.int64]
 
 
-class Look(Struct, frozen=True, kw_only=True):
+class GuesserResult(Struct, frozen=True, kw_only=True):
     """How one guesser does on one task."""
 
     task: str
@@ -48,7 +48,7 @@ class Look(Struct, frozen=True, kw_only=True):
         return self.right / self.n if self.n else 0.0
 
 
-def guess(items: Sequence[Item], store: VectorStore, learned: Learned) -> dict[str, Picks]:
+def guess(items: Sequence[Item], store: VectorStore, learned: OptionClassifier) -> dict[str, Picks]:
     """The option that each guesser takes; of equals one by the item's own chance."""
     if not items:
         return {name: np.zeros(0, np.int64) for name in GUESSERS}
@@ -59,7 +59,7 @@ def guess(items: Sequence[Item], store: VectorStore, learned: Learned) -> dict[s
     return picks | _pick(items, {"most alike": alike, "least alike": -alike})
 
 
-def guess_quickly(items: Sequence[Item], learned: Learned) -> dict[str, Picks]:
+def guess_quickly(items: Sequence[Item], learned: OptionClassifier) -> dict[str, Picks]:
     """What those guessers take that need no MiniLM."""
     texts = [[option.text for option in item.options] for item in items]
     lengths = np.array([[len(text) for text in row] for row in texts], np.float64)
@@ -90,7 +90,9 @@ def _top(score: NDArray[np.float64], chance: NDArray[np.float64]) -> Picks:
     return picks
 
 
-def look(items: Sequence[Item], picks: Mapping[str, Picks], looks: int, level: float) -> list[Look]:
+def score_guessers(
+    items: Sequence[Item], picks: Mapping[str, Picks], looks: int, level: float
+) -> list[GuesserResult]:
     """Every guesser on one task. `looks` is how many such figures are looked at in all."""
     keys = np.array([item.key for item in items], np.int64)
     corrected = 1 - (1 - level) / max(looks, 1)
@@ -99,7 +101,7 @@ def look(items: Sequence[Item], picks: Mapping[str, Picks], looks: int, level: f
         right, n = int((picked == keys).sum()), len(items)
         shown, strict = (wilson(right, n, at) for at in (level, corrected)) if n else (None, None)
         found.append(
-            Look(
+            GuesserResult(
                 task=items[0].task if items else "",
                 guesser=name,
                 right=right,
@@ -112,7 +114,7 @@ def look(items: Sequence[Item], picks: Mapping[str, Picks], looks: int, level: f
     return found
 
 
-def solved_by_all(items: Sequence[Item], picks: Mapping[str, Picks]) -> list[str]:
+def find_solved(items: Sequence[Item], picks: Mapping[str, Picks]) -> list[str]:
     """Items that every one of the solvers gets right."""
     keys = np.array([item.key for item in items], np.int64)
     every = np.ones(len(items), bool)
@@ -121,7 +123,7 @@ def solved_by_all(items: Sequence[Item], picks: Mapping[str, Picks]) -> list[str
     return [item.id for item, solved in zip(items, every, strict=True) if solved]
 
 
-def detectable(n: int, level: float = 0.95, power: float = 0.8) -> float:
+def detectable_advantage(n: int, level: float = 0.95, power: float = 0.8) -> float:
     """The smallest advantage over chance that so many items would have shown, as a share."""
     normal = NormalDist()
     reach = normal.inv_cdf((1 + level) / 2) + normal.inv_cdf(power)

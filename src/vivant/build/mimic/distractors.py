@@ -17,9 +17,9 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from vivant.build.mimic.material import Codes, Material, Texts, codes, rough_form
-from vivant.build.mimic.style import styles
+from vivant.build.mimic.style import measure_styles
 from vivant.build.mimic.vectors import Vectors
+from vivant.build.mimic.video_table import Codes, TaskTexts, VideoTable, encode_names, normalise_roughly
 from vivant.core.randomness import derive
 from vivant.metrics.text import plain
 
@@ -43,7 +43,7 @@ _NEAREST, _FITTING = 0.9, 0.75
 """Quantiles of likeness between texts, and between texts and other videos, in a language MiniLM hardly knows."""
 
 
-class Drawn(Struct, frozen=True):
+class DrawnDistractors(Struct, frozen=True):
     """For each text of a task the three that stand beside it, or nothing where there are not enough."""
 
     wrong: tuple[tuple[int, int, int] | None, ...]
@@ -51,15 +51,15 @@ class Drawn(Struct, frozen=True):
     """False where a text is too common to be asked fairly: it would have to be wrong more often than it can."""
 
 
-class Judge:
+class DistractorCosts:
     """Which texts may not stand beside which, and how far apart they look."""
 
-    def __init__(self, material: Material, texts: Texts, chance: np.random.Generator) -> None:
+    def __init__(self, material: VideoTable, texts: TaskTexts, chance: np.random.Generator) -> None:
         said = [option.text for option in texts.options]
         self.material = material
         self.texts = texts
-        self.code = codes(plain(text) for text in said)
-        self.styles = styles(said)
+        self.code = encode_names(plain(text) for text in said)
+        self.styles = measure_styles(said)
         self.platform = material.platform[texts.owner]
         self._chance = chance
         self._forms: Codes | None = None
@@ -142,17 +142,17 @@ def _cosines(rows: Vectors, columns: Vectors) -> Vectors:
 def _same_words(texts: Sequence[str], said: Sequence[frozenset[str]]) -> tuple[Codes, list[Codes]]:
     """A number for each text's rough form, and for each video the numbers of those said under it."""
     known: dict[str, int] = {}
-    forms = np.array([known.setdefault(rough_form(text), len(known)) for text in texts], np.int64)
+    forms = np.array([known.setdefault(normalise_roughly(text), len(known)) for text in texts], np.int64)
     return forms, [np.array([known[form] for form in group & known.keys()], np.int64) for group in said]
 
 
-def draw(material: Material, texts: Texts, attempt: int = 0) -> Drawn:
+def draw_distractors(material: VideoTable, texts: TaskTexts, attempt: int = 0) -> DrawnDistractors:
     """Wrong options for all texts of a task. Another `attempt` draws others by the same rules."""
     seed = derive(material.seed, "draw", texts.task, str(attempt))
     chance = np.random.default_rng(seed)
-    judge = Judge(material, texts, chance)
+    judge = DistractorCosts(material, texts, chance)
     spoken = texts.task in SPOKEN
-    kept = np.ones(len(texts.options), bool) if spoken else fair_share(judge.code, chance)
+    kept = np.ones(len(texts.options), bool) if spoken else choose_fair_share(judge.code, chance)
     found: list[list[int]] = [[] for _ in texts.options]
     language = material.language[texts.owner] if spoken else np.zeros(len(found), np.int64)
     for tongue in np.unique(language[kept]):
@@ -164,10 +164,10 @@ def draw(material: Material, texts: Texts, attempt: int = 0) -> Drawn:
         rest = _make_room(rest, members, judge, found, chance, WRONG if attempt else _FEW)
         _settle_rest(rest, members, judge, found, chance)
     wrong = tuple((w[0], w[1], w[2]) if len(w) == WRONG else None for w in found)
-    return Drawn(wrong, kept)
+    return DrawnDistractors(wrong, kept)
 
 
-def fair_share(code: Codes, chance: np.random.Generator) -> NDArray[np.bool_]:
+def choose_fair_share(code: Codes, chance: np.random.Generator) -> NDArray[np.bool_]:
     """Which texts to ask for so that none is the right answer of more than a quarter of the items.
 
     A text that is right more often cannot be wrong three times as often. The surplus is chosen by chance.
@@ -188,7 +188,9 @@ def fair_share(code: Codes, chance: np.random.Generator) -> NDArray[np.bool_]:
     return kept
 
 
-def _blocks(members: Codes, judge: Judge, chance: np.random.Generator, *, by_looks: bool) -> list[Codes]:
+def _blocks(
+    members: Codes, judge: DistractorCosts, chance: np.random.Generator, *, by_looks: bool
+) -> list[Codes]:
     """Parts of a group that look alike, or wider ones mixed by chance, so that each has many names in it."""
     if by_looks:
         looks = judge.styles[members]
@@ -200,7 +202,7 @@ def _blocks(members: Codes, judge: Judge, chance: np.random.Generator, *, by_loo
     return [piece for piece in np.array_split(members[order], pieces) if len(piece)]
 
 
-def _make_fours(block: Codes, judge: Judge, found: list[list[int]]) -> Codes:
+def _make_fours(block: Codes, judge: DistractorCosts, found: list[list[int]]) -> Codes:
     """Put texts of a block together in fours; returns those left over.
 
     The commonest names are placed first, or they would be left with nobody to stand beside; among texts that all
@@ -247,7 +249,7 @@ def _join(
 def _make_room(
     rest: Codes,
     members: Codes,
-    judge: Judge,
+    judge: DistractorCosts,
     found: list[list[int]],
     chance: np.random.Generator,
     few: int,
@@ -278,7 +280,7 @@ def _make_room(
 
 
 def _settle_rest(
-    rest: Codes, members: Codes, judge: Judge, found: list[list[int]], chance: np.random.Generator
+    rest: Codes, members: Codes, judge: DistractorCosts, found: list[list[int]], chance: np.random.Generator
 ) -> None:
     """Texts left over get wrong options of the whole group, those used least first."""
     taken = [text for member in members for text in found[member]]

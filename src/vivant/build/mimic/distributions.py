@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from vivant.benchmarks.mimic.format import Item
 from vivant.benchmarks.mimic.names import OWN, length_bucket
-from vivant.build.mimic.database import parquet
+from vivant.build.mimic.database import parquet_source
 from vivant.build.mimic.split import BENCH, TRAIN
 
 if TYPE_CHECKING:
@@ -43,7 +43,8 @@ def _videos(connection: DuckDBPyConnection, work: Path) -> Counts:
     """Facet → part → value → how many."""
     rows = connection.execute(f"""
         SELECT s.part, v.category, v.language, v.platform, v.duration, count(*)
-        FROM {parquet(work / "split" / "videos.parquet")} s JOIN {parquet(work / "clean" / "videos")} v USING (ref)
+        FROM {parquet_source(work / "split" / "videos.parquet")} s
+        JOIN {parquet_source(work / "clean" / "videos")} v USING (ref)
         WHERE s.part IN ('{BENCH}', '{TRAIN}') GROUP BY ALL
     """).fetchall()
     counts: Counts = {
@@ -89,8 +90,8 @@ def _scores(connection: DuckDBPyConnection, work: Path) -> dict[str, list[float]
     rows = connection.execute(f"""
         SELECT CASE WHEN s.part = '{BENCH}' THEN s.part ELSE 'other videos' END AS side,
                floor(c.score * 50) / 50 AS bin, count(*)
-        FROM {parquet(work / "split" / "videos.parquet")} s
-        JOIN {parquet(work / "select" / "videos.parquet")} c USING (ref)
+        FROM {parquet_source(work / "split" / "videos.parquet")} s
+        JOIN {parquet_source(work / "select" / "videos.parquet")} c USING (ref)
         WHERE c.score IS NOT NULL GROUP BY ALL ORDER BY ALL
     """).fetchall()
     found: dict[str, list[float]] = {BENCH: [0.0] * 51, "other videos": [0.0] * 51}

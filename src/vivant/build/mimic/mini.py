@@ -7,18 +7,22 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from vivant.build.mimic.clean_settings import Clean
-from vivant.build.mimic.settings import Settings
-from vivant.build.mimic.task_settings import Audit, Select, Tasks
+from vivant.build.mimic.settings import (
+    AuditSettings,
+    CleanSettings,
+    PipelineSettings,
+    SelectSettings,
+    TaskSettings,
+)
 from vivant.build.mimic.world import TRUTH, WorldPlan
-from vivant.build.mimic.world.clips import render
 from vivant.build.mimic.world.phrases import load_topics
+from vivant.build.mimic.world.rendering import render_video
 
 SIZE, FPS, SECONDS = (160, 120), 8, 2.0
 WORLD = WorldPlan(videos=2000, comments=320_000, seed=5)
-SETTINGS = Settings(
-    clean=Clean(languages=("en",), fewest_comments=100),
-    select=Select(
+SETTINGS = PipelineSettings(
+    clean=CleanSettings(languages=("en",), fewest_comments=100),
+    select=SelectSettings(
         target=48,
         top={"*": 0.4},
         require=("title", "description", "tags", "topics", "category"),
@@ -27,12 +31,12 @@ SETTINGS = Settings(
         per_uploader=1,
         balance=0.2,
     ),
-    tasks=Tasks(comments=120, least=0.9),
-    audit=Audit(practice=400),
+    tasks=TaskSettings(comments=120, least=0.9),
+    audit=AuditSettings(practice=400),
 )
 
 
-def shown_topics(work: Path) -> dict[str, tuple[str, int]]:
+def read_topics(work: Path) -> dict[str, tuple[str, int]]:
     """What each video shows, as the world knows it: the topic's name and the look's seed."""
     import polars as pl
 
@@ -40,7 +44,7 @@ def shown_topics(work: Path) -> dict[str, tuple[str, int]]:
     return {ref: (topic, seed) for ref, topic, seed in rows}
 
 
-def draw_clip(shown: tuple[str, int], path: Path) -> None:
+def render_mini_clip(shown: tuple[str, int], path: Path) -> None:
     """Draw a topic with the look of a seed, as small and short as the mini-edition's videos are."""
     topics = {topic.name: topic for topic in load_topics()}
-    render(topics[shown[0]], shown[1], path, size=SIZE, seconds=SECONDS, fps=FPS)
+    render_video(topics[shown[0]], shown[1], path, size=SIZE, seconds=SECONDS, fps=FPS)

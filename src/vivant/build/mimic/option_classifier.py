@@ -25,7 +25,7 @@ _WORD, _PAIR, _THREE = crc32(b"w "), crc32(b"p "), crc32(b"c ")
 Floats = NDArray[np.float64]
 
 
-class Learned:
+class OptionClassifier:
     """Scores texts; higher is likelier to be the right option."""
 
     def __init__(self, practice: Sequence[Item]) -> None:

@@ -33,18 +33,18 @@ _OFFERED = 6
 TIED = "the most-liked comment shares its likes with the next rank"
 
 
-class Near(Struct, frozen=True):
+class RankSampling(Struct, frozen=True):
     """Another way to deal comments out."""
 
     score: Callable[[str], float]
     """By what; higher for texts that look more like a right answer."""
     slack: float
     """How far a rank may be from the asked one, as a share of it."""
-    even: Even | None = None
+    even: BalancedDealer | None = None
     """Deals by length and score together, where either alone does not do."""
 
 
-class Even:
+class BalancedDealer:
     """Deals so that by each measure the right one comes first, second, third and last equally often in all."""
 
     def __init__(self, measures: Sequence[Callable[[str], float]]) -> None:
@@ -80,8 +80,8 @@ class Even:
         return [group[k] for group, k in zip(offered, best, strict=True)]
 
 
-def ranked_options(
-    line: VideoLine, ranks: Sequence[int], seed: int, attempt: int = 0, near: Near | None = None
+def choose_ranked_options(
+    line: VideoLine, ranks: Sequence[int], seed: int, attempt: int = 0, near: RankSampling | None = None
 ) -> tuple[ItemOption, ...] | str:
     """The four options, the right one first; or why there are none. Another `attempt` deals otherwise."""
     liked = sorted((c for c in line.comments if c.likes is not None), key=lambda c: (-(c.likes or 0), c.id))
@@ -117,7 +117,7 @@ def _options(line: VideoLine, chosen: Sequence[tuple[int, Comment]]) -> tuple[It
 
 
 def _standing(
-    liked: Sequence[Comment], rank: int, near: Near | None, key: Comment
+    liked: Sequence[Comment], rank: int, near: RankSampling | None, key: Comment
 ) -> list[tuple[int, Comment]]:
     """Comments that may stand for a rank, each with the rank it is said to have."""
     if near is None:

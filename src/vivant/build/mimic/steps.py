@@ -36,7 +36,7 @@ class StepError(VivantError):
     """A step cannot go on; the line begins with the step's name."""
 
 
-class Count(Struct, frozen=True, kw_only=True):
+class StepCount(Struct, frozen=True, kw_only=True):
     """How many of something went into a step and came out of it."""
 
     what: str
@@ -47,14 +47,14 @@ class Count(Struct, frozen=True, kw_only=True):
     """Reason → how many were left out for it. With both ends known, they account for all the difference."""
 
 
-class Record(Struct, frozen=True, kw_only=True):
+class StepRecord(Struct, frozen=True, kw_only=True):
     """`step.json`."""
 
     step: str
     fingerprint: str
     inputs: dict[str, str]
     parameters: dict[str, Any]
-    counts: tuple[Count, ...] = ()
+    counts: tuple[StepCount, ...] = ()
     notes: tuple[str, ...] = ()
     """Sentences that belong under the table of counts."""
 
@@ -76,10 +76,10 @@ class Record(Struct, frozen=True, kw_only=True):
         )
 
 
-class Step:
+class BuildStep:
     """One step at work. `folder` is where it writes; `done` says that there is nothing to do."""
 
-    def __init__(self, work: Path, record: Record, *, done: bool, resumed: bool) -> None:
+    def __init__(self, work: Path, record: StepRecord, *, done: bool, resumed: bool) -> None:
         self.work = work
         self.name = record.step
         self.record = record
@@ -89,7 +89,7 @@ class Step:
         self.resumed = resumed
         """Whether `folder` holds what an interrupted run with the same fingerprint wrote."""
         self.folder = work / record.step if done else _part(work, record.step)
-        self._counts: list[Count] = []
+        self._counts: list[StepCount] = []
         self._notes: list[str] = []
 
     def count(
@@ -104,7 +104,7 @@ class Step:
         reasons = {reason: number for reason, number in (why or {}).items() if number}
         if into is not None and out is not None and into - out != sum(reasons.values()):
             raise ValueError(f"{self.name}: {into} {what} in, {out} out, but reasons for {reasons}")
-        self._counts.append(Count(what=what, into=into, out=out, why=reasons))
+        self._counts.append(StepCount(what=what, into=into, out=out, why=reasons))
 
     def note(self, sentence: str) -> None:
         """A sentence for below the table of counts."""
@@ -132,7 +132,7 @@ class Step:
 
 
 @contextlib.contextmanager
-def begin(
+def begin_step(
     work: Path,
     name: str,
     inputs: Sequence[str | Path],
@@ -141,7 +141,7 @@ def begin(
     version: int = 1,
     resume: bool = False,
     force: bool = False,
-) -> Iterator[Step]:
+) -> Iterator[BuildStep]:
     """Begin a step. `inputs` are names of steps (which must be done) and files or folders of the user's.
 
     `version` is raised when the step's code would write something else from the same. With `resume`, the
@@ -172,7 +172,7 @@ def _begun(
     version: int,
     resume: bool,
     force: bool,
-) -> Iterator[Step]:
+) -> Iterator[BuildStep]:
     old, part, place = _old(work, name), _part(work, name), work / name
     if old.exists():  # killed between two renames, or while deleting
         if place.exists():
@@ -182,27 +182,27 @@ def _begun(
     known = {_name(one): _fingerprint(work, name, one) for one in inputs}
     values = msgspec.to_builtins(parameters)
     fingerprint = digest([name, version, known, values])
-    fresh = Record(step=name, fingerprint=fingerprint, inputs=known, parameters=values)
+    fresh = StepRecord(step=name, fingerprint=fingerprint, inputs=known, parameters=values)
     found = read_record(work, name) if (place / RECORD).is_file() else None
     if found is not None and found.fingerprint == fingerprint and not force:
-        yield Step(work, found, done=True, resumed=False)
+        yield BuildStep(work, found, done=True, resumed=False)
         return
     resumed = resume and not force and _read(part / _BEGUN) == fingerprint
     if not resumed:
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir()
         (part / _BEGUN).write_text(fingerprint, encoding="ascii")
-    step = Step(work, fresh, done=False, resumed=resumed)
+    step = BuildStep(work, fresh, done=False, resumed=resumed)
     yield step
     if not step.done:
         step.commit()
 
 
-def read_record(work: Path, name: str) -> Record:
+def read_record(work: Path, name: str) -> StepRecord:
     """What a finished step says of itself."""
     path = work / name / RECORD
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Record)
+        return msgspec.json.decode(path.read_bytes(), type=StepRecord)
     except OSError as error:
         raise StepError(f"{name}: cannot read {path}: {error.strerror}; run the step again") from error
     except msgspec.MsgspecError as error:

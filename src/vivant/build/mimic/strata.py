@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from vivant.build.mimic.task_settings import Select
+from vivant.build.mimic.settings import SelectSettings
 
 Stratum = tuple[str, str, str]
 
 
-class Candidate(Struct, frozen=True, kw_only=True):
+class VideoCandidate(Struct, frozen=True, kw_only=True):
     """A video that may be chosen."""
 
     ref: str
@@ -29,7 +29,9 @@ class Candidate(Struct, frozen=True, kw_only=True):
         return self.category, self.language, self.length
 
 
-def choose(candidates: Sequence[Candidate], settings: Select) -> tuple[list[Candidate], dict[str, str]]:
+def choose_videos(
+    candidates: Sequence[VideoCandidate], settings: SelectSettings
+) -> tuple[list[VideoCandidate], dict[str, str]]:
     """The chosen, the highest score first, and why each of the others is not.
 
     Fewer than `settings.target` are returned only where there are no more to choose from.
@@ -40,7 +42,7 @@ def choose(candidates: Sequence[Candidate], settings: Select) -> tuple[list[Cand
     ordered = _few_per_uploader(ordered, settings.per_uploader, why)
     ordered = _spoken(ordered, settings.fewest_in_language, why)
     sizes = Counter(c.stratum for c in ordered)
-    places = allot(sizes, min(settings.target, len(ordered)), settings.balance)
+    places = allot_places(sizes, min(settings.target, len(ordered)), settings.balance)
     chosen = []
     for candidate in ordered:
         if places[candidate.stratum] > 0:
@@ -51,7 +53,7 @@ def choose(candidates: Sequence[Candidate], settings: Select) -> tuple[list[Cand
     return chosen, why
 
 
-def _once_per_group(ordered: Sequence[Candidate], why: dict[str, str]) -> list[Candidate]:
+def _once_per_group(ordered: Sequence[VideoCandidate], why: dict[str, str]) -> list[VideoCandidate]:
     groups: set[int] = set()
     kept = []
     for candidate in ordered:
@@ -64,7 +66,9 @@ def _once_per_group(ordered: Sequence[Candidate], why: dict[str, str]) -> list[C
     return kept
 
 
-def _few_per_uploader(ordered: Sequence[Candidate], most: int, why: dict[str, str]) -> list[Candidate]:
+def _few_per_uploader(
+    ordered: Sequence[VideoCandidate], most: int, why: dict[str, str]
+) -> list[VideoCandidate]:
     taken: Counter[str] = Counter()
     kept = []
     for candidate in ordered:
@@ -76,7 +80,7 @@ def _few_per_uploader(ordered: Sequence[Candidate], most: int, why: dict[str, st
     return kept
 
 
-def _spoken(ordered: Sequence[Candidate], fewest: int, why: dict[str, str]) -> list[Candidate]:
+def _spoken(ordered: Sequence[VideoCandidate], fewest: int, why: dict[str, str]) -> list[VideoCandidate]:
     speakers = Counter(c.language for c in ordered)
     for candidate in ordered:
         if speakers[candidate.language] < fewest:
@@ -84,7 +88,7 @@ def _spoken(ordered: Sequence[Candidate], fewest: int, why: dict[str, str]) -> l
     return [c for c in ordered if speakers[c.language] >= fewest]
 
 
-def allot(sizes: Mapping[Stratum, int], places: int, balance: float) -> dict[Stratum, int]:
+def allot_places(sizes: Mapping[Stratum, int], places: int, balance: float) -> dict[Stratum, int]:
     """Places per stratum, in proportion to size to the power of `balance`, never more than there are.
 
     What a full stratum cannot take goes to the others; fractions go to the largest remainders.

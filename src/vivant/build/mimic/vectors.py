@@ -25,7 +25,7 @@ _CHARACTERS = 160
 Vectors = NDArray[np.float32]
 
 
-class Encoder(Protocol):
+class TextEncoder(Protocol):
     """Texts to unit vectors: `vivant.metrics.similarity.load_encoder()`."""
 
     def encode(self, texts: Sequence[str]) -> Vectors:
@@ -36,7 +36,7 @@ class VectorStore:
     """Texts' vectors, from the work folder or from MiniLM."""
 
     def __init__(
-        self, work: Path, progress: ProgressCallback = ignore_progress, encoder: Encoder | None = None
+        self, work: Path, progress: ProgressCallback = ignore_progress, encoder: TextEncoder | None = None
     ) -> None:
         self._folder = work / FOLDER
         self._progress = progress
@@ -66,7 +66,7 @@ class VectorStore:
             self._write(batch, rows)
             self._progress(min(start + _BATCH, len(keys)), len(keys), f"{what} compared in meaning")
 
-    def _load(self) -> Encoder:
+    def _load(self) -> TextEncoder:
         if self._encoder is None:
             from vivant.metrics.similarity import load_encoder
 

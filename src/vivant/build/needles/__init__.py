@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from vivant.benchmarks.milebench.data import CHARACTERS_PER_TOKEN
 from vivant.benchmarks.milebench.datasets import level
-from vivant.build.needles.haystack import landscape, new_key, sentences, write_in
+from vivant.build.needles.haystack import draw_landscape, generate_sentences, new_key, write_on_picture
 from vivant.core.errors import UsageError
 from vivant.core.randomness import generator
 
@@ -108,7 +108,7 @@ def _gather(images: Path, pictures: Path | None, needed: int, seed: int) -> tupl
     if pictures is None:
         names = [f"hay-{number:03d}.jpg" for number in range(needed)]
         for number, name in enumerate(names):
-            landscape(generator(seed, "hay", str(number))).save(images / name, quality=85)
+            draw_landscape(generator(seed, "hay", str(number))).save(images / name, quality=85)
         return tuple(names)
     if not pictures.is_dir():
         raise UsageError(f"The folder of pictures {pictures} does not exist")
@@ -159,7 +159,7 @@ def _item(plan: _Plan, number: int, depth: int, length: int) -> dict[str, Any]:
 def _text_item(key: str, depth: int, length: int, hay: list[str], chance: Random) -> str:
     lines: list[str] = []
     room = length * CHARACTERS_PER_TOKEN
-    for sentence in sentences(chance):
+    for sentence in generate_sentences(chance):
         room -= len(sentence) + 1
         if room < 0:
             break
@@ -176,7 +176,7 @@ def _image_item(plan: _Plan, number: int, key: str, chance: Random) -> str:
     from PIL import Image
 
     with Image.open(plan.folder / "images" / chance.choice(plan.hay)) as opened:
-        picture = write_in(opened, f"The secret word is {key}", chance)
+        picture = write_on_picture(opened, f"The secret word is {key}", chance)
     name = f"needle-{number:04d}.jpg"
     picture.save(plan.folder / "images" / name, quality=90)
     return name

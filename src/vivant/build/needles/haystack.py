@@ -71,14 +71,14 @@ def new_key(seed: int, *names: str) -> str:
     return "".join(syllables) + chance.choice("nrlst")
 
 
-def sentences(chance: Random) -> Iterator[str]:
+def generate_sentences(chance: Random) -> Iterator[str]:
     """Sentences without end, none of which answers anything."""
     while True:
         what = chance.choice(_DOES).format(thing=chance.choice(_THING), adjective=chance.choice(_ADJECTIVE))
         yield f"The {chance.choice(_WHO)} {what}."
 
 
-def landscape(chance: Random, size: tuple[int, int] = SIZE) -> Image:
+def draw_landscape(chance: Random, size: tuple[int, int] = SIZE) -> Image:
     """A drawn view: sky, hills, and some of sun, trees, houses, boats."""
     from PIL import Image, ImageDraw
 
@@ -123,7 +123,7 @@ def _boat(draw: ImageDraw, chance: Random, x: float, y: float, size: float) -> N
     draw.polygon(sail, fill=chance.choice(_PAINTS))
 
 
-def write_in(picture: Image, text: str, chance: Random) -> Image:
+def write_on_picture(picture: Image, text: str, chance: Random) -> Image:
     """The picture with a plate on it that says `text`, where the chance puts it."""
     from PIL import ImageDraw, ImageFont
 

@@ -12,11 +12,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from vivant.build.mimic.world import TRUTH, WorldPlan
-from vivant.build.mimic.world.clips import render
-from vivant.build.mimic.world.people import make_platform
 from vivant.build.mimic.world.phrases import Phrases
-from vivant.build.mimic.world.threads import comments
-from vivant.build.mimic.world.truth import truth
+from vivant.build.mimic.world.platform import make_platform
+from vivant.build.mimic.world.rendering import render_video
+from vivant.build.mimic.world.threads import generate_comments
+from vivant.build.mimic.world.truth import make_truth_table
 from vivant.core.progress import ProgressCallback, ignore_progress
 from vivant.core.randomness import generator
 
@@ -57,7 +57,7 @@ def write_crawl(
     out.mkdir(parents=True, exist_ok=True)
     for name in _KEYS:
         (out / name).mkdir(exist_ok=True)
-    threads = _threads(comments(phrases, platform, plan.seed))
+    threads = _threads(generate_comments(phrases, platform, plan.seed))
     chance = generator(plan.seed, "mimic-world", "crawl")
     happened: dict[str, int] = {}
     waiting = next(threads, None)
@@ -69,7 +69,7 @@ def write_crawl(
         if number < render_first:
             topic = phrases.topics[int(platform.topic[number])]
             file = out / f"{video['ref']}.mp4"
-            render(topic, int(platform.clip_seed[number]), file, size=size, seconds=_SECONDS)
+            render_video(topic, int(platform.clip_seed[number]), file, size=size, seconds=_SECONDS)
             info |= {"duration": _SECONDS, "width": size[0], "height": size[1], "ext": "mp4"}
         content = json.dumps(info).encode()
         if number >= render_first and chance.random() < broken:
@@ -78,7 +78,7 @@ def write_crawl(
             happened[accident] = happened.get(accident, 0) + 1
         (out / f"{video['ref']}.info.json").write_bytes(content)
         progress(number + 1, plan.videos, "videos written")
-    pq.write_table(truth(phrases, platform), out / TRUTH)
+    pq.write_table(make_truth_table(phrases, platform), out / TRUTH)
     return happened
 
 
@@ -172,7 +172,13 @@ def _broken(accident: str, info: dict[str, Any], content: bytes) -> bytes:
     if accident == "in UTF-16":
         return json.dumps(info, ensure_ascii=False).encode("utf-16")
     changes: dict[str, dict[str, Any]] = {
-        "nulls": {"title": None, "description": None, "tags": None, "view_count": None, "comments": None},
+        "nulls": {
+            "title": None,
+            "description": None,
+            "tags": None,
+            "view_count": None,
+            "comments": None,
+        },
         "counts as text": {"view_count": "12,345", "like_count": "1.2K", "comment_count": "many"},
         "negative counts": {"view_count": -5, "like_count": -1},
         "no id": {"id": None},

@@ -164,9 +164,9 @@ class Phrases:
                 place = np.where(kind == KINDS.index(name), values, place)
             pieces.append(self.pool.take(pa.array(place)))
             pieces.append(self._literals[slot + 1].take(pa.array(template)))
-        return join(*pieces)
+        return join_strings(*pieces)
 
 
-def join(*pieces: Any) -> pa.Array:
+def join_strings(*pieces: Any) -> pa.Array:
     """Strings put together row by row."""
     return pc.binary_join_element_wise(*pieces, "")

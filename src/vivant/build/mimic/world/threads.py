@@ -10,15 +10,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from vivant.build.mimic.world.people import Platform, generator
-from vivant.build.mimic.world.phrases import Ints, Phrases, join
+from vivant.build.mimic.world.phrases import Ints, Phrases, join_strings
+from vivant.build.mimic.world.platform import InventedPlatform, array_generator
 
 _CHUNK = 500_000
 _DAY = 86_400 * 1_000_000
 _EQUAL = "nice video"
 
 
-def comments(phrases: Phrases, platform: Platform, seed: int) -> Iterator[pa.Table]:
+def generate_comments(phrases: Phrases, platform: InventedPlatform, seed: int) -> Iterator[pa.Table]:
     """All comments, some hundred thousand at a time, those of a video together and in no order of likes."""
     ends = np.cumsum(platform.comments)
     first = 0
@@ -27,7 +27,7 @@ def comments(phrases: Phrases, platform: Platform, seed: int) -> Iterator[pa.Tab
         before = ends[first - 1] if first else 0
         last = max(first + 1, int(np.searchsorted(ends, before + _CHUNK, side="right")))
         if ends[last - 1] > before:
-            chance = generator(seed, "comments", str(part))
+            chance = array_generator(seed, "comments", str(part))
             yield _chunk(phrases, platform, first, last, int(before), seed, chance)
             part += 1
         first = last
@@ -35,7 +35,7 @@ def comments(phrases: Phrases, platform: Platform, seed: int) -> Iterator[pa.Tab
 
 def _chunk(
     phrases: Phrases,
-    platform: Platform,
+    platform: InventedPlatform,
     first: int,
     last: int,
     before: int,
@@ -80,7 +80,7 @@ def _chunk(
 
 def _texts(
     phrases: Phrases,
-    platform: Platform,
+    platform: InventedPlatform,
     video: Ints,
     rank: Ints,
     language: Ints,
@@ -112,7 +112,7 @@ def _texts(
         tail = phrases.fill("tails", lang, about, chance)
         emoji = np.where(chance.random(len(where)) < 0.4, phrases.choose("emoji", lang, about, chance), 0)
         space = pa.array(["", " "]).take(pa.array((emoji > 0).astype(np.int64)))
-        made.append(join(opener, core, tail, space, phrases.pool.take(pa.array(emoji))))
+        made.append(join_strings(opener, core, tail, space, phrases.pool.take(pa.array(emoji))))
         rows.append(where)
     where = np.flatnonzero(spam)
     made.append(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from vivant.build.mimic.world.people import KINDS_OF_VIDEO, Platform
 from vivant.build.mimic.world.phrases import Phrases
+from vivant.build.mimic.world.platform import KINDS_OF_VIDEO, InventedPlatform
 
 
-def truth(phrases: Phrases, platform: Platform) -> pa.Table:
+def make_truth_table(phrases: Phrases, platform: InventedPlatform) -> pa.Table:
     """For each video: its language, topic, clip, way of playing, kind, and which video it copies."""
     topic = pa.array(platform.topic)
     refs = platform.table.column("ref").combine_chunks()

@@ -1,0 +1,66 @@
+"""Content filters as rules in data."""
+
+from __future__ import annotations
+
+from importlib import resources
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import yaml
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from vivant.core.errors import DataError
+
+Where = Literal["comment", "title", "description", "tag"]
+
+
+class ContentRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One rule of a file."""
+
+    name: str
+    fields: tuple[Where, ...]
+    pattern: str
+
+
+def read_rules(path: Path | None) -> tuple[ContentRule, ...]:
+    """The rules of a file, or the bundled ones, each tried once."""
+    where = resources.files(__package__).joinpath("rules.yaml") if path is None else path
+    try:
+        rules = msgspec.convert(
+            yaml.safe_load(where.read_text(encoding="utf-8")) or [], tuple[ContentRule, ...]
+        )
+    except OSError as error:
+        raise DataError(f"Cannot read the rules {path}: {error.strerror}") from error
+    except (yaml.YAMLError, UnicodeDecodeError, msgspec.ValidationError) as error:
+        raise DataError(f"{path}: {' '.join(str(error).split())}") from error
+    for rule in rules:
+        try:
+            _matches(pa.array([""]), rule.pattern)
+        except pa.ArrowInvalid as error:
+            raise DataError(f"{path}: the pattern of '{rule.name}' is not RE2: {str(error)[:150]}") from error
+    return rules
+
+
+def match_rules(column: Any, rules: tuple[ContentRule, ...], where: Where) -> NDArray[np.int64]:
+    """For each text the number of the first rule that it breaks, from 1; 0 for none."""
+    found = np.zeros(len(column), np.int64)
+    asked = [(number, rule) for number, rule in enumerate(rules, 1) if where in rule.fields]
+    if not asked or not len(column):
+        return found
+    # One look for all: texts that break a rule are few.
+    suspect = np.flatnonzero(_matches(column, "|".join(f"(?:{rule.pattern})" for _, rule in asked)))
+    if len(suspect):
+        some = column.take(pa.array(suspect))
+        for number, rule in reversed(asked):
+            found[suspect[_matches(some, rule.pattern)]] = number
+    return found
+
+
+def _matches(column: Any, pattern: str) -> NDArray[np.bool_]:
+    matched = pc.fill_null(pc.match_substring_regex(column, pattern, ignore_case=True), False)
+    return np.asarray(matched.to_numpy(zero_copy_only=False), bool)

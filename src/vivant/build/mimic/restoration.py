@@ -1,0 +1,189 @@
+"""A benchmark from its ids: the videos are fetched again, and the questions' words with them.
+
+What has gone since, or says something else now, cannot be asked for any more: such items are left out and counted,
+by reason, in `missing.jsonl`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from vivant.benchmarks.mimic.format import ITEMS, VIDEOS, Comment, Item, ItemOption, VideoLine, write_jsonl
+from vivant.build.mimic.database import connect, parquet_source
+from vivant.build.mimic.ids_edition import (
+    IdItem,
+    IdOption,
+    IdsHeader,
+    IdVideo,
+    hash_text,
+    read_ids,
+    strip_hash_signs,
+)
+from vivant.build.mimic.ingestion import ingest
+from vivant.build.mimic.ingestion.download import DownloadRequest, download
+from vivant.build.mimic.media_files import find_media, link_or_copy
+from vivant.build.mimic.settings import IngestSettings, PipelineSettings
+from vivant.build.mimic.video_records import shorten
+from vivant.core.errors import DataError, UsageError
+
+WORK = ".refetch"
+MISSING = "missing.jsonl"
+
+
+class MissingEntry(Struct, frozen=True, kw_only=True):
+    """A video or item that could not be had again."""
+
+    what: str
+    name: str
+    reason: str
+
+
+def refetch(
+    ids: Path, folder: Path, asked: DownloadRequest, say: Callable[[str], None] = lambda _: None
+) -> Counter[str]:
+    """Fetch the videos that `ids` names into `folder`, in the benchmark's format; returns what is missing and why.
+
+    `asked.urls` is ignored: the addresses are those of `ids`. Run again, it fetches what is not there yet.
+    """
+    header, videos, items = read_ids(ids)
+    unreachable = [video for video in videos if not video.url]
+    if len(unreachable) == len(videos):
+        raise UsageError(
+            f"{ids}: none of its videos has an address; their platform is not one that can be asked"
+        )
+    work = folder / WORK
+    work.mkdir(parents=True, exist_ok=True)
+    urls = work / "urls.txt"
+    urls.write_text("".join(f"{video.url}\n" for video in videos if video.url), encoding="utf-8")
+    fetched = download(msgspec.structs.replace(asked, urls=urls), work, say)
+    if not any(fetched.rglob("*.info.json")):
+        raise DataError(f"Nothing could be fetched into {fetched}; see what yt-dlp said above")
+    cleaned = msgspec.convert({"mentions": header.mentions, "links": header.links}, IngestSettings)
+    ingest(work, [fetched], PipelineSettings(ingest=cleaned), media=fetched)
+    return restore(work, folder, header, videos, items, say)
+
+
+def restore(
+    work: Path,
+    folder: Path,
+    header: IdsHeader,
+    videos: list[IdVideo],
+    items: list[IdItem],
+    say: Callable[[str], None] = lambda _: None,
+) -> Counter[str]:
+    """Put the edition together from what was taken in again."""
+    missing: list[MissingEntry] = []
+    lines = _lines(work, folder, header, videos, missing)
+    made: list[Item] = []
+    known = {f"{video.platform}/{video.id}": len(video.ranked) for video in videos}
+    thinned = {ref for ref, line in lines.items() if len(line.comments) < known[ref]}
+    for item in items:
+        found = _item(item, lines, thinned)
+        if isinstance(found, str):
+            missing.append(MissingEntry(what=item.task, name=item.id, reason=found))
+        else:
+            made.append(found)
+    if not lines:
+        raise DataError(
+            f"None of the {len(videos)} videos could be fetched again; {WORK} in {folder} has what came"
+        )
+    write_jsonl(folder / VIDEOS, list(lines.values()))
+    write_jsonl(folder / ITEMS, made)
+    write_jsonl(folder / MISSING, missing)
+    say(f"{len(lines)} of {len(videos)} videos and {len(made)} of {len(items)} items are there again")
+    return Counter(f"{one.what}: {one.reason}" for one in missing)
+
+
+def _lines(
+    work: Path, folder: Path, header: IdsHeader, videos: list[IdVideo], missing: list[MissingEntry]
+) -> dict[str, VideoLine]:
+    rows: dict[str, tuple[str, str, list[str], str]] = {}
+    said: dict[str, dict[str, str]] = {}
+    with connect(work) as connection:
+        for ref, *rest in connection.execute(
+            f"SELECT ref, title, description, tags, file FROM {parquet_source(work / 'ingest' / 'videos')}"
+        ).fetchall():
+            rows[ref] = (rest[0], rest[1], rest[2] or [], rest[3])
+        for ref, name, text in connection.execute(
+            f"SELECT ref, id, text FROM {parquet_source(work / 'ingest' / 'comments')}"
+        ).fetchall():
+            said.setdefault(ref, {})[name] = text
+    lines: dict[str, VideoLine] = {}
+    for video in videos:
+        ref = f"{video.platform}/{video.id}"
+        media = find_media(work, rows[ref][3]) if ref in rows else None
+        if media is None:
+            reason = "no address" if not video.url else "could not be fetched"
+            missing.append(MissingEntry(what="video", name=ref, reason=reason))
+            continue
+        link_or_copy(media, folder / video.file)
+        lines[ref] = _line(video, rows[ref], said.get(ref, {}), header)
+    return lines
+
+
+def _line(
+    video: IdVideo, row: tuple[str, str, list[str], str], said: Mapping[str, str], header: IdsHeader
+) -> VideoLine:
+    title, description, tags, _ = row
+    return VideoLine(
+        platform=video.platform,
+        id=video.id,
+        file=video.file,
+        title=title,
+        description=shorten(description, header.description_characters),
+        tags=tuple(tags),
+        topics=video.topics,
+        category=video.category,
+        language=video.language,
+        duration=video.duration,
+        licence=video.licence,
+        source=video.url,
+        comments=tuple(
+            Comment(id=name, text=said[name], likes=likes) for name, likes in video.ranked if name in said
+        ),
+    )
+
+
+def _item(item: IdItem, lines: Mapping[str, VideoLine], thinned: set[str]) -> Item | str:
+    """The item with its words, or why it cannot be had."""
+    if item.video not in lines:
+        return "its video is gone"
+    options: list[ItemOption] = []
+    for option in item.options:
+        line = lines.get(option.video)
+        if line is None:
+            return "the video of an option is gone"
+        text = _text(item.task, option, line)
+        if text is None:
+            return "the words of an option are gone or have changed"
+        # A rank counts all comments of the video; where some have gone, likes alone still hold.
+        rank = option.rank if option.video not in thinned else None
+        options.append(
+            ItemOption(text=text, video=option.video, comment=option.comment, rank=rank, likes=option.likes)
+        )
+    if len({option.text for option in options}) < len(options):
+        return "two options say the same now"
+    return Item(id=item.id, task=item.task, video=item.video, options=tuple(options), key=item.key)
+
+
+def _text(task: str, option: IdOption, line: VideoLine) -> str | None:
+    if option.comment:
+        candidates = [comment.text for comment in line.comments if comment.id == option.comment]
+    elif task == "tag":
+        named = strip_hash_signs(line.tags)
+        if not all(index < len(named) for index in option.tags):
+            return None
+        candidates = [" ".join(f"#{named[index]}" for index in option.tags)]
+    else:
+        candidates = {
+            "title": [line.title],
+            "description": [line.description],
+            "topic": list(line.topics),
+            "category": [line.category],
+        }.get(task, [])
+    return next((text for text in candidates if hash_text(text) == option.check), None)
