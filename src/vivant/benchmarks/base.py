@@ -16,9 +16,9 @@ from msgspec import Struct, field
 from vivant.benchmarks.label_scheme import Scheme
 from vivant.benchmarks.rubric import JudgeAgreement, JudgeContext, JudgeInfo, Question, Rubric
 from vivant.benchmarks.verdict import Verdict
-from vivant.core.errors import UsageError, unknown
+from vivant.core.errors import UsageError, unknown_name_error
 from vivant.core.progress import ProgressCallback
-from vivant.core.randomness import arrangement, permutation
+from vivant.core.randomness import nth_permutation, shuffled_indices
 from vivant.core.types import Message, Option, Record, Sample, Score
 
 Protocol = Literal["paper", "strict"]
@@ -88,8 +88,10 @@ class PromptContext(Struct, frozen=True, kw_only=True):
         Drawn by the sample's own seed, or that of the data; `--permute` asks for others beside it.
         """
         length = len(sample.options)
-        usual = permutation(length, self.seed, sample.task, sample.id) if shuffled else tuple(range(length))
-        return arrangement(usual, self.permutation)
+        usual = (
+            shuffled_indices(length, self.seed, sample.task, sample.id) if shuffled else tuple(range(length))
+        )
+        return nth_permutation(usual, self.permutation)
 
 
 class ScoreSettings(Struct, frozen=True, kw_only=True):
@@ -185,7 +187,7 @@ class Benchmark(ABC):
     def __init__(self, **options: Any) -> None:
         for name in options:
             if name not in self.data_options:
-                raise unknown(f"{self.name} option", name, self.data_options)
+                raise unknown_name_error(f"{self.name} option", name, self.data_options)
         self.options: Mapping[str, Any] = {**self.data_options, **options}
 
     @abstractmethod
@@ -205,7 +207,7 @@ class Benchmark(ABC):
         if not selector:
             return tuple(task.name for task in self.tasks)
         if selector not in {task.name for task in self.tasks}:
-            raise unknown(f"{self.name} task", selector, [task.name for task in self.tasks])
+            raise unknown_name_error(f"{self.name} task", selector, [task.name for task in self.tasks])
         return (selector,)
 
     def media_root(self, root: Path) -> Path:

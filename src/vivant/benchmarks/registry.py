@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from vivant import mini
 from vivant.benchmarks.base import Benchmark
-from vivant.core.errors import DataError, UsageError, unknown
+from vivant.core.errors import DataError, UsageError, unknown_name_error
 
 _BUILTIN: Mapping[str, str] = {
     "mime": "vivant.benchmarks.mime:Mime",
@@ -49,7 +49,7 @@ def get(name: str, **options: Any) -> Benchmark:
     # To list what others installed takes forty times as long as to find one of our own, which come first anyway.
     known = _BUILTIN if name in _BUILTIN else names()
     if name not in known:
-        raise unknown("benchmark", name, known, "(your own questions: a path that ends in .jsonl)")
+        raise unknown_name_error("benchmark", name, known, "(your own questions: a path that ends in .jsonl)")
     module, _, attribute = known[name].partition(":")
     try:
         cls = getattr(import_module(module), attribute)
@@ -115,7 +115,7 @@ def _roots(data: Sequence[str], selectors: Sequence[str]) -> dict[str, str]:
         if equals and name in wanted:
             roots[name] = path
         elif equals and not Path(entry).exists() and "/" not in name:
-            raise unknown("benchmark in --data", name, wanted)
+            raise unknown_name_error("benchmark in --data", name, wanted)
         else:
             roots[""] = entry
     if "" in roots and len(wanted) > 1 and roots[""] != "mini":

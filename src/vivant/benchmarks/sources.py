@@ -13,7 +13,7 @@ import yaml
 from msgspec import Struct
 
 from vivant.benchmarks import registry
-from vivant.core.errors import UsageError, unknown
+from vivant.core.errors import UsageError, unknown_name_error
 from vivant.core.paths import cache_root
 
 
@@ -69,7 +69,7 @@ def find(name: str) -> Source:
         return known[name]
     if name in registry.names():
         raise UsageError(f"{name} cannot be fetched. {registry.get(name).data_help}")
-    raise unknown("source", name, known)
+    raise unknown_name_error("source", name, known)
 
 
 def place_of(name: str, source: Source) -> Path:

@@ -10,7 +10,7 @@ import typer
 from vivant.benchmarks import registry
 from vivant.cli import options as o
 from vivant.cli.output import protocol_name, say
-from vivant.core.errors import UsageError, unknown
+from vivant.core.errors import UsageError, unknown_name_error
 from vivant.runs.run import load_run
 
 app = typer.Typer(add_completion=False)
@@ -30,7 +30,7 @@ def export(
     names = {task.partition("/")[0] for task in loaded.manifest.tasks}
     formats = {form for name in names for form in registry.get(name).exports}
     if kind not in formats:
-        raise unknown("export format", kind, formats)
+        raise unknown_name_error("export format", kind, formats)
     if loaded.manifest.settings.permute != 1:
         raise UsageError(f"{run} asks each question in several orders, which no native format can hold")
     written: list[Path] = []

@@ -11,7 +11,7 @@ from vivant.core.errors import VivantError
 from vivant.core.progress import ProgressCallback
 from vivant.core.types import Audio, Image, Part, Sample, Video
 from vivant.engine.plan import media_paths
-from vivant.media.inspection import open_problem
+from vivant.media.inspection import find_problem
 
 
 def check_data(name: str, given: str | None, progress: ProgressCallback | None = None) -> DataReport:
@@ -50,7 +50,7 @@ def check_media(
                     parts.setdefault(part.path, (part, sample.id))
     folder = benchmark.media_root(root)
     for number, (path, (part, sample_id)) in enumerate(parts.items(), 1):
-        problem = open_problem(folder, part)
+        problem = find_problem(folder, part)
         if problem is not None:
             problems.append(f"{folder / path} (sample {sample_id}): {problem}")
         if progress is not None:

@@ -332,10 +332,10 @@ def _hands(model: Model, options: Options, say: Callable[[str], None]) -> Iterat
         with redirect_stdout(sys.stderr):
             yield RayHands(model, options, say)
         return
-    from vivant.media import Preparer
+    from vivant.media import MediaLoader
 
-    with Preparer(cache_root(), workers=options.workers) as preparer:
-        yield LocalHands(model, preparer, audio=options.audio, on_too_large=options.on_too_large)
+    with MediaLoader(cache_root(), workers=options.workers) as loader:
+        yield LocalHands(model, loader, audio=options.audio, on_too_large=options.on_too_large)
 
 
 def uses_cache(model: Model, options: Options) -> bool:

@@ -11,11 +11,11 @@ from msgspec import Struct, field
 from vivant.benchmarks.base import Benchmark, PromptContext
 from vivant.benchmarks.registry import Selection
 from vivant.benchmarks.summary import matches, parse_where
-from vivant.core.errors import DataError, UsageError, unknown
-from vivant.core.randomness import derive, sample_ids
+from vivant.core.errors import DataError, UsageError, unknown_name_error
+from vivant.core.randomness import derive_seed, sample_ids
 from vivant.core.types import Audio, Image, Job, Sample, Tokenizer, Video, job_key
 from vivant.engine.permutations import check, note, orders
-from vivant.media.controls import controlled
+from vivant.media.controls import apply_control
 from vivant.runs.settings import RunSettings, digest
 
 
@@ -95,7 +95,7 @@ def _plan_task(
 ) -> TaskPlan:
     benchmark = selection.benchmark
     if settings.style not in benchmark.styles:
-        raise unknown(f"style of {benchmark.name}", settings.style, benchmark.styles)
+        raise unknown_name_error(f"style of {benchmark.name}", settings.style, benchmark.styles)
     chosen = [sample for sample in pool if benchmark.keep(sample, settings.style)]
     where = parse_where(settings.where, pool)
     chosen = [sample for sample in chosen if matches(sample, where)]
@@ -144,7 +144,9 @@ def _jobs(plan: TaskPlan, settings: RunSettings) -> Iterator[Job]:
         decoding = settings.decoding
         if decoding.max_tokens is None and prompt.max_tokens is not None:
             decoding = msgspec.structs.replace(decoding, max_tokens=prompt.max_tokens)
-        messages = controlled(prompt.messages, "blind", 0) if settings.control == "blind" else prompt.messages
+        messages = (
+            apply_control(prompt.messages, "blind", 0) if settings.control == "blind" else prompt.messages
+        )
         for repeat in range(settings.repeat):
             key = job_key(plan.task, sample.id, repeat, permutation)
             variation = [f"~{permutation}"] * bool(permutation) + [str(repeat)] * bool(repeat)
@@ -163,7 +165,7 @@ def _jobs(plan: TaskPlan, settings: RunSettings) -> Iterator[Job]:
                 frames=settings.frames,
                 decoding=decoding,
                 control=settings.control,
-                seed=derive(settings.seed, plan.task, sample.id, *variation),
+                seed=derive_seed(settings.seed, plan.task, sample.id, *variation),
                 lost_images=prompt.lost_images,
                 notes=prompt.notes,
             )

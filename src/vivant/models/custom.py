@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from vivant.core.errors import UsageError, unknown
+from vivant.core.errors import UsageError, unknown_name_error
 from vivant.core.types import Clip, Picture, Reply, Request
 from vivant.models.base import Model, ModelOptions, Takes
 
@@ -46,7 +46,7 @@ def load_file(spec: str, options: ModelOptions) -> Model:
     }
     if class_name:
         if class_name not in classes:
-            raise unknown(f"class in {path}", class_name, classes)
+            raise unknown_name_error(f"class in {path}", class_name, classes)
         chosen = classes[class_name]
     elif len(classes) == 1:
         chosen = next(iter(classes.values()))

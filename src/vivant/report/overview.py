@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Protocol, ScoredRun
 from vivant.benchmarks.summary import judge_notes, published_row, restricted, summarise
-from vivant.core.errors import UsageError, unknown
+from vivant.core.errors import UsageError, unknown_name_error
 from vivant.core.table import Cell, Row, Table
 from vivant.core.types import SHRUNK
 from vivant.metrics.intervals import Method
@@ -188,7 +188,7 @@ def layout(name: str, runs: Sequence[Run], protocol: Protocol) -> Table:
     benchmark_name, colon, short = name.partition(":")
     benchmark = registry.get(benchmark_name)
     if not colon or short not in benchmark.layouts:
-        raise unknown(
+        raise unknown_name_error(
             f"table of {benchmark_name}", short, benchmark.layouts, f"(write {benchmark_name}:NAME)"
         )
     parts = [p for p in scored(runs, protocol) if p.task.partition("/")[0] == benchmark_name]

@@ -12,7 +12,7 @@ from msgspec import Struct
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Benchmark, Imported, PromptContext, Protocol
 from vivant.benchmarks.registry import Selection
-from vivant.core.errors import DataError, UsageError, VivantError, unknown
+from vivant.core.errors import DataError, UsageError, VivantError, unknown_name_error
 from vivant.core.types import Option, Record, Reply, Sample, job_key
 from vivant.runs.directory import RunDir, RunError, command_line, new_manifest
 from vivant.runs.log import LogWriter
@@ -51,7 +51,7 @@ def import_predictions(
         imported = read_plain(file, samples, selection, style or benchmark.styles[0])
     settled = style or imported.style or benchmark.styles[0]
     if settled not in benchmark.styles:
-        raise unknown(f"style of {benchmark.name}", settled, benchmark.styles)
+        raise unknown_name_error(f"style of {benchmark.name}", settled, benchmark.styles)
     return write_run([imported], selection, out, model or imported.model or file.stem, settled)
 
 

@@ -15,7 +15,7 @@ from fastapi.responses import JSONResponse, Response, StreamingResponse
 
 from vivant.core.errors import MediaError, VivantError
 from vivant.core.types import Clip, FramePolicy, Job, Message, Video
-from vivant.media import Preparer
+from vivant.media import MediaLoader
 from vivant.models.base import Model, TransientError
 from vivant.serve.wire import WireError, check_reply, completion, pieces, read_body, to_request
 
@@ -30,7 +30,7 @@ def create_app(model: Model, *, frames: FramePolicy = FramePolicy(), key: str = 
     async def alive(app: FastAPI) -> AsyncIterator[None]:
         with tempfile.TemporaryDirectory(prefix="vivant-serve-") as folder:
             app.state.folder = Path(folder)
-            with Preparer(Path(folder) / "frames") as app.state.preparer:
+            with MediaLoader(Path(folder) / "frames") as app.state.loader:
                 await model.open()
                 try:
                     yield
@@ -51,7 +51,7 @@ def create_app(model: Model, *, frames: FramePolicy = FramePolicy(), key: str = 
                 root=str(app.state.folder),
                 frames=frames,
             )
-            prepared = await app.state.preparer.prepare(job)
+            prepared = await app.state.loader.load(job)
         shown = [part for turn in prepared.turns for part in turn.parts if isinstance(part, Clip)]
         return Clip(shown[0].frames, "", media_type)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from vivant.benchmarks import registry
 from vivant.benchmarks.label_scheme import Scheme
-from vivant.core.errors import unknown
+from vivant.core.errors import unknown_name_error
 
 RESTS_ON: Mapping[str, str] = {
     "text": "on the words of the question or of the options: repeating them, comparing options, excluding some "
@@ -50,4 +50,6 @@ def _named(name: str) -> Scheme:
         scheme = next((one for one in found if one is not None), None)
         if scheme is not None:
             return scheme
-    raise unknown("kinds", name, [GENERAL.name, *known], "(a benchmark that sorts wrong answers, or general)")
+    raise unknown_name_error(
+        "kinds", name, [GENERAL.name, *known], "(a benchmark that sorts wrong answers, or general)"
+    )

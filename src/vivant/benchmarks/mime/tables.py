@@ -13,7 +13,7 @@ from vivant.benchmarks.mime.cells import SHORT, TASKS, Item, Line, Rounding, gat
 from vivant.benchmarks.mime.names import REAL
 from vivant.benchmarks.mime.published import SCENES
 from vivant.benchmarks.mime.score import SETTINGS
-from vivant.core.errors import UsageError, unknown
+from vivant.core.errors import UsageError, unknown_name_error
 from vivant.core.table import Cell, Row, Table
 
 LAYOUTS: Mapping[str, str] = {
@@ -126,7 +126,7 @@ class Builder:
 def layout(name: str, runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Benchmark) -> Table:
     """One of the tables by its short name."""
     if name not in LAYOUTS:
-        raise unknown("table of mime", name, LAYOUTS)
+        raise unknown_name_error("table of mime", name, LAYOUTS)
     if name == "failures":
         return failures.table(f"MIME: {LAYOUTS[name]}", runs)
     return _MAKERS[name](Builder(name, runs, protocol, benchmark))

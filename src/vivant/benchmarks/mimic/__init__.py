@@ -18,7 +18,7 @@ from vivant.benchmarks.base import (
     TaskInfo,
 )
 from vivant.benchmarks.mimic import data, names, prompts, published, score
-from vivant.core.errors import unknown
+from vivant.core.errors import unknown_name_error
 from vivant.core.progress import ProgressCallback
 from vivant.core.types import Record, Sample, Score
 
@@ -76,7 +76,7 @@ class Mimic(Benchmark):
             return names.AXES[selector]
         known = [task.name for task in self.tasks]
         if selector and selector not in known:
-            raise unknown("mimic task", selector, [*known, published.OVERALL, *names.AXES])
+            raise unknown_name_error("mimic task", selector, [*known, published.OVERALL, *names.AXES])
         return super().expand(selector)
 
     def available(self, root: Path, tasks: Sequence[str]) -> tuple[str, ...]:
@@ -116,4 +116,4 @@ class Mimic(Benchmark):
             return tables.axes_table(runs, self)
         if name == "mimicking":
             return tables.mimicking_table(runs)
-        raise unknown("table of mimic", name, self.layouts)
+        raise unknown_name_error("table of mimic", name, self.layouts)

@@ -12,7 +12,7 @@ from vivant.benchmarks.mmie import published
 from vivant.benchmarks.mmie.data import answer_of
 from vivant.benchmarks.mmie.items import CATEGORIES
 from vivant.benchmarks.summary import judge_notes, summarise
-from vivant.core.errors import unknown
+from vivant.core.errors import unknown_name_error
 from vivant.core.table import Cell, Row, Table
 from vivant.core.types import Sample, Score
 
@@ -28,7 +28,7 @@ def layout(name: str, runs: Sequence[ScoredRun], protocol: Protocol, benchmark: 
         "judges": judges_table,
     }
     if name not in makers:
-        raise unknown("table of mmie", name, makers)
+        raise unknown_name_error("table of mmie", name, makers)
     return makers[name](runs, protocol, benchmark)
 
 

@@ -22,7 +22,7 @@ from vivant.benchmarks.base import (
 from vivant.benchmarks.label_scheme import Scheme
 from vivant.benchmarks.mmrv import data, native, prompts, published, score, tables
 from vivant.benchmarks.mmrv.kinds import KINDS
-from vivant.core.errors import unknown
+from vivant.core.errors import unknown_name_error
 from vivant.core.progress import ProgressCallback
 from vivant.core.table import Table
 from vivant.core.types import Record, Sample, Score
@@ -81,5 +81,5 @@ class MMRV(Benchmark):
 
     def export(self, run: ScoredRun, kind: str, out: Path) -> list[Path]:
         if kind not in self.exports:
-            raise unknown("export format of mmrv", kind, self.exports)
+            raise unknown_name_error("export format of mmrv", kind, self.exports)
         return native.write_results(run, out)

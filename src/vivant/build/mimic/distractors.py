@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from vivant.build.mimic.style import measure_styles
 from vivant.build.mimic.vectors import Vectors
 from vivant.build.mimic.video_table import Codes, TaskTexts, VideoTable, encode_names, normalise_roughly
-from vivant.core.randomness import derive
+from vivant.core.randomness import derive_seed
 from vivant.metrics.text import plain
 
 WRONG = 3
@@ -148,7 +148,7 @@ def _same_words(texts: Sequence[str], said: Sequence[frozenset[str]]) -> tuple[C
 
 def draw_distractors(material: VideoTable, texts: TaskTexts, attempt: int = 0) -> DrawnDistractors:
     """Wrong options for all texts of a task. Another `attempt` draws others by the same rules."""
-    seed = derive(material.seed, "draw", texts.task, str(attempt))
+    seed = derive_seed(material.seed, "draw", texts.task, str(attempt))
     chance = np.random.default_rng(seed)
     judge = DistractorCosts(material, texts, chance)
     spoken = texts.task in SPOKEN

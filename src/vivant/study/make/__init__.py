@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from vivant.benchmarks.mimic.packs import open_key
-from vivant.core.errors import UsageError, VivantError, unknown
+from vivant.core.errors import UsageError, VivantError, unknown_name_error
 from vivant.study.balance import group_of, largest_share, place_sizes, shortage
 from vivant.study.default_texts import (
     LANGUAGES,
@@ -70,12 +70,12 @@ class NewStudy(Struct, frozen=True, kw_only=True):
 def make_study(folder: Path, wish: Wish) -> NewStudy:
     """Write a study that can be served as it is. Raises where nothing could be asked."""
     if wish.kind not in PAGES:
-        raise unknown("kind of study", wish.kind, PAGES)
+        raise unknown_name_error("kind of study", wish.kind, PAGES)
     if not wish.origin:
         raise UsageError("Say with --from what the study is made from: a benchmark, runs or a pack")
     for language in wish.languages:
         if language not in LANGUAGES:
-            raise unknown(
+            raise unknown_name_error(
                 "language", language, LANGUAGES, "(others: add their files to the study afterwards)"
             )
     claim(folder)
@@ -176,7 +176,7 @@ def _share(wish: Wish, items: Sequence[StudyItem]) -> int:
     known = {name for item in items for name in item.facets}
     for facet in wish.balance:
         if facet not in known:
-            raise unknown("facet in --balance", facet, known)
+            raise unknown_name_error("facet in --balance", facet, known)
     groups = list(Counter(map(group_of, items)).values())
     wanted = wish.items_per_participant or USUAL_SHARE
     fits = largest_share(groups, wish.judgements_per_item, wanted)

@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from vivant.benchmarks.mimic.packs import Key, Pack
 from vivant.benchmarks.mimic.prompts import WORDING as MIMIC_WORDING
 from vivant.core.errors import DataError, MediaError, UsageError
-from vivant.core.randomness import permutation, sample_ids
+from vivant.core.randomness import sample_ids, shuffled_indices
 from vivant.core.types import Record, Sample, Text, Video
 from vivant.runs.run import Run
 from vivant.study.design import KeyLine, Part, StudyItem, StudyText
@@ -74,7 +74,7 @@ def choice_items(
             made.lose("an option is empty or stands twice", sample.id)
         elif (parts := _shown(shelf, sample, one.root, made)) is not None:
             asked, content = parts
-            order = permutation(len(texts), seed, "study", "options", key_of(sample))
+            order = shuffled_indices(len(texts), seed, "study", "options", key_of(sample))
             made.items.append(
                 StudyItem(
                     id=name_of(sample),
@@ -171,7 +171,7 @@ def rating_items(
     """One item an answer. Runs hide behind numbers that say nothing, which `balance` can use all the same."""
     made = Made()
     names = source_names(runs)
-    numbers = permutation(len(runs), seed, "study", "runs", *(run.manifest.fingerprint for run in runs))
+    numbers = shuffled_indices(len(runs), seed, "study", "runs", *(run.manifest.fingerprint for run in runs))
     name_of = _namer([one.sample for found in answers for one in found])
     for number, run, found in zip(numbers, runs, answers, strict=True):
         for one in found:
@@ -207,7 +207,7 @@ def pair_items(
             made.lose("both answers are the same", one.sample.id)
             continue
         sides = [(runs[0], one.record), (runs[1], other.record)]
-        order = permutation(2, seed, "study", "sides", key_of(one.sample))
+        order = shuffled_indices(2, seed, "study", "sides", key_of(one.sample))
         parts = {
             opaque("side", sides[k][0].manifest.fingerprint, str(k), key_of(one.sample)): sides[k]
             for k in order

@@ -10,7 +10,7 @@ from statistics import fmean, median, quantiles
 import numpy as np
 
 from vivant.benchmarks.summary import natural
-from vivant.core.errors import unknown
+from vivant.core.errors import unknown_name_error
 from vivant.core.table import Cell, Row, Table
 from vivant.metrics.agreement import fleiss_kappa, krippendorff_alpha, percent_agreement
 from vivant.metrics.intervals import Interval
@@ -135,7 +135,7 @@ def facet_tables(collected: Collected, by: Sequence[str] = ()) -> list[Table]:
     known = sorted({name for values in facets.values() for name in values})
     for name in by:
         if name not in known:
-            raise unknown("facet", name, known)
+            raise unknown_name_error("facet", name, known)
     found: list[Table] = []
     for measure in measures(collected, collected.counted())[:1]:
         for name in by or known:

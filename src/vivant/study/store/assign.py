@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 from sqlalchemy import Connection, bindparam, func, insert, select, text, update
 
-from vivant.core.randomness import generator, permutation
+from vivant.core.randomness import derive_generator, shuffled_indices
 from vivant.study.balance import group_of
 from vivant.study.design import Study, StudyItem
 from vivant.study.store.statements import Prepared
@@ -94,7 +94,7 @@ def choose(candidates: Sequence[Candidate], count: int, seed: int, *names: str) 
         of_group[candidate.group] += candidate.open
         for share, value in zip(shares, candidate.values, strict=True):
             share[value] += candidate.open
-    chance = generator(seed, "items", *names)
+    chance = derive_generator(seed, "items", *names)
     drawn = {candidate.item: chance.random() for candidate in candidates}
     ranked = sorted(candidates, key=lambda c: (-c.open, -of_group[c.group], drawn[c.item]))
     chosen: list[str] = []
@@ -136,8 +136,8 @@ def choose(candidates: Sequence[Candidate], count: int, seed: int, *names: str) 
 
 def sequence(items: Sequence[str], checks: Sequence[str], seed: int, *names: str) -> list[str]:
     """The order in which one person meets items, with the checks spread among them and none at the start."""
-    order = [items[place] for place in permutation(len(items), seed, "sequence", *names)]
-    chance = generator(seed, "checks", *names)
+    order = [items[place] for place in shuffled_indices(len(items), seed, "sequence", *names)]
+    chance = derive_generator(seed, "checks", *names)
     for number, check in enumerate(checks):
         low = len(items) * number // len(checks)
         high = len(items) * (number + 1) // len(checks)
@@ -148,7 +148,7 @@ def sequence(items: Sequence[str], checks: Sequence[str], seed: int, *names: str
 def shown_order(item: StudyItem, seed: int, annotator: str) -> tuple[int, ...]:
     """The order in which a person sees an item's options or parts. The annotator's hash is salted, so nobody outside
     can work it out."""
-    return permutation(len(item.options) or len(item.parts), seed, "order", annotator, item.id)
+    return shuffled_indices(len(item.options) or len(item.parts), seed, "order", annotator, item.id)
 
 
 def give(
