@@ -105,7 +105,7 @@ def one_file(served: Hub, place: Path, data: bytes) -> tuple[HubListing, FetchPl
 def test_a_connection_that_breaks_is_taken_up_where_it_was(tmp_path: Path, near: Hub) -> None:
     data = os.urandom(3_000_000)
     near.cut_at, near.cuts, near.failing = 2_500_000, 1, [503, 429]
-    fetch_files(*one_file(near, tmp_path, data), print)
+    fetch_files(*one_file(near, tmp_path, data))
     assert (tmp_path / "large.bin").read_bytes() == data
     begun = [int(asked.removeprefix("bytes=").removesuffix("-") or 0) for _, asked in near.fetched]
     assert begun[:3] == [0, 0, 0] and 1_000_000 < begun[3] <= 2_500_000
@@ -116,12 +116,12 @@ def test_what_broke_for_good_is_one_line_and_later_resumed(tmp_path: Path, near:
     data = os.urandom(3_000_000)
     near.cut_at = 2_500_000
     with pytest.raises(DataError, match=r"did not send a/b: .*; run the same command to go on"):
-        fetch_files(*one_file(near, tmp_path, data), print)
+        fetch_files(*one_file(near, tmp_path, data))
     near.cut_at = None
     found, todo = one_file(near, tmp_path, data)
     assert 1_000_000 < todo.arrived <= 2_500_000
     assert todo.size == todo.room == len(data) - todo.arrived
-    fetch_files(found, todo, print)
+    fetch_files(found, todo)
     assert near.fetched[-1] == ("large.bin", f"bytes={todo.arrived}-")
     assert (tmp_path / "large.bin").read_bytes() == data
 
@@ -129,12 +129,12 @@ def test_what_broke_for_good_is_one_line_and_later_resumed(tmp_path: Path, near:
 def test_a_part_of_another_version_is_not_continued(tmp_path: Path, near: Hub) -> None:
     near.cut_at = 2_500_000
     with pytest.raises(DataError):
-        fetch_files(*one_file(near, tmp_path, os.urandom(3_000_000)), print)
+        fetch_files(*one_file(near, tmp_path, os.urandom(3_000_000)))
     near.cut_at = None
     data = os.urandom(3_000_000)
     found, todo = one_file(near, tmp_path, data)
     assert todo.arrived == 0
-    fetch_files(found, todo, print)
+    fetch_files(found, todo)
     assert near.fetched[-1] == ("large.bin", "")
     assert (tmp_path / "large.bin").read_bytes() == data
 
@@ -181,7 +181,7 @@ def test_a_disk_that_fills_up_on_the_way_is_one_line(
 
     monkeypatch.setattr("vivant.fetch.hub.download", full)
     with pytest.raises(DataError, match="No space left on device; run the same command to go on"):
-        fetch_files(found, todo, print)
+        fetch_files(found, todo)
 
 
 def test_a_file_that_arrives_damaged_is_removed(tmp_path: Path) -> None:
@@ -323,7 +323,7 @@ def test_room_is_checked_before_anything_is_written(tmp_path: Path, monkeypatch:
     usage = shutil.disk_usage(tmp_path)._replace(free=1_000_000_000)
     monkeypatch.setattr(shutil, "disk_usage", lambda _path: usage)
     with pytest.raises(DataError, match=r"1\.2 GB are needed, unpacking included, and 1\.0 GB are free"):
-        fetch_files(wanted, todo, print)
+        fetch_files(wanted, todo)
     assert not (tmp_path / "data").exists()
 
 

@@ -116,7 +116,7 @@ def ingest(
             archive=archive,
             program=program,
         )
-        taken.append(fetch(asked, work, say))
+        taken.append(fetch(asked, work))
     run_step(
         lambda settings, progress: run(work, taken, settings, progress, media=media, force=force), config
     )

@@ -63,7 +63,7 @@ def _facts(name: str, source: Source | None, place: Path, ask_hub: bool) -> tupl
     origin = ", ".join(repo.id for repo in source.repos)
     if ask_hub:
         try:
-            listing = list_hub_files(name, source, note=read_source_record(place, name))
+            listing = list_hub_files(name, source, record=read_source_record(place, name))
         except DataError as error:
             say(f"{name}: {error}")
             return "not known", "not known", "not known", origin
@@ -154,7 +154,7 @@ def _refetch(
         say(f"{header.name}: {len(videos)} videos to fetch and {len(items)} items to put together → {place}")
         return
     asked = DownloadRequest(urls=ids, accept_terms=accept_terms, cookies=cookies, program=downloader)
-    for reason, number in sorted(refetch(ids, place, asked, say).items()):
+    for reason, number in sorted(refetch(ids, place, asked).items()):
         say(f"left out, {reason}: {number}")
     say(f"Next: vivant data check {name}")
 
@@ -162,11 +162,11 @@ def _refetch(
 def _take(name: str, origin: str, link: bool, dry_run: bool) -> None:
     source = sources().get(name)
     place = place_of(name, source) if source is not None else registry.data_root() / registry.get(name).name
-    copy_data(origin, place, say, link=link, dry_run=dry_run)
+    copy_data(origin, place, link=link, dry_run=dry_run)
     if dry_run:
         return
     if source is not None and not link:
-        unpack_archives(source, place, say, log_progress())
+        unpack_archives(source, place, log_progress())
     say(f"There: {place}" if source is not None and source.folder else f"Next: vivant data check {name}")
 
 
@@ -174,7 +174,7 @@ def _fetch(name: str, revision: str | None, dry_run: bool) -> None:
     source = find(name)
     place = place_of(name, source)
     listing = list_hub_files(name, source, revision, read_source_record(place, name))
-    todo = find_missing(listing, place, say)
+    todo = find_missing(listing, place)
     for repo in source.repos:
         say(
             f"{repo.page} at {listing.revisions[repo.id][:12]}, licence {listing.licences[repo.id]}"
@@ -192,8 +192,8 @@ def _fetch(name: str, revision: str | None, dry_run: bool) -> None:
     )
     if dry_run:
         return
-    fetch_files(listing, todo, say, log_progress())
-    unpack_archives(source, place, say, log_progress())
+    fetch_files(listing, todo, log_progress())
+    unpack_archives(source, place, log_progress())
     say(f"All files are there and whole: {place}")
     if source.then:
         say(f"Next: {source.then}")

@@ -8,7 +8,8 @@ The token comes from HF_TOKEN, or from `hf auth login`; it is written nowhere.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import logging
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,8 @@ from vivant.core.progress import ProgressCallback
 from vivant.fetch.hub_download import count_arrived_bytes, download
 from vivant.fetch.source_record import HubFile, SourceRecord, read_source_record, write_source_record
 from vivant.media.archives import unpack_archive
+
+logger = logging.getLogger("vivant")
 
 
 class HubListing(Struct, frozen=True, kw_only=True):
@@ -43,13 +46,13 @@ class HubListing(Struct, frozen=True, kw_only=True):
 class FetchPlan(Struct, frozen=True, kw_only=True):
     """What is still to be fetched into a folder."""
 
-    place: Path
+    folder: Path
     missing: tuple[HubFile, ...]
     arrived: int
     """Bytes of them that an earlier try left."""
     room: int
     """Bytes needed, unpacking included."""
-    note: SourceRecord
+    record: SourceRecord
 
     @property
     def size(self) -> int:
@@ -58,7 +61,7 @@ class FetchPlan(Struct, frozen=True, kw_only=True):
 
 
 def list_hub_files(
-    name: str, source: Source, revision: str | None = None, note: SourceRecord | None = None
+    name: str, source: Source, revision: str | None = None, record: SourceRecord | None = None
 ) -> HubListing:
     """Ask the hub for all files of a source, at the commit that was fetched before or that the source names."""
     from huggingface_hub import HfApi
@@ -68,7 +71,7 @@ def list_hub_files(
     files: list[HubFile] = []
     gated = False
     for repo in source.repos:
-        wanted = revision or (note.revisions.get(repo.id) if note is not None else None) or repo.revision
+        wanted = revision or (record.revisions.get(repo.id) if record is not None else None) or repo.revision
         with _clear_errors(repo, wanted):
             info: Any = HfApi().repo_info(
                 repo.id, repo_type=repo.type, revision=wanted, files_metadata=True, timeout=30.0
@@ -104,70 +107,71 @@ def _licence(info: Any) -> str:
     return ", ".join(stated) if isinstance(stated, list) else str(stated or "not stated")
 
 
-def find_missing(listing: HubListing, place: Path, tell: Callable[[str], None] | None = None) -> FetchPlan:
+def find_missing(listing: HubListing, folder: Path) -> FetchPlan:
     """Which files are missing or not whole in a folder. Files never checked before are read."""
-    note = read_source_record(place, listing.name)
+    record = read_source_record(folder, listing.name)
     missing: list[HubFile] = []
     for wanted in listing.files:
-        file = place / wanted.path
-        if note.knows(wanted, file):
+        file = folder / wanted.path
+        if record.knows(wanted, file):
             continue
-        if file.exists() and tell is not None:
-            tell(f"checking {wanted.path}")
+        if file.exists():
+            logger.info("checking %s", wanted.path)
         if wanted.fits(file):
-            note.learn(wanted, file)
+            record.learn(wanted, file)
         else:
             missing.append(wanted)
     archives = sum(
         file.size for file in missing if any(Path(file.path).match(one) for one in listing.source.archives)
     )
     size = sum(file.size for file in missing)
-    arrived = sum(count_arrived_bytes(file, place / file.path) for file in missing)
+    arrived = sum(count_arrived_bytes(file, folder / file.path) for file in missing)
     return FetchPlan(
-        place=place, missing=tuple(missing), arrived=arrived, room=size - arrived + archives, note=note
+        folder=folder, missing=tuple(missing), arrived=arrived, room=size - arrived + archives, record=record
     )
 
 
-def fetch_files(
-    listing: HubListing, todo: FetchPlan, say: Callable[[str], None], tick: ProgressCallback | None = None
-) -> None:
+def fetch_files(listing: HubListing, plan: FetchPlan, progress: ProgressCallback | None = None) -> None:
     """Fetch what is missing. Stops with a line, and goes on there when it is called again."""
-    if todo.missing:
-        check_free_space(todo.place, todo.room)
+    if plan.missing:
+        check_free_space(plan.folder, plan.room)
     try:
-        todo.place.mkdir(parents=True, exist_ok=True)
-        for number, wanted in enumerate(todo.missing, 1):
-            say(f"[{number}/{len(todo.missing)}] {wanted.path}, {format_size(wanted.size)}")
-            _fetch_one(listing, wanted, todo, tick)
-            write_source_record(todo.place, todo.note)
-        todo.note.revisions = dict(listing.revisions)
-        todo.note.licences = dict(listing.licences)
-        write_source_record(todo.place, todo.note)
+        plan.folder.mkdir(parents=True, exist_ok=True)
+        for number, wanted in enumerate(plan.missing, 1):
+            size = format_size(wanted.size)
+            logger.info("[%d/%d] %s, %s", number, len(plan.missing), wanted.path, size)
+            _fetch_one(listing, wanted, plan, progress)
+            write_source_record(plan.folder, plan.record)
+        plan.record.revisions = dict(listing.revisions)
+        plan.record.licences = dict(listing.licences)
+        write_source_record(plan.folder, plan.record)
     except OSError as error:
         raise DataError(
-            f"{todo.place}: {error.strerror or error}; run the same command to go on from there"
+            f"{plan.folder}: {error.strerror or error}; run the same command to go on from there"
         ) from error
 
 
-def _fetch_one(listing: HubListing, wanted: HubFile, todo: FetchPlan, tick: ProgressCallback | None) -> None:
+def _fetch_one(
+    listing: HubListing, wanted: HubFile, plan: FetchPlan, progress: ProgressCallback | None
+) -> None:
     from huggingface_hub import hf_hub_url
 
     repo = next(repo for repo in listing.source.repos if repo.id == wanted.repo)
     commit = listing.revisions[repo.id]
-    file = todo.place / wanted.path
+    file = plan.folder / wanted.path
     with _clear_errors(repo, commit):
         url = hf_hub_url(repo.id, wanted.name, repo_type=repo.type, revision=commit)
-        download(url, wanted, file, tick)
-    todo.note.learn(wanted, file)
+        download(url, wanted, file, progress)
+    plan.record.learn(wanted, file)
 
 
-def unpack_archives(source: Source, place: Path, say: Callable[[str], None], tick: Any = None) -> None:
+def unpack_archives(source: Source, folder: Path, progress: Any = None) -> None:
     """Unpack what a source brings in archives, where its benchmark does not do so itself."""
     if not source.unpack:
         return
-    for archive in sorted(file for pattern in source.archives for file in place.glob(pattern)):
-        done = unpack_archive([archive], place, progress=tick)
-        say(f"{archive.name}: {done.written} files unpacked, {done.present} there already")
+    for archive in sorted(file for pattern in source.archives for file in folder.glob(pattern)):
+        done = unpack_archive([archive], folder, progress=progress)
+        logger.info("%s: %d files unpacked, %d there already", archive.name, done.written, done.present)
         if done.problems:
             raise DataError(f"{archive}: {done.problems[0]}")
 

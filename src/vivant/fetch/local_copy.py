@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 from collections.abc import Callable
@@ -13,33 +14,33 @@ from msgspec import Struct
 from vivant.core.disk_space import check_free_space, format_size
 from vivant.core.errors import DataError, UsageError
 
+logger = logging.getLogger("vivant")
+
 
 def is_url(origin: str) -> bool:
     """Whether a place is named the way fsspec does: `s3://bucket/folder`."""
     return "://" in origin
 
 
-def copy_data(
-    origin: str, place: Path, say: Callable[[str], None], *, link: bool = False, dry_run: bool = False
-) -> None:
+def copy_data(origin: str, place: Path, *, link: bool = False, dry_run: bool = False) -> None:
     """Bring everything in `origin` to `place`; what is there with the same size stays. Never asks the hub."""
     if is_url(origin):
         if link:
             raise UsageError(f"--link: {origin} is not a folder on this machine")
-        _bring(_remote_files(origin, place), place, say, dry_run)
+        _bring(_remote_files(origin, place), place, dry_run)
         return
     folder = Path(origin).expanduser()
     if not folder.is_dir():
         raise DataError(f"--from {origin}: no such folder")
     if folder.resolve() == place.resolve():
-        say(f"{place} is that folder already.")
+        logger.info("%s is that folder already.", place)
         return
     if link:
-        say(f"{place} → {folder.resolve()}")
+        logger.info("%s → %s", place, folder.resolve())
         if not dry_run:
             _link(folder, place)
         return
-    _bring(_local_files(folder, place), place, say, dry_run)
+    _bring(_local_files(folder, place), place, dry_run)
 
 
 class _File(Struct, frozen=True):
@@ -100,10 +101,10 @@ def _remote_files(origin: str, place: Path) -> list[_File]:
     return files
 
 
-def _bring(files: list[_File], place: Path, say: Callable[[str], None], dry_run: bool) -> None:
+def _bring(files: list[_File], place: Path, dry_run: bool) -> None:
     wanted = [file for file in files if not file.is_there()]
     size = sum(file.size for file in wanted)
-    say(f"{len(wanted)} of {len(files)} files, {format_size(size)} → {place}")
+    logger.info("%d of %d files, %s → %s", len(wanted), len(files), format_size(size), place)
     if dry_run or not wanted:
         return
     check_free_space(place, size)

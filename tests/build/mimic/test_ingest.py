@@ -329,7 +329,7 @@ def test_an_interrupted_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(module, "_PART", 2)
     for n in range(6):
         put(tmp_path / "crawl", f"v{n}", info(id=f"v{n}"))
-    real, calls = module._do, []
+    real, calls = module._ingest_part, []
 
     def dies(task: Any) -> Any:
         calls.append(task.name)
@@ -337,7 +337,7 @@ def test_an_interrupted_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPa
             raise KeyboardInterrupt
         return real(task)
 
-    monkeypatch.setattr(module, "_do", dies)
+    monkeypatch.setattr(module, "_ingest_part", dies)
     with pytest.raises(KeyboardInterrupt):
         ingest(tmp_path / "work", [tmp_path / "crawl"], ALONE)
     assert not (tmp_path / "work" / "ingest").exists()

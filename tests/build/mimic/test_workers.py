@@ -44,13 +44,12 @@ def test_two_processes_give_what_one_gives(tmp_path: Path, monkeypatch: pytest.M
 
 FOREVER = """
 import sys, time, os
-from vivant.build.mimic.workers import crew, run_all
+from vivant.build.worker_pool import ProcessPool
 def sleep(name):
     open(name, "w").write(str(os.getpid()))
     time.sleep(600)
 if __name__ == "__main__":
-    with crew(2) as pool:
-        run_all(sleep, [sys.argv[1]], pool, print)
+    ProcessPool(2, sleep).map([sys.argv[1]], print)
 """
 
 

@@ -1,13 +1,14 @@
 """A benchmark from its ids: the videos are fetched again, and the questions' words with them.
 
-What has gone since, or says something else now, cannot be asked for any more: such items are left out and counted,
+What has gone since, or says something else now, cannot be request for any more: such items are left out and counted,
 by reason, in `missing.jsonl`.
 """
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -33,6 +34,7 @@ from vivant.core.errors import DataError, UsageError
 
 WORK = ".refetch"
 MISSING = "missing.jsonl"
+logger = logging.getLogger("vivant")
 
 
 class MissingEntry(Struct, frozen=True, kw_only=True):
@@ -43,29 +45,27 @@ class MissingEntry(Struct, frozen=True, kw_only=True):
     reason: str
 
 
-def refetch(
-    ids: Path, folder: Path, asked: DownloadRequest, say: Callable[[str], None] = lambda _: None
-) -> Counter[str]:
+def refetch(ids: Path, folder: Path, request: DownloadRequest) -> Counter[str]:
     """Fetch the videos that `ids` names into `folder`, in the benchmark's format; returns what is missing and why.
 
-    `asked.urls` is ignored: the addresses are those of `ids`. Run again, it fetches what is not there yet.
+    `request.urls` is ignored: the addresses are those of `ids`. Run again, it fetches what is not there yet.
     """
     header, videos, items = read_ids(ids)
     unreachable = [video for video in videos if not video.url]
     if len(unreachable) == len(videos):
         raise UsageError(
-            f"{ids}: none of its videos has an address; their platform is not one that can be asked"
+            f"{ids}: none of its videos has an address; their platform is not one that can be request"
         )
     work = folder / WORK
     work.mkdir(parents=True, exist_ok=True)
     urls = work / "urls.txt"
     urls.write_text("".join(f"{video.url}\n" for video in videos if video.url), encoding="utf-8")
-    fetched = download(msgspec.structs.replace(asked, urls=urls), work, say)
+    fetched = download(msgspec.structs.replace(request, urls=urls), work)
     if not any(fetched.rglob("*.info.json")):
         raise DataError(f"Nothing could be fetched into {fetched}; see what yt-dlp said above")
     cleaned = msgspec.convert({"mentions": header.mentions, "links": header.links}, IngestSettings)
     ingest(work, [fetched], PipelineSettings(ingest=cleaned), media=fetched)
-    return restore(work, folder, header, videos, items, say)
+    return restore(work, folder, header, videos, items)
 
 
 def restore(
@@ -74,7 +74,6 @@ def restore(
     header: IdsHeader,
     videos: list[IdVideo],
     items: list[IdItem],
-    say: Callable[[str], None] = lambda _: None,
 ) -> Counter[str]:
     """Put the edition together from what was taken in again."""
     missing: list[MissingEntry] = []
@@ -95,7 +94,9 @@ def restore(
     write_jsonl(folder / VIDEOS, list(lines.values()))
     write_jsonl(folder / ITEMS, made)
     write_jsonl(folder / MISSING, missing)
-    say(f"{len(lines)} of {len(videos)} videos and {len(made)} of {len(items)} items are there again")
+    logger.info(
+        "%d of %d videos and %d of %d items are there again", len(lines), len(videos), len(made), len(items)
+    )
     return Counter(f"{one.what}: {one.reason}" for one in missing)
 
 

@@ -35,7 +35,7 @@ from vivant.build.mimic.ingestion import media_root
 from vivant.build.mimic.schema import CLEAN_COMMENTS, CLEAN_VIDEOS
 from vivant.build.mimic.settings import PipelineSettings
 from vivant.build.mimic.steps import BuildStep, begin_step
-from vivant.build.mimic.workers import crew, run_all
+from vivant.build.worker_pool import ProcessPool
 from vivant.core.progress import ProgressCallback, ignore_progress
 
 _PART = 400_000
@@ -75,26 +75,25 @@ def _clean(
     unreadable, pairs = _looked_at(step, table, settings, progress, ray)
     videos = examine_videos(table, settings.clean, rules, unreadable, pairs)
 
-    todo = list_row_groups(source / "comments")
-    total = sum(one.rows for one in todo)
+    ranges = list_row_groups(source / "comments")
+    total = sum(part.rows for part in ranges)
     parts = max(1, -(-total // _PART))
-    many = settings.workers if total >= _WORTH_PROCESSES else 1
-    dealing = PartitionJob(str(folder), parts, settings.clean, rules)
+    workers = settings.workers if total >= _WORTH_PROCESSES else 1
     read = 0
 
-    def said(one: RowGroupRange | int) -> None:
+    def report(part: RowGroupRange | int) -> None:
         nonlocal read
-        read += one.rows if isinstance(one, RowGroupRange) else total // parts
+        read += part.rows if isinstance(part, RowGroupRange) else total // parts
         progress(read, 2 * total, "comments read")
 
-    with crew(many) as pool:
-        dealt = run_all(partial(partition_comments, how=dealing), todo, pool, said)
-        kept, pasted = _save_kept(folder, videos), _save_pasted(step, settings, total > 0)
-        gathering = ThreadJob(str(folder), kept, pasted, settings.clean)
-        gathered = run_all(partial(clean_threads, how=gathering), range(parts), pool, said)
+    first_pass = partial(partition_comments, job=PartitionJob(str(folder), parts, settings.clean, rules))
+    partitioned = ProcessPool(workers, first_pass).map(ranges, report)
+    kept, pasted = _save_kept(folder, videos), _save_pasted(step, settings, total > 0)
+    second_pass = partial(clean_threads, job=ThreadJob(str(folder), kept, pasted, settings.clean))
+    cleaned = ProcessPool(workers, second_pass).map(range(parts), report)
     if not any((folder / "comments").iterdir()):
         pq.write_table(CLEAN_COMMENTS.empty_table(), folder / "comments" / "0000.parquet")
-    _finish(step, videos, total, dealt, gathered, settings)
+    _finish(step, videos, total, partitioned, cleaned, settings)
 
 
 def _looked_at(

@@ -94,9 +94,9 @@ def hash_refs(refs: Any) -> U64:
     return found
 
 
-def partition_comments(stretch: RowGroupRange, how: PartitionJob) -> PartitionReport:
+def partition_comments(stretch: RowGroupRange, job: PartitionJob) -> PartitionReport:
     """First pass over one stretch; one that was done before is not done again."""
-    folder = Path(how.folder)
+    folder = Path(job.folder)
     done = folder / DEALT / f"{stretch.name}.json"
     if done.is_file():
         return msgspec.json.decode(done.read_bytes(), type=PartitionReport)
@@ -105,7 +105,7 @@ def partition_comments(stretch: RowGroupRange, how: PartitionJob) -> PartitionRe
     refs: list[pa.Table] = []
     file = pq.ParquetFile(stretch.file)
     for batch in file.iter_batches(_BATCH, row_groups=list(stretch.groups)):
-        table, reason = _judged(pa.Table.from_batches([batch]), how)
+        table, reason = _judged(pa.Table.from_batches([batch]), job)
         good = reason == ""
         for why, number in zip(*np.unique(reason[~good], return_counts=True), strict=True):
             left[str(why)] += int(number)
@@ -117,15 +117,15 @@ def partition_comments(stretch: RowGroupRange, how: PartitionJob) -> PartitionRe
         kept.append(table.filter(pa.array(good)))
     _write_left(folder, f"deal-{stretch.name}", refs)
     if kept:
-        _deal_out(pa.concat_tables(kept), stretch.name, how)
+        _deal_out(pa.concat_tables(kept), stretch.name, job)
     report = PartitionReport(rows=stretch.rows, left=dict(left))
     done.write_bytes(msgspec.json.encode(report))
     return report
 
 
-def _judged(table: pa.Table, how: PartitionJob) -> tuple[pa.Table, NDArray[Any]]:
+def _judged(table: pa.Table, job: PartitionJob) -> tuple[pa.Table, NDArray[Any]]:
     """The comments with language, key and the hash of their video, and why some cannot stay."""
-    settings = how.settings
+    settings = job.settings
     text = pc.utf8_trim_whitespace(pc.fill_null(table.column("text"), "")).combine_chunks()
     found = tokenize(text)
     reason = np.full(len(table), "", dtype=object)
@@ -134,9 +134,9 @@ def _judged(table: pa.Table, how: PartitionJob) -> tuple[pa.Table, NDArray[Any]]
     _mark(reason, characters < fewest, "too short")
     _mark(reason, characters > most, "too long")
     _mark(reason, measure_longest_runs(found) > settings.longest_run, REPEATED)
-    broken = match_rules(text, how.rules, "comment")
+    broken = match_rules(text, job.rules, "comment")
     for number in np.unique(broken[broken > 0]):
-        _mark(reason, broken == number, how.rules[number - 1].name)
+        _mark(reason, broken == number, job.rules[number - 1].name)
     scripts = count_scripts(found)
     language = load_detector().detect(found, scripts).astype(np.uint8)
     language[scripts[:, SCRIPTS.index("Latin") : SCRIPTS.index("emoji")].sum(1) == 0] = NO_LETTERS
@@ -152,15 +152,15 @@ def _mark(reason: NDArray[Any], which: Any, why: str) -> None:
     reason[which & (reason == "")] = why
 
 
-def _deal_out(table: pa.Table, name: str, how: PartitionJob) -> None:
-    part = (table.column("video").to_numpy() % np.uint64(how.parts)).astype(np.int64)
+def _deal_out(table: pa.Table, name: str, job: PartitionJob) -> None:
+    part = (table.column("video").to_numpy() % np.uint64(job.parts)).astype(np.int64)
     order = np.argsort(part, kind="stable")
     ordered = table.take(pa.array(order))
-    edges = np.searchsorted(part[order], np.arange(how.parts + 1))
-    for number in range(how.parts):
+    edges = np.searchsorted(part[order], np.arange(job.parts + 1))
+    for number in range(job.parts):
         some = ordered.slice(edges[number], edges[number + 1] - edges[number])
         if len(some):
-            where = Path(how.folder) / DEALT / f"{number:04d}"
+            where = Path(job.folder) / DEALT / f"{number:04d}"
             where.mkdir(exist_ok=True)
             pq.write_table(some, where / f"{name}.parquet", compression="lz4", use_dictionary=["ref"])
 

@@ -49,9 +49,9 @@ class ThreadReport(Struct):
     left: dict[str, int] = {}
 
 
-def clean_threads(number: int, how: ThreadJob) -> ThreadReport:
+def clean_threads(number: int, job: ThreadJob) -> ThreadReport:
     """Second pass over one part; one that was done before is not done again."""
-    folder = Path(how.folder)
+    folder = Path(job.folder)
     done = folder / DEALT / f"part-{number:04d}.json"
     if done.is_file():
         return msgspec.json.decode(done.read_bytes(), type=ThreadReport)
@@ -60,22 +60,22 @@ def clean_threads(number: int, how: ThreadJob) -> ThreadReport:
     if source.is_dir():
         files = sorted(source.glob("*.parquet"))
         report = _gather(
-            pa.concat_tables([pq.read_table(file) for file in files]).combine_chunks(), number, how
+            pa.concat_tables([pq.read_table(file) for file in files]).combine_chunks(), number, job
         )
     done.write_bytes(msgspec.json.encode(report))
     return report
 
 
-def _gather(table: pa.Table, number: int, how: ThreadJob) -> ThreadReport:
+def _gather(table: pa.Table, number: int, job: ThreadJob) -> ThreadReport:
     video = table.column("video").to_numpy()
-    with np.load(how.videos) as known:
+    with np.load(job.videos) as known:
         hashes, codes = known["hashes"], known["codes"]
     place = np.minimum(np.searchsorted(hashes, video), max(len(hashes) - 1, 0))
     stays = hashes[place] == video if len(hashes) else np.zeros(len(video), bool)
     reason = np.zeros(len(table), np.int64)
     reasons = ("", GONE, PASTED, SAME, NEARLY, FEW)
     reason[~stays] = 1
-    pasted = np.load(how.pasted)
+    pasted = np.load(job.pasted)
     if len(pasted):
         key = table.column("key").to_numpy()
         long = table.column("long").to_numpy(zero_copy_only=False)
@@ -83,10 +83,10 @@ def _gather(table: pa.Table, number: int, how: ThreadJob) -> ThreadReport:
         reason[(pasted[at] == key) & long & (reason == 0)] = 2
     likes = table.column("likes").fill_null(-1).to_numpy()
     _mark_same(reason, table, video, likes)
-    _mark_nearly(reason, table, video, likes, how.settings)
-    _mark_few(reason, table, video, how.settings.fewest_comments)
+    _mark_nearly(reason, table, video, likes, job.settings)
+    _mark_few(reason, table, video, job.settings.fewest_comments)
 
-    folder = Path(how.folder)
+    folder = Path(job.folder)
     gone = np.flatnonzero(reason)
     if len(gone):
         names = pa.array(reasons).take(pa.array(reason[gone]))

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from concurrent.futures import as_completed
-from concurrent.futures.process import BrokenProcessPool
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from vivant.build.mimic.cleaning.tokens import I64
-from vivant.build.mimic.workers import processes
+from vivant.build.worker_pool import ProcessPool
 from vivant.core.errors import MediaError
 from vivant.core.progress import ProgressCallback
 
@@ -88,43 +87,28 @@ def _read(path: Path) -> dict[str, FrameHashes]:
 
 
 def _hash_missing(files: Sequence[str], root: Path, workers: int, ray: str) -> Iterator[FrameHashes]:
-    runs = [list(files[n : n + _AT_ONCE]) for n in range(0, len(files), _AT_ONCE)]
     if ray:
-        yield from _on_ray(runs, root, ray)
+        yield from _hash_on_ray(files, root, ray)
         return
-    if workers < 2 or len(files) < _AT_ONCE:
-        for file in files:
-            yield hash_video(file, str(root))
-        return
-    alone: list[str] = []
-    with processes(workers) as pool:
-        waiting = {pool.submit(_hash_batch, run, str(root)): run for run in runs}
-        for future in as_completed(waiting):
-            try:
-                yield from future.result()
-            except BrokenProcessPool:
-                alone += waiting[future]
-    for file in alone:  # one of these ended its process: each gets one of its own
-        with processes(1) as pool:
-            try:
-                yield pool.submit(hash_video, file, str(root)).result()
-            except BrokenProcessPool:
-                size, changed = _status(root / file)
-                yield FrameHashes(file, size, changed, problem="the file ends the decoder")
+    pool = ProcessPool(
+        workers if len(files) >= _AT_ONCE else 1, partial(hash_video, root=str(root)), attempts=2
+    )
+    for file, hashes in pool.run(files):
+        yield hashes or FrameHashes(file, *_status(root / file), problem="the file ends the decoder")
 
 
-def _on_ray(runs: list[list[str]], root: Path, address: str) -> Iterator[FrameHashes]:
+def _hash_on_ray(files: Sequence[str], root: Path, address: str) -> Iterator[FrameHashes]:
     import ray
 
     from vivant.engine.ray_executor import connect
 
     connect(address)
     task: Any = ray.remote(_hash_batch)
-    waiting = [task.remote(run, str(root)) for run in runs]
+    waiting = [task.remote(list(files[n : n + _AT_ONCE]), str(root)) for n in range(0, len(files), _AT_ONCE)]
     while waiting:
         ready, waiting = ray.wait(waiting)
-        for one in ready:
-            yield from ray.get(one)
+        for batch in ready:
+            yield from ray.get(batch)
 
 
 def _hash_batch(files: Sequence[str], root: str) -> list[FrameHashes]:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-import yaml
 from msgspec import Struct
 from numpy.typing import NDArray
 
 from vivant.build.mimic.cleaning.tokens import SCRIPTS, TokenizedColumn, count_scripts, hash_word
+from vivant.core.yaml_files import read_yaml
 
 _ALONE = {"Greek": "el", "Hebrew": "he", "Bengali": "bn", "Tamil": "ta", "Thai": "th", "Hangul": "ko"}
 _LETTER = 0.6
@@ -126,9 +126,7 @@ def _deepest(hashes: NDArray[np.uint64]) -> int:
 @lru_cache(maxsize=1)
 def load_detector() -> LanguageDetector:
     """The detector of the bundled tables."""
-    data: dict[str, dict[str, Any]] = yaml.safe_load(
-        resources.files(__package__).joinpath("languages.yaml").read_text("utf-8")
-    )
+    data = read_yaml(Path(__file__).with_name("languages.yaml"), dict[str, dict[str, dict[str, Any]]])
     listed = [(script, code, entry) for script, codes in data.items() for code, entry in codes.items()]
     languages = ("", *(code for _, code, _ in listed), *_ALONE.values(), "ja", "zh")
     scripts = [0, *(SCRIPTS.index(script) for script, _, _ in listed)]

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
 
-import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import yaml
 from msgspec import Struct
 from numpy.typing import NDArray
 
 from vivant.core.errors import DataError
+from vivant.core.yaml_files import read_yaml
 
 Where = Literal["comment", "title", "description", "tag"]
 
@@ -29,20 +27,13 @@ class ContentRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 def read_rules(path: Path | None) -> tuple[ContentRule, ...]:
     """The rules of a file, or the bundled ones, each tried once."""
-    where = resources.files(__package__).joinpath("rules.yaml") if path is None else path
-    try:
-        rules = msgspec.convert(
-            yaml.safe_load(where.read_text(encoding="utf-8")) or [], tuple[ContentRule, ...]
-        )
-    except OSError as error:
-        raise DataError(f"Cannot read the rules {path}: {error.strerror}") from error
-    except (yaml.YAMLError, UnicodeDecodeError, msgspec.ValidationError) as error:
-        raise DataError(f"{path}: {' '.join(str(error).split())}") from error
+    file = path or Path(__file__).with_name("rules.yaml")
+    rules = read_yaml(file, tuple[ContentRule, ...], empty=())
     for rule in rules:
         try:
             _matches(pa.array([""]), rule.pattern)
         except pa.ArrowInvalid as error:
-            raise DataError(f"{path}: the pattern of '{rule.name}' is not RE2: {str(error)[:150]}") from error
+            raise DataError(f"{file}: the pattern of '{rule.name}' is not RE2: {str(error)[:150]}") from error
     return rules
 
 

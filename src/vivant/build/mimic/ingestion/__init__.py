@@ -14,7 +14,7 @@ from vivant.build.mimic.ingestion.writer import IngestReport, RecordWriter
 from vivant.build.mimic.ingestion.ytdlp import SourceDefaults, ingest_info
 from vivant.build.mimic.settings import IngestSettings, PipelineSettings
 from vivant.build.mimic.steps import BuildStep, begin_step
-from vivant.build.mimic.workers import crew, run_all
+from vivant.build.worker_pool import ProcessPool
 from vivant.core.errors import UsageError
 from vivant.core.progress import ProgressCallback, ignore_progress
 from vivant.runs.settings import digest
@@ -168,13 +168,12 @@ def _run(
         read += len(task.files)
         progress(read, total, "files read")
 
-    with crew(workers if total >= _WORTH_PROCESSES else 1) as pool:
-        reports = run_all(_do, left, pool, done)
+    reports = ProcessPool(workers if total >= _WORTH_PROCESSES else 1, _ingest_part).map(left, done)
     found |= {task.name: report for task, report in zip(left, reports, strict=True)}
     return [found[task.name] for task in tasks]
 
 
-def _do(task: _Task) -> IngestReport:
+def _ingest_part(task: _Task) -> IngestReport:
     settings = task.settings
     anonymiser = Anonymiser(task.salt, settings.mentions, settings.links)
     writer = RecordWriter(Path(task.folder), task.name, anonymiser, settings.batch)

@@ -6,10 +6,10 @@ yt-dlp runs as a program of its own: what it does to a machine is its business, 
 from __future__ import annotations
 
 import importlib.util
+import logging
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 from msgspec import Struct
@@ -17,6 +17,7 @@ from msgspec import Struct
 from vivant.core.errors import UsageError
 
 FOLDER = "downloads"
+logger = logging.getLogger("vivant")
 
 
 class DownloadRequest(Struct, frozen=True, kw_only=True):
@@ -40,18 +41,18 @@ class DownloadRequest(Struct, frozen=True, kw_only=True):
     """The command; default: the yt-dlp of this Python."""
 
 
-def download(asked: DownloadRequest, work: Path, say: Callable[[str], None] = lambda _: None) -> Path:
+def download(request: DownloadRequest, work: Path) -> Path:
     """Fetch videos with metadata and comments into WORK/downloads, and return that folder."""
-    if not asked.accept_terms:
+    if not request.accept_terms:
         raise UsageError(
             "--download fetches from platforms whose terms may forbid it; read them, and say --accept-terms if you may"
         )
-    for name, path in (("list of addresses", asked.urls), ("cookies file", asked.cookies)):
+    for name, path in (("list of addresses", request.urls), ("cookies file", request.cookies)):
         if path is not None and not path.is_file():
             raise UsageError(f"The {name} {path} is not there")
     folder = work / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
-    command = [*_program(asked.program), *_options(asked, work, folder)]
+    command = [*_program(request.program), *_options(request, work, folder)]
     try:
         running = subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
@@ -64,11 +65,11 @@ def download(asked: DownloadRequest, work: Path, say: Callable[[str], None] = la
         for line in running.stdout:
             last = line.strip() or last
             if line.startswith(("ERROR", "WARNING")) or "Destination" in line:
-                say(line.strip())
+                logger.info(line.strip())
     if running.returncode == 2:
         raise UsageError(f"yt-dlp did not understand its options: {last}")
     if running.returncode:  # it has gone on after errors; what came is there
-        say(f"yt-dlp could not fetch everything (exit code {running.returncode}): {last}")
+        logger.warning("yt-dlp could not fetch everything (exit code %d): %s", running.returncode, last)
     return folder
 
 
@@ -80,20 +81,20 @@ def _program(named: str) -> list[str]:
     return [sys.executable, "-m", "yt_dlp"]
 
 
-def _options(asked: DownloadRequest, work: Path, folder: Path) -> list[str]:
-    archive = asked.archive or work / "downloaded.txt"
+def _options(request: DownloadRequest, work: Path, folder: Path) -> list[str]:
+    archive = request.archive or work / "downloaded.txt"
     options = [
         "--ignore-config", "--no-progress", "--ignore-errors", "--no-overwrites", "--continue", "--no-playlist",
         "--write-info-json", "--restrict-filenames",
-        "--batch-file", str(asked.urls),
+        "--batch-file", str(request.urls),
         "--download-archive", str(archive),
-        "--limit-rate", asked.rate,
-        "--sleep-interval", f"{asked.pause:g}", "--sleep-requests", f"{asked.pause / 2:g}",
-        "--format", f"bv*[height<={asked.height}]+ba/b[height<={asked.height}]/b",
+        "--limit-rate", request.rate,
+        "--sleep-interval", f"{request.pause:g}", "--sleep-requests", f"{request.pause / 2:g}",
+        "--format", f"bv*[height<={request.height}]+ba/b[height<={request.height}]/b",
         "--output", str(folder / "%(extractor_key)s" / "%(id)s.%(ext)s"),
     ]  # fmt: skip
-    if asked.comments:
-        options += ["--write-comments", "--extractor-args", f"youtube:max_comments={asked.comments}"]
-    if asked.cookies:
-        options += ["--cookies", str(asked.cookies)]
+    if request.comments:
+        options += ["--write-comments", "--extractor-args", f"youtube:max_comments={request.comments}"]
+    if request.cookies:
+        options += ["--cookies", str(request.cookies)]
     return options

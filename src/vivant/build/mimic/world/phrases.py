@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import yaml
 from msgspec import Struct
 from numpy.typing import NDArray
+
+from vivant.core.yaml_files import read_yaml
 
 Ints = NDArray[np.int64]
 _SLOT = re.compile(r"\{(\w+)\}")
 _SLOTS = 3
+_FOLDER = Path(__file__).parent
 FAMILIES = ("titles", "sentences", "moments", "abouts", "generic", "tails")
 _LISTS = ("openers", "signatures", "adj", "place", "who", "time")
 KINDS = ("about", "detail", "tag", "common_tag", "emoji", "n", *_LISTS)
@@ -44,8 +46,9 @@ class Topic(Struct, frozen=True, kw_only=True):
 
 def load_topics() -> tuple[Topic, ...]:
     """All topics, in the order of the file."""
-    others = read_yaml("topics_other.yaml")
-    return tuple(_topic(entry, others) for entry in read_yaml("topics_en.yaml"))
+    others = read_yaml(_FOLDER / "topics_other.yaml", dict[str, dict[str, str]])
+    english = read_yaml(_FOLDER / "topics_en.yaml", list[dict[str, Any]])
+    return tuple(_topic(entry, others) for entry in english)
 
 
 def _topic(entry: Mapping[str, Any], others: Mapping[str, Mapping[str, str]]) -> Topic:
@@ -65,16 +68,11 @@ def _topic(entry: Mapping[str, Any], others: Mapping[str, Mapping[str, str]]) ->
     )
 
 
-def read_yaml(name: str) -> Any:
-    """A data file of this folder."""
-    return yaml.safe_load(resources.files(__package__).joinpath(name).read_text("utf-8"))
-
-
 class Phrases:
     """All words of the world in one table of strings, and where each language and topic finds its own."""
 
     def __init__(self) -> None:
-        words = read_yaml("words.yaml")
+        words = read_yaml(_FOLDER / "words.yaml", dict[str, Any])
         self.topics = load_topics()
         self.languages = tuple(name for name, value in words.items() if isinstance(value, dict))
         self.shares = np.array([words[name]["share"] for name in self.languages])
