@@ -61,12 +61,12 @@ class TaskAudit(Struct, frozen=True, kw_only=True):
     @property
     def passes(self) -> bool:
         """Whether chance explains every guesser."""
-        return all(one.passes for one in self.looks)
+        return all(result.passes for result in self.looks)
 
     @property
     def worst(self) -> float:
         """How far the best guesser is above chance for certain."""
-        return max((one.floor for one in self.looks), default=0.0)
+        return max((result.floor for result in self.looks), default=0.0)
 
 
 class AuditReport(Struct, frozen=True, kw_only=True):
@@ -125,19 +125,19 @@ def _audit(
     auditor = _Auditor(work, settings, store, learned)
     before = {task: auditor.look_at(items) for task, items in first.items()}
     after, draws = dict(before), dict.fromkeys(before, 0)
-    failing = [task for task, found in before.items() if not found.passes]
+    failing = [task for task, audited in before.items() if not audited.passes]
     if redraw and failing:
         maker = ItemMaker(read_bench_videos(work, settings), settings.tasks, settings.seed, store)
         for number, task in enumerate(failing):
             progress(number, len(failing), f"tasks drawn again; now {task}")
             after[task], draws[task] = auditor.draw_again(maker, task, before[task])
-    solved = [name for found in after.values() for name in found.solved]
+    solved = [name for audited in after.values() for name in audited.solved]
     dropped: list[str] = []
     if drop:
         dropped = solved
         after = {
-            task: auditor.look_at([item for item in found.items if item.id not in set(found.solved)])
-            for task, found in after.items()
+            task: auditor.look_at([item for item in audited.items if item.id not in set(audited.solved)])
+            for task, audited in after.items()
         }
     with connect(work, settings.memory, settings.workers) as connection:
         overlaps = find_overlaps(connection, work)
@@ -145,13 +145,13 @@ def _audit(
             connection, work, step.folder / "figures", [i for f in after.values() for i in f.items]
         )
     report = AuditReport(
-        before=tuple(one for found in before.values() for one in found.looks),
-        after=tuple(one for found in after.values() for one in found.looks),
+        before=tuple(result for audited in before.values() for result in audited.looks),
+        after=tuple(result for audited in after.values() for result in audited.looks),
         draws=draws,
-        failing=tuple(task for task, found in after.items() if not found.passes),
+        failing=tuple(task for task, audited in after.items() if not audited.passes),
         solved=tuple(solved),
         dropped=tuple(dropped),
-        practised={task: one.practised for task, one in learned.items()},
+        practised={task: result.practised for task, result in learned.items()},
         overlaps=tuple(overlaps),
     )
     _write(step, report, before, after)
@@ -179,32 +179,34 @@ class _Auditor:
             solved=tuple(find_solved(items, picks)),
         )
 
-    def draw_again(self, maker: ItemMaker, task: str, found: TaskAudit) -> tuple[TaskAudit, int]:
+    def draw_again(self, maker: ItemMaker, task: str, first: TaskAudit) -> tuple[TaskAudit, int]:
         """The first draw that passes, or the best of all, and its number.
 
         MiniLM reads no draw that quick guessers have shown to fail, unless none passes and the best is looked for.
         """
         failed: list[tuple[float, int, tuple[Item, ...]]] = []
-        best, number = found, 0
+        best, number = first, 0
         for attempt in range(1, self._settings.redraws + 1):
             items = maker.make(task, attempt, self._near(task, attempt)).items
-            if len(items) < len(found.items):
+            if len(items) < len(first.items):
                 continue
-            quick = max(one.floor for one in self._look(items, guess_quickly(items, self._learned[task])))
+            quick = max(
+                result.floor for result in self._look(items, guess_quickly(items, self._learned[task]))
+            )
             if quick > CHANCE:
                 failed.append((quick, attempt, items))
                 continue
-            made = self.look_at(items)
-            if made.worst < best.worst:
-                best, number = made, attempt
-            if made.passes:
-                return made, attempt
-        for quick, attempt, items in sorted(failed, key=lambda one: one[:2]):
+            audited = self.look_at(items)
+            if audited.worst < best.worst:
+                best, number = audited, attempt
+            if audited.passes:
+                return audited, attempt
+        for quick, attempt, items in sorted(failed, key=lambda result: result[:2]):
             if quick >= best.worst:
                 break
-            made = self.look_at(items)
-            if made.worst < best.worst:
-                best, number = made, attempt
+            audited = self.look_at(items)
+            if audited.worst < best.worst:
+                best, number = audited, attempt
         return best, number
 
     def _near(self, task: str, attempt: int) -> RankSampling | None:
@@ -234,15 +236,15 @@ class _Auditor:
 def audit_table(looks: Sequence[GuesserResult], title: str) -> Table:
     """Tasks down, guessers across: percent right with its interval; ✗ where it is more than chance."""
     by_task: dict[str, dict[str, GuesserResult]] = {}
-    for one in looks:
-        by_task.setdefault(one.task, {})[one.guesser] = one
+    for result in looks:
+        by_task.setdefault(result.task, {})[result.guesser] = result
     body: list[tuple[Cell, ...]] = []
-    for task, found in by_task.items():
-        n = next(iter(found.values())).n
-        cells = [_cell(found[name]) if name in found else "–" for name in GUESSERS]
-        verdict = "yes" if all(one.passes for one in found.values()) else "NO"
+    for task, results in by_task.items():
+        n = next(iter(results.values())).n
+        cells = [_cell(results[name]) if name in results else "–" for name in GUESSERS]
+        verdict = "yes" if all(result.passes for result in results.values()) else "NO"
         body.append((task, n, *cells, verdict))
-    smallest = min((next(iter(found.values())).n for found in by_task.values()), default=0)
+    smallest = min((next(iter(results.values())).n for results in by_task.values()), default=0)
     return Table(
         title=title,
         columns=("task", "items", *GUESSERS, "passes"),
@@ -278,24 +280,24 @@ def read_report(work: Path) -> AuditReport:
         raise DataError(f"{path} cannot be read ({error}); run the step audit again with --force") from error
 
 
-def _cell(one: GuesserResult) -> str:
-    mark = "" if one.passes else " ✗"
-    return f"{100 * one.share:.1f} [{100 * one.low:.1f}, {100 * one.high:.1f}]{mark}"
+def _cell(result: GuesserResult) -> str:
+    mark = "" if result.passes else " ✗"
+    return f"{100 * result.share:.1f} [{100 * result.low:.1f}, {100 * result.high:.1f}]{mark}"
 
 
 def _write(
     step: BuildStep, report: AuditReport, before: dict[str, TaskAudit], after: dict[str, TaskAudit]
 ) -> None:
-    write_jsonl(step.folder / ITEMS, [item for found in after.values() for item in found.items])
+    write_jsonl(step.folder / ITEMS, [item for audited in after.values() for item in audited.items])
     (step.folder / REPORT).write_bytes(msgspec.json.format(msgspec.json.encode(report), indent=1) + b"\n")
     text = "\n".join(to_markdown(table) for table in _tables(report))
     (step.folder / "audit.md").write_text(text, encoding="utf-8")
     (step.folder / "solved.txt").write_text("".join(f"{name}\n" for name in report.solved), encoding="utf-8")
     write_jsonl(step.folder / "overlaps.jsonl", report.overlaps)
-    for task, found in before.items():
-        kept = len(after[task].items)
-        why = {"solved by every guesser": len(found.items) - kept} if report.dropped else {}
-        step.count(f"{task} items", into=len(found.items), out=kept, why=why)
+    for task, audited in before.items():
+        count = len(after[task].items)
+        why = {"solved by every guesser": len(audited.items) - count} if report.dropped else {}
+        step.count(f"{task} items", into=len(audited.items), out=count, why=why)
     for task, number in report.draws.items():
         if number:
             step.note(f"{task}: drawn again, draw {number} stands")

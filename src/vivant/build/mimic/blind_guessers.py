@@ -84,9 +84,9 @@ def _chances(items: Sequence[Item], guesser: str) -> NDArray[np.float64]:
     )
 
 
-def _top(score: NDArray[np.float64], chance: NDArray[np.float64]) -> Picks:
+def _top(score: NDArray[np.float64], tie_breaks: NDArray[np.float64]) -> Picks:
     best = score >= score.max(axis=1, keepdims=True) - 1e-9
-    picks: Picks = np.where(best, chance, -1.0).argmax(axis=1)
+    picks: Picks = np.where(best, tie_breaks, -1.0).argmax(axis=1)
     return picks
 
 
@@ -96,22 +96,22 @@ def score_guessers(
     """Every guesser on one task. `looks` is how many such figures are looked at in all."""
     keys = np.array([item.key for item in items], np.int64)
     corrected = 1 - (1 - level) / max(looks, 1)
-    found = []
+    results = []
     for name, picked in picks.items():
         right, n = int((picked == keys).sum()), len(items)
-        shown, strict = (wilson(right, n, at) for at in (level, corrected)) if n else (None, None)
-        found.append(
+        interval, strict = (wilson(right, n, at) for at in (level, corrected)) if n else (None, None)
+        results.append(
             GuesserResult(
                 task=items[0].task if items else "",
                 guesser=name,
                 right=right,
                 n=n,
-                low=shown.low if shown else 0.0,
-                high=shown.high if shown else 1.0,
+                low=interval.low if interval else 0.0,
+                high=interval.high if interval else 1.0,
                 floor=strict.low if strict else 0.0,
             )
         )
-    return found
+    return results
 
 
 def find_solved(items: Sequence[Item], picks: Mapping[str, Picks]) -> list[str]:

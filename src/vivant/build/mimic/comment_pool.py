@@ -41,41 +41,41 @@ def make_comment_pool(
             progress(0, 1, "gathering comments")
             lines: list[VideoLine] = []
             why: Counter[str] = Counter()
-            left: Counter[str] = Counter()
-            seen = chosen = 0
+            reasons: Counter[str] = Counter()
+            total = chosen = 0
             for video in read_bench_videos(work, settings):
-                kept = choose_comments(video, settings.pool, left)
-                seen += len(video.line.comments)
-                if len(kept) < max(settings.pool.fewest, 1):
+                comments = choose_comments(video, settings.pool, reasons)
+                total += len(video.line.comments)
+                if len(comments) < max(settings.pool.fewest, 1):
                     why["too few comments to show"] += 1
-                    left["its video is left out"] += len(kept)
+                    reasons["its video is left out"] += len(comments)
                     continue
-                chosen += len(kept)
-                lines.append(msgspec.structs.replace(video.line, comments=tuple(kept)))
+                chosen += len(comments)
+                lines.append(msgspec.structs.replace(video.line, comments=tuple(comments)))
             if not lines:
                 raise step.fail(
                     "no video has a comment to show; see pool.longest and the languages found by clean"
                 )
             write_jsonl(step.folder / VIDEOS, lines)
             step.count("videos", into=len(lines) + why.total(), out=len(lines), why=why)
-            step.count("comments", into=seen, out=chosen, why=left)
+            step.count("comments", into=total, out=chosen, why=reasons)
     return step
 
 
-def choose_comments(video: VideoRecord, settings: PoolSettings, left: Counter[str]) -> list[Comment]:
+def choose_comments(video: VideoRecord, settings: PoolSettings, reasons: Counter[str]) -> list[Comment]:
     """The most-liked comments that can be shown, the most liked first; counts why others cannot."""
-    kept: list[Comment] = []
+    comments: list[Comment] = []
     for comment, language in zip(video.line.comments, video.spoken, strict=True):
         if comment.likes is None:
-            left["likes not known"] += 1
+            reasons["likes not known"] += 1
         elif language != video.line.language:
-            left["in another language than its video"] += 1
+            reasons["in another language than its video"] += 1
         elif len(comment.text) > settings.longest:
-            left[f"longer than {settings.longest} characters"] += 1
+            reasons[f"longer than {settings.longest} characters"] += 1
         elif not words(comment.text):
-            left["without a word"] += 1
-        elif len(kept) == settings.comments:
-            left["others are liked more"] += 1
+            reasons["without a word"] += 1
+        elif len(comments) == settings.comments:
+            reasons["others are liked more"] += 1
         else:
-            kept.append(comment)
-    return kept
+            comments.append(comment)
+    return comments

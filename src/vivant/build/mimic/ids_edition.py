@@ -105,12 +105,12 @@ def write_ids(path: Path, header: IdsHeader, videos: Iterable[VideoLine], items:
         tags: dict[str, tuple[str, ...]] = {}
         for line in videos:
             tags[line.ref] = line.tags
-            file.write(encoder.encode(_video(line)) + b"\n")
+            file.write(encoder.encode(_make_video(line)) + b"\n")
         for item in items:
-            file.write(encoder.encode(_item(item, tags)) + b"\n")
+            file.write(encoder.encode(_make_item(item, tags)) + b"\n")
 
 
-def _video(line: VideoLine) -> IdVideo:
+def _make_video(line: VideoLine) -> IdVideo:
     return IdVideo(
         platform=line.platform,
         id=line.id,
@@ -125,13 +125,13 @@ def _video(line: VideoLine) -> IdVideo:
     )
 
 
-def _item(item: Item, tags: Mapping[str, tuple[str, ...]]) -> IdItem:
+def _make_item(item: Item, tags: Mapping[str, tuple[str, ...]]) -> IdItem:
     options = tuple(
         IdOption(
             video=o.video,
             check=hash_text(o.text),
             comment=o.comment,
-            tags=_places(o.text, tags[o.video]) if item.task == "tag" else (),
+            tags=_tag_indices(o.text, tags[o.video]) if item.task == "tag" else (),
             rank=o.rank,
             likes=o.likes,
         )
@@ -145,7 +145,7 @@ def strip_hash_signs(tags: Sequence[str]) -> list[str]:
     return [tag.lstrip("#").strip() for tag in tags]
 
 
-def _places(text: str, tags: Sequence[str]) -> tuple[int, ...]:
+def _tag_indices(text: str, tags: Sequence[str]) -> tuple[int, ...]:
     named = strip_hash_signs(tags)
     return tuple(named.index(piece.strip()) for piece in text.split("#") if piece.strip())
 
@@ -155,7 +155,7 @@ def read_ids(path: Path) -> tuple[IdsHeader, list[IdVideo], list[IdItem]]:
     header: IdsHeader | None = None
     videos: list[IdVideo] = []
     items: list[IdItem] = []
-    for number, line in _lines(path):
+    for number, line in _iter_lines(path):
         if number == 1 and isinstance(line, IdsHeader) and line.format == FORMAT:
             header = line
         elif header is None or isinstance(line, IdsHeader):
@@ -169,7 +169,7 @@ def read_ids(path: Path) -> tuple[IdsHeader, list[IdVideo], list[IdItem]]:
     return header, videos, items
 
 
-def _lines(path: Path) -> Iterator[tuple[int, Line]]:
+def _iter_lines(path: Path) -> Iterator[tuple[int, Line]]:
     decoder: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)
     for number, line in raw_lines(path):
         try:

@@ -46,30 +46,30 @@ class ItemMaker:
 
     def make_all(self, progress: ProgressCallback = ignore_progress) -> dict[str, TaskItems]:
         """Every task of the settings."""
-        made = {}
+        results = {}
         for number, task in enumerate(self._settings.tasks):
             progress(number, len(self._settings.tasks), f"tasks; now {task}")
-            made[task] = self.make(task)
-        return made
+            results[task] = self.make(task)
+        return results
 
     def make(self, task: str, attempt: int = 0, near: RankSampling | None = None) -> TaskItems:
         """The items of one task. `near` is for comment popularity alone."""
         if task == OWN:
-            return self._popularity(attempt, near)
+            return self._make_popularity(attempt, near)
         texts = self._material.texts(task)
-        drawn = draw_distractors(self._material, texts, attempt)
+        distractors = draw_distractors(self._material, texts, attempt)
         without = Counter(texts.without)
         questions: dict[str, tuple[ItemOption, ...]] = {}
-        for option, wrong, kept in zip(texts.options, drawn.wrong, drawn.kept, strict=True):
+        for option, wrong, kept in zip(texts.options, distractors.wrong, distractors.kept, strict=True):
             if not kept:
                 without[COMMON] += 1
             elif wrong is None:
                 without[ALONE] += 1
             else:
                 questions[option.video] = (option, *(texts.options[k] for k in wrong))
-        return TaskItems(task, self._place(task, questions), dict(without))
+        return TaskItems(task, self._order_options(task, questions), dict(without))
 
-    def _popularity(self, attempt: int, near: RankSampling | None) -> TaskItems:
+    def _make_popularity(self, attempt: int, near: RankSampling | None) -> TaskItems:
         without: Counter[str] = Counter()
         questions: dict[str, tuple[ItemOption, ...]] = {}
         for line in self._material.lines:
@@ -78,9 +78,9 @@ class ItemMaker:
                 without[options] += 1
             else:
                 questions[line.ref] = options
-        return TaskItems(OWN, self._place(OWN, questions), dict(without))
+        return TaskItems(OWN, self._order_options(OWN, questions), dict(without))
 
-    def _place(self, task: str, questions: Mapping[str, tuple[ItemOption, ...]]) -> tuple[Item, ...]:
+    def _order_options(self, task: str, questions: Mapping[str, tuple[ItemOption, ...]]) -> tuple[Item, ...]:
         """Items whose keys stand equally often at each place, the others around them by chance."""
         by_chance = sorted(questions, key=lambda ref: (derive_seed(self._seed, "key", task, ref), ref))
         keys = {ref: number % 4 for number, ref in enumerate(by_chance)}

@@ -44,7 +44,7 @@ def read_topics(work: Path) -> dict[str, tuple[str, int]]:
     return {ref: (topic, seed) for ref, topic, seed in rows}
 
 
-def render_mini_clip(shown: tuple[str, int], path: Path) -> None:
+def render_mini_clip(topic_and_seed: tuple[str, int], path: Path) -> None:
     """Draw a topic with the look of a seed, as small and short as the mini-edition's videos are."""
     topics = {topic.name: topic for topic in load_topics()}
-    render_video(topics[shown[0]], shown[1], path, size=SIZE, seconds=SECONDS, fps=FPS)
+    render_video(topics[topic_and_seed[0]], topic_and_seed[1], path, size=SIZE, seconds=SECONDS, fps=FPS)

@@ -32,7 +32,7 @@ class TextOverlap(Struct, frozen=True, kw_only=True):
 
 def find_overlaps(connection: DuckDBPyConnection, work: Path) -> list[TextOverlap]:
     """Titles and descriptions with the same words on both sides, at most `MOST` of each."""
-    found: list[TextOverlap] = []
+    overlaps: list[TextOverlap] = []
     for field in ("title", "description"):
         rows = connection.execute(f"""
             WITH texts AS (
@@ -47,8 +47,8 @@ def find_overlaps(connection: DuckDBPyConnection, work: Path) -> list[TextOverla
             FROM keyed b JOIN keyed t ON b.said = t.said AND b.part = '{BENCH}' AND t.part = '{TRAIN}'
             GROUP BY b.ref ORDER BY b.ref LIMIT {MOST}
         """).fetchall()
-        found += [
+        overlaps += [
             TextOverlap(field=field, bench=bench, train=train, text=text, count=count)
             for bench, train, text, count in rows
         ]
-    return found
+    return overlaps

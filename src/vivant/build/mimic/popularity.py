@@ -53,30 +53,32 @@ class BalancedDealer:
         """How often the right one had each place by each measure."""
 
     def choose(
-        self, key: Comment, standing: Sequence[Sequence[tuple[int, Comment]]], chance: random.Random
+        self, key: Comment, standing: Sequence[Sequence[tuple[int, Comment]]], rng: random.Random
     ) -> list[tuple[int, Comment]] | None:
         """One of each, or None where all that may stand there says the same."""
         forms = {plain(key.text)}
         offered: list[list[tuple[int, Comment]]] = []
         for group in standing:
             offered.append([])
-            for place, comment in chance.sample(group, len(group)):
+            for rank, comment in rng.sample(group, len(group)):
                 form = plain(comment.text)
                 if form not in forms and len(offered[-1]) < _OFFERED:
                     forms.add(form)
-                    offered[-1].append((place, comment))
+                    offered[-1].append((rank, comment))
         if not all(offered):
             return None
         cost = np.zeros([len(group) for group in offered], np.int64)
-        places = []
+        ranks_by_measure = []
         for measure, dealt in zip(self._measures, self._dealt, strict=True):
-            own = measure(key.text)
-            above = [np.array([measure(c.text) > own for _, c in group], np.int64) for group in offered]
-            places.append(above[0][:, None, None] + above[1][None, :, None] + above[2][None, None, :])
-            cost += dealt[places[-1]]
+            key_value = measure(key.text)
+            above = [np.array([measure(c.text) > key_value for _, c in group], np.int64) for group in offered]
+            ranks_by_measure.append(
+                above[0][:, None, None] + above[1][None, :, None] + above[2][None, None, :]
+            )
+            cost += dealt[ranks_by_measure[-1]]
         best = np.unravel_index(int(np.argmin(cost)), cost.shape)
-        for dealt, found in zip(self._dealt, places, strict=True):
-            dealt[found[best]] += 1
+        for dealt, ranks in zip(self._dealt, ranks_by_measure, strict=True):
+            dealt[ranks[best]] += 1
         return [group[k] for group, k in zip(offered, best, strict=True)]
 
 
@@ -89,34 +91,36 @@ def choose_ranked_options(
         return FEW
     key = liked[ranks[0] - 1]
     measure: Callable[[str], float] = near.score if near is not None else len
-    own = measure(key.text)
-    chance = derive_generator(seed, "popularity", line.ref, str(attempt))
+    key_value = measure(key.text)
+    rng = derive_generator(seed, "popularity", line.ref, str(attempt))
     if any(liked[rank - 1].likes == key.likes for rank in ranks[1:]):
         return TIED
     if near is not None and near.even is not None:
-        even = near.even.choose(key, [_standing(liked, rank, near, key) for rank in ranks[1:]], chance)
-        return SAME if even is None else _options(line, [(ranks[0], key), *even])
-    more = chance.randrange(len(ranks))
-    wanted = [place < more for place in range(len(ranks) - 1)]
-    chance.shuffle(wanted)
+        even = near.even.choose(key, [_list_candidates(liked, rank, near, key) for rank in ranks[1:]], rng)
+        return SAME if even is None else _make_options(line, [(ranks[0], key), *even])
+    more = rng.randrange(len(ranks))
+    wanted = [other < more for other in range(len(ranks) - 1)]
+    rng.shuffle(wanted)
     chosen = [(ranks[0], key)]
     for rank, above in zip(ranks[1:], wanted, strict=True):
         forms = {plain(c.text) for _, c in chosen}
-        fit = [(place, c) for place, c in _standing(liked, rank, near, key) if plain(c.text) not in forms]
+        fit = [
+            (other, c) for other, c in _list_candidates(liked, rank, near, key) if plain(c.text) not in forms
+        ]
         if not fit:
             return SAME
-        dealt = [(place, c) for place, c in fit if (measure(c.text) > own) == above]
-        chosen.append(chance.choice(dealt or fit))
-    return _options(line, chosen)
+        dealt = [(other, c) for other, c in fit if (measure(c.text) > key_value) == above]
+        chosen.append(rng.choice(dealt or fit))
+    return _make_options(line, chosen)
 
 
-def _options(line: VideoLine, chosen: Sequence[tuple[int, Comment]]) -> tuple[ItemOption, ...]:
+def _make_options(line: VideoLine, chosen: Sequence[tuple[int, Comment]]) -> tuple[ItemOption, ...]:
     return tuple(
         ItemOption(text=c.text, video=line.ref, comment=c.id, rank=rank, likes=c.likes) for rank, c in chosen
     )
 
 
-def _standing(
+def _list_candidates(
     liked: Sequence[Comment], rank: int, near: RankSampling | None, key: Comment
 ) -> list[tuple[int, Comment]]:
     """Comments that may stand for a rank, each with the rank it is said to have."""
@@ -124,5 +128,5 @@ def _standing(
         likes = liked[rank - 1].likes
         return [(rank, c) for c in liked if c.likes == likes and c is not key][:_TIED]
     first, last = round(rank * (1 - near.slack)), round(rank * (1 + near.slack))
-    places = range(max(first, 2), min(last, len(liked)) + 1)
-    return [(place, liked[place - 1]) for place in places if liked[place - 1].likes != key.likes]
+    ranks = range(max(first, 2), min(last, len(liked)) + 1)
+    return [(other, liked[other - 1]) for other in ranks if liked[other - 1].likes != key.likes]

@@ -21,23 +21,25 @@ def make_practice_items(
     work: Path, settings: PipelineSettings, progress: ProgressCallback = ignore_progress
 ) -> dict[str, tuple[Item, ...]]:
     """Questions about some videos, made by the benchmark's rules (but for meaning, which costs hours)."""
-    return _ask(work, settings, _practised(work, settings), progress)
+    return _make_items(work, settings, _sample_practice(work, settings), progress)
 
 
 def make_ranking_practice(work: Path, settings: PipelineSettings) -> tuple[Item, ...]:
     """Questions of comment popularity alone, about other videos than `practice` asks about: as many as it may."""
-    apart = set(_practised(work, settings))
-    found = [ref for ref in _train(work, settings, most_ranks=settings.tasks.ranks[-1]) if ref not in apart]
-    refs = sample_ids(found, settings.audit.practice, settings.seed, "dealing")
+    apart = set(_sample_practice(work, settings))
+    ranked = _list_train_refs(work, settings, most_ranks=settings.tasks.ranks[-1])
+    refs = sample_ids(
+        [ref for ref in ranked if ref not in apart], settings.audit.practice, settings.seed, "dealing"
+    )
     alone = msgspec.structs.replace(settings, tasks=msgspec.structs.replace(settings.tasks, tasks=(OWN,)))
-    return _ask(work, alone, refs)[OWN]
+    return _make_items(work, alone, refs)[OWN]
 
 
-def _practised(work: Path, settings: PipelineSettings) -> list[str]:
-    return sample_ids(_train(work, settings), settings.audit.practice, settings.seed, "practice")
+def _sample_practice(work: Path, settings: PipelineSettings) -> list[str]:
+    return sample_ids(_list_train_refs(work, settings), settings.audit.practice, settings.seed, "practice")
 
 
-def _train(work: Path, settings: PipelineSettings, most_ranks: int = 0) -> list[str]:
+def _list_train_refs(work: Path, settings: PipelineSettings, most_ranks: int = 0) -> list[str]:
     """The train split by name; with `most_ranks`, those that have so many comments with likes."""
     query = f"SELECT ref FROM {parquet_source(work / 'split' / 'videos.parquet')} WHERE part = '{TRAIN}'"
     if most_ranks:
@@ -49,10 +51,10 @@ def _train(work: Path, settings: PipelineSettings, most_ranks: int = 0) -> list[
         return [ref for (ref,) in connection.execute(f"{query} ORDER BY ref").fetchall()]
 
 
-def _ask(
+def _make_items(
     work: Path, settings: PipelineSettings, refs: list[str], progress: ProgressCallback = ignore_progress
 ) -> dict[str, tuple[Item, ...]]:
     with connect(work, settings.memory, settings.workers) as connection:
         videos = list(read_video_records(connection, work, TRAIN, settings.tasks, refs))
-    made = ItemMaker(videos, settings.tasks, settings.seed, None).make_all(progress)
-    return {task: found.items for task, found in made.items()}
+    results = ItemMaker(videos, settings.tasks, settings.seed, None).make_all(progress)
+    return {task: task_items.items for task, task_items in results.items()}

@@ -44,7 +44,7 @@ def publish(
     force: bool = False,
 ) -> BuildStep:
     """Write both editions."""
-    parameters = {"publish": msgspec.to_builtins(settings.publish), "ingest": _names(settings)}
+    parameters = {"publish": msgspec.to_builtins(settings.publish), "ingest": _name_settings(settings)}
     inputs = ["split", "tasks", "audit", "pool"]
     with begin_step(work, STEP, inputs, parameters, force=force) as step:
         if not step.done:
@@ -63,11 +63,11 @@ def publish(
             _write_ids(ids, settings, videos, items)
             for folder in (full, ids):
                 write_sums(folder)
-            _tell(step, videos, items, there)
+            _report(step, videos, items, there)
     return step
 
 
-def _names(settings: PipelineSettings) -> dict[str, str]:
+def _name_settings(settings: PipelineSettings) -> dict[str, str]:
     return {"mentions": settings.ingest.mentions, "links": settings.ingest.links}
 
 
@@ -116,7 +116,7 @@ def write_sums(folder: Path) -> None:
     (folder / SUMS).write_text("".join(lines), encoding="utf-8")
 
 
-def _tell(step: BuildStep, videos: list[VideoLine], items: list[Item], there: int) -> None:
+def _report(step: BuildStep, videos: list[VideoLine], items: list[Item], there: int) -> None:
     step.count("videos", out=len(videos))
     for task, number in Counter(item.task for item in items).items():
         step.count(f"{task} items", out=number)

@@ -77,34 +77,38 @@ def restore(
 ) -> Counter[str]:
     """Put the edition together from what was taken in again."""
     missing: list[MissingEntry] = []
-    lines = _lines(work, folder, header, videos, missing)
-    made: list[Item] = []
-    known = {f"{video.platform}/{video.id}": len(video.ranked) for video in videos}
-    thinned = {ref for ref, line in lines.items() if len(line.comments) < known[ref]}
+    lines = _read_lines(work, folder, header, videos, missing)
+    restored_items: list[Item] = []
+    comment_counts = {f"{video.platform}/{video.id}": len(video.ranked) for video in videos}
+    thinned = {ref for ref, line in lines.items() if len(line.comments) < comment_counts[ref]}
     for item in items:
-        found = _item(item, lines, thinned)
-        if isinstance(found, str):
-            missing.append(MissingEntry(what=item.task, name=item.id, reason=found))
+        restored = _restore_item(item, lines, thinned)
+        if isinstance(restored, str):
+            missing.append(MissingEntry(what=item.task, name=item.id, reason=restored))
         else:
-            made.append(found)
+            restored_items.append(restored)
     if not lines:
         raise DataError(
             f"None of the {len(videos)} videos could be fetched again; {WORK} in {folder} has what came"
         )
     write_jsonl(folder / VIDEOS, list(lines.values()))
-    write_jsonl(folder / ITEMS, made)
+    write_jsonl(folder / ITEMS, restored_items)
     write_jsonl(folder / MISSING, missing)
     logger.info(
-        "%d of %d videos and %d of %d items are there again", len(lines), len(videos), len(made), len(items)
+        "%d of %d videos and %d of %d items are there again",
+        len(lines),
+        len(videos),
+        len(restored_items),
+        len(items),
     )
-    return Counter(f"{one.what}: {one.reason}" for one in missing)
+    return Counter(f"{entry.what}: {entry.reason}" for entry in missing)
 
 
-def _lines(
+def _read_lines(
     work: Path, folder: Path, header: IdsHeader, videos: list[IdVideo], missing: list[MissingEntry]
 ) -> dict[str, VideoLine]:
     rows: dict[str, tuple[str, str, list[str], str]] = {}
-    said: dict[str, dict[str, str]] = {}
+    texts: dict[str, dict[str, str]] = {}
     with connect(work) as connection:
         for ref, *rest in connection.execute(
             f"SELECT ref, title, description, tags, file FROM {parquet_source(work / 'ingest' / 'videos')}"
@@ -113,7 +117,7 @@ def _lines(
         for ref, name, text in connection.execute(
             f"SELECT ref, id, text FROM {parquet_source(work / 'ingest' / 'comments')}"
         ).fetchall():
-            said.setdefault(ref, {})[name] = text
+            texts.setdefault(ref, {})[name] = text
     lines: dict[str, VideoLine] = {}
     for video in videos:
         ref = f"{video.platform}/{video.id}"
@@ -123,12 +127,12 @@ def _lines(
             missing.append(MissingEntry(what="video", name=ref, reason=reason))
             continue
         link_or_copy(media, folder / video.file)
-        lines[ref] = _line(video, rows[ref], said.get(ref, {}), header)
+        lines[ref] = _make_line(video, rows[ref], texts.get(ref, {}), header)
     return lines
 
 
-def _line(
-    video: IdVideo, row: tuple[str, str, list[str], str], said: Mapping[str, str], header: IdsHeader
+def _make_line(
+    video: IdVideo, row: tuple[str, str, list[str], str], texts: Mapping[str, str], header: IdsHeader
 ) -> VideoLine:
     title, description, tags, _ = row
     return VideoLine(
@@ -145,12 +149,12 @@ def _line(
         licence=video.licence,
         source=video.url,
         comments=tuple(
-            Comment(id=name, text=said[name], likes=likes) for name, likes in video.ranked if name in said
+            Comment(id=name, text=texts[name], likes=likes) for name, likes in video.ranked if name in texts
         ),
     )
 
 
-def _item(item: IdItem, lines: Mapping[str, VideoLine], thinned: set[str]) -> Item | str:
+def _restore_item(item: IdItem, lines: Mapping[str, VideoLine], thinned: set[str]) -> Item | str:
     """The item with its words, or why it cannot be had."""
     if item.video not in lines:
         return "its video is gone"
@@ -159,7 +163,7 @@ def _item(item: IdItem, lines: Mapping[str, VideoLine], thinned: set[str]) -> It
         line = lines.get(option.video)
         if line is None:
             return "the video of an option is gone"
-        text = _text(item.task, option, line)
+        text = _find_text(item.task, option, line)
         if text is None:
             return "the words of an option are gone or have changed"
         # A rank counts all comments of the video; where some have gone, likes alone still hold.
@@ -172,7 +176,7 @@ def _item(item: IdItem, lines: Mapping[str, VideoLine], thinned: set[str]) -> It
     return Item(id=item.id, task=item.task, video=item.video, options=tuple(options), key=item.key)
 
 
-def _text(task: str, option: IdOption, line: VideoLine) -> str | None:
+def _find_text(task: str, option: IdOption, line: VideoLine) -> str | None:
     if option.comment:
         candidates = [comment.text for comment in line.comments if comment.id == option.comment]
     elif task == "tag":

@@ -86,7 +86,7 @@ def _score(connection: DuckDBPyConnection, work: Path, settings: SelectSettings)
                sum(comments) FILTER (views > 0) / greatest(sum(views), 1) AS comment_rate
         FROM v GROUP BY platform
     """)
-    places = ", ".join(
+    percentiles = ", ".join(
         f"CASE WHEN {part} IS NULL THEN NULL ELSE percent_rank() OVER "
         f"(PARTITION BY platform, {part} IS NULL ORDER BY {part}) END AS p_{part}"
         for part in _PARTS
@@ -98,11 +98,11 @@ def _score(connection: DuckDBPyConnection, work: Path, settings: SelectSettings)
         CREATE TEMP TABLE scored AS
         WITH rated AS (
             SELECT v.* EXCLUDE (title, description, tags, topics),
-                   {_missing(settings)} AS missing,
+                   {_missing_expression(settings)} AS missing,
                    (v.likes + r.prior * r.like_rate) / (v.views + r.prior) AS like_rate,
                    (v.comments + r.prior * r.comment_rate) / (v.views + r.prior) AS comment_rate
             FROM v JOIN rates r USING (platform)
-        ), placed AS (SELECT *, {places} FROM rated),
+        ), placed AS (SELECT *, {percentiles} FROM rated),
         summed AS (SELECT *, ({top}) / nullif({bottom}, 0) AS score FROM placed)
         SELECT ref, platform, uploader, category, language, duration, dup_group, alone, missing,
                round(score, 6) AS score,
@@ -114,13 +114,13 @@ def _score(connection: DuckDBPyConnection, work: Path, settings: SelectSettings)
     """)
 
 
-def _missing(settings: SelectSettings) -> str:
+def _missing_expression(settings: SelectSettings) -> str:
     whens = " ".join(f"WHEN {_MISSING[name]} THEN 'no {name}'" for name in dict.fromkeys(settings.require))
     return f"CASE {whens} ELSE '' END" if whens else "''"
 
 
 def _choose(connection: DuckDBPyConnection, step: BuildStep, settings: SelectSettings) -> None:
-    total: int = _rows(connection, "SELECT count(*) FROM scored")[0][0]
+    total: int = _query(connection, "SELECT count(*) FROM scored")[0][0]
     if not total:
         raise step.fail("there are no clean videos; loosen the settings of the step clean")
     unknown = "uploader = ''" if settings.uploaders == "known" else "false"
@@ -132,18 +132,18 @@ def _choose(connection: DuckDBPyConnection, step: BuildStep, settings: SelectSet
             WHEN missing <> '' THEN missing
             WHEN alone < {settings.fewest_comments} THEN 'too few comments'
             WHEN score IS NULL THEN 'no views, likes or comments known'
-            WHEN place >= {_share(settings.top)} THEN '{_NOT_TOP}'
+            WHEN place >= {_share_expression(settings.top)} THEN '{_NOT_TOP}'
             ELSE '' END AS why
         FROM scored
     """)
-    candidates = _candidates(connection, settings.top)
+    candidates = _read_candidates(connection, settings.top)
     chosen, why = choose_videos(candidates, settings)
-    before = dict(_rows(connection, "SELECT why, count(*) FROM judged WHERE why <> '' GROUP BY why"))
+    before = dict(_query(connection, "SELECT why, count(*) FROM judged WHERE why <> '' GROUP BY why"))
     reasons = Counter(before) + Counter(why.values())
     if len(chosen) < settings.target:
         raise step.fail(
-            _too_few(total, len(candidates), len(chosen), settings, reasons)
-            + _remedy(connection, len(chosen), settings)
+            _explain_shortage(total, len(candidates), len(chosen), settings, reasons)
+            + _suggest_remedy(connection, len(chosen), settings)
         )
     _write(connection, step, [(c.ref, c.length) for c in chosen], why)
     step.count("videos", into=total, out=len(chosen), why=reasons)
@@ -151,7 +151,7 @@ def _choose(connection: DuckDBPyConnection, step: BuildStep, settings: SelectSet
     step.note(
         f"{len(strata)} strata of category × language × length; lowest score chosen {chosen[-1].score:.3f}"
     )
-    for uploader, share in _rows(
+    for uploader, share in _query(
         connection,
         f"SELECT DISTINCT uploader, uploader_share FROM scored WHERE uploader <> '' "
         f"AND uploader_share > {settings.giant} ORDER BY uploader_share DESC, uploader LIMIT 5",
@@ -162,12 +162,12 @@ def _choose(connection: DuckDBPyConnection, step: BuildStep, settings: SelectSet
         )
 
 
-def _candidates(connection: DuckDBPyConnection, top: Mapping[str, float]) -> list[VideoCandidate]:
+def _read_candidates(connection: DuckDBPyConnection, top: Mapping[str, float]) -> list[VideoCandidate]:
     """The videos that could be chosen if such shares of platforms might be."""
-    rows = _rows(
+    rows = _query(
         connection,
         "SELECT ref, score, uploader, dup_group, category, language, duration FROM judged "
-        f"WHERE why IN ('', '{_NOT_TOP}') AND place < {_share(top)}",
+        f"WHERE why IN ('', '{_NOT_TOP}') AND place < {_share_expression(top)}",
     )
     return [
         VideoCandidate(
@@ -183,7 +183,7 @@ def _candidates(connection: DuckDBPyConnection, top: Mapping[str, float]) -> lis
     ]
 
 
-def _share(top: Mapping[str, float]) -> str:
+def _share_expression(top: Mapping[str, float]) -> str:
     """The share of a platform that may be chosen, as an expression."""
     whens = " ".join(
         f"WHEN platform = '{name.replace(chr(39), chr(39) * 2)}' THEN {share}"
@@ -194,7 +194,7 @@ def _share(top: Mapping[str, float]) -> str:
     return f"CASE {whens} ELSE {rest} END" if whens else str(rest)
 
 
-def _too_few(
+def _explain_shortage(
     total: int, candidates: int, chosen: int, settings: SelectSettings, reasons: Counter[str]
 ) -> str:
     most = ", ".join(f"{count:,} {reason}" for reason, count in reasons.most_common(3))
@@ -204,16 +204,16 @@ def _too_few(
     )
 
 
-def _remedy(connection: DuckDBPyConnection, chosen: int, settings: SelectSettings) -> str:
+def _suggest_remedy(connection: DuckDBPyConnection, chosen: int, settings: SelectSettings) -> str:
     """What to change: the smallest of some larger shares that were tried and do, if any does."""
     most = chosen
     for times in _LARGER:
         top = {name: min(1.0, round(share * times, 4)) for name, share in settings.top.items()}
-        found = len(choose_videos(_candidates(connection, top), settings)[0])
-        if found >= settings.target:
+        count = len(choose_videos(_read_candidates(connection, top), settings)[0])
+        if count >= settings.target:
             written = ", ".join(f'"{name}": {share:g}' for name, share in top.items())
             return f"set select.top to {{{written}}}, which gives them, or lower select.target to {chosen:,}"
-        most = max(most, found)
+        most = max(most, count)
     return (
         f"lower select.target (raising select.top gives {most:,} at most), loosen the limit that costs most, "
         "or bring more videos"
@@ -242,5 +242,5 @@ def _write(
     """)
 
 
-def _rows(connection: DuckDBPyConnection, query: str) -> list[Any]:
+def _query(connection: DuckDBPyConnection, query: str) -> list[Any]:
     return connection.execute(query).fetchall()

@@ -62,13 +62,13 @@ def split_videos(
         if not step.done:
             with connect(work, settings.memory, settings.workers) as connection:
                 progress(0, 1, "parting videos")
-                _part(connection, work, step, trust=settings.split.unknown_uploaders == "train")
+                _assign_parts(connection, work, step, trust=settings.split.unknown_uploaders == "train")
                 proof = prove_split(connection, step.folder / "videos.parquet")
-                _finish(step, proof, _left_out(connection))
+                _finish(step, proof, _count_left_out(connection))
     return step
 
 
-def _part(connection: DuckDBPyConnection, work: Path, step: BuildStep, *, trust: bool) -> None:
+def _assign_parts(connection: DuckDBPyConnection, work: Path, step: BuildStep, *, trust: bool) -> None:
     connection.execute(
         f"CREATE TEMP TABLE judged AS SELECT * FROM {parquet_source(work / 'select' / 'videos.parquet')}"
     )
@@ -108,14 +108,14 @@ def prove_split(connection: DuckDBPyConnection, path: Path) -> SplitProof:
         return dict(rows)
 
     def shared(column: str, where: str) -> int:
-        number: int = _value(
+        number: int = _query_value(
             connection,
             f"SELECT count(*) FROM (SELECT {column} FROM parted WHERE {sides} AND {where} "
             f"GROUP BY {column} HAVING count(DISTINCT part) > 1)",
         )
         return number
 
-    total = _value(connection, "SELECT count(*) FROM parted")
+    total = _query_value(connection, "SELECT count(*) FROM parted")
     largest = connection.execute(
         "SELECT uploader, count(*), string_agg(DISTINCT part, ', ' ORDER BY part) FROM parted "
         "WHERE uploader <> '' GROUP BY uploader ORDER BY count(*) DESC, uploader LIMIT 5"
@@ -131,7 +131,7 @@ def prove_split(connection: DuckDBPyConnection, path: Path) -> SplitProof:
         },
         unknown_uploaders=per_part("count(*)", f"uploader = '' AND {sides}"),
         digests={
-            part: _value(
+            part: _query_value(
                 connection,
                 f"SELECT sha256(coalesce(string_agg(ref, chr(10) ORDER BY ref), '')) FROM parted WHERE part = '{part}'",
             )
@@ -141,7 +141,7 @@ def prove_split(connection: DuckDBPyConnection, path: Path) -> SplitProof:
     )
 
 
-def _value(connection: DuckDBPyConnection, query: str) -> Any:
+def _query_value(connection: DuckDBPyConnection, query: str) -> Any:
     row = connection.execute(query).fetchone()
     assert row is not None
     return row[0]
@@ -165,7 +165,7 @@ def _finish(step: BuildStep, proof: SplitProof, left_out: dict[str, int]) -> Non
         step.note(sentence)
 
 
-def _left_out(connection: DuckDBPyConnection) -> dict[str, int]:
+def _count_left_out(connection: DuckDBPyConnection) -> dict[str, int]:
     rows = connection.execute(
         f"SELECT why, count(*) FROM parted WHERE part = '{OUT}' GROUP BY why"
     ).fetchall()

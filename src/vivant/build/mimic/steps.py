@@ -122,12 +122,12 @@ class BuildStep:
         (self.folder / _BEGUN).unlink(missing_ok=True)
         encoded = msgspec.json.format(msgspec.json.encode(self.record), indent=1)
         (self.folder / RECORD).write_bytes(encoded + b"\n")
-        place, old = self.work / self.name, _old(self.work, self.name)
-        if place.exists():
-            place.rename(old)
-        self.folder.rename(place)
+        target, old = self.work / self.name, _old(self.work, self.name)
+        if target.exists():
+            target.rename(old)
+        self.folder.rename(target)
         shutil.rmtree(old, ignore_errors=True)
-        self.folder = place
+        self.folder = target
         self.done = True
 
 
@@ -154,17 +154,17 @@ def begin_step(
         work.mkdir(parents=True, exist_ok=True)
         busy = StepError(f"{name}: another run of this step is at work in {work}; wait for it")
         with lock_file(work / f".{name}.lock", busy):
-            yield from _begun(work, name, inputs, parameters, version, resume, force)
+            yield from _run_step(work, name, inputs, parameters, version, resume, force)
     except StepError:
         raise
     except VivantError as error:
         raise StepError(f"{name}: {error}") from error
     except OSError as error:
-        where = f" {error.filename}" if error.filename else ""
-        raise StepError(f"{name}: cannot work in {work}:{where} {error.strerror or error}") from error
+        file = f" {error.filename}" if error.filename else ""
+        raise StepError(f"{name}: cannot work in {work}:{file} {error.strerror or error}") from error
 
 
-def _begun(
+def _run_step(
     work: Path,
     name: str,
     inputs: Sequence[str | Path],
@@ -173,21 +173,21 @@ def _begun(
     resume: bool,
     force: bool,
 ) -> Iterator[BuildStep]:
-    old, part, place = _old(work, name), _part(work, name), work / name
+    old, part, target = _old(work, name), _part(work, name), work / name
     if old.exists():  # killed between two renames, or while deleting
-        if place.exists():
+        if target.exists():
             shutil.rmtree(old)
         else:
-            old.rename(place)
-    known = {_name(one): _fingerprint(work, name, one) for one in inputs}
+            old.rename(target)
+    fingerprints = {_input_name(source): _fingerprint(work, name, source) for source in inputs}
     values = msgspec.to_builtins(parameters)
-    fingerprint = digest([name, version, known, values])
-    fresh = StepRecord(step=name, fingerprint=fingerprint, inputs=known, parameters=values)
-    found = read_record(work, name) if (place / RECORD).is_file() else None
-    if found is not None and found.fingerprint == fingerprint and not force:
-        yield BuildStep(work, found, done=True, resumed=False)
+    fingerprint = digest([name, version, fingerprints, values])
+    fresh = StepRecord(step=name, fingerprint=fingerprint, inputs=fingerprints, parameters=values)
+    existing = read_record(work, name) if (target / RECORD).is_file() else None
+    if existing is not None and existing.fingerprint == fingerprint and not force:
+        yield BuildStep(work, existing, done=True, resumed=False)
         return
-    resumed = resume and not force and _read(part / _BEGUN) == fingerprint
+    resumed = resume and not force and _read_text(part / _BEGUN) == fingerprint
     if not resumed:
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir()
@@ -221,10 +221,10 @@ def _fingerprint(work: Path, name: str, source: str | Path) -> str:
         return read_record(work, source).fingerprint
     if not source.exists():
         raise StepError(f"{name}: {source} does not exist")
-    return digest([(p, s, t) for p, s, t in sorted(_listed(source))])
+    return digest([(p, s, t) for p, s, t in sorted(_list_files(source))])
 
 
-def _listed(source: Path) -> Iterator[tuple[str, int, int]]:
+def _list_files(source: Path) -> Iterator[tuple[str, int, int]]:
     """Path, size and time of change of every file: a million files are listed, not read."""
     if source.is_file():
         status = source.stat()
@@ -241,7 +241,7 @@ def _listed(source: Path) -> Iterator[tuple[str, int, int]]:
                     yield os.path.relpath(entry.path, source), status.st_size, status.st_mtime_ns
 
 
-def _name(source: str | Path) -> str:
+def _input_name(source: str | Path) -> str:
     return source if isinstance(source, str) else str(source.resolve())
 
 
@@ -253,5 +253,5 @@ def _old(work: Path, name: str) -> Path:
     return work / f".{name}.old"
 
 
-def _read(path: Path) -> str:
+def _read_text(path: Path) -> str:
     return path.read_text(encoding="ascii") if path.is_file() else ""

@@ -35,13 +35,13 @@ def make_tasks(
         if not step.done:
             videos = read_bench_videos(work, settings)
             store = VectorStore(work, progress, encoder)
-            made = ItemMaker(videos, settings.tasks, settings.seed, store).make_all(progress)
-            _check(step, made, len(videos), settings)
+            results = ItemMaker(videos, settings.tasks, settings.seed, store).make_all(progress)
+            _check(step, results, len(videos), settings)
             write_jsonl(step.folder / VIDEOS, [video.line for video in videos])
-            write_jsonl(step.folder / ITEMS, [item for task in made.values() for item in task.items])
+            write_jsonl(step.folder / ITEMS, [item for task in results.values() for item in task.items])
             media = {video.line.ref: video.media for video in videos if video.media}
             (step.folder / MEDIA).write_bytes(msgspec.json.encode(media))
-            for task in made.values():
+            for task in results.values():
                 step.count(f"{task.task} items", into=len(videos), out=len(task.items), why=task.without)
     return step
 
@@ -52,8 +52,8 @@ def read_bench_videos(work: Path, settings: PipelineSettings) -> list[VideoRecor
         return list(read_video_records(connection, work, BENCH, settings.tasks))
 
 
-def _check(step: BuildStep, made: dict[str, TaskItems], videos: int, settings: PipelineSettings) -> None:
-    for task in made.values():
+def _check(step: BuildStep, results: dict[str, TaskItems], videos: int, settings: PipelineSettings) -> None:
+    for task in results.values():
         if len(task.items) < settings.tasks.least * videos:
             reasons = sorted(task.without.items(), key=lambda item: -item[1])
             why = ", ".join(f"{count:,} {reason}" for reason, count in reasons) or "no videos"

@@ -74,15 +74,15 @@ def make_training_set(
             store = VectorStore(work, progress, encoder) if settings.train.meaning else None
             writer = _Writer(work, step.folder, settings)
             with writer:
-                refs = _refs(work, settings)
-                for number, some in enumerate(_chunks(work, settings, refs)):
+                refs = _sample_refs(work, settings)
+                for number, chunk in enumerate(_read_chunks(work, settings, refs)):
                     progress(number * _CHUNK, len(refs), "videos asked about")
-                    writer.add(some, ItemMaker(some, settings.tasks, settings.seed, store))
+                    writer.add(chunk, ItemMaker(chunk, settings.tasks, settings.seed, store))
             _finish(step, writer, len(refs), settings)
     return step
 
 
-def _refs(work: Path, settings: PipelineSettings) -> list[str]:
+def _sample_refs(work: Path, settings: PipelineSettings) -> list[str]:
     with connect(work, settings.memory, settings.workers) as connection:
         rows = connection.execute(
             f"SELECT ref FROM read_parquet(?) WHERE part = '{TRAIN}' ORDER BY ref",
@@ -96,7 +96,7 @@ def _refs(work: Path, settings: PipelineSettings) -> list[str]:
     return refs
 
 
-def _chunks(work: Path, settings: PipelineSettings, refs: list[str]) -> Iterator[list[VideoRecord]]:
+def _read_chunks(work: Path, settings: PipelineSettings, refs: list[str]) -> Iterator[list[VideoRecord]]:
     pieces = max(1, round(len(refs) / _CHUNK))
     with connect(work, settings.memory, settings.workers) as connection:
         for piece in range(pieces):
@@ -129,26 +129,30 @@ class _Writer:
 
     def add(self, videos: Sequence[VideoRecord], maker: ItemMaker) -> None:
         """Some videos with all that is asked about them."""
-        asked: dict[str, list[Item]] = {video.line.ref: [] for video in videos}
-        for task, made in maker.make_all().items():
-            self.without.setdefault(task, Counter()).update(made.without)
-            for item in made.items:
-                asked[item.video].append(_without_ranks(item))
+        items_by_video: dict[str, list[Item]] = {video.line.ref: [] for video in videos}
+        for task, task_items in maker.make_all().items():
+            self.without.setdefault(task, Counter()).update(task_items.without)
+            for item in task_items.items:
+                items_by_video[item.video].append(_without_ranks(item))
         references = {
             video.line.ref: most_liked(video.line.comments, self._settings.train.references)
             for video in videos
         }
         for ref, liked in references.items():
             if liked:
-                asked[ref].append(Item(id=f"{MIMICKING}:{ref}", task=MIMICKING, video=ref))
-        named = {(o.video, o.comment) for items in asked.values() for item in items for o in item.options}
+                items_by_video[ref].append(Item(id=f"{MIMICKING}:{ref}", task=MIMICKING, video=ref))
+        named = {
+            (o.video, o.comment) for items in items_by_video.values() for item in items for o in item.options
+        }
         infos: dict[str, VideoLine] = {}
         for video in videos:
             line = video.line
-            kept = tuple(c for c in line.comments if (line.ref, c.id) in named or c in references[line.ref])
-            infos[line.ref] = msgspec.structs.replace(line, comments=kept)
+            comments = tuple(
+                c for c in line.comments if (line.ref, c.id) in named or c in references[line.ref]
+            )
+            infos[line.ref] = msgspec.structs.replace(line, comments=comments)
         for video in videos:
-            self._write(video, infos, asked[video.line.ref])
+            self._write(video, infos, items_by_video[video.line.ref])
 
     def _write(self, video: VideoRecord, infos: Mapping[str, VideoLine], items: Sequence[Item]) -> None:
         line = infos[video.line.ref]
@@ -157,7 +161,7 @@ class _Writer:
         for item in items:
             self.items[item.task] += 1
             self._put(ITEMS, item)
-            self._put(QA, self._pair(item, infos))
+            self._put(QA, self._make_pair(item, infos))
         media = find_media(self._work, video.media)
         if media is not None:
             link_or_copy(media, self._folder / line.path)
@@ -166,7 +170,7 @@ class _Writer:
     def _put(self, name: str, value: Struct) -> None:
         self._files[name].write(self._encoder.encode(value) + b"\n")
 
-    def _pair(self, item: Item, infos: Mapping[str, VideoLine]) -> TrainingPair:
+    def _make_pair(self, item: Item, infos: Mapping[str, VideoLine]) -> TrainingPair:
         line = infos[item.video]
         if item.task == MIMICKING:
             sample = data.comment_sample(line)

@@ -89,13 +89,13 @@ def read_video_records(
     """)
     while rows := connection.fetchmany(_BATCH):
         for row in rows:
-            yield _video(row, settings.description_characters)
+            yield _make_record(row, settings.description_characters)
 
 
-def _video(row: tuple[Any, ...], description: int) -> VideoRecord:
+def _make_record(row: tuple[Any, ...], description: int) -> VideoRecord:
     (platform, name, uploader, title, words, tags, topics, category, language, uploaded, *rest) = row
-    duration, width, height, views, likes, count, licence, source, media, group, *said = rest
-    comments, spoken = _comments(*(column or () for column in said))
+    duration, width, height, views, likes, count, licence, source, media, group, *columns = rest
+    comments, spoken = _make_comments(*(column or () for column in columns))
     line = VideoLine(
         platform=platform,
         id=name,
@@ -108,21 +108,21 @@ def _video(row: tuple[Any, ...], description: int) -> VideoRecord:
         language=language,
         duration=duration,
         uploader=uploader,
-        uploaded=_iso(uploaded),
+        uploaded=_format_time(uploaded),
         width=width,
         height=height,
         views=views,
         likes=likes,
         comment_count=count,
         licence=licence,
-        source=_nameless(platform, name, source),
+        source=_remove_names(platform, name, source),
         comments=comments,
         extra={} if group is None else {"group": group},
     )
     return VideoRecord(line, group, media, spoken)
 
 
-def _comments(
+def _make_comments(
     ids: Sequence[str],
     texts: Sequence[str],
     likes: Sequence[int | None],
@@ -133,12 +133,12 @@ def _comments(
     first: dict[str, int] = {}
     for number, name in enumerate(ids):
         first.setdefault(name, number)
-    kept = first.values()
-    comments = tuple(Comment(id=ids[k], text=texts[k], likes=likes[k], time=times[k]) for k in kept)
-    return comments, tuple(spoken[k] for k in kept)
+    indices = first.values()
+    comments = tuple(Comment(id=ids[k], text=texts[k], likes=likes[k], time=times[k]) for k in indices)
+    return comments, tuple(spoken[k] for k in indices)
 
 
-def _nameless(platform: str, name: str, source: str) -> str:
+def _remove_names(platform: str, name: str, source: str) -> str:
     """A source without its maker's name, which stands in some platforms' addresses."""
     is_address = source.startswith(("http://", "https://"))
     return video_url(platform, name, source) or source.split("/")[2] if is_address else source
@@ -166,5 +166,5 @@ def shorten(text: str, most: int) -> str:
     return words.strip()
 
 
-def _iso(time: datetime | None) -> str:
+def _format_time(time: datetime | None) -> str:
     return "" if time is None else time.strftime(_TIME)

@@ -63,22 +63,22 @@ class VideoTable:
         self.category = encode_names((line.category for line in self.lines), unknown="")
         self.uploader = encode_names((line.uploader for line in self.lines), unknown="")
         self.group = np.array([-1 if v.group is None else v.group for v in videos], np.int64)
-        self._common = self._common_tags()
+        self._common = self._find_common_tags()
         self.signature = np.zeros((len(videos), _WORDS64), np.uint64)
         for row, line in zip(self.signature, self.lines, strict=True):
-            for fact in self._facts(line):
-                place = crc32(fact.encode()) % (64 * _WORDS64)
-                row[place // 64] |= np.uint64(1) << np.uint64(place % 64)
+            for fact in self._list_facts(line):
+                bit = crc32(fact.encode()) % (64 * _WORDS64)
+                row[bit // 64] |= np.uint64(1) << np.uint64(bit % 64)
 
     def related(self, rows: Codes, columns: Codes) -> NDArray[np.bool_]:
         """Which of some videos may not lend wrong options to which: [to a row, from a column]."""
-        found = _same(self.uploader, rows, columns) | _same(self.group, rows, columns)
-        found |= rows[:, None] == columns[None, :]
+        result = _compare_equal(self.uploader, rows, columns) | _compare_equal(self.group, rows, columns)
+        result |= rows[:, None] == columns[None, :]
         if self.settings.other_category:
-            found |= _same(self.category, rows, columns)
+            result |= _compare_equal(self.category, rows, columns)
         for word in self.signature.T:
-            found |= (word[rows][:, None] & word[columns][None, :]) != 0
-        return found
+            result |= (word[rows][:, None] & word[columns][None, :]) != 0
+        return result
 
     @cached_property
     def said(self) -> list[frozenset[str]]:
@@ -91,10 +91,10 @@ class VideoTable:
         if self.store is None:
             return None
         mixed = self.store.get([line.title for line in self.lines], "titles")
-        for name, text in (("tags", self._tag_text), ("topics", self._topic)):
-            known = np.array([number for number, line in enumerate(self.lines) if text(line)], np.int64)
-            if len(known):
-                mixed[known] += self.store.get([text(self.lines[number]) for number in known], name)
+        for name, text in (("tags", self._format_tags), ("topics", self._choose_topic)):
+            indices = np.array([number for number, line in enumerate(self.lines) if text(line)], np.int64)
+            if len(indices):
+                mixed[indices] += self.store.get([text(self.lines[number]) for number in indices], name)
         return np.asarray(mixed / np.maximum(np.linalg.norm(mixed, axis=1, keepdims=True), 1e-6), np.float32)
 
     def texts(self, task: str) -> TaskTexts:
@@ -102,9 +102,9 @@ class VideoTable:
         without: Counter[str] = Counter()
         owner: list[int] = []
         options: list[ItemOption] = []
-        comments = self._fitting_comments() if task == "comment-match" else {}
+        comments = self._choose_comments() if task == "comment-match" else {}
         for number, line in enumerate(self.lines):
-            option = self._option(task, number, line, comments)
+            option = self._make_option(task, number, line, comments)
             if option is None:
                 without[_LACKS[task]] += 1
             else:
@@ -112,7 +112,7 @@ class VideoTable:
                 options.append(option)
         return TaskTexts(task, np.array(owner, np.int64), tuple(options), dict(without))
 
-    def _option(
+    def _make_option(
         self, task: str, number: int, line: VideoLine, comments: dict[int, Comment]
     ) -> ItemOption | None:
         if task == "comment-match":
@@ -123,50 +123,50 @@ class VideoTable:
         text = {
             "title": lambda: line.title,
             "description": lambda: line.description,
-            "tag": lambda: self._tag_text(line),
-            "topic": lambda: self._topic(line),
+            "tag": lambda: self._format_tags(line),
+            "topic": lambda: self._choose_topic(line),
             "category": lambda: line.category,
         }[task]()
         return ItemOption(text=text, video=line.ref) if plain(text) else None
 
-    def _topic(self, line: VideoLine) -> str:
+    def _choose_topic(self, line: VideoLine) -> str:
         topics = [topic for topic in line.topics if plain(topic)]
         return derive_generator(self.seed, "topic", line.ref).choice(topics) if topics else ""
 
-    def _tag_text(self, line: VideoLine) -> str:
-        return " ".join(f"#{tag}" for tag in self._asked_tags(line))
+    def _format_tags(self, line: VideoLine) -> str:
+        return " ".join(f"#{tag}" for tag in self._choose_tags(line))
 
-    def _asked_tags(self, line: VideoLine) -> list[str]:
+    def _choose_tags(self, line: VideoLine) -> list[str]:
         """The first few that say something, without their hash signs."""
         named = {normalise_name(tag): tag.lstrip("#").strip() for tag in line.tags}
-        kept = [tag for form, tag in named.items() if form and form not in self._common and "#" not in tag]
-        return [tag for tag in kept if "," not in tag][: self.settings.tags]
+        tags = [tag for form, tag in named.items() if form and form not in self._common and "#" not in tag]
+        return [tag for tag in tags if "," not in tag][: self.settings.tags]
 
-    def _common_tags(self) -> set[str]:
-        seen = Counter(form for line in self.lines for form in {normalise_name(tag) for tag in line.tags})
+    def _find_common_tags(self) -> set[str]:
+        counts = Counter(form for line in self.lines for form in {normalise_name(tag) for tag in line.tags})
         limit = max(self.settings.common_tag * len(self.lines), 3)
         # A tag that half of a category has still says something of it; one that crosses categories does not.
-        categories: dict[str, set[str]] = {form: set() for form, count in seen.items() if count > limit}
+        categories: dict[str, set[str]] = {form: set() for form, count in counts.items() if count > limit}
         for line in self.lines:
             for tag in line.tags:
                 form = normalise_name(tag)
                 if form in categories:
                     categories[form].add(line.category)
         crossed = min(2, len({line.category for line in self.lines}) - 1)
-        return {form for form, found in categories.items() if len(found) > crossed}
+        return {form for form, names in categories.items() if len(names) > crossed}
 
-    def _facts(self, line: VideoLine) -> set[str]:
+    def _list_facts(self, line: VideoLine) -> set[str]:
         facts = {normalise_name(text) for text in (*line.tags, *line.topics)} - self._common
         if self.settings.other_category:
             facts.add(normalise_name(line.category))
         return facts - {""}
 
-    def _fitting_comments(self) -> dict[int, Comment]:
+    def _choose_comments(self) -> dict[int, Comment]:
         """For each video the comment among its most-liked that fits it best: by words, then by meaning."""
-        weighed = {number: self._candidates(number) for number in range(len(self.lines))}
+        weighed = {number: self._list_candidates(number) for number in range(len(self.lines))}
         if self.store is None:
-            return {number: found[0] for number, found in weighed.items() if found}
-        flat = [(number, comment) for number, found in weighed.items() for comment in found]
+            return {number: comments[0] for number, comments in weighed.items() if comments}
+        flat = [(number, comment) for number, comments in weighed.items() for comment in comments]
         vectors = self.store.get([comment.text for _, comment in flat], "comments")
         gists = self.gists
         assert gists is not None
@@ -178,18 +178,18 @@ class VideoTable:
                 best[number] = (float(near), comment)
         return {number: comment for number, (_, comment) in best.items()}
 
-    def _candidates(self, number: int) -> list[Comment]:
+    def _list_candidates(self, number: int) -> list[Comment]:
         line, spoken = self.lines[number], self.videos[number].spoken
         about = set(words(" ".join((line.title, line.description, *line.topics, *line.tags))))
-        found: list[tuple[int, int, Comment]] = []
+        candidates: list[tuple[int, int, Comment]] = []
         for comment, language in zip(line.comments, spoken, strict=True):
-            said = words(comment.text)
-            if language == line.language and len(said) >= _SHORTEST and len(comment.text) <= _LONGEST:
-                overlap = sum(len(word) > 3 and word in about for word in set(said))
-                found.append((-overlap, len(found), comment))
-            if len(found) == _WEIGHED:
+            tokens = words(comment.text)
+            if language == line.language and len(tokens) >= _SHORTEST and len(comment.text) <= _LONGEST:
+                overlap = sum(len(word) > 3 and word in about for word in set(tokens))
+                candidates.append((-overlap, len(candidates), comment))
+            if len(candidates) == _WEIGHED:
                 break
-        return [comment for *_, comment in sorted(found)[: self.settings.candidates]]
+        return [comment for *_, comment in sorted(candidates)[: self.settings.candidates]]
 
 
 _LACKS = {
@@ -215,11 +215,11 @@ def normalise_roughly(text: str) -> str:
 
 def encode_names(values: Iterable[str], unknown: str | None = None) -> Codes:
     """Numbers for names; -1 for the one that stands for nothing."""
-    known: dict[str, int] = {}
-    return np.array([-1 if v == unknown else known.setdefault(v, len(known)) for v in values], np.int64)
+    numbers: dict[str, int] = {}
+    return np.array([-1 if v == unknown else numbers.setdefault(v, len(numbers)) for v in values], np.int64)
 
 
-def _same(values: Codes, rows: Codes, columns: Codes) -> NDArray[np.bool_]:
+def _compare_equal(values: Codes, rows: Codes, columns: Codes) -> NDArray[np.bool_]:
     equal: NDArray[np.bool_] = (values[rows][:, None] == values[columns][None, :]) & (values[rows] >= 0)[
         :, None
     ]

@@ -72,7 +72,7 @@ def _clean(
     for name in ("videos", "comments", DEALT, LEFT):
         (folder / name).mkdir(exist_ok=True)
     table = read_videos(source / "videos")
-    unreadable, pairs = _looked_at(step, table, settings, progress, ray)
+    unreadable, pairs = _check_files(step, table, settings, progress, ray)
     videos = examine_videos(table, settings.clean, rules, unreadable, pairs)
 
     ranges = list_row_groups(source / "comments")
@@ -88,15 +88,15 @@ def _clean(
 
     first_pass = partial(partition_comments, job=PartitionJob(str(folder), parts, settings.clean, rules))
     partitioned = ProcessPool(workers, first_pass).map(ranges, report)
-    kept, pasted = _save_kept(folder, videos), _save_pasted(step, settings, total > 0)
-    second_pass = partial(clean_threads, job=ThreadJob(str(folder), kept, pasted, settings.clean))
+    videos_file, pasted_file = _save_kept(folder, videos), _save_pasted(step, settings, total > 0)
+    second_pass = partial(clean_threads, job=ThreadJob(str(folder), videos_file, pasted_file, settings.clean))
     cleaned = ProcessPool(workers, second_pass).map(range(parts), report)
     if not any((folder / "comments").iterdir()):
         pq.write_table(CLEAN_COMMENTS.empty_table(), folder / "comments" / "0000.parquet")
     _finish(step, videos, total, partitioned, cleaned, settings)
 
 
-def _looked_at(
+def _check_files(
     step: BuildStep, table: pa.Table, settings: PipelineSettings, progress: ProgressCallback, ray: str
 ) -> tuple[dict[str, str], I64]:
     """Why files cannot be used, and rows whose pictures are the same."""
@@ -111,10 +111,10 @@ def _looked_at(
         return unreadable, none
     if not root.is_dir():
         raise step.fail(f"the videos' folder {root} is gone; put it back, or run ingest again with --media")
-    seen = hash_videos([files[row] for row in named], root, step.work, settings.workers, progress, ray)
+    hashes = hash_videos([files[row] for row in named], root, step.work, settings.workers, progress, ray)
     good = []
     for row in named:
-        problem = seen[files[row]].problem
+        problem = hashes[files[row]].problem
         if problem:
             unreadable[refs[row]] = problem
         else:
@@ -122,7 +122,7 @@ def _looked_at(
     if not good:
         return unreadable, none
     return unreadable, find_same_pictures(
-        [seen[files[row]] for row in good], np.array(good), settings.clean.hash_distance
+        [hashes[files[row]] for row in good], np.array(good), settings.clean.hash_distance
     )
 
 
@@ -142,15 +142,15 @@ def _save_kept(folder: Path, videos: ExaminedVideos) -> str:
 def _save_pasted(step: BuildStep, settings: PipelineSettings, any_rows: bool) -> str:
     """Keys of long texts that stand under many videos."""
     path = step.folder / DEALT / "pasted.npy"
-    found: Any = np.zeros(0, np.uint64)
+    keys: Any = np.zeros(0, np.uint64)
     if any_rows and any((step.folder / DEALT).glob("*/*.parquet")):
         with connect(step.work, settings.memory, settings.workers) as db:
-            where = str(step.folder / DEALT / "*" / "*.parquet").replace("'", "''")
-            found = db.execute(
-                f"SELECT key FROM read_parquet('{where}') WHERE long GROUP BY key "
+            pattern = str(step.folder / DEALT / "*" / "*.parquet").replace("'", "''")
+            keys = db.execute(
+                f"SELECT key FROM read_parquet('{pattern}') WHERE long GROUP BY key "
                 f"HAVING count(DISTINCT video) >= {settings.clean.pasted[1]} ORDER BY key"
             ).fetchnumpy()["key"]
-    np.save(path, np.asarray(found, np.uint64))
+    np.save(path, np.asarray(keys, np.uint64))
     return str(path)
 
 
@@ -158,26 +158,26 @@ def _finish(
     step: BuildStep,
     videos: ExaminedVideos,
     total: int,
-    dealt: Sequence[PartitionReport],
-    gathered: Sequence[ThreadReport],
+    partitioned: Sequence[PartitionReport],
+    cleaned: Sequence[ThreadReport],
     settings: PipelineSettings,
 ) -> None:
     with connect(step.work, settings.memory, settings.workers) as db:
-        found = db.execute(f"SELECT DISTINCT ref FROM {parquet_source(step.folder / 'comments')}").fetchall()
-        left = {ref for (ref,) in found}
-        few = np.array([ref not in left for ref in videos.table.column("ref").to_pylist()], bool)
+        rows = db.execute(f"SELECT DISTINCT ref FROM {parquet_source(step.folder / 'comments')}").fetchall()
+        commented = {ref for (ref,) in rows}
+        few = np.array([ref not in commented for ref in videos.table.column("ref").to_pylist()], bool)
         if settings.clean.fewest_comments:
             videos.reason[few & videos.kept] = _FEW
         _write_videos(step.folder, videos)
         _write_quarantine(db, step.folder, videos)
     why: Counter[str] = Counter()
-    for left_out in (*(one.left for one in dealt), *(one.left for one in gathered)):
+    for left_out in (*(report.left for report in partitioned), *(report.left for report in cleaned)):
         why.update(left_out)
     shutil.rmtree(step.folder / DEALT)
     shutil.rmtree(step.folder / LEFT)
     kept = int(videos.kept.sum())
     step.count("videos", into=len(videos.reason), out=kept, why=Counter(str(r) for r in videos.reason if r))
-    step.count("comments", into=total, out=sum(one.kept for one in gathered), why=why)
+    step.count("comments", into=total, out=sum(report.kept for report in cleaned), why=why)
     sizes = np.bincount(videos.group[videos.kept], minlength=1)
     step.note(
         f"{int((sizes > 1).sum()):,} groups of near-duplicates hold {int(sizes[sizes > 1].sum()):,} of the videos kept"
@@ -188,14 +188,14 @@ def _finish(
     step.note("languages: " + ", ".join(f"{name} {number:,}" for name, number in languages.most_common(12)))
     if not kept:
         reasons = Counter(str(r) for r in videos.reason)
-        told = "; ".join(f"{reason} ({number:,})" for reason, number in reasons.most_common(3))
-        raise step.fail(f"no video is left of {len(videos.reason):,}: {told}; loosen `clean` in the settings")
+        text = "; ".join(f"{reason} ({number:,})" for reason, number in reasons.most_common(3))
+        raise step.fail(f"no video is left of {len(videos.reason):,}: {text}; loosen `clean` in the settings")
 
 
 def _write_videos(folder: Path, videos: ExaminedVideos) -> None:
     table = videos.table
-    place = table.schema.get_field_index("language")
-    table = table.set_column(place, "language", pa.array(videos.language, pa.string()))
+    index = table.schema.get_field_index("language")
+    table = table.set_column(index, "language", pa.array(videos.language, pa.string()))
     table = table.append_column("dup_group", pa.array(videos.group, pa.int64()))
     kept = table.filter(pa.array(videos.kept)).cast(CLEAN_VIDEOS)
     pq.write_table(kept, folder / "videos" / "0.parquet", compression="zstd", row_group_size=20_000)
@@ -203,22 +203,24 @@ def _write_videos(folder: Path, videos: ExaminedVideos) -> None:
 
 def _write_quarantine(db: Any, folder: Path, videos: ExaminedVideos) -> None:
     """Each video with its reason; of comments, one row for each video and reason."""
-    gone = np.flatnonzero(~videos.kept)
-    left = pa.table(
+    removed = np.flatnonzero(~videos.kept)
+    table = pa.table(
         {
-            "ref": pc.cast(videos.table.column("ref").take(pa.array(gone)), pa.string()),
-            "reason": pa.array([str(videos.reason[row]) for row in gone], pa.string()),
+            "ref": pc.cast(videos.table.column("ref").take(pa.array(removed)), pa.string()),
+            "reason": pa.array([str(videos.reason[row]) for row in removed], pa.string()),
         }
     )
-    db.register("gone", left)
+    db.register("gone", table)
     query = "SELECT 'clean' AS step, ref AS source, 'video' AS item, reason FROM gone"
     if any((folder / LEFT).glob("*.parquet")):
         query += (
             " UNION ALL SELECT 'clean', ref, sum(count_all)::BIGINT::VARCHAR || ' comments', reason "
             f"FROM {parquet_source(folder / LEFT)} GROUP BY ref, reason"
         )
-    where = str(folder / "quarantine.parquet").replace("'", "''")
-    db.execute(f"COPY (SELECT * FROM ({query}) ORDER BY ALL) TO '{where}' (FORMAT parquet, COMPRESSION zstd)")
+    target = str(folder / "quarantine.parquet").replace("'", "''")
+    db.execute(
+        f"COPY (SELECT * FROM ({query}) ORDER BY ALL) TO '{target}' (FORMAT parquet, COMPRESSION zstd)"
+    )
 
 
 __all__ = ["clean"]

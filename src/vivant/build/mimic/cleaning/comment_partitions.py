@@ -68,30 +68,30 @@ class PartitionReport(Struct):
 
 def list_row_groups(folder: Path, rows: int = 400_000) -> list[RowGroupRange]:
     """The comments of a step in pieces of about so many rows."""
-    found: list[RowGroupRange] = []
+    ranges: list[RowGroupRange] = []
     for file in sorted(folder.glob("*.parquet")):
         metadata = pq.ParquetFile(file).metadata
-        some: list[int] = []
+        groups: list[int] = []
         size = 0
         for group in range(metadata.num_row_groups):
-            some.append(group)
+            groups.append(group)
             size += metadata.row_group(group).num_rows
             if size >= rows or group == metadata.num_row_groups - 1:
-                found.append(RowGroupRange(f"{len(found):05d}", str(file), tuple(some), size))
-                some, size = [], 0
-    return found
+                ranges.append(RowGroupRange(f"{len(ranges):05d}", str(file), tuple(groups), size))
+                groups, size = [], 0
+    return ranges
 
 
 def hash_refs(refs: Any) -> U64:
     """A number for each ref, the same in every process."""
     encoded = refs.dictionary_encode()
     encoded = encoded.combine_chunks() if isinstance(encoded, pa.ChunkedArray) else encoded
-    known = [
+    hashes = [
         int.from_bytes(hashlib.blake2b(ref.encode(), digest_size=8).digest(), "little")
         for ref in encoded.dictionary.to_pylist()
     ]
-    found: U64 = np.array(known, np.uint64)[encoded.indices.to_numpy(zero_copy_only=False)]
-    return found
+    result: U64 = np.array(hashes, np.uint64)[encoded.indices.to_numpy(zero_copy_only=False)]
+    return result
 
 
 def partition_comments(stretch: RowGroupRange, job: PartitionJob) -> PartitionReport:
@@ -101,49 +101,49 @@ def partition_comments(stretch: RowGroupRange, job: PartitionJob) -> PartitionRe
     if done.is_file():
         return msgspec.json.decode(done.read_bytes(), type=PartitionReport)
     kept: list[pa.Table] = []
-    left: Counter[str] = Counter()
+    reasons: Counter[str] = Counter()
     refs: list[pa.Table] = []
     file = pq.ParquetFile(stretch.file)
     for batch in file.iter_batches(_BATCH, row_groups=list(stretch.groups)):
-        table, reason = _judged(pa.Table.from_batches([batch]), job)
+        table, reason = _judge_comments(pa.Table.from_batches([batch]), job)
         good = reason == ""
         for why, number in zip(*np.unique(reason[~good], return_counts=True), strict=True):
-            left[str(why)] += int(number)
+            reasons[str(why)] += int(number)
         if not good.all():
-            gone = pa.table(
+            removed = pa.table(
                 {"ref": table.column("ref").filter(pa.array(~good)), "reason": pa.array(reason[~good])}
             )
-            refs.append(gone.group_by(["ref", "reason"]).aggregate([([], "count_all")]))
+            refs.append(removed.group_by(["ref", "reason"]).aggregate([([], "count_all")]))
         kept.append(table.filter(pa.array(good)))
     _write_left(folder, f"deal-{stretch.name}", refs)
     if kept:
-        _deal_out(pa.concat_tables(kept), stretch.name, job)
-    report = PartitionReport(rows=stretch.rows, left=dict(left))
+        _write_partitions(pa.concat_tables(kept), stretch.name, job)
+    report = PartitionReport(rows=stretch.rows, left=dict(reasons))
     done.write_bytes(msgspec.json.encode(report))
     return report
 
 
-def _judged(table: pa.Table, job: PartitionJob) -> tuple[pa.Table, NDArray[Any]]:
+def _judge_comments(table: pa.Table, job: PartitionJob) -> tuple[pa.Table, NDArray[Any]]:
     """The comments with language, key and the hash of their video, and why some cannot stay."""
     settings = job.settings
     text = pc.utf8_trim_whitespace(pc.fill_null(table.column("text"), "")).combine_chunks()
-    found = tokenize(text)
+    tokens = tokenize(text)
     reason = np.full(len(table), "", dtype=object)
-    characters = np.diff(found.begins)
+    characters = np.diff(tokens.begins)
     fewest, most = settings.comment_characters
     _mark(reason, characters < fewest, "too short")
     _mark(reason, characters > most, "too long")
-    _mark(reason, measure_longest_runs(found) > settings.longest_run, REPEATED)
+    _mark(reason, measure_longest_runs(tokens) > settings.longest_run, REPEATED)
     broken = match_rules(text, job.rules, "comment")
     for number in np.unique(broken[broken > 0]):
         _mark(reason, broken == number, job.rules[number - 1].name)
-    scripts = count_scripts(found)
-    language = load_detector().detect(found, scripts).astype(np.uint8)
+    scripts = count_scripts(tokens)
+    language = load_detector().detect(tokens, scripts).astype(np.uint8)
     language[scripts[:, SCRIPTS.index("Latin") : SCRIPTS.index("emoji")].sum(1) == 0] = NO_LETTERS
     table = table.set_column(table.schema.get_field_index("text"), "text", text)
     table = table.append_column("code", pa.array(language))
-    table = table.append_column("key", pa.array(hash_texts(found)))
-    table = table.append_column("words", pa.array(np.minimum(found.counts, 255).astype(np.uint8)))
+    table = table.append_column("key", pa.array(hash_texts(tokens)))
+    table = table.append_column("words", pa.array(np.minimum(tokens.counts, 255).astype(np.uint8)))
     table = table.append_column("video", pa.array(hash_refs(table.column("ref"))))
     return table.append_column("long", pa.array(characters >= settings.pasted[0])), reason
 
@@ -152,17 +152,17 @@ def _mark(reason: NDArray[Any], which: Any, why: str) -> None:
     reason[which & (reason == "")] = why
 
 
-def _deal_out(table: pa.Table, name: str, job: PartitionJob) -> None:
+def _write_partitions(table: pa.Table, name: str, job: PartitionJob) -> None:
     part = (table.column("video").to_numpy() % np.uint64(job.parts)).astype(np.int64)
     order = np.argsort(part, kind="stable")
     ordered = table.take(pa.array(order))
     edges = np.searchsorted(part[order], np.arange(job.parts + 1))
     for number in range(job.parts):
-        some = ordered.slice(edges[number], edges[number + 1] - edges[number])
-        if len(some):
-            where = Path(job.folder) / DEALT / f"{number:04d}"
-            where.mkdir(exist_ok=True)
-            pq.write_table(some, where / f"{name}.parquet", compression="lz4", use_dictionary=["ref"])
+        rows = ordered.slice(edges[number], edges[number + 1] - edges[number])
+        if len(rows):
+            folder = Path(job.folder) / DEALT / f"{number:04d}"
+            folder.mkdir(exist_ok=True)
+            pq.write_table(rows, folder / f"{name}.parquet", compression="lz4", use_dictionary=["ref"])
 
 
 def _write_left(folder: Path, name: str, tables: Sequence[pa.Table]) -> None:

@@ -59,19 +59,19 @@ def clean_threads(number: int, job: ThreadJob) -> ThreadReport:
     source = folder / DEALT / f"{number:04d}"
     if source.is_dir():
         files = sorted(source.glob("*.parquet"))
-        report = _gather(
+        report = _clean_table(
             pa.concat_tables([pq.read_table(file) for file in files]).combine_chunks(), number, job
         )
     done.write_bytes(msgspec.json.encode(report))
     return report
 
 
-def _gather(table: pa.Table, number: int, job: ThreadJob) -> ThreadReport:
+def _clean_table(table: pa.Table, number: int, job: ThreadJob) -> ThreadReport:
     video = table.column("video").to_numpy()
-    with np.load(job.videos) as known:
-        hashes, codes = known["hashes"], known["codes"]
-    place = np.minimum(np.searchsorted(hashes, video), max(len(hashes) - 1, 0))
-    stays = hashes[place] == video if len(hashes) else np.zeros(len(video), bool)
+    with np.load(job.videos) as stored:
+        hashes, codes = stored["hashes"], stored["codes"]
+    index = np.minimum(np.searchsorted(hashes, video), max(len(hashes) - 1, 0))
+    stays = hashes[index] == video if len(hashes) else np.zeros(len(video), bool)
     reason = np.zeros(len(table), np.int64)
     reasons = ("", GONE, PASTED, SAME, NEARLY, FEW)
     reason[~stays] = 1
@@ -87,26 +87,28 @@ def _gather(table: pa.Table, number: int, job: ThreadJob) -> ThreadReport:
     _mark_few(reason, table, video, job.settings.fewest_comments)
 
     folder = Path(job.folder)
-    gone = np.flatnonzero(reason)
-    if len(gone):
-        names = pa.array(reasons).take(pa.array(reason[gone]))
-        lost = pa.table({"ref": table.column("ref").take(pa.array(gone)), "reason": names})
+    removed = np.flatnonzero(reason)
+    if len(removed):
+        names = pa.array(reasons).take(pa.array(reason[removed]))
+        lost = pa.table({"ref": table.column("ref").take(pa.array(removed)), "reason": names})
         counted = lost.group_by(["ref", "reason"]).aggregate([([], "count_all")])
         pq.write_table(counted, folder / LEFT / f"part-{number:04d}.parquet")
     good = np.flatnonzero(reason == 0)
     order = good[np.argsort(video[good], kind="stable")]
     kept = table.take(pa.array(order))
-    language = _languages(kept.column("code").to_numpy(), codes[place[order]] if len(hashes) else order)
-    made = kept.drop_columns(["code", "key", "words", "video", "long"]).append_column("language", language)
+    language = _name_languages(kept.column("code").to_numpy(), codes[index[order]] if len(hashes) else order)
+    cleaned = kept.drop_columns(["code", "key", "words", "video", "long"]).append_column("language", language)
     pq.write_table(
-        made.cast(CLEAN_COMMENTS),
+        cleaned.cast(CLEAN_COMMENTS),
         folder / "comments" / f"{number:04d}.parquet",
         compression="zstd",
         compression_level=1,
         use_dictionary=["ref", "language", "reply_to"],
     )
-    left = {reasons[one]: int(count) for one, count in enumerate(np.bincount(reason)) if one and count}
-    return ThreadReport(kept=len(kept), left=left)
+    reasons_left = {
+        reasons[code]: int(count) for code, count in enumerate(np.bincount(reason)) if code and count
+    }
+    return ThreadReport(kept=len(kept), left=reasons_left)
 
 
 def _mark_same(reason: Any, table: pa.Table, video: U64, likes: Any) -> None:
@@ -125,7 +127,7 @@ def _mark_nearly(reason: Any, table: pa.Table, video: U64, likes: Any, settings:
     # The most-liked first, so that it is the one that stays.
     rows = rows[np.argsort(-likes[rows], kind="stable")]
     column = table.column("text")
-    made = np.concatenate(
+    signatures = np.concatenate(
         [
             compute_signatures(
                 tokenize(column.take(pa.array(rows[start : start + _BATCH])).combine_chunks()), _BANDS
@@ -133,7 +135,7 @@ def _mark_nearly(reason: Any, table: pa.Table, video: U64, likes: Any, settings:
             for start in range(0, len(rows), _BATCH)
         ]
     )
-    first = group_near_duplicates(made, np.ones(len(rows), bool), settings.near_duplicate, video[rows])
+    first = group_near_duplicates(signatures, np.ones(len(rows), bool), settings.near_duplicate, video[rows])
     reason[rows[first != np.arange(len(rows))]] = 4
 
 
@@ -147,7 +149,7 @@ def _mark_few(reason: Any, table: pa.Table, video: U64, fewest: int) -> None:
     reason[good[~enough[number]]] = 5
 
 
-def _languages(code: NDArray[np.uint8], of_video: NDArray[Any]) -> pa.Array:
+def _name_languages(code: NDArray[np.uint8], of_video: NDArray[Any]) -> pa.Array:
     """Names of languages; where Latin letters say nothing, the video's own language if it is written in them."""
     names = load_detector().languages
     chosen = code.astype(np.int64)

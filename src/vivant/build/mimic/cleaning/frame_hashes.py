@@ -46,24 +46,24 @@ def hash_videos(
     files: Sequence[str], root: Path, work: Path, workers: int, progress: ProgressCallback, ray: str = ""
 ) -> dict[str, FrameHashes]:
     """Hashes of files, relative to a root; those known from before are not opened."""
-    known = _read(work / CACHE)
-    found: dict[str, FrameHashes] = {}
-    left: list[str] = []
+    cached = _read_cache(work / CACHE)
+    results: dict[str, FrameHashes] = {}
+    missing: list[str] = []
     for file in files:
         size, changed = _status(root / file)
-        before = known.get(file)
+        before = cached.get(file)
         if before is not None and (before.size, before.changed) == (size, changed):
-            found[file] = before
+            results[file] = before
         else:
-            left.append(file)
+            missing.append(file)
     encoder = msgspec.json.Encoder()
     with (work / CACHE).open("ab") as cache:
-        for seen in _hash_missing(left, root, workers, ray):
-            found[seen.file] = seen
-            cache.write(encoder.encode(seen) + b"\n")
+        for hashes in _hash_missing(missing, root, workers, ray):
+            results[hashes.file] = hashes
+            cache.write(encoder.encode(hashes) + b"\n")
             cache.flush()
-            progress(len(found), len(files), "videos looked at")
-    return found
+            progress(len(results), len(files), "videos looked at")
+    return results
 
 
 def _status(path: Path) -> tuple[int, int]:
@@ -74,16 +74,16 @@ def _status(path: Path) -> tuple[int, int]:
     return status.st_size, status.st_mtime_ns
 
 
-def _read(path: Path) -> dict[str, FrameHashes]:
-    found: dict[str, FrameHashes] = {}
+def _read_cache(path: Path) -> dict[str, FrameHashes]:
+    results: dict[str, FrameHashes] = {}
     if path.is_file():
         for line in path.read_bytes().splitlines():
             try:
-                seen = msgspec.json.decode(line, type=FrameHashes)
+                hashes = msgspec.json.decode(line, type=FrameHashes)
             except msgspec.MsgspecError:
                 continue  # the torn last line of a run that was killed: that file is looked at again
-            found[seen.file] = seen
-    return found
+            results[hashes.file] = hashes
+    return results
 
 
 def _hash_missing(files: Sequence[str], root: Path, workers: int, ray: str) -> Iterator[FrameHashes]:
@@ -124,7 +124,7 @@ def hash_video(file: str, root: str) -> FrameHashes:
     if not inside.startswith(os.path.realpath(root) + os.sep):
         return FrameHashes(file, size, changed, problem="the file is outside the media folder")
     try:
-        pictures = _pictures(inside)
+        pictures = _decode_pictures(inside)
     except MediaError as error:
         return FrameHashes(
             file,
@@ -135,7 +135,7 @@ def hash_video(file: str, root: str) -> FrameHashes:
     return FrameHashes(file, size, changed, tuple(map(hash_picture, pictures)))
 
 
-def _pictures(path: str) -> list[NDArray[np.uint8]]:
+def _decode_pictures(path: str) -> list[NDArray[np.uint8]]:
     """Frames from the middles of equal stretches: the very first is often black."""
     from vivant.media.decoding import decode_frames
     from vivant.media.encoding import FrameEncoder
@@ -143,16 +143,16 @@ def _pictures(path: str) -> list[NDArray[np.uint8]]:
 
     scanned = scan_video(path, path, 1)
     count = len(scanned.table.timeline().pts)
-    wanted = [int((number + 0.5) * count / FRAMES) for number in range(FRAMES)]
+    indices = [int((number + 0.5) * count / FRAMES) for number in range(FRAMES)]
     encoder = FrameEncoder()
-    found = {
+    pictures = {
         index: encoder.pixels(frame, _SEEN_SIDE)
-        for index, frame in decode_frames(path, path, scanned, wanted, 1)
+        for index, frame in decode_frames(path, path, scanned, indices, 1)
         if frame is not None
     }
-    if len(found) < len(set(wanted)):
+    if len(pictures) < len(set(indices)):
         raise MediaError("frames cannot be decoded")
-    return [found[index] for index in wanted]
+    return [pictures[index] for index in indices]
 
 
 def hash_picture(picture: NDArray[np.uint8]) -> str:
@@ -166,44 +166,44 @@ def hash_picture(picture: NDArray[np.uint8]) -> str:
     small = np.asarray(grey, np.float64)
     if small.std() < _FLAT:
         return ""
-    place = np.arange(_WIDE)
-    waves = np.cos(np.pi * (2 * place[None, :] + 1) * place[:_SIDE, None] / (2 * _WIDE))
-    found = (waves @ small @ waves.T).ravel()
-    found[0] = 0  # the brightness of the whole
-    return np.packbits((found > np.median(found))[_order()]).tobytes().hex()
+    positions = np.arange(_WIDE)
+    waves = np.cos(np.pi * (2 * positions[None, :] + 1) * positions[:_SIDE, None] / (2 * _WIDE))
+    coefficients = (waves @ small @ waves.T).ravel()
+    coefficients[0] = 0  # the brightness of the whole
+    return np.packbits((coefficients > np.median(coefficients))[_coarse_first()]).tobytes().hex()
 
 
-def _order() -> I64:
+def _coarse_first() -> I64:
     """The coarsest 8 × 8 waves first: by those, candidates are found."""
     row, column = np.divmod(np.arange(_SIDE * _SIDE), _SIDE)
     fine = (row >= _SIDE // 2) | (column >= _SIDE // 2)
     return np.argsort(fine, kind="stable")
 
 
-def find_same_pictures(seen: Sequence[FrameHashes], rows: I64, distance: int) -> I64:
+def find_same_pictures(videos: Sequence[FrameHashes], rows: I64, distance: int) -> I64:
     """Pairs of rows whose frames differ by at most `distance` of 256 bits each on average.
 
     Only those are compared that share sixteen coarse bits of a frame at the same place, each with the first of its
     bucket and with the one before: linear in the number of videos. Frames of one colour are passed over.
     """
-    flat = np.array([[not one for one in video.hashes] for video in seen])
-    octets = b"".join(bytes.fromhex(one or "00" * 32) for video in seen for one in video.hashes)
-    hashes = np.frombuffer(octets, np.uint16).reshape(len(seen), FRAMES, 16)
+    flat = np.array([[not one for one in video.hashes] for video in videos])
+    octets = b"".join(bytes.fromhex(one or "00" * 32) for video in videos for one in video.hashes)
+    hashes = np.frombuffer(octets, np.uint16).reshape(len(videos), FRAMES, 16)
     pairs: list[I64] = []
     for frame in range(FRAMES):
         usable = np.flatnonzero(~flat[:, frame])
-        pairs += [_neighbours(hashes[usable, frame, quarter], usable) for quarter in range(4)]
+        pairs += [_pair_neighbours(hashes[usable, frame, quarter], usable) for quarter in range(4)]
     joined = np.concatenate(pairs)
-    together = np.stack(np.divmod(np.unique(joined[:, 0] * len(seen) + joined[:, 1]), len(seen)), 1)
+    together = np.stack(np.divmod(np.unique(joined[:, 0] * len(videos) + joined[:, 1]), len(videos)), 1)
     differ = hashes[together[:, 0]] ^ hashes[together[:, 1]]
     apart = np.unpackbits(differ.view(np.uint8), axis=2).sum(2, dtype=np.int64)
-    told = ~(flat[together[:, 0]] | flat[together[:, 1]])
-    mean = np.where(told, apart, 0).sum(1) / np.maximum(told.sum(1), 1)
-    found: I64 = rows[together[(mean <= distance) & (told.sum(1) * 2 > FRAMES)]]
-    return found
+    comparable = ~(flat[together[:, 0]] | flat[together[:, 1]])
+    mean = np.where(comparable, apart, 0).sum(1) / np.maximum(comparable.sum(1), 1)
+    result: I64 = rows[together[(mean <= distance) & (comparable.sum(1) * 2 > FRAMES)]]
+    return result
 
 
-def _neighbours(bucket: NDArray[np.uint16], members: I64) -> I64:
+def _pair_neighbours(bucket: NDArray[np.uint16], members: I64) -> I64:
     order = np.argsort(bucket, kind="stable")
     ordered, members = bucket[order], members[order]
     same = np.flatnonzero(ordered[1:] == ordered[:-1])

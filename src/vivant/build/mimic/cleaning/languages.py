@@ -40,9 +40,9 @@ class SparseWeights(Struct, frozen=True):
         """What the things of each owner are worth together: owners × languages."""
         counts = self.first[things + 1] - self.first[things]
         begin = np.cumsum(counts) - counts
-        places = np.arange(int(counts.sum())) - np.repeat(begin - self.first[things], counts)
-        flat = np.repeat(owner, counts) * self.languages + self.language[places]
-        summed = np.bincount(flat, self.weight[places], owners * self.languages).astype(np.float64)
+        entries = np.arange(int(counts.sum())) - np.repeat(begin - self.first[things], counts)
+        flat = np.repeat(owner, counts) * self.languages + self.language[entries]
+        summed = np.bincount(flat, self.weight[entries], owners * self.languages).astype(np.float64)
         return summed.reshape(owners, self.languages)
 
 
@@ -62,12 +62,12 @@ class LanguageDetector(Struct, frozen=True):
     telling: NDArray[np.int64]
     """Character → row of `letters`; 0 for the many that tell nothing."""
 
-    def detect(self, found: TokenizedColumn, scripts: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
+    def detect(self, tokens: TokenizedColumn, scripts: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
         """The language of each text as a place in `languages`; 0 where it cannot be told.
 
         `scripts` are the texts' script_counts, for those who have them already.
         """
-        counts = count_scripts(found) if scripts is None else scripts.copy()
+        counts = count_scripts(tokens) if scripts is None else scripts.copy()
         counts[:, [SCRIPTS.index(name) for name in ("none", "digit", "emoji")]] = 0
         counts[:, [SCRIPTS.index(name) for name in ("Han", "Kana", "Hangul")]] *= _DENSE
         main = counts.argmax(1)
@@ -76,10 +76,10 @@ class LanguageDetector(Struct, frozen=True):
         rest = counts.copy()
         rest[:, latin] = 0
         main = np.where((main == latin) & (rest.max(1) * 2 > counts[:, latin]), rest.argmax(1), main)
-        scores = self._scores(found)
+        scores = self._scores(tokens)
         scores[self.script[None, :] != main[:, None]] = 0
         best = scores.argmax(1)
-        sure = scores[np.arange(found.texts), best] > 0
+        sure = scores[np.arange(tokens.texts), best] > 0
         chosen = np.where(sure, best, 0)
         for script, code in (
             (latin, 0),
@@ -89,29 +89,29 @@ class LanguageDetector(Struct, frozen=True):
         kana, han = counts[:, SCRIPTS.index("Kana")], counts[:, SCRIPTS.index("Han")]
         asian = np.where(kana * 8 > han, self.languages.index("ja"), self.languages.index("zh"))
         chosen = np.where((main == SCRIPTS.index("Han")) | (main == SCRIPTS.index("Kana")), asian, chosen)
-        found_any = counts.sum(1) > 0
-        return np.where(found_any, chosen, 0)
+        any_letters = counts.sum(1) > 0
+        return np.where(any_letters, chosen, 0)
 
-    def _scores(self, found: TokenizedColumn) -> NDArray[np.float64]:
-        places = self._look_up(found.hashes)
-        known = np.flatnonzero(places >= 0)
-        owner = np.searchsorted(found.first, known, side="right") - 1
-        telling = self.telling[np.minimum(found.points, len(self.telling) - 1)]
+    def _scores(self, tokens: TokenizedColumn) -> NDArray[np.float64]:
+        entries = self._look_up(tokens.hashes)
+        matched = np.flatnonzero(entries >= 0)
+        owner = np.searchsorted(tokens.first, matched, side="right") - 1
+        telling = self.telling[np.minimum(tokens.points, len(self.telling) - 1)]
         letters = np.flatnonzero(telling)
-        letter_owner = np.searchsorted(found.begins, letters, side="right") - 1
-        return self.words.sums(places[known], owner, found.texts) + self.letters.sums(
-            telling[letters], letter_owner, found.texts
+        letter_owner = np.searchsorted(tokens.begins, letters, side="right") - 1
+        return self.words.sums(entries[matched], owner, tokens.texts) + self.letters.sums(
+            telling[letters], letter_owner, tokens.texts
         )
 
     def _look_up(self, hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
         """The word of each hash; -1 where it is none. Slots hold one or a few words: a few steps find any."""
-        place = self.slot[(hashes >> np.uint64(48)).astype(np.int64)]
-        found = np.full(len(hashes), -1, np.int64)
+        first = self.slot[(hashes >> np.uint64(48)).astype(np.int64)]
+        result = np.full(len(hashes), -1, np.int64)
         last = len(self.hashes) - 1
-        for step in range(_deepest(self.hashes)):
-            here = np.minimum(place + step, last)
-            found = np.where(self.hashes[here] == hashes, here, found)
-        return found
+        for step in range(_largest_slot(self.hashes)):
+            here = np.minimum(first + step, last)
+            result = np.where(self.hashes[here] == hashes, here, result)
+        return result
 
 
 _DEFAULTS = (
@@ -119,7 +119,7 @@ _DEFAULTS = (
 )  # fmt: skip
 
 
-def _deepest(hashes: NDArray[np.uint64]) -> int:
+def _largest_slot(hashes: NDArray[np.uint64]) -> int:
     return int(np.unique(hashes >> np.uint64(48), return_counts=True)[1].max())
 
 
@@ -152,7 +152,7 @@ def load_detector() -> LanguageDetector:
         script=np.array(scripts),
         hashes=hashes,
         slot=np.searchsorted(hashes, np.arange(_SLOTS, dtype=np.uint64) << np.uint64(48)),
-        words=SparseWeights.of(np.stack([weights[int(one)] for one in hashes])),
+        words=SparseWeights.of(np.stack([weights[int(value)] for value in hashes])),
         letters=SparseWeights.of(np.stack(letters)),
         telling=telling,
     )

@@ -16,23 +16,23 @@ _SPAN = 3
 _PAIRS = 1 << 20
 
 
-def hash_shingles(found: TokenizedColumn) -> tuple[U64, I64]:
+def hash_shingles(tokens: TokenizedColumn) -> tuple[U64, I64]:
     """Numbers of all runs of three words, and where those of each text begin (one entry more than texts)."""
-    counts = np.maximum(found.counts - _SPAN + 1, 0)
+    counts = np.maximum(tokens.counts - _SPAN + 1, 0)
     first = np.concatenate([[0], np.cumsum(counts)])
-    where = np.arange(first[-1]) - np.repeat(first[:-1], counts) + np.repeat(found.first[:-1], counts)
-    values = found.hashes
-    combined = values[where] * np.uint64(3)
+    first_word = np.arange(first[-1]) - np.repeat(first[:-1], counts) + np.repeat(tokens.first[:-1], counts)
+    values = tokens.hashes
+    combined = values[first_word] * np.uint64(3)
     for step in range(1, _SPAN):
-        combined = mix_bits(combined + values[where + step])
+        combined = mix_bits(combined + values[first_word + step])
     return combined, first
 
 
-def compute_signatures(found: TokenizedColumn, bands: int = 32) -> NDArray[np.uint32]:
+def compute_signatures(tokens: TokenizedColumn, bands: int = 32) -> NDArray[np.uint32]:
     """Texts × values: the share of equal values estimates the similarity. Texts of one or two words have zeros."""
-    combined, first = hash_shingles(found)
+    combined, first = hash_shingles(tokens)
     size = bands * ROWS
-    made = np.zeros((found.texts, size), np.uint32)
+    signatures = np.zeros((tokens.texts, size), np.uint32)
     counts = np.diff(first)
     filled = np.flatnonzero(counts > 0)
     low = (combined >> np.uint64(32)).astype(np.uint64)
@@ -40,23 +40,23 @@ def compute_signatures(found: TokenizedColumn, bands: int = 32) -> NDArray[np.ui
         odd = np.uint64(derive_seed(number, "minhash") | 1)
         hashed = ((low * odd) >> np.uint64(32)).astype(np.uint32)
         if len(filled):
-            made[filled, number] = np.minimum.reduceat(hashed, first[filled])
-    return made
+            signatures[filled, number] = np.minimum.reduceat(hashed, first[filled])
+    return signatures
 
 
 def group_near_duplicates(
-    made: NDArray[np.uint32], comparable: NDArray[np.bool_], threshold: float, within: U64 | None = None
+    signatures: NDArray[np.uint32], comparable: NDArray[np.bool_], threshold: float, within: U64 | None = None
 ) -> I64:
     """For each text the first text of its group: itself, or one that it is similar to, directly or by steps.
 
     Only `comparable` texts are compared; with `within`, only those of the same number (say, of one video).
     """
-    parent = np.arange(len(made))
+    parent = np.arange(len(signatures))
     rows = np.flatnonzero(comparable)
-    for band in range(made.shape[1] // ROWS):
+    for band in range(signatures.shape[1] // ROWS):
         bucket = np.zeros(len(rows), np.uint64)
         for row in range(ROWS):
-            bucket = mix_bits(bucket * np.uint64(31) + made[rows, band * ROWS + row])
+            bucket = mix_bits(bucket * np.uint64(31) + signatures[rows, band * ROWS + row])
         if within is not None:
             bucket = mix_bits(bucket + within[rows])
         order = np.argsort(bucket, kind="stable")
@@ -73,35 +73,35 @@ def group_near_duplicates(
                 np.stack([members[same], members[same + 1]], 1),
             ]
         )
-        _unite(parent, pairs, made, threshold)
+        _unite(parent, pairs, signatures, threshold)
     return _roots(parent)
 
 
-def _unite(parent: I64, pairs: I64, made: NDArray[np.uint32], threshold: float) -> None:
+def _unite(parent: I64, pairs: I64, signatures: NDArray[np.uint32], threshold: float) -> None:
     pairs = pairs[_find(parent, pairs[:, 0]) != _find(parent, pairs[:, 1])]
     pairs = np.stack(np.divmod(np.unique(pairs[:, 0] * len(parent) + pairs[:, 1]), len(parent)), 1)
     for start in range(0, len(pairs), _PAIRS):
-        some = pairs[start : start + _PAIRS]
-        alike = (made[some[:, 0]] == made[some[:, 1]]).mean(1) >= threshold
-        for one, other in some[alike].tolist():
-            a, b = _root(parent, one), _root(parent, other)
+        batch = pairs[start : start + _PAIRS]
+        alike = (signatures[batch[:, 0]] == signatures[batch[:, 1]]).mean(1) >= threshold
+        for first, second in batch[alike].tolist():
+            a, b = _root(parent, first), _root(parent, second)
             parent[max(a, b)] = min(a, b)
 
 
-def _root(parent: I64, place: int) -> int:
-    while parent[place] != place:
-        parent[place] = parent[parent[place]]
-        place = int(parent[place])
-    return place
+def _root(parent: I64, index: int) -> int:
+    while parent[index] != index:
+        parent[index] = parent[parent[index]]
+        index = int(parent[index])
+    return index
 
 
-def _find(parent: I64, places: I64) -> I64:
-    found = parent[places]
+def _find(parent: I64, indices: I64) -> I64:
+    roots = parent[indices]
     while True:
-        further = parent[found]
-        if np.array_equal(further, found):
-            return found
-        found = further
+        further = parent[roots]
+        if np.array_equal(further, roots):
+            return roots
+        roots = further
 
 
 def _roots(parent: I64) -> I64:

@@ -37,19 +37,19 @@ def read_rules(path: Path | None) -> tuple[ContentRule, ...]:
     return rules
 
 
-def match_rules(column: Any, rules: tuple[ContentRule, ...], where: Where) -> NDArray[np.int64]:
+def match_rules(column: Any, rules: tuple[ContentRule, ...], field: Where) -> NDArray[np.int64]:
     """For each text the number of the first rule that it breaks, from 1; 0 for none."""
-    found = np.zeros(len(column), np.int64)
-    asked = [(number, rule) for number, rule in enumerate(rules, 1) if where in rule.fields]
-    if not asked or not len(column):
-        return found
+    numbers = np.zeros(len(column), np.int64)
+    applicable = [(number, rule) for number, rule in enumerate(rules, 1) if field in rule.fields]
+    if not applicable or not len(column):
+        return numbers
     # One look for all: texts that break a rule are few.
-    suspect = np.flatnonzero(_matches(column, "|".join(f"(?:{rule.pattern})" for _, rule in asked)))
+    suspect = np.flatnonzero(_matches(column, "|".join(f"(?:{rule.pattern})" for _, rule in applicable)))
     if len(suspect):
-        some = column.take(pa.array(suspect))
-        for number, rule in reversed(asked):
-            found[suspect[_matches(some, rule.pattern)]] = number
-    return found
+        texts = column.take(pa.array(suspect))
+        for number, rule in reversed(applicable):
+            numbers[suspect[_matches(texts, rule.pattern)]] = number
+    return numbers
 
 
 def _matches(column: Any, pattern: str) -> NDArray[np.bool_]:

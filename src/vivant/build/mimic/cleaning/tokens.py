@@ -62,7 +62,7 @@ class TokenizedColumn(Struct, frozen=True):
 
 
 @lru_cache(maxsize=1)
-def _tables() -> tuple[NDArray[np.uint8], NDArray[np.uint32]]:
+def _character_tables() -> tuple[NDArray[np.uint8], NDArray[np.uint32]]:
     """Script and lower case of each character of the basic plane."""
     script = np.zeros(_BMP, np.uint8)
     lower = np.arange(_BMP, dtype=np.uint32)
@@ -90,13 +90,13 @@ def _tables() -> tuple[NDArray[np.uint8], NDArray[np.uint32]]:
 _powers: list[U64] = [np.ones(1, np.uint64), np.ones(1, np.uint64)]
 
 
-def _raised(size: int) -> tuple[U64, U64]:
+def _powers_of_base(size: int) -> tuple[U64, U64]:
     """The powers of the base and of its inverse."""
     if len(_powers[0]) < size:
-        for place, base in ((0, _BASE), (1, _INVERSE)):
+        for index, base in ((0, _BASE), (1, _INVERSE)):
             steps = np.full(max(size, 1 << 20), base, np.uint64)
             steps[0] = 1
-            _powers[place] = np.multiply.accumulate(steps)
+            _powers[index] = np.multiply.accumulate(steps)
     return _powers[0][:size], _powers[1][:size]
 
 
@@ -105,8 +105,8 @@ def tokenize(column: pa.Array) -> TokenizedColumn:
     column = pc.fill_null(column, "")
     lengths = pc.utf8_length(column).to_numpy(zero_copy_only=False).astype(np.int64)
     begins = np.concatenate([[0], np.cumsum(lengths)])
-    points = _points(column)
-    script_of, lower_of = _tables()
+    points = _code_points(column)
+    script_of, lower_of = _character_tables()
     basic = np.minimum(points, _BMP - 1)
     script = np.where(points < _BMP, script_of[basic], _CODE["emoji"]).astype(np.uint8)
     lower = np.where(points < _BMP, lower_of[basic], points).astype(np.uint32)
@@ -123,7 +123,7 @@ def tokenize(column: pa.Array) -> TokenizedColumn:
     ends_before[:-1] = ~inside[1:] | single[1:] | edge[1:]
     ends_before[-1:] = True
     ends = np.flatnonzero(inside & (single | ends_before)) + 1
-    up, down = _raised(len(points) + 1)
+    up, down = _powers_of_base(len(points) + 1)
     sums = np.zeros(len(points) + 1, np.uint64)
     np.cumsum((lower.astype(np.uint64) + np.uint64(1)) * up[:-1], out=sums[1:])
     hashes = mix_bits((sums[ends] - sums[starts]) * down[starts])
@@ -137,7 +137,7 @@ def tokenize(column: pa.Array) -> TokenizedColumn:
     )
 
 
-def _points(column: pa.Array) -> NDArray[np.uint32]:
+def _code_points(column: pa.Array) -> NDArray[np.uint32]:
     joined = pc.binary_join(pa.ListArray.from_arrays(pa.array([0, len(column)], pa.int32()), column), "")
     text = joined[0].as_py() or ""
     return np.frombuffer(text.encode("utf-32-le"), np.uint32)
@@ -155,44 +155,44 @@ def hash_word(word: str) -> int:
     return int(tokenize(pa.array([word])).hashes[0])
 
 
-def hash_texts(found: TokenizedColumn) -> U64:
+def hash_texts(tokens: TokenizedColumn) -> U64:
     """One number for each text that is the same for texts of the same words, whatever their case and signs.
 
     A text without words, say of emoji alone, has the number of its signs.
     """
-    order = np.arange(len(found.hashes), dtype=np.uint64) - np.repeat(found.first[:-1], found.counts).astype(
-        np.uint64
-    )
-    sums = np.zeros(len(found.hashes) + 1, np.uint64)
-    np.cumsum(mix_bits(found.hashes + order * _BASE), out=sums[1:])
-    made = mix_bits(sums[found.first[1:]] - sums[found.first[:-1]] + found.counts.astype(np.uint64))
-    wordless = np.flatnonzero(found.counts == 0)
+    order = np.arange(len(tokens.hashes), dtype=np.uint64) - np.repeat(
+        tokens.first[:-1], tokens.counts
+    ).astype(np.uint64)
+    sums = np.zeros(len(tokens.hashes) + 1, np.uint64)
+    np.cumsum(mix_bits(tokens.hashes + order * _BASE), out=sums[1:])
+    result = mix_bits(sums[tokens.first[1:]] - sums[tokens.first[:-1]] + tokens.counts.astype(np.uint64))
+    wordless = np.flatnonzero(tokens.counts == 0)
     if len(wordless):
-        signs = np.zeros(len(found.points) + 1, np.uint64)
-        np.cumsum(mix_bits(found.points.astype(np.uint64) + np.uint64(1)), out=signs[1:])
-        made[wordless] = signs[found.begins[wordless + 1]] - signs[found.begins[wordless]]
-    return made
+        signs = np.zeros(len(tokens.points) + 1, np.uint64)
+        np.cumsum(mix_bits(tokens.points.astype(np.uint64) + np.uint64(1)), out=signs[1:])
+        result[wordless] = signs[tokens.begins[wordless + 1]] - signs[tokens.begins[wordless]]
+    return result
 
 
-def count_scripts(found: TokenizedColumn) -> NDArray[np.int64]:
+def count_scripts(tokens: TokenizedColumn) -> NDArray[np.int64]:
     """How many characters of each script a text has: texts × scripts."""
-    owner = np.repeat(np.arange(found.texts), np.diff(found.begins))
-    flat = owner * len(SCRIPTS) + found.script
-    return np.bincount(flat, minlength=found.texts * len(SCRIPTS)).reshape(found.texts, len(SCRIPTS))
+    owner = np.repeat(np.arange(tokens.texts), np.diff(tokens.begins))
+    flat = owner * len(SCRIPTS) + tokens.script
+    return np.bincount(flat, minlength=tokens.texts * len(SCRIPTS)).reshape(tokens.texts, len(SCRIPTS))
 
 
-def measure_longest_runs(found: TokenizedColumn) -> I64:
+def measure_longest_runs(tokens: TokenizedColumn) -> I64:
     """How often the most repeated character of each text comes in a row (spaces do not count)."""
-    size = len(found.points)
-    longest = np.zeros(found.texts, np.int64)
+    size = len(tokens.points)
+    longest = np.zeros(tokens.texts, np.int64)
     if not size:
         return longest
     changes = np.ones(size, bool)
-    changes[1:] = found.points[1:] != found.points[:-1]
-    changes[found.begins[:-1][found.begins[:-1] < size]] = True
+    changes[1:] = tokens.points[1:] != tokens.points[:-1]
+    changes[tokens.begins[:-1][tokens.begins[:-1] < size]] = True
     starts = np.flatnonzero(changes)
     lengths = np.diff(np.append(starts, size))
-    many = (lengths > 2) & (found.points[starts] != 32)
-    owner = np.searchsorted(found.begins, starts[many], side="right") - 1
-    np.maximum.at(longest, owner, lengths[many])
+    repeated = (lengths > 2) & (tokens.points[starts] != 32)
+    owner = np.searchsorted(tokens.begins, starts[repeated], side="right") - 1
+    np.maximum.at(longest, owner, lengths[repeated])
     return longest

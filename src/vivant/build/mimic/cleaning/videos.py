@@ -67,44 +67,44 @@ def examine_videos(
     """
     size = len(table)
     reason = np.full(size, "", dtype=object)
-    detected, counts, same, made, latin = _words(table)
-    language = _languages(table, detected, latin)
-    _leave(reason, table, settings, language)
+    detected, counts, same, signatures, latin = _tokenize_videos(table)
+    language = _decide_languages(table, detected, latin)
+    _mark_unfit(reason, table, settings, language)
     for number, name in enumerate((rule.name for rule in rules), 1):
-        for where in ("title", "description"):
-            broken = match_rules(table.column(where), rules, where)
+        for field in ("title", "description"):
+            broken = match_rules(table.column(field), rules, field)
             _mark(reason, broken == number, name)
-    _leave_tags(reason, table, rules)
+    _mark_tags(reason, table, rules)
     for row, ref in enumerate(table.column("ref").to_pylist() if unreadable else []):
         if ref in unreadable and not reason[row]:
             reason[row] = unreadable[ref]
     comparable = (counts >= FEWEST_WORDS) & (reason == "")
-    group = group_near_duplicates(made, comparable, settings.near_duplicate)
-    group = _with_pairs(group, pairs)
-    _leave_copies(reason, table, np.where(comparable, same, 0), comparable)
+    group = group_near_duplicates(signatures, comparable, settings.near_duplicate)
+    group = _unite_pairs(group, pairs)
+    _mark_copies(reason, table, np.where(comparable, same, 0), comparable)
     return ExaminedVideos(table=table, language=language, reason=reason, group=group)
 
 
-def _words(
+def _tokenize_videos(
     table: pa.Table,
 ) -> tuple[NDArray[Any], I64, NDArray[np.uint64], NDArray[np.uint32], NDArray[np.bool_]]:
     """Language, number of words, key of the text, signature, and whether most letters are Latin."""
     codes = np.array(load_detector().languages, dtype=object)
     parts: list[tuple[Any, ...]] = []
     for start in range(0, max(len(table), 1), _BATCH):
-        some = table.slice(start, _BATCH)
+        batch = table.slice(start, _BATCH)
         text = pc.binary_join_element_wise(
-            some.column("title"),
-            some.column("description"),
+            batch.column("title"),
+            batch.column("description"),
             " ",
             null_handling="replace",
             null_replacement="",
         ).combine_chunks()
-        found = tokenize(text)
+        tokens = tokenize(text)
         tagged = pc.binary_join_element_wise(
-            text, pc.binary_join(some.column("tags"), " "), " ", null_handling="replace"
+            text, pc.binary_join(batch.column("tags"), " "), " ", null_handling="replace"
         )
-        detected = codes[load_detector().detect(found)]
+        detected = codes[load_detector().detect(tokens)]
         unsure = detected == ""
         if unsure.any():
             again = codes[
@@ -114,25 +114,31 @@ def _words(
             ]
             detected = np.where(unsure, again, detected)
         parts.append(
-            (detected, found.counts, hash_texts(found), compute_signatures(found), _mostly_latin(found))
+            (
+                detected,
+                tokens.counts,
+                hash_texts(tokens),
+                compute_signatures(tokens),
+                _is_mostly_latin(tokens),
+            )
         )
     joined = [np.concatenate(column) for column in zip(*parts, strict=True)]
     return joined[0], joined[1], joined[2], joined[3], joined[4]
 
 
-def _mostly_latin(found: TokenizedColumn) -> NDArray[np.bool_]:
-    counts = count_scripts(found)
+def _is_mostly_latin(tokens: TokenizedColumn) -> NDArray[np.bool_]:
+    counts = count_scripts(tokens)
     latin = counts[:, SCRIPTS.index("Latin")]
     letters = counts[:, SCRIPTS.index("Latin") : SCRIPTS.index("other")].sum(1)
     return np.asarray(latin * 2 > letters, bool)
 
 
-def _languages(table: pa.Table, detected: NDArray[Any], latin: NDArray[np.bool_]) -> list[str]:
+def _decide_languages(table: pa.Table, detected: NDArray[Any], latin: NDArray[np.bool_]) -> list[str]:
     """What the platform says, unless the script of the text contradicts it; else what was detected."""
-    said = np.array(table.column("language").to_pylist(), dtype=object)
-    said_latin = np.isin(said, LATIN)
-    believed = (said != "") & ((detected == "") | (said_latin == latin))
-    return list(np.where(believed, said, detected))
+    declared = np.array(table.column("language").to_pylist(), dtype=object)
+    declared_latin = np.isin(declared, LATIN)
+    believed = (declared != "") & ((detected == "") | (declared_latin == latin))
+    return list(np.where(believed, declared, detected))
 
 
 def _mark(reason: NDArray[Any], which: Any, why: str) -> None:
@@ -140,7 +146,7 @@ def _mark(reason: NDArray[Any], which: Any, why: str) -> None:
     reason[np.asarray(which, bool) & (reason == "")] = why
 
 
-def _leave(reason: NDArray[Any], table: pa.Table, settings: CleanSettings, language: list[str]) -> None:
+def _mark_unfit(reason: NDArray[Any], table: pa.Table, settings: CleanSettings, language: list[str]) -> None:
     title = pc.utf8_trim_whitespace(pc.fill_null(table.column("title"), ""))
     characters = pc.utf8_length(title).to_numpy()
     _mark(reason, characters == 0, "no title")
@@ -153,14 +159,14 @@ def _leave(reason: NDArray[Any], table: pa.Table, settings: CleanSettings, langu
         _mark(reason, ~np.isin(np.array(language, dtype=object), settings.languages), "another language")
 
 
-def _leave_tags(reason: NDArray[Any], table: pa.Table, rules: tuple[ContentRule, ...]) -> None:
+def _mark_tags(reason: NDArray[Any], table: pa.Table, rules: tuple[ContentRule, ...]) -> None:
     tags = pc.binary_join(pc.fill_null(table.column("tags"), []), " ")
     broken = match_rules(tags, rules, "tag")
     for number in np.unique(broken[broken > 0]):
         _mark(reason, broken == number, rules[number - 1].name)
 
 
-def _leave_copies(reason: NDArray[Any], table: pa.Table, same: Any, comparable: NDArray[np.bool_]) -> None:
+def _mark_copies(reason: NDArray[Any], table: pa.Table, same: Any, comparable: NDArray[np.bool_]) -> None:
     """Of videos with the same words the most viewed stays."""
     rows = np.flatnonzero(comparable)
     views = pc.fill_null(table.column("views"), -1).to_numpy()[rows]
@@ -169,18 +175,18 @@ def _leave_copies(reason: NDArray[Any], table: pa.Table, same: Any, comparable: 
     reason[order[again]] = _COPY
 
 
-def _with_pairs(group: I64, pairs: I64) -> I64:
+def _unite_pairs(group: I64, pairs: I64) -> I64:
     """Groups of texts united where pictures are the same."""
     parent = group.copy()
 
-    def root(place: int) -> int:
-        while parent[place] != place:
-            place = int(parent[place])
-        return place
+    def root(index: int) -> int:
+        while parent[index] != index:
+            index = int(parent[index])
+        return index
 
-    for one, other in pairs.tolist():
-        a, b = root(one), root(other)
+    for first, second in pairs.tolist():
+        a, b = root(first), root(second)
         parent[max(a, b)] = min(a, b)
     if not len(pairs):
         return group
-    return np.array([root(place) for place in range(len(parent))], np.int64)
+    return np.array([root(index) for index in range(len(parent))], np.int64)

@@ -61,13 +61,13 @@ def ingest(
     with begin_step(work, "ingest", list(sources), named, resume=True, force=force) as step:
         if step.done:
             return step
-        root = (media or _common(sources)).resolve()
+        root = (media or _common_folder(sources)).resolve()
         for name in ("videos", "comments", "parts"):
             (step.folder / name).mkdir(exist_ok=True)
-        tasks = list(_tasks(step, sources, root, salt, settings.ingest))
+        tasks = list(_list_parts(step, sources, root, salt, settings.ingest))
         if not tasks:
             raise step.fail(f"no .info.json file, API answer or mapping in {', '.join(map(str, sources))}")
-        reports = _run(tasks, step.folder, settings.workers, progress)
+        reports = _run_parts(tasks, step.folder, settings.workers, progress)
         _finish(step, reports, sources, root, settings, apart=any(task.kind != "info" for task in tasks))
     return step
 
@@ -86,22 +86,22 @@ def _finish(
     from vivant.build.mimic.ingestion.consolidation import consolidate
     from vivant.build.mimic.ingestion.datasheet import write_datasheet
 
-    whole = consolidate(step.folder, reports, apart=apart, memory=settings.memory, workers=settings.workers)
-    write_datasheet(step.folder, whole, sources, settings.ingest, settings.memory, settings.workers)
+    report = consolidate(step.folder, reports, apart=apart, memory=settings.memory, workers=settings.workers)
+    write_datasheet(step.folder, report, sources, settings.ingest, settings.memory, settings.workers)
     (step.folder / MEDIA).write_text(f"{root}\n", encoding="utf-8")
     shutil.rmtree(step.folder / "parts")
-    step.count("videos", into=whole.videos_in, out=whole.videos, why=whole.left)
-    step.count("comments", into=whole.comments_in, out=whole.comments, why=whole.left_comments)
-    if whole.mended:
+    step.count("videos", into=report.videos_in, out=report.videos, why=report.left)
+    step.count("comments", into=report.comments_in, out=report.comments, why=report.left_comments)
+    if report.mended:
         step.note(
-            f"{whole.mended:,} values could not be used and were taken as unknown; see quarantine.parquet"
+            f"{report.mended:,} values could not be used and were taken as unknown; see quarantine.parquet"
         )
-    for note, number in sorted(whole.notes.items()):
+    for note, number in sorted(report.notes.items()):
         step.note(f"{number:,} {note}")
-    if not whole.videos:
-        reasons = "; ".join(f"{reason} ({number})" for reason, number in sorted(whole.left.items())[:5])
+    if not report.videos:
+        reasons = "; ".join(f"{reason} ({number})" for reason, number in sorted(report.left.items())[:5])
         raise step.fail(
-            f"not one of {whole.videos_in:,} records could be used: {reasons or 'there are none'}"
+            f"not one of {report.videos_in:,} records could be used: {reasons or 'there are none'}"
         )
 
 
@@ -111,12 +111,12 @@ def media_root(work: Path) -> Path | None:
     return Path(path.read_text(encoding="utf-8").rstrip("\n")) if path.is_file() else None
 
 
-def _common(sources: Sequence[Path]) -> Path:
+def _common_folder(sources: Sequence[Path]) -> Path:
     folders = [str((source if source.is_dir() else source.parent).resolve()) for source in sources]
     return Path(os.path.commonpath(folders))
 
 
-def _tasks(
+def _list_parts(
     step: BuildStep, sources: Sequence[Path], media: Path, salt: bytes, settings: IngestSettings
 ) -> Iterator[_Task]:
     def task(name: str, files: Sequence[str], kind: str) -> _Task:
@@ -125,7 +125,7 @@ def _tasks(
     infos: list[str] = []
     others: list[tuple[str, str]] = []
     for source in sources:
-        for path in sorted(_files(source.resolve())):
+        for path in sorted(_list_files(source.resolve())):
             if path.endswith(".info.json"):
                 infos.append(path)
             elif path.endswith((".json", ".jsonl")):
@@ -140,7 +140,7 @@ def _tasks(
         yield task(f"{kind}-{number:06d}", [path], kind)
 
 
-def _files(source: Path) -> Iterator[str]:
+def _list_files(source: Path) -> Iterator[str]:
     if source.is_file():
         yield str(source)
         return
@@ -150,27 +150,27 @@ def _files(source: Path) -> Iterator[str]:
                 yield f"{folder}{os.sep}{name}"
 
 
-def _run(
+def _run_parts(
     tasks: Sequence[_Task], folder: Path, workers: int, progress: ProgressCallback
 ) -> list[IngestReport]:
     """All parts' reports in their order; parts that an interrupted run has finished are not done again."""
     total = sum(len(task.files) for task in tasks)
-    found: dict[str, IngestReport] = {}
+    reports_by_name: dict[str, IngestReport] = {}
     for task in tasks:
         before = folder / "parts" / f"{task.name}.json"
         if before.is_file():
-            found[task.name] = msgspec.json.decode(before.read_bytes(), type=IngestReport)
-    left = [task for task in tasks if task.name not in found]
-    read = total - sum(len(task.files) for task in left)
+            reports_by_name[task.name] = msgspec.json.decode(before.read_bytes(), type=IngestReport)
+    remaining = [task for task in tasks if task.name not in reports_by_name]
+    read = total - sum(len(task.files) for task in remaining)
 
     def done(task: _Task) -> None:
         nonlocal read
         read += len(task.files)
         progress(read, total, "files read")
 
-    reports = ProcessPool(workers if total >= _WORTH_PROCESSES else 1, _ingest_part).map(left, done)
-    found |= {task.name: report for task, report in zip(left, reports, strict=True)}
-    return [found[task.name] for task in tasks]
+    reports = ProcessPool(workers if total >= _WORTH_PROCESSES else 1, _ingest_part).map(remaining, done)
+    reports_by_name |= {task.name: report for task, report in zip(remaining, reports, strict=True)}
+    return [reports_by_name[task.name] for task in tasks]
 
 
 def _ingest_part(task: _Task) -> IngestReport:

@@ -29,42 +29,42 @@ def consolidate(
 
     `apart`: comments came from files of their own, so that each must be looked up among the videos.
     """
-    whole = _together(reports)
+    report = _merge_reports(reports)
     for kind, schema in (("videos", VIDEOS), ("comments", COMMENTS)):
         if not any((folder / kind).glob("*.parquet")):
             pq.write_table(schema.empty_table(), folder / kind / "empty.parquet")
     with connect(folder.parent, memory, workers) as db:
-        twice = _videos_once(db, folder, whole)
+        twice = _drop_repeated_videos(db, folder, report)
         if apart or twice:
-            _comments_once(db, folder, whole)
-    _write_quarantine(folder, whole)
-    return whole
+            _drop_repeated_comments(db, folder, report)
+    _write_quarantine(folder, report)
+    return report
 
 
-def _together(reports: Sequence[IngestReport]) -> IngestReport:
-    whole = IngestReport()
-    left, left_comments, notes = Counter[str](), Counter[str](), Counter[str]()
-    for one in reports:
-        whole.videos += one.videos
-        whole.videos_in += one.videos_in
-        whole.comments += one.comments
-        whole.comments_in += one.comments_in
-        whole.mended += one.mended
-        whole.quarantine += one.quarantine
-        left.update(one.left)
-        left_comments.update(one.left_comments)
-        notes.update(one.notes)
-    whole.left, whole.left_comments, whole.notes = dict(left), dict(left_comments), dict(notes)
-    return whole
+def _merge_reports(reports: Sequence[IngestReport]) -> IngestReport:
+    total = IngestReport()
+    reasons, left_comments, notes = Counter[str](), Counter[str](), Counter[str]()
+    for part in reports:
+        total.videos += part.videos
+        total.videos_in += part.videos_in
+        total.comments += part.comments
+        total.comments_in += part.comments_in
+        total.mended += part.mended
+        total.quarantine += part.quarantine
+        reasons.update(part.left)
+        left_comments.update(part.left_comments)
+        notes.update(part.notes)
+    total.left, total.left_comments, total.notes = dict(reasons), dict(left_comments), dict(notes)
+    return total
 
 
-def _videos_once(db: DuckDBPyConnection, folder: Path, whole: IngestReport) -> bool:
+def _drop_repeated_videos(db: DuckDBPyConnection, folder: Path, report: IngestReport) -> bool:
     """Of two records of one video the one with more comments' places is not known: the first file's stays."""
     videos = folder / "videos"
-    found = db.execute(
+    repeated = db.execute(
         f"SELECT ref, count(*) FROM {parquet_source(videos)} GROUP BY ref HAVING count(*) > 1 ORDER BY ref"
     ).fetchall()
-    if not found:
+    if not repeated:
         return False
     db.execute(
         f"CREATE TEMP TABLE kept AS SELECT filename, file_row_number FROM read_parquet('{_glob(videos)}', "
@@ -77,14 +77,16 @@ def _videos_once(db: DuckDBPyConnection, folder: Path, whole: IngestReport) -> b
         f"SELECT v.* EXCLUDE (filename, file_row_number) FROM read_parquet('{_glob(videos)}', filename = true, "
         "file_row_number = true) v SEMI JOIN kept USING (filename, file_row_number)",
     )
-    extra = sum(number - 1 for _, number in found)
-    whole.videos -= extra
-    whole.left[_TWICE] = whole.left.get(_TWICE, 0) + extra
-    whole.quarantine += [(ref, f"{number} records", f"{_TWICE}; the first was kept") for ref, number in found]
+    extra = sum(number - 1 for _, number in repeated)
+    report.videos -= extra
+    report.left[_TWICE] = report.left.get(_TWICE, 0) + extra
+    report.quarantine += [
+        (ref, f"{number} records", f"{_TWICE}; the first was kept") for ref, number in repeated
+    ]
     return True
 
 
-def _comments_once(db: DuckDBPyConnection, folder: Path, whole: IngestReport) -> None:
+def _drop_repeated_comments(db: DuckDBPyConnection, folder: Path, report: IngestReport) -> None:
     comments = folder / "comments"
     db.execute(f"CREATE TEMP TABLE known AS SELECT ref, id FROM {parquet_source(folder / 'videos')}")
     # A comment of a table may name its video by the id alone, where only one platform has it.
@@ -104,23 +106,23 @@ def _comments_once(db: DuckDBPyConnection, folder: Path, whole: IngestReport) ->
         f"SELECT * FROM ({named}) SEMI JOIN known USING (ref) "
         "QUALIFY row_number() OVER (PARTITION BY ref, id ORDER BY likes DESC NULLS LAST, text) = 1",
     )
-    left = db.execute(f"SELECT count(*) FROM {parquet_source(comments)}").fetchone()
-    assert left is not None
+    remaining = db.execute(f"SELECT count(*) FROM {parquet_source(comments)}").fetchone()
+    assert remaining is not None
     lost = sum(number for _, number in orphans)
-    repeated = whole.comments - lost - left[0]
-    whole.comments = left[0]
+    repeated = report.comments - lost - remaining[0]
+    report.comments = remaining[0]
     for reason, number in ((_ORPHANS, lost), (_REPEATED, repeated)):
         if number:
-            whole.left_comments[reason] = whole.left_comments.get(reason, 0) + number
-    whole.quarantine += [(ref, f"{number} comments", _ORPHANS) for ref, number in orphans]
+            report.left_comments[reason] = report.left_comments.get(reason, 0) + number
+    report.quarantine += [(ref, f"{number} comments", _ORPHANS) for ref, number in orphans]
     if repeated:
-        whole.quarantine.append(("", f"{repeated} comments", _REPEATED))
+        report.quarantine.append(("", f"{repeated} comments", _REPEATED))
 
 
 def _rewrite(db: DuckDBPyConnection, folder: Path, query: str) -> None:
     new = folder / "settled.tmp"
-    where = str(new).replace("'", "''")
-    db.execute(f"COPY ({query}) TO '{where}' (FORMAT parquet, COMPRESSION zstd)")
+    target = str(new).replace("'", "''")
+    db.execute(f"COPY ({query}) TO '{target}' (FORMAT parquet, COMPRESSION zstd)")
     for old in folder.glob("*.parquet"):
         old.unlink()
     new.rename(folder / "settled.parquet")
@@ -130,8 +132,8 @@ def _glob(folder: Path) -> str:
     return str(folder / "*.parquet").replace("'", "''")
 
 
-def _write_quarantine(folder: Path, whole: IngestReport) -> None:
-    sources, items, reasons = ([row[place] for row in whole.quarantine] for place in range(3))
+def _write_quarantine(folder: Path, report: IngestReport) -> None:
+    sources, items, reasons = ([row[place] for row in report.quarantine] for place in range(3))
     columns = (["ingest"] * len(sources), sources, items, reasons)
     arrays = [pa.array(column, pa.string()) for column in columns]
     pq.write_table(pa.table(arrays, schema=QUARANTINE), folder / "quarantine.parquet")

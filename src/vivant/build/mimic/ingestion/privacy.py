@@ -62,7 +62,9 @@ class Anonymiser:
             kinds += [("email", _EMAIL), ("link", _LINK)]
         if mentions != "keep":
             kinds.append(("mention", _MENTION))
-        self._pattern = re.compile("|".join(f"(?P<{name}>{one})" for name, one in kinds), re.IGNORECASE)
+        self._pattern = re.compile(
+            "|".join(f"(?P<{name}>{pattern})" for name, pattern in kinds), re.IGNORECASE
+        )
         # Most suspects hold a mention and nothing else, and looking for that alone is quicker.
         self._brief = re.compile(f"(?P<mention>{_MENTION})")
         self._uploaders: dict[str, str] = {}
@@ -72,19 +74,19 @@ class Anonymiser:
         if not name:
             return ""
         full = f"{platform}\x1f{name}"
-        found = self._uploaders.get(full)
-        if found is None:
+        hashed = self._uploaders.get(full)
+        if hashed is None:
             if len(self._uploaders) > 500_000:
                 self._uploaders.clear()
-            found = self._uploaders[full] = self._hash(full)[:16]
-        return found
+            hashed = self._uploaders[full] = self._hash(full)[:16]
+        return hashed
 
     def _hash(self, text: str) -> str:
         return hashlib.blake2b(text.encode("utf-8", "replace"), key=self._salt, digest_size=16).hexdigest()
 
-    def _instead(self, found: re.Match[str]) -> str:
-        hashed = self._mentions == "hash" and found.lastgroup == "mention"
-        return f"@{self._hash(found.group().lower())[:6]}" if hashed else ""
+    def _replace(self, match: re.Match[str]) -> str:
+        hashed = self._mentions == "hash" and match.lastgroup == "mention"
+        return f"@{self._hash(match.group().lower())[:6]}" if hashed else ""
 
     def text(self, text: str) -> str:
         """One text without mentions, links, addresses, telephone numbers and control characters."""
@@ -95,28 +97,28 @@ class Anonymiser:
             and text.isprintable()
             and "+" not in text
         ):
-            made = self._brief.sub(self._instead, text)
+            cleaned = self._brief.sub(self._replace, text)
         else:
-            made = self._pattern.sub(self._instead, text)
-        return (_SPACES.sub(" ", made) if "  " in made or "\t" in made else made).strip()
+            cleaned = self._pattern.sub(self._replace, text)
+        return (_SPACES.sub(" ", cleaned) if "  " in cleaned or "\t" in cleaned else cleaned).strip()
 
     def texts(self, texts: Sequence[str]) -> pa.Array:
         """A column of texts; only those that hold something suspect are read one by one."""
         column = pa.array(texts, pa.string())
         suspect = pc.match_substring_regex(column, _SUSPECT)
-        found = column.filter(suspect).to_pylist()
-        if not found:
+        suspects = column.filter(suspect).to_pylist()
+        if not suspects:
             return column
-        return pc.replace_with_mask(column, suspect, pa.array(map(self.text, found), pa.string()))
+        return pc.replace_with_mask(column, suspect, pa.array(map(self.text, suspects), pa.string()))
 
 
 def remove_names(texts: list[str], names: Sequence[str]) -> list[str]:
     """The same texts without an uploader's names where they stand as words of their own."""
-    wanted = [name for name in names if len(name) >= _SHORTEST_NAME]
-    if not wanted:
+    usable = [name for name in names if len(name) >= _SHORTEST_NAME]
+    if not usable:
         return texts
-    whole = "\n".join(texts)
-    if not any(name in whole for name in wanted):
+    joined = "\n".join(texts)
+    if not any(name in joined for name in usable):
         return texts
-    pattern = re.compile("|".join(rf"(?<!\w)@?{re.escape(name)}(?!\w)" for name in wanted))
+    pattern = re.compile("|".join(rf"(?<!\w)@?{re.escape(name)}(?!\w)" for name in usable))
     return [_SPACES.sub(" ", pattern.sub("", text)).strip() for text in texts]

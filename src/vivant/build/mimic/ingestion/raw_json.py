@@ -22,7 +22,7 @@ def convert_to_utf8(content: bytes) -> tuple[bytes, str]:
     """The content in UTF-8, and the name of the encoding it was in. One that cannot be told: Wrong."""
     for mark, name in _MARKS:
         if content.startswith(mark):
-            return _recoded(content, name)
+            return _recode(content, name)
     try:
         content.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -31,11 +31,11 @@ def convert_to_utf8(content: bytes) -> tuple[bytes, str]:
             raise InvalidValueError(
                 f"not UTF-8 (byte {error.start}), and its encoding cannot be told; convert it to UTF-8"
             ) from error
-        return _recoded(content, "cp1252")
+        return _recode(content, "cp1252")
     return content, "utf-8"
 
 
-def _recoded(content: bytes, name: str) -> tuple[bytes, str]:
+def _recode(content: bytes, name: str) -> tuple[bytes, str]:
     try:
         return content.decode(name).encode("utf-8"), name
     except UnicodeError as error:
@@ -49,10 +49,10 @@ def parse_json_leniently(content: bytes) -> Any:
     try:
         return json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise InvalidValueError(_why(content, error)) from error
+        raise InvalidValueError(_explain(content, error)) from error
 
 
-def _why(content: bytes, error: Exception) -> str:
+def _explain(content: bytes, error: Exception) -> str:
     if not content.strip():
         return "the file is empty"
     if content.lstrip()[:1] not in (b"{", b"["):
@@ -73,24 +73,24 @@ def split_off_comments(path: str) -> tuple[bytes, array[int]]:
         begun = start = 0
         spans = array("q")
         hole: tuple[int, int] | None = None
-        for found in _TOKEN.finditer(content):
-            token = found.group()
+        for match in _TOKEN.finditer(content):
+            token = match.group()
             mark = token[:1]
             if mark == b'"':
                 awaited = depth == 1 and token == b'"comments"'
             elif mark in b"[{":
                 if awaited and mark == b"[":
-                    inside, start = True, found.end()
+                    inside, start = True, match.end()
                 awaited = False
                 depth += 1
                 if inside and depth == 3:
-                    begun = found.start()
+                    begun = match.start()
             else:
                 depth -= 1
                 if inside and depth == 2:
-                    spans.extend((begun, found.end()))
+                    spans.extend((begun, match.end()))
                 elif inside and depth == 1:
-                    inside, hole = False, (start, found.start())
+                    inside, hole = False, (start, match.start())
         if depth != 0 or inside:
             raise InvalidValueError(f"cut off after {len(content):,} bytes")
         if hole is None:
@@ -102,5 +102,5 @@ def read_spans(path: str, spans: array[int]) -> Iterator[bytes]:
     """The pieces that stand at places of a file, as JSON lists of some thousand at a time."""
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
         for first in range(0, len(spans), 2 * _AT_ONCE):
-            places = iter(spans[first : first + 2 * _AT_ONCE])
-            yield b"[" + b",".join(content[a:b] for a, b in zip(places, places, strict=True)) + b"]"
+            ends = iter(spans[first : first + 2 * _AT_ONCE])
+            yield b"[" + b",".join(content[a:b] for a, b in zip(ends, ends, strict=True)) + b"]"

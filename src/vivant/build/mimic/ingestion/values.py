@@ -57,10 +57,10 @@ def parse_count(value: Any) -> int | None:
     if isinstance(value, bool):
         raise InvalidValueError(f"{value} is no count")
     if isinstance(value, str):
-        found = _COUNT.fullmatch(value.strip())
-        if not found:
+        match = _COUNT.fullmatch(value.strip())
+        if not match:
             raise InvalidValueError(f"'{value[:40]}' is no count")
-        figures, unit = found.group(1).replace(" ", ""), found.group(2).lower()
+        figures, unit = match.group(1).replace(" ", ""), match.group(2).lower()
         number = float(figures.replace(",", ".")) if unit else float(re.sub(r"[.,\s]", "", figures))
         value = number * _TIMES[unit]
     if not isinstance(value, int | float) or not math.isfinite(value):
@@ -141,7 +141,7 @@ def parse_texts(value: Any) -> list[str]:
         return [value] if value.strip() else []
     if not isinstance(value, list | tuple):
         raise InvalidValueError("a list of texts is wanted")
-    return [made for made in (parse_text(one).strip() for one in value) if made]
+    return [item for item in (parse_text(part).strip() for part in value) if item]
 
 
 def strip_markup(markup: str) -> str:

@@ -85,30 +85,30 @@ class RecordWriter:
         self.report.comments_in += len(ids)
         columns: tuple[Sequence[Any], ...] = (ids, texts, likes, times, answered)
         if not all(texts) or len(set(ids)) != len(ids):
-            columns = self._sifted(ref, columns)
-        for own, new in zip(self._columns, columns, strict=True):
-            own.extend(new)
+            columns = self._drop_unusable(ref, columns)
+        for column, new in zip(self._columns, columns, strict=True):
+            column.extend(new)
         self._refs.append(ref)
         self._runs.append(len(columns[0]))
         self.report.comments += len(columns[0])
         if len(self._columns[0]) >= self._batch:
             self._flush_comments()
 
-    def _sifted(self, ref: str, columns: tuple[Sequence[Any], ...]) -> tuple[Sequence[Any], ...]:
-        kept: list[tuple[Any, ...]] = []
-        seen: set[str] = set()
+    def _drop_unusable(self, ref: str, columns: tuple[Sequence[Any], ...]) -> tuple[Sequence[Any], ...]:
+        rows: list[tuple[Any, ...]] = []
+        ids: set[str] = set()
         why: Counter[str] = Counter()
         for row in zip(*columns, strict=True):
             if not row[1] or not row[1].strip():
                 why["no text"] += 1
-            elif row[0] in seen:
+            elif row[0] in ids:
                 why["the same comment twice"] += 1
             else:
-                seen.add(row[0])
-                kept.append(row)
+                ids.add(row[0])
+                rows.append(row)
         for reason, number in why.items():
             self.leave_comments(ref, reason, number)
-        return tuple(zip(*kept, strict=True)) if kept else ((), (), (), (), ())
+        return tuple(zip(*rows, strict=True)) if rows else ((), (), (), (), ())
 
     def leave(self, source: str, item: str, reason: str, *, kind: str = "") -> None:
         """A record that cannot be used. `kind` is the reason in the table of counts, where many are alike."""
@@ -172,7 +172,7 @@ class RecordWriter:
         columns["uploaded"] = pa.array(columns["uploaded"], pa.timestamp("s"))
         for name in ("title", "description"):
             columns[name] = hidden.texts(columns[name])
-        columns["tags"] = [_tags(tags, hidden) for tags in columns["tags"]]
+        columns["tags"] = [_clean_tags(tags, hidden) for tags in columns["tags"]]
         arrays = [
             column.cast(field.type) if isinstance(column, pa.Array) else pa.array(column, field.type)
             for field, column in ((field, columns[field.name]) for field in VIDEOS)
@@ -194,20 +194,20 @@ class RecordWriter:
             .cast(pa.int64(), safe=False)
             .cast(pa.timestamp("s"))
             .cast(pa.timestamp("us")),
-            _answered(answered),
+            _convert_parents(answered),
         ]
         self._put("comments", pa.table(arrays, schema=COMMENTS))
         for column in (*self._columns, self._refs, self._runs):
             column.clear()
 
 
-def _answered(names: list[str | None]) -> pa.Array:
+def _convert_parents(names: list[str | None]) -> pa.Array:
     """Whom comments answer: nobody where yt-dlp says `root`."""
     column = pc.fill_null(pa.array(names, pa.string()), "")
     return pc.if_else(pc.equal(column, "root"), "", column)
 
 
-def _tags(tags: list[str], anonymiser: Anonymiser) -> list[str]:
+def _clean_tags(tags: list[str], anonymiser: Anonymiser) -> list[str]:
     if any("@" in tag or "." in tag for tag in tags):
         return [made for made in map(anonymiser.text, tags) if made]
     return tags

@@ -25,15 +25,15 @@ def ingest_api_responses(path: Path, media: Path, writer: RecordWriter, defaults
     """Read a file of answers into the writer. Comments may come before, after or without their videos."""
     source = os.path.relpath(path, media)
     try:
-        for number, answer in _answers(path, source, writer):
-            _take(answer, f"{source}:{number}" if number else source, writer, defaults)
+        for number, answer in _iter_responses(path, source, writer):
+            _ingest_response(answer, f"{source}:{number}" if number else source, writer, defaults)
     except InvalidValueError as wrong:
         writer.leave(source, "", str(wrong), kind=str(wrong).partition(" after ")[0].partition(":")[0])
     except OSError as error:
         writer.leave(source, "", f"cannot be read: {error.strerror}", kind="cannot be read")
 
 
-def _answers(path: Path, source: str, writer: RecordWriter) -> Iterator[tuple[int, Any]]:
+def _iter_responses(path: Path, source: str, writer: RecordWriter) -> Iterator[tuple[int, Any]]:
     if path.suffix != ".jsonl":
         yield 0, parse_json_leniently(convert_to_utf8(path.read_bytes())[0])
         return
@@ -46,46 +46,46 @@ def _answers(path: Path, source: str, writer: RecordWriter) -> Iterator[tuple[in
                     writer.leave(source, f"line {number}", str(wrong), kind="broken line")
 
 
-def _take(answer: Any, source: str, writer: RecordWriter, defaults: SourceDefaults) -> None:
+def _ingest_response(answer: Any, source: str, writer: RecordWriter, defaults: SourceDefaults) -> None:
     items = answer.get("items", [answer]) if isinstance(answer, Mapping) else answer
     if not isinstance(items, list):
         raise InvalidValueError("no answer of the YouTube Data API: `items` is not a list")
     for number, item in enumerate(items, 1):
         kind = item.get("kind", "") if isinstance(item, Mapping) else ""
         snippet = item.get("snippet") if isinstance(item, Mapping) else None
-        place = f"item {number}"
+        location = f"item {number}"
         if not isinstance(snippet, Mapping):
-            writer.leave(source, place, "no `snippet` in it", kind="no snippet")
+            writer.leave(source, location, "no `snippet` in it", kind="no snippet")
         elif kind == "youtube#commentThread" or "topLevelComment" in snippet:
-            _thread(item, writer)
+            _add_thread(item, writer)
         elif kind == "youtube#comment" or "textDisplay" in snippet or "textOriginal" in snippet:
-            _comments(str(snippet.get("videoId") or ""), [item], writer)
+            _add_comments(str(snippet.get("videoId") or ""), [item], writer)
         elif kind in ("youtube#video", ""):
-            _video(item, snippet, source, place, writer, defaults)
+            _add_video(item, snippet, source, location, writer, defaults)
         else:
             writer.leave(
-                source, place, f"a {kind}, not a video or a comment", kind="not a video or a comment"
+                source, location, f"a {kind}, not a video or a comment", kind="not a video or a comment"
             )
 
 
-def _part(item: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = item.get(name)
-    return found if isinstance(found, Mapping) else {}
+def _mapping_at(item: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    part = item.get(name)
+    return part if isinstance(part, Mapping) else {}
 
 
-def _video(
+def _add_video(
     item: Mapping[str, Any],
     snippet: Mapping[str, Any],
     source: str,
-    place: str,
+    location: str,
     writer: RecordWriter,
     defaults: SourceDefaults,
 ) -> None:
-    statistics, details = _part(item, "statistics"), _part(item, "contentDetails")
+    statistics, details = _mapping_at(item, "statistics"), _mapping_at(item, "contentDetails")
     name = item.get("id")
     if isinstance(name, Mapping):  # an answer of `search`
         name = name.get("videoId")
-    topics = _part(item, "topicDetails").get("topicCategories")
+    topics = _mapping_at(item, "topicDetails").get("topicCategories")
     number = str(snippet.get("categoryId") or "")
     fields = {
         "platform": "youtube",
@@ -94,7 +94,7 @@ def _video(
         "title": snippet.get("title"),
         "description": snippet.get("description"),
         "tags": snippet.get("tags"),
-        "topics": [str(one).rsplit("/", 1)[-1].replace("_", " ") for one in topics]
+        "topics": [str(topic).rsplit("/", 1)[-1].replace("_", " ") for topic in topics]
         if isinstance(topics, list)
         else None,
         "category": CATEGORIES.get(number, number),
@@ -104,33 +104,33 @@ def _video(
         "views": statistics.get("viewCount"),
         "likes": statistics.get("likeCount"),
         "comment_count": statistics.get("commentCount"),
-        "licence": _part(item, "status").get("license") or defaults.licence,
+        "licence": _mapping_at(item, "status").get("license") or defaults.licence,
         "source": f"{_ADDRESS}{name}" if name else None,
     }
     try:
         row, problems = parse_row(fields)
     except InvalidValueError as wrong:
-        writer.leave(source, place, str(wrong))
+        writer.leave(source, location, str(wrong))
         return
     ref = writer.video(row)
     for problem in problems:
         writer.mend(source, ref, problem)
 
 
-def _thread(item: Mapping[str, Any], writer: RecordWriter) -> None:
-    snippet = _part(item, "snippet")
-    replies = _part(item, "replies").get("comments")
+def _add_thread(item: Mapping[str, Any], writer: RecordWriter) -> None:
+    snippet = _mapping_at(item, "snippet")
+    replies = _mapping_at(item, "replies").get("comments")
     comments = [snippet.get("topLevelComment"), *(replies if isinstance(replies, list) else [])]
-    _comments(str(snippet.get("videoId") or ""), comments, writer)
+    _add_comments(str(snippet.get("videoId") or ""), comments, writer)
 
 
-def _comments(video: str, comments: list[Any], writer: RecordWriter) -> None:
-    made: list[Any] = []
+def _add_comments(video: str, comments: list[Any], writer: RecordWriter) -> None:
+    raw: list[Any] = []
     for comment in comments:
-        snippet = _part(comment, "snippet") if isinstance(comment, Mapping) else {}
+        snippet = _mapping_at(comment, "snippet") if isinstance(comment, Mapping) else {}
         video = video or str(snippet.get("videoId") or "")
         words = snippet.get("textOriginal")
-        made.append(
+        raw.append(
             {
                 "id": comment.get("id"),
                 "text": strip_markup(str(snippet.get("textDisplay") or "")) if words is None else words,
@@ -142,6 +142,6 @@ def _comments(video: str, comments: list[Any], writer: RecordWriter) -> None:
             else comment
         )
     if not video:
-        writer.leave_comments("youtube/", "no videoId", len(made), new=True)
+        writer.leave_comments("youtube/", "no videoId", len(raw), new=True)
         return
-    add_raw_comments(f"youtube/{video}", made, (), writer)
+    add_raw_comments(f"youtube/{video}", raw, (), writer)

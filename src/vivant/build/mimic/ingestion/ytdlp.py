@@ -88,7 +88,7 @@ def ingest_info(
     """Read one `.info.json` into the writer, or into its quarantine."""
     source = relative(path, media)
     try:
-        _take(path, source, media, writer, defaults, large)
+        _ingest_file(path, source, media, writer, defaults, large)
     except InvalidValueError as wrong:
         writer.leave(
             source,
@@ -100,7 +100,7 @@ def ingest_info(
         writer.leave(source, "", f"cannot be read: {error.strerror}", kind="cannot be read")
 
 
-def _take(
+def _ingest_file(
     path: str, source: str, media: str, writer: RecordWriter, defaults: SourceDefaults, large: int
 ) -> None:
     spans = None
@@ -114,25 +114,25 @@ def _take(
         content, spans = split_off_comments(path)
     try:
         info = _DECODER.decode(content)
-        row = _row(info, path, media, defaults)
+        row = _make_row(info, path, media, defaults)
     except (msgspec.MsgspecError, UnicodeDecodeError, InvalidValueError):
-        ref, names = _take_loosely(content, source, path, media, writer, defaults)
+        ref, names = _ingest_leniently(content, source, path, media, writer, defaults)
     else:
         ref, names = writer.video(row), (info.uploader or "", info.channel or "")
         if info.comments:
-            _take_comments(ref, info.comments, names, writer)
+            _add_comments(ref, info.comments, names, writer)
     if spans:
-        for some in read_spans(path, spans):
+        for chunk in read_spans(path, spans):
             try:
-                _take_comments(ref, _COMMENTS.decode(some), names, writer)
+                _add_comments(ref, _COMMENTS.decode(chunk), names, writer)
             except (msgspec.MsgspecError, UnicodeDecodeError):
                 try:
-                    add_raw_comments(ref, parse_json_leniently(convert_to_utf8(some)[0]), names, writer)
+                    add_raw_comments(ref, parse_json_leniently(convert_to_utf8(chunk)[0]), names, writer)
                 except InvalidValueError as wrong:
-                    writer.leave_comments(ref, f"a run of comments: {wrong}", some.count(b'"id"'), new=True)
+                    writer.leave_comments(ref, f"a run of comments: {wrong}", chunk.count(b'"id"'), new=True)
 
 
-def _row(info: _Info, path: str, media: str, defaults: SourceDefaults) -> VideoRow:
+def _make_row(info: _Info, path: str, media: str, defaults: SourceDefaults) -> VideoRow:
     names = [name for name in (info.uploader, info.channel) if name]
     title, description = remove_names([info.title or "", info.description or ""], names)
     platform = info.extractor_key or info.ie_key or info.extractor or defaults.platform
@@ -142,7 +142,7 @@ def _row(info: _Info, path: str, media: str, defaults: SourceDefaults) -> VideoR
         uploaded: int | None = int(info.timestamp)
     else:
         uploaded = values.parse_time(info.upload_date)
-    tags = info.tags or _hashtags(description)
+    tags = info.tags or _find_hashtags(description)
     return VideoRow(
         platform=platform.lower().partition(":")[0],
         id=info.id,
@@ -162,11 +162,11 @@ def _row(info: _Info, path: str, media: str, defaults: SourceDefaults) -> VideoR
         comment_count=info.comment_count,
         licence=info.license or defaults.licence,
         source=info.webpage_url or "",
-        file=_video_beside(path, info.ext, media),
+        file=_find_video(path, info.ext, media),
     )
 
 
-def _take_comments(
+def _add_comments(
     ref: str, comments: Sequence[_Comment], names: tuple[str, ...], writer: RecordWriter
 ) -> None:
     texts = remove_names([c.text for c in comments], [name for name in names if name])
@@ -180,7 +180,7 @@ def _take_comments(
     )
 
 
-def _hashtags(text: str) -> list[str]:
+def _find_hashtags(text: str) -> list[str]:
     """On platforms without tags people write them into the text."""
     return (
         [word[1:].rstrip(".,!") for word in text.split() if word[0] == "#" and len(word) > 2]
@@ -195,9 +195,9 @@ def relative(path: str, folder: str) -> str:
     return path[len(start) :] if path.startswith(start) else os.path.relpath(path, folder)
 
 
-def _video_beside(path: str, ext: str | None, media: str) -> str:
+def _find_video(path: str, ext: str | None, media: str) -> str:
     folder, _, name = path.rpartition(os.sep)
-    beside = _videos_in(folder, os.stat(folder or ".").st_mtime_ns)  # noqa: PTH116 - a Path for every file costs time
+    beside = _list_videos(folder, os.stat(folder or ".").st_mtime_ns)  # noqa: PTH116 - a Path for every file costs time
     if not beside:
         return ""
     stem = name.removesuffix(".info.json")
@@ -208,7 +208,7 @@ def _video_beside(path: str, ext: str | None, media: str) -> str:
 
 
 @lru_cache(maxsize=256)
-def _videos_in(folder: str, changed: int) -> frozenset[str]:
+def _list_videos(folder: str, changed: int) -> frozenset[str]:
     """Names in a folder but those of metadata, as it is since it was `changed`."""
     del changed
     with os.scandir(folder or ".") as entries:
@@ -240,7 +240,7 @@ _SAME = (
 )
 
 
-def _take_loosely(
+def _ingest_leniently(
     content: bytes, source: str, path: str, media: str, writer: RecordWriter, defaults: SourceDefaults
 ) -> tuple[str, tuple[str, ...]]:
     content, encoding = convert_to_utf8(content)
@@ -250,32 +250,32 @@ def _take_loosely(
             if "utf" in encoding
             else f"files read as {encoding}"
         )
-    found = parse_json_leniently(content)
-    if not isinstance(found, Mapping):
-        raise InvalidValueError(f"not an object but a {type(found).__name__}")
-    if found.get("_type") not in (None, "video"):
-        raise InvalidValueError(f"a {found['_type']}, not a video")
-    fields: dict[str, Any] = {name: found.get(name) for name in _SAME}
+    info = parse_json_leniently(content)
+    if not isinstance(info, Mapping):
+        raise InvalidValueError(f"not an object but a {type(info).__name__}")
+    if info.get("_type") not in (None, "video"):
+        raise InvalidValueError(f"a {info['_type']}, not a video")
+    fields: dict[str, Any] = {name: info.get(name) for name in _SAME}
     for name, theirs in _NAMES.items():
-        fields[name] = next((found[one] for one in theirs if found.get(one) not in (None, "")), None)
+        fields[name] = next((info[key] for key in theirs if info.get(key) not in (None, "")), None)
     if isinstance(fields["category"], list):
         fields["category"] = fields["category"][0] if fields["category"] else None
     names = tuple(
-        name for name in (found.get("uploader"), found.get("channel")) if isinstance(name, str) and name
+        name for name in (info.get("uploader"), info.get("channel")) if isinstance(name, str) and name
     )
     fields["platform"] = next(
-        (found[one] for one in ("extractor_key", "ie_key", "extractor") if found.get(one)), defaults.platform
+        (info[key] for key in ("extractor_key", "ie_key", "extractor") if info.get(key)), defaults.platform
     )
     row, problems = parse_row(fields)
     row.title, row.description = remove_names([row.title, row.description], names)
     row.platform = row.platform.partition(":")[0]
     row.licence = row.licence or defaults.licence
-    row.tags = row.tags or _hashtags(row.description)
-    row.file = _video_beside(path, None, media)
+    row.tags = row.tags or _find_hashtags(row.description)
+    row.file = _find_video(path, None, media)
     ref = writer.video(row)
     for problem in problems:
         writer.mend(source, ref, problem)
-    comments = found.get("comments")
+    comments = info.get("comments")
     if isinstance(comments, list):
         add_raw_comments(ref, comments, names, writer)
     elif comments is not None:
@@ -298,14 +298,14 @@ def add_raw_comments(ref: str, comments: Sequence[Any], names: Sequence[str], wr
         except InvalidValueError:
             odd += 1
             continue
-        made: list[int | None] = []
+        numbers: list[int | None] = []
         for field, read in (("like_count", values.parse_count), ("timestamp", values.parse_time)):
             try:
-                made.append(read(comment.get(field)))
+                numbers.append(read(comment.get(field)))
             except InvalidValueError as wrong:
                 writer.mend(ref, f"comment {name}", f"{field}: {wrong}")
-                made.append(None)
-        for column, value in zip(columns, (name, body, *made, parent), strict=True):
+                numbers.append(None)
+        for column, value in zip(columns, (name, body, *numbers, parent), strict=True):
             column.append(value)
     if odd:
         writer.leave_comments(ref, "not a comment: no object, or no text in it", odd, new=True)

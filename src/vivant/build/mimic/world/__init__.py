@@ -50,8 +50,8 @@ def make_world(
         total = int(platform.comments.sum())
         done = 0
         for number, table in enumerate(generate_comments(phrases, platform, plan.seed)):
-            where = step.folder / "comments" / f"{number:05d}.parquet"
-            pq.write_table(table.cast(COMMENTS), where, compression="zstd", compression_level=1)
+            path = step.folder / "comments" / f"{number:05d}.parquet"
+            pq.write_table(table.cast(COMMENTS), path, compression="zstd", compression_level=1)
             done += len(table)
             progress(done, total, "comments written")
         if not total:

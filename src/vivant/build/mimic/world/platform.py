@@ -61,41 +61,41 @@ def make_platform(
     phrases: Phrases, videos: int, comments: int, seed: int, shares: DefectShares
 ) -> InventedPlatform:
     """So many videos, with about so many comments to come, by a twelfth as many uploaders."""
-    chance = array_generator(seed, "videos")
+    rng = array_generator(seed, "videos")
     people = max(3, videos // 12)
-    platform = (chance.random(people) < 0.55).astype(np.int64)
-    spoken = chance.choice(len(phrases.languages), people, p=phrases.shares / phrases.shares.sum())
-    tastes = chance.integers(0, len(phrases.topics), (people, 3))
-    fame = chance.normal(0, 1.0, people)
+    platform = (rng.random(people) < 0.55).astype(np.int64)
+    spoken = rng.choice(len(phrases.languages), people, p=phrases.shares / phrases.shares.sum())
+    tastes = rng.integers(0, len(phrases.topics), (people, 3))
+    fame = rng.normal(0, 1.0, people)
     # Few put up much: weights fall off with the rank, with a knee so that nobody owns the platform.
     weight = 1.0 / (np.arange(people) + 20.0) ** 0.8
-    uploader = chance.choice(people, videos, p=weight / weight.sum())
+    uploader = rng.choice(people, videos, p=weight / weight.sum())
 
-    kind = _kinds(videos, shares, chance)
+    kind = _draw_kinds(videos, shares, rng)
     copy_of = np.arange(videos)
     copies = np.flatnonzero((kind == 1) | (kind == 2))
     originals = np.flatnonzero(kind == 0)
-    copy_of[copies] = chance.choice(originals, len(copies))
+    copy_of[copies] = rng.choice(originals, len(copies))
     language = spoken[uploader][copy_of]
-    at_random = chance.random(videos) < 0.1
-    taste = tastes[uploader, chance.integers(0, 3, videos)]
-    topic = np.where(at_random, chance.integers(0, len(phrases.topics), videos), taste)[copy_of]
-    details = np.stack([phrases.choose("detail", language, topic, chance) for _ in range(2)], 1)[copy_of]
+    at_random = rng.random(videos) < 0.1
+    taste = tastes[uploader, rng.integers(0, 3, videos)]
+    topic = np.where(at_random, rng.integers(0, len(phrases.topics), videos), taste)[copy_of]
+    details = np.stack([phrases.choose("detail", language, topic, rng) for _ in range(2)], 1)[copy_of]
 
     views = np.exp(
-        chance.normal(np.log(np.where(platform[uploader] == 1, 20_000, 4_000)), 1.3) + fame[uploader]
+        rng.normal(np.log(np.where(platform[uploader] == 1, 20_000, 4_000)), 1.3) + fame[uploader]
     ).astype(np.int64)
-    likes = np.minimum(views, views * np.exp(chance.normal(np.log(0.045), 0.6, videos))).astype(np.int64)
-    reported = (views * np.exp(chance.normal(np.log(0.006), 0.8, videos))).astype(np.int64)
-    crawled = _crawled(reported, comments, shares, chance)
-    columns = _texts(phrases, uploader, language, topic, details, kind, copy_of, chance)
-    ids = _ids(platform[uploader], chance)
+    likes = np.minimum(views, views * np.exp(rng.normal(np.log(0.045), 0.6, videos))).astype(np.int64)
+    reported = (views * np.exp(rng.normal(np.log(0.006), 0.8, videos))).astype(np.int64)
+    crawled = _draw_counts(reported, comments, shares, rng)
+    columns = _write_texts(phrases, uploader, language, topic, details, kind, copy_of, rng)
+    ids = _draw_ids(platform[uploader], rng)
     names = pa.array(
         [hashlib.sha256(f"{seed}/uploader/{n}".encode()).hexdigest()[:16] for n in range(people)]
     )
-    said = np.where(chance.random(videos) < 0.4, language, -1)
-    licence = np.where(platform[uploader] == 1, 0, np.where(chance.random(videos) < 0.1, 2, 1))
-    seconds = np.exp(chance.normal(np.log(np.where(platform[uploader] == 1, 25, 240)), 0.9))
+    declared = np.where(rng.random(videos) < 0.4, language, -1)
+    licence = np.where(platform[uploader] == 1, 0, np.where(rng.random(videos) < 0.1, 2, 1))
+    seconds = np.exp(rng.normal(np.log(np.where(platform[uploader] == 1, 25, 240)), 0.9))
     upright = platform[uploader] == 1
     codes = pa.array(["", *phrases.languages])
     table = pa.table(
@@ -105,8 +105,8 @@ def make_platform(
             "id": ids,
             "uploader": names.take(pa.array(uploader)),
             **columns,
-            "language": codes.take(pa.array(said + 1)),
-            "uploaded": pa.array(_FIRST_DAY + chance.integers(0, 900 * 86_400, videos) * 1_000_000),
+            "language": codes.take(pa.array(declared + 1)),
+            "uploaded": pa.array(_FIRST_DAY + rng.integers(0, 900 * 86_400, videos) * 1_000_000),
             "duration": pa.array(np.round(seconds, 1)),
             "width": pa.array(np.where(upright, 720, 1280).astype(np.int32)),
             "height": pa.array(np.where(upright, 1280, 720).astype(np.int32)),
@@ -128,28 +128,28 @@ def make_platform(
         kind=kind,
         copy_of=copy_of,
         comments=crawled,
-        clip_seed=chance.integers(0, 1 << 40, videos)[copy_of],
+        clip_seed=rng.integers(0, 1 << 40, videos)[copy_of],
     )
 
 
-def _kinds(videos: int, shares: DefectShares, chance: np.random.Generator) -> Ints:
+def _draw_kinds(videos: int, shares: DefectShares, rng: np.random.Generator) -> Ints:
     edges = np.cumsum(
         [shares.copies, shares.near_copies, shares.spam, shares.untitled, shares.all_spam, shares.all_equal]
     )
-    drawn = np.searchsorted(edges, chance.random(videos), side="right")
+    drawn = np.searchsorted(edges, rng.random(videos), side="right")
     kind = np.where(drawn == len(edges), 0, drawn + 1)
     kind[0] = 0  # there is something to copy
     return kind
 
 
-def _crawled(reported: Ints, total: int, shares: DefectShares, chance: np.random.Generator) -> Ints:
-    weight = (reported + 1.0) ** 0.6 * np.exp(chance.normal(0, 0.4, len(reported)))
-    weight[chance.random(len(reported)) < shares.commentless] = 0
-    counts: Ints = np.floor(weight / max(weight.sum(), 1e-9) * total + chance.random(len(reported)))
+def _draw_counts(reported: Ints, total: int, shares: DefectShares, rng: np.random.Generator) -> Ints:
+    weight = (reported + 1.0) ** 0.6 * np.exp(rng.normal(0, 0.4, len(reported)))
+    weight[rng.random(len(reported)) < shares.commentless] = 0
+    counts: Ints = np.floor(weight / max(weight.sum(), 1e-9) * total + rng.random(len(reported)))
     return np.where(weight > 0, counts, 0).astype(np.int64)
 
 
-def _texts(
+def _write_texts(
     phrases: Phrases,
     uploader: Ints,
     language: Ints,
@@ -157,20 +157,18 @@ def _texts(
     details: NDArray[np.int64],
     kind: Ints,
     copy_of: Ints,
-    chance: np.random.Generator,
+    rng: np.random.Generator,
 ) -> dict[str, Any]:
     """Title, description, tags, topics and category; a copy has its original's, a near copy's are touched up."""
     habit = uploader * 2_654_435_761 % 97
-    title = phrases.fill("titles", language, topic, chance, {"detail": details[:, 0]})
-    emoji = np.where(
-        chance.random(len(topic)) < habit % 5 / 5, phrases.choose("emoji", language, topic, chance), 0
-    )
+    title = phrases.fill("titles", language, topic, rng, {"detail": details[:, 0]})
+    emoji = np.where(rng.random(len(topic)) < habit % 5 / 5, phrases.choose("emoji", language, topic, rng), 0)
     title = join_strings(title, pa.array(np.where(emoji > 0, " ", "")), phrases.pool.take(pa.array(emoji)))
     title = pc.if_else(pa.array(habit % 7 == 1), pc.utf8_title(title), title)
     title = pc.if_else(pa.array(habit % 7 == 2), pc.utf8_upper(title), title)
-    first = chance.integers(0, 1 << 40, len(topic))
+    first = rng.integers(0, 1 << 40, len(topic))
     sentences = [  # seven is coprime to the numbers of templates: no sentence comes twice
-        phrases.fill("sentences", language, topic, chance, {"detail": details[:, 1]}, first + 7 * n)
+        phrases.fill("sentences", language, topic, rng, {"detail": details[:, 1]}, first + 7 * n)
         for n in range(3)
     ]
     signature = phrases.nth("signatures", language, topic, habit)
@@ -186,30 +184,30 @@ def _texts(
     spam = pa.array(phrases.spam_titles).take(pa.array(uploader % len(phrases.spam_titles)))
     title = pc.if_else(pa.array(kind == 3), spam, title)
     title = pc.if_else(pa.array(kind == 4), "", title)
-    own, common = 1 + habit % 3, habit % 4
-    turn = chance.integers(0, 100, len(topic))
-    places = [phrases.nth("tag", language, topic, turn + n) for n in range(3)]
-    places += [phrases.nth("common_tag", language, topic, habit + turn % 3 + n) for n in range(3)]
-    kept = [own > n for n in range(3)] + [common > n for n in range(3)]
-    tags = _lists(phrases.pool, np.stack(places, 1)[copy_of], np.stack(kept, 1)[copy_of])
-    labels = pa.array([name for one in phrases.topics for name in one.topics])
+    own_count, common = 1 + habit % 3, habit % 4
+    turn = rng.integers(0, 100, len(topic))
+    indices = [phrases.nth("tag", language, topic, turn + n) for n in range(3)]
+    indices += [phrases.nth("common_tag", language, topic, habit + turn % 3 + n) for n in range(3)]
+    shown = [own_count > n for n in range(3)] + [common > n for n in range(3)]
+    tags = _make_lists(phrases.pool, np.stack(indices, 1)[copy_of], np.stack(shown, 1)[copy_of])
+    labels = pa.array([name for entry in phrases.topics for name in entry.topics])
     both = np.stack([topic * 2, topic * 2 + 1], 1)
     return {
         "title": title,
         "description": description,
         "tags": tags,
-        "topics": _lists(labels, both, np.ones_like(both, dtype=bool)),
-        "category": pa.array([one.category for one in phrases.topics]).take(pa.array(topic)),
+        "topics": _make_lists(labels, both, np.ones_like(both, dtype=bool)),
+        "category": pa.array([entry.category for entry in phrases.topics]).take(pa.array(topic)),
     }
 
 
-def _lists(words: pa.Array, places: NDArray[np.int64], kept: NDArray[np.bool_]) -> pa.ListArray:
+def _make_lists(words: pa.Array, indices: NDArray[np.int64], kept: NDArray[np.bool_]) -> pa.ListArray:
     offsets = np.concatenate([[0], np.cumsum(kept.sum(1))]).astype(np.int32)
-    return pa.ListArray.from_arrays(pa.array(offsets), words.take(pa.array(places[kept])))
+    return pa.ListArray.from_arrays(pa.array(offsets), words.take(pa.array(indices[kept])))
 
 
-def _ids(platform: Ints, chance: np.random.Generator) -> pa.Array:
+def _draw_ids(platform: Ints, rng: np.random.Generator) -> pa.Array:
     """Eleven letters on one platform, nineteen digits on the other."""
-    letters = chance.choice(_LETTERS, (len(platform), 11)).view("S11").ravel().astype(str)
-    digits = chance.choice(_DIGITS, (len(platform), 18)).view("S18").ravel().astype(str)
+    letters = rng.choice(_LETTERS, (len(platform), 11)).view("S11").ravel().astype(str)
+    digits = rng.choice(_DIGITS, (len(platform), 18)).view("S18").ravel().astype(str)
     return pc.if_else(pa.array(platform == 1), join_strings("7", pa.array(digits)), pa.array(letters))

@@ -42,17 +42,17 @@ class ClipVariation(Struct, frozen=True):
 
 def draw_variation(seed: int) -> ClipVariation:
     """A look drawn from a video's own seed."""
-    chance = array_generator(seed, "look")
-    bright = chance.uniform(0.8, 1.15)
-    gains = chance.uniform(0.88, 1.12, 3) * bright
+    rng = array_generator(seed, "look")
+    bright = rng.uniform(0.8, 1.15)
+    gains = rng.uniform(0.88, 1.12, 3) * bright
     return ClipVariation(
-        mirror=bool(chance.random() < 0.5),
+        mirror=bool(rng.random() < 0.5),
         gains=(float(gains[0]), float(gains[1]), float(gains[2])),
-        zoom=float(chance.uniform(0.8, 1.0)),
-        shift=(float(chance.random()), float(chance.random())),
-        start=float(chance.uniform(0.0, 0.12)),
-        end=float(chance.uniform(0.88, 1.0)),
-        noise=float(chance.uniform(0, 6)),
+        zoom=float(rng.uniform(0.8, 1.0)),
+        shift=(float(rng.random()), float(rng.random())),
+        start=float(rng.uniform(0.0, 0.12)),
+        end=float(rng.uniform(0.88, 1.0)),
+        noise=float(rng.uniform(0, 6)),
     )
 
 
@@ -74,33 +74,33 @@ def render_video(
 
 def draw_frames(topic: Topic, seed: int, size: tuple[int, int], count: int) -> Iterator[Pixels]:
     """The pictures of one video, in order."""
-    seen = draw_variation(seed)
-    drawn = _dense(topic.clip)
-    places = np.linspace(seen.start, seen.end, count)
+    variation = draw_variation(seed)
+    pictures = _draw_densely(topic.clip)
+    times = np.linspace(variation.start, variation.end, count)
     if topic.motion == "reverse":
         # The stretch shown is mirrored in time as well, so that its ends tell nothing about the direction.
-        places = 1.0 - places
+        times = 1.0 - times
     grain = array_generator(seed, "grain")
-    for place in places:
-        yield _seen(drawn[round(float(place) * (_DENSE - 1))], seen, size, grain)
+    for time in times:
+        yield _vary_picture(pictures[round(float(time) * (_DENSE - 1))], variation, size, grain)
 
 
-def _seen(
-    picture: Image.Image, seen: ClipVariation, size: tuple[int, int], grain: np.random.Generator
+def _vary_picture(
+    picture: Image.Image, variation: ClipVariation, size: tuple[int, int], grain: np.random.Generator
 ) -> Pixels:
-    width, height = picture.width * seen.zoom, picture.height * seen.zoom
-    left, top = (picture.width - width) * seen.shift[0], (picture.height - height) * seen.shift[1]
+    width, height = picture.width * variation.zoom, picture.height * variation.zoom
+    left, top = (picture.width - width) * variation.shift[0], (picture.height - height) * variation.shift[1]
     box = (left, top, left + width, top + height)
     small = np.asarray(picture.resize(size, Image.Resampling.BILINEAR, box=box), np.float32)
-    if seen.mirror:
+    if variation.mirror:
         small = small[:, ::-1]
-    toned = small * np.array(seen.gains, np.float32)
-    toned = toned + grain.normal(0, seen.noise, small.shape[:2]).astype(np.float32)[..., None]
+    toned = small * np.array(variation.gains, np.float32)
+    toned = toned + grain.normal(0, variation.noise, small.shape[:2]).astype(np.float32)[..., None]
     return np.ascontiguousarray(np.clip(toned, 0, 255).astype(np.uint8))
 
 
 @lru_cache(maxsize=64)
-def _dense(clip: str) -> Sequence[Image.Image]:
+def _draw_densely(clip: str) -> Sequence[Image.Image]:
     from vivant.build.mimic.world.drawings.clips import draw_clip, load_clips
 
     clips = load_clips()

@@ -66,14 +66,14 @@ class Stage:
         line: float = 0,
         round_: float = 0,
     ) -> None:
-        where = [_SCALE * v for v in (min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1))]
+        bounds = [_SCALE * v for v in (min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1))]
         self._draw.rounded_rectangle(
-            where, round_ * _SCALE, fill, INK if line else None, max(int(line * _SCALE), 1)
+            bounds, round_ * _SCALE, fill, INK if line else None, max(int(line * _SCALE), 1)
         )
 
     def oval(self, x: float, y: float, rx: float, ry: float, fill: Colour | None, line: float = 0) -> None:
-        where = [_SCALE * v for v in (x - rx, y - ry, x + rx, y + ry)]
-        self._draw.ellipse(where, fill, INK if line else None, max(int(line * _SCALE), 1))
+        bounds = [_SCALE * v for v in (x - rx, y - ry, x + rx, y + ry)]
+        self._draw.ellipse(bounds, fill, INK if line else None, max(int(line * _SCALE), 1))
 
     def line(self, points: Sequence[Point], fill: Colour = INK, width: float = 2) -> None:
         scaled = [(x * _SCALE, y * _SCALE) for x, y in points]
@@ -87,8 +87,8 @@ class Stage:
     def arc(
         self, x: float, y: float, r: float, start: float, end: float, fill: Colour = INK, width: float = 2
     ) -> None:
-        where = [_SCALE * v for v in (x - r, y - r, x + r, y + r)]
-        self._draw.arc(where, start, end, fill, max(int(width * _SCALE), 1))
+        bounds = [_SCALE * v for v in (x - r, y - r, x + r, y + r)]
+        self._draw.arc(bounds, start, end, fill, max(int(width * _SCALE), 1))
 
     def text(self, x: float, y: float, words: str, size: float = 16, fill: Colour = INK) -> None:
         font = ImageFont.load_default(size * _SCALE)
