@@ -29,6 +29,7 @@ from vivant.build.mime import ACTIONS, draw_background, make_avatar, perform
 from vivant.build.mime.clean import cut
 from vivant.build.mime.edition import Edition
 from vivant.build.mime.jobs import plan_jobs, run_jobs
+from vivant.build.mime.local_executor import LocalRenderExecutor
 from vivant.build.mime.plan import Staging
 from vivant.build.mime.plan_file import OwnAction, Specification
 from vivant.build.mime.rasterizer import Picture
@@ -206,10 +207,10 @@ def jobs(folder: Path, count: int) -> None:
 
     spent = cpu()
     try:
-        run_jobs(part, folder, folder / "out", LocalExecutor(1), note)
+        run_jobs(part, folder, folder / "out", LocalRenderExecutor(1), note)
     except KeyboardInterrupt:
         print(f"stopped after {len(held)} videos")
-    outcome = run_jobs(part, folder, folder / "out", LocalExecutor(1), note)
+    outcome = run_jobs(part, folder, folder / "out", LocalRenderExecutor(1), note)
     spent = cpu() - spent
     # The stopped job's line was written before the stop: nothing was made twice.
     assert outcome.kept == count // 2 and outcome.total == count and not outcome.failed
@@ -223,7 +224,7 @@ def jobs(folder: Path, count: int) -> None:
         f"ratio {growth:.2f} (limit {GROWTH}) {verdict(growth <= GROWTH)}"
     )
     began, clock = cpu(), time.perf_counter()
-    again = run_jobs(part, folder, folder / "out", LocalExecutor(1))
+    again = run_jobs(part, folder, folder / "out", LocalRenderExecutor(1))
     assert (again.kept, again.made) == (count, 0)
     print(
         f"restart: {again.kept} videos known to be whole after {time.perf_counter() - clock:.2f} s "

@@ -172,7 +172,7 @@ def _compare_task(
     shared = [name for name in a if name in b]
     if not shared:
         raise UsageError(f"{first} and {second} have no scored sample of {one.task} in common")
-    unparsed_value = benchmark.unparsed_value(one.protocol)
+    unparsed_value = benchmark.unparsed_value
     binary = is_binary(one, unparsed_value) and is_binary(two, unparsed_value)
     single = all(len(s.values) == 1 for name in shared for s in (a[name], b[name]))
     scale = benchmark.task(one.task).scale

@@ -81,7 +81,7 @@ def _of_task(
     grouped(part, benchmark, (facet, *by, *(match or ())))  # refuses a facet that no sample has
     samples = by_sample(part, benchmark)
     single = all(len(one.values) == 1 for one in samples.values())
-    binary = single and is_binary(part, benchmark.unparsed_value(part.protocol))
+    binary = single and is_binary(part, benchmark.unparsed_value)
     scale = benchmark.task(part.task).scale
     groups: dict[tuple[str, ...], list[SampleScores]] = {}
     for one in samples.values():

@@ -68,7 +68,7 @@ def find(name: str) -> Source:
     if name in known:
         return known[name]
     if name in registry.names():
-        raise UsageError(f"{name} cannot be fetched. {registry.get(name).data_help}")
+        raise UsageError(f"{name} cannot be fetched. {registry.get(name).data.help}")
     raise unknown_name_error("source", name, known)
 
 

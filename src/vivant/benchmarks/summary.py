@@ -62,7 +62,7 @@ def summarise(
     from vivant.metrics.intervals import MetricGroup, mean_intervals
 
     groups = grouped(run, benchmark, by)
-    unparsed_value = benchmark.unparsed_value(run.protocol)
+    unparsed_value = benchmark.unparsed_value
     binary = is_binary(run, unparsed_value)
     names = sorted(groups, key=lambda values: [natural(value) for value in values])
     counted = [
@@ -216,7 +216,7 @@ class SampleScores(Struct, frozen=True):
 
 def by_sample(run: ScoredRun, benchmark: Benchmark) -> dict[str, SampleScores]:
     """The values of a run by sample id; samples without any are left out."""
-    unparsed_value = benchmark.unparsed_value(run.protocol)
+    unparsed_value = benchmark.unparsed_value
     found: dict[str, tuple[Sample, list[float], list[Score]]] = {}
     for sample, _, score in run.rows:
         value = counted_value(run, score, unparsed_value)

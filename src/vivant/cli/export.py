@@ -28,7 +28,7 @@ def export(
     """Write a run in a benchmark's native files, so that the original scripts can read them."""
     loaded = load_run(run)
     names = {task.partition("/")[0] for task in loaded.manifest.tasks}
-    formats = {form for name in names for form in registry.get(name).exports}
+    formats = {form for name in names for form in registry.get(name).native.exports}
     if kind not in formats:
         raise unknown_name_error("export format", kind, formats)
     if loaded.manifest.settings.permute != 1:
@@ -38,9 +38,9 @@ def export(
         out.mkdir(parents=True, exist_ok=True)
         parts = loaded.scores(protocol_name(protocol))
         for name in sorted(names):
-            if kind in registry.get(name).exports:
+            if kind in registry.get(name).native.exports:
                 own = [part for part in parts if part.task.partition("/")[0] == name]
-                written += registry.get(name).export_run(own, kind, out)
+                written += registry.get(name).native.export(own, kind, out)
     except OSError as error:
         raise UsageError(f"Cannot write to {out}: {error.strerror}") from error
     for path in dict.fromkeys(written):

@@ -276,7 +276,7 @@ def _open_directory(directory: RunDir, prepared: Prepared) -> None:
         prepared.model.name,
         settings,
         planned={task.task: len(task.chosen) for task in tasks},
-        roots={task.task: str(task.benchmark.media_root(task.root).resolve()) for task in tasks},
+        roots={task.task: str(task.benchmark.data.media_root(task.root).resolve()) for task in tasks},
         command=command_line(),
         server=prepared.model.server,
         notes=prepared.plan.notes,

@@ -65,7 +65,7 @@ def decode_once(prepared: Sequence[Prepared], say: Callable[[str], None]) -> Non
 
     with MediaLoader(cache_root()) as loader:
         for task in prepared[0].plan.tasks:
-            root = str(task.benchmark.media_root(task.root).resolve())
+            root = str(task.benchmark.data.media_root(task.root).resolve())
             videos = sorted({p.path for s in task.chosen for p in s.question if isinstance(p, Video)})
             if videos:
                 say(f"{task.task}: decoding {len(videos)} videos once for all frame counts")

@@ -304,10 +304,10 @@ def judge_run(
     tasks = [task for task in run.manifest.tasks if registry.of_task(task).task(task).judged]
     if not tasks:
         raise UsageError(f"{run.name}: nothing in {', '.join(run.manifest.tasks)} is scored by a judge")
-    owners = {r.name: (r, b) for b in map(registry.of_task, tasks) for r in b.rubrics(protocol)}
+    owners = {r.name: (r, b) for b in map(registry.of_task, tasks) for r in b.judged.rubrics(protocol)}
 
     def read(text: str, rubric: Rubric) -> Verdict:
-        return owners[rubric.name][1].read_judge(text, rubric, protocol)
+        return owners[rubric.name][1].judged.read(text, rubric, protocol)
 
     summed = Outcome()
     fingerprints: list[str] = []
@@ -351,7 +351,7 @@ def asks_of(run: Run, tasks: Sequence[str], protocol: Protocol, options: JudgeOp
             max_images=options.max_images,
         )
         for sample, record in answers(task, samples, records, protocol):
-            question = benchmark.ask_judge(sample, record, context)
+            question = benchmark.judged.ask(sample, record, context)
             if isinstance(question, Question):
                 if options.wording:
                     own = question.rubric.reworded(options.wording)

@@ -167,7 +167,7 @@ def _questions(
     root = Path(run.manifest.roots.get(task, ""))
     context = JudgeContext(protocol=protocol, root=root, run=run.dir.path, max_images=options.max_images)
     for sample, record in answers(task, run.samples(), run.records(), protocol):
-        question = benchmark.ask_judge(sample, record, context)
+        question = benchmark.judged.ask(sample, record, context)
         if isinstance(question, Question) and record.repeat == 0:
             own = question.rubric.reworded(options.wording)
             moved = tuple(_moved(material, context, base) for material in question.materials)

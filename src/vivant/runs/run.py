@@ -8,6 +8,7 @@ from typing import Any
 
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Benchmark, Protocol, ScoredRun, ScoreSettings
+from vivant.benchmarks.validation import score_records
 from vivant.core.errors import UsageError, VivantError, unknown_name_error
 from vivant.core.files import read_jsonl
 from vivant.core.types import Record, Sample, Score, job_key
@@ -108,7 +109,7 @@ class Run:
             found = judged_scores(benchmark, readable, judges, protocol, root, self.dir.path)
         else:
             settings = ScoreSettings(protocol=protocol, style=self.manifest.style, values=values)
-            found = benchmark.score(readable, settings)
+            found = score_records(benchmark, readable, settings)
         for score in found:
             scores[score.key] = score
         return scores

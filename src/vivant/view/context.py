@@ -114,7 +114,7 @@ class Desk:
 
     def sums(self, run: Shelved, db: sqlite3.Connection) -> list[TaskSum]:
         """Counts and scores per task."""
-        return self._fact((run.rid, _state(db), "sums"), lambda: sums(db, self.protocol))
+        return self._fact((run.rid, _state(db), "sums"), lambda: sums(db))
 
     def flip_counts(self, a: Shelved, b: Shelved, db: sqlite3.Connection, task: str) -> dict[str, int]:
         """How two runs agree."""

@@ -60,7 +60,7 @@ class Files:
         if not named:
             raise MediaError(f"{run.name} does not say where the media of {task} lie")
         try:
-            root = registry.of_task(task).media_root(Path(named)).resolve()
+            root = registry.of_task(task).data.media_root(Path(named)).resolve()
         except VivantError:
             root = Path(named).resolve()
         if root == Path(root.anchor):

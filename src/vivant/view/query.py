@@ -194,7 +194,7 @@ class TaskSum(Struct, frozen=True, kw_only=True):
     metric: str = ""
 
 
-def sums(db: sqlite3.Connection, protocol: str) -> list[TaskSum]:
+def sums(db: sqlite3.Connection) -> list[TaskSum]:
     """Counts per task, and the score with its interval where scores are there."""
     rows = db.execute(
         "SELECT task, count(*) samples, sum(log_at IS NOT NULL) answered, "
@@ -205,10 +205,10 @@ def sums(db: sqlite3.Connection, protocol: str) -> list[TaskSum]:
         )
         + " FROM row GROUP BY task ORDER BY task"
     ).fetchall()
-    return [_sum(db, row, protocol) for row in rows]
+    return [_sum(db, row) for row in rows]
 
 
-def _sum(db: sqlite3.Connection, row: sqlite3.Row, protocol: str) -> TaskSum:
+def _sum(db: sqlite3.Connection, row: sqlite3.Row) -> TaskSum:
     counts = {name: row[name] for name in row.keys() if name != "task"}  # noqa: SIM118 (a Row is no dict)
     try:
         benchmark = registry.of_task(row["task"])
@@ -216,7 +216,7 @@ def _sum(db: sqlite3.Connection, row: sqlite3.Row, protocol: str) -> TaskSum:
     except VivantError:
         # A run of a benchmark that is not installed here can be looked at all the same.
         return TaskSum(task=row["task"], **counts)
-    unparsed = benchmark.unparsed_value("strict" if protocol == "strict" else "paper")
+    unparsed = benchmark.unparsed_value
     scored = db.execute(
         "SELECT value, CASE cluster WHEN '' THEN id ELSE cluster END, outcome FROM row "
         "WHERE task = ? AND outcome IN ('scored', 'unparsed')",

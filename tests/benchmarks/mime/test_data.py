@@ -168,7 +168,7 @@ def test_a_snapshot_in_the_hubs_cache_keeps_its_links(tmp_path: Path) -> None:
     (snapshot / row("Archery001")["file_name"]).symlink_to("../../../blobs/f00d")
     for root in (tmp_path, snapshot.parent, snapshot, snapshot / "metadata.jsonl"):
         (sample,) = MIME.load(root, "ff")
-        assert Path(resolve_media(MIME.media_root(root), path_of(sample))).read_bytes() == b"video"
+        assert Path(resolve_media(MIME.data.media_root(root), path_of(sample))).read_bytes() == b"video"
 
 
 # ── what a sample says ──

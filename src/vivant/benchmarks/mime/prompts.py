@@ -7,8 +7,8 @@ from collections.abc import Mapping
 import msgspec
 
 from vivant.benchmarks.base import Prompt, PromptContext
-from vivant.benchmarks.jsonl import option_name
 from vivant.benchmarks.mime.names import VARIANTS
+from vivant.benchmarks.multiple_choice import option_name
 from vivant.core.errors import UsageError, unknown_name_error
 from vivant.core.types import Message, Option, Sample, Text
 

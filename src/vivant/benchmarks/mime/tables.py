@@ -257,7 +257,7 @@ def _tested(made: Builder, line: Line, task: str) -> str | None:
 
 def _values(made: Builder, line: Line, task: str, keep: Callable[[Item], bool]) -> list[float]:
     """What each item counts as in a mean."""
-    unparsed = made.benchmark.unparsed_value(made.protocol)
+    unparsed = made.benchmark.unparsed_value
     values = [
         unparsed if score.status == "unparsed" else score.value for _, _, score in line.items(task, keep)
     ]

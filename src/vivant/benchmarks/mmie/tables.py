@@ -33,7 +33,7 @@ def layout(name: str, runs: Sequence[ScoredRun], protocol: Protocol, benchmark: 
 
 
 def _title(name: str, protocol: Protocol, benchmark: Benchmark) -> str:
-    return f"MMIE {name}: {benchmark.layouts[name]} (protocol {protocol})"
+    return f"MMIE {name}: {benchmark.tables.layouts[name]} (protocol {protocol})"
 
 
 def _by_run(runs: Sequence[ScoredRun]) -> dict[str, list[ScoredRun]]:

@@ -33,15 +33,15 @@ def build_benchmark(data: ReportData, name: str) -> list[Block]:
     for figure in _choose_figures(benchmark, parts):
         chosen = [p for p in parts if not figure.tasks or p.task.partition("/")[2] in figure.tasks]
         blocks += _build_figure(data, benchmark, figure, chosen)
-    for number, (short, title) in enumerate(benchmark.layouts.items()):
+    for number, (short, title) in enumerate(benchmark.tables.layouts.items()):
         try:
-            table = benchmark.layout(short, parts, data.protocol)
+            table = benchmark.tables.build(benchmark, short, parts, data.protocol)
         except VivantError as error:
             # A table about people or pictures that these runs do not have is no reason to lose the others.
             blocks.append(Paragraph(f"{title}: not drawn. ", str(error), "absent"))
             continue
-        if table.body and short in benchmark.scatters:
-            blocks += _build_scatter(table, *benchmark.scatters[short])
+        if table.body and short in benchmark.tables.scatters:
+            blocks += _build_scatter(table, *benchmark.tables.scatters[short])
         if table.body:
             blocks.append(TableBlock(table, folded=number > 0))
     blocks += _build_published(benchmark, parts)
@@ -51,7 +51,9 @@ def build_benchmark(data: ReportData, name: str) -> list[Block]:
 def _build_published(benchmark: Benchmark, parts: Sequence[ScoredRun]) -> list[Block]:
     """Figures that were published by a facet, people's among them, beside ours by the same facet."""
     tasks = {part.task for part in parts}
-    by = dict.fromkeys(tuple(f.group) for f in benchmark.published() if f.task in tasks and len(f.group) == 1)
+    by = dict.fromkeys(
+        tuple(f.group) for f in benchmark.published.rows() if f.task in tasks and len(f.group) == 1
+    )
     blocks: list[Block] = []
     for (facet,) in by:
         with_facet = [part for part in parts if any(facet in sample.facets for sample, _, _ in part.rows)]
@@ -91,8 +93,8 @@ def _build_published(benchmark: Benchmark, parts: Sequence[ScoredRun]) -> list[B
 
 def _choose_figures(benchmark: Benchmark, parts: Sequence[ScoredRun]) -> Sequence[Figure]:
     """The benchmark's own figures; for questions of the user's own, one per facet with few values."""
-    if benchmark.figures:
-        return benchmark.figures
+    if benchmark.tables.figures:
+        return benchmark.tables.figures
     values: dict[str, set[str]] = {}
     for part in parts:
         for sample, _, _ in part.rows:

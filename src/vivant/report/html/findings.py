@@ -256,7 +256,7 @@ def _differing_settings(first: Run, second: Run) -> list[str]:
 
 
 def _mini_editions(data: ReportData) -> list[str]:
-    names = [name for name in data.benchmarks if is_mini(data, name) and registry.get(name).published()]
+    names = [name for name in data.benchmarks if is_mini(data, name) and registry.get(name).published.rows()]
     if not names:
         return []
     titles = _join_names([registry.get(name).title for name in names])

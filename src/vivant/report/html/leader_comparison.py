@@ -61,7 +61,7 @@ def _compare(best: ScoredRun, other: ScoredRun) -> LeaderComparison | None:
     shared = [name for name in a if name in b]
     if not shared:
         return None
-    unparsed = benchmark.unparsed_value(best.protocol)
+    unparsed = benchmark.unparsed_value
     single = all(len(s.values) == 1 for name in shared for s in (a[name], b[name]))
     result = paired_difference(
         [b[name].mean for name in shared],

@@ -95,7 +95,7 @@ def asked(names: Sequence[str], data: Sequence[str], wanted: Filter) -> list[Ask
         if any(is_pack(name) or is_run(name) for name in names):
             raise UsageError("--from: name benchmarks, or one run whose questions people get too")
         for selection in registry.select(names, data):
-            root = selection.benchmark.media_root(selection.root)
+            root = selection.benchmark.data.media_root(selection.root)
             for task in selection.tasks:
                 found += [Asked(s, root) for s in selection.benchmark.load(selection.root, task)]
     found = [one for one in found if one.sample.options]

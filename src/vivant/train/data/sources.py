@@ -78,7 +78,7 @@ class Example(Struct, frozen=True, eq=False):
     @property
     def media_root(self) -> str:
         """The folder that media paths are relative to."""
-        return str(self.benchmark.media_root(self.root).resolve())
+        return str(self.benchmark.data.media_root(self.root).resolve())
 
     @property
     def video(self) -> str:
