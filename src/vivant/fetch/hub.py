@@ -71,15 +71,15 @@ def list_hub_files(
     files: list[HubFile] = []
     gated = False
     for repo in source.repos:
-        wanted = revision or (record.revisions.get(repo.id) if record is not None else None) or repo.revision
-        with _clear_errors(repo, wanted):
+        commit = revision or (record.revisions.get(repo.id) if record is not None else None) or repo.revision
+        with _clear_errors(repo, commit):
             info: Any = HfApi().repo_info(
-                repo.id, repo_type=repo.type, revision=wanted, files_metadata=True, timeout=30.0
+                repo.id, repo_type=repo.type, revision=commit, files_metadata=True, timeout=30.0
             )
         revisions[repo.id] = info.sha
         licences[repo.id] = _licence(info)
         gated = gated or bool(info.gated)
-        files += [_wanted(repo, entry) for entry in info.siblings or () if repo.wants(entry.rfilename)]
+        files += [_describe_file(repo, entry) for entry in info.siblings or () if repo.wants(entry.rfilename)]
     if not files:
         raise DataError(f"{', '.join(repo.page for repo in source.repos)} holds no file of {name}")
     return HubListing(
@@ -87,7 +87,7 @@ def list_hub_files(
     )
 
 
-def _wanted(repo: Repo, entry: Any) -> HubFile:
+def _describe_file(repo: Repo, entry: Any) -> HubFile:
     path = f"{repo.into}/{entry.rfilename}" if repo.into else entry.rfilename
     if ".." in Path(path).parts or Path(path).is_absolute():
         raise DataError(f"{repo.page} names a file outside of its folder: {entry.rfilename}")
@@ -103,26 +103,28 @@ def _wanted(repo: Repo, entry: Any) -> HubFile:
 
 def _licence(info: Any) -> str:
     card = getattr(info, "card_data", None)
-    stated = card.get("license") if card is not None else None
-    return ", ".join(stated) if isinstance(stated, list) else str(stated or "not stated")
+    licence = card.get("license") if card is not None else None
+    return ", ".join(licence) if isinstance(licence, list) else str(licence or "not stated")
 
 
 def find_missing(listing: HubListing, folder: Path) -> FetchPlan:
     """Which files are missing or not whole in a folder. Files never checked before are read."""
     record = read_source_record(folder, listing.name)
     missing: list[HubFile] = []
-    for wanted in listing.files:
-        file = folder / wanted.path
-        if record.knows(wanted, file):
+    for hub_file in listing.files:
+        file = folder / hub_file.path
+        if record.knows(hub_file, file):
             continue
         if file.exists():
-            logger.info("checking %s", wanted.path)
-        if wanted.fits(file):
-            record.learn(wanted, file)
+            logger.info("checking %s", hub_file.path)
+        if hub_file.fits(file):
+            record.learn(hub_file, file)
         else:
-            missing.append(wanted)
+            missing.append(hub_file)
     archives = sum(
-        file.size for file in missing if any(Path(file.path).match(one) for one in listing.source.archives)
+        file.size
+        for file in missing
+        if any(Path(file.path).match(pattern) for pattern in listing.source.archives)
     )
     size = sum(file.size for file in missing)
     arrived = sum(count_arrived_bytes(file, folder / file.path) for file in missing)
@@ -137,10 +139,10 @@ def fetch_files(listing: HubListing, plan: FetchPlan, progress: ProgressCallback
         check_free_space(plan.folder, plan.room)
     try:
         plan.folder.mkdir(parents=True, exist_ok=True)
-        for number, wanted in enumerate(plan.missing, 1):
-            size = format_size(wanted.size)
-            logger.info("[%d/%d] %s, %s", number, len(plan.missing), wanted.path, size)
-            _fetch_one(listing, wanted, plan, progress)
+        for number, hub_file in enumerate(plan.missing, 1):
+            size = format_size(hub_file.size)
+            logger.info("[%d/%d] %s, %s", number, len(plan.missing), hub_file.path, size)
+            _fetch_one(listing, hub_file, plan, progress)
             write_source_record(plan.folder, plan.record)
         plan.record.revisions = dict(listing.revisions)
         plan.record.licences = dict(listing.licences)
@@ -152,17 +154,17 @@ def fetch_files(listing: HubListing, plan: FetchPlan, progress: ProgressCallback
 
 
 def _fetch_one(
-    listing: HubListing, wanted: HubFile, plan: FetchPlan, progress: ProgressCallback | None
+    listing: HubListing, hub_file: HubFile, plan: FetchPlan, progress: ProgressCallback | None
 ) -> None:
     from huggingface_hub import hf_hub_url
 
-    repo = next(repo for repo in listing.source.repos if repo.id == wanted.repo)
+    repo = next(repo for repo in listing.source.repos if repo.id == hub_file.repo)
     commit = listing.revisions[repo.id]
-    file = plan.folder / wanted.path
+    file = plan.folder / hub_file.path
     with _clear_errors(repo, commit):
-        url = hf_hub_url(repo.id, wanted.name, repo_type=repo.type, revision=commit)
-        download(url, wanted, file, progress)
-    plan.record.learn(wanted, file)
+        url = hf_hub_url(repo.id, hub_file.name, repo_type=repo.type, revision=commit)
+        download(url, hub_file, file, progress)
+    plan.record.learn(hub_file, file)
 
 
 def unpack_archives(source: Source, folder: Path, progress: Any = None) -> None:

@@ -24,69 +24,69 @@ _PATIENCE = 1.0
 _PASSING = (408, 429, 500, 502, 503, 504)
 
 
-def download(url: str, wanted: HubFile, goal: Path, tick: ProgressCallback | None = None) -> None:
+def download(url: str, hub_file: HubFile, path: Path, progress: ProgressCallback | None = None) -> None:
     """Bring a file to `goal`, going on from what an earlier call left; only a whole and right one gets there."""
-    goal.parent.mkdir(parents=True, exist_ok=True)
-    part = _part(wanted, goal)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = _part(hub_file, path)
     failures = 0
-    while (have := _size(part)) < wanted.size or not part.exists():
+    while (arrived := _size(part)) < hub_file.size or not part.exists():
         trouble: Exception = DataError(
-            f"{goal}: the hub sent {have} of {wanted.size} bytes; run the command again"
+            f"{path}: the hub sent {arrived} of {hub_file.size} bytes; run the command again"
         )
         try:
-            _go_on(url, wanted, part, tick)
+            _continue_download(url, hub_file, part, progress)
         except Exception as error:
             if not (is_connection_fault(error) or _status(error) in _PASSING):
                 raise
             trouble = error
-        failures = 0 if _size(part) > have else failures + 1
+        failures = 0 if _size(part) > arrived else failures + 1
         if failures >= _TRIES:
             raise trouble
         if failures:
             time.sleep(_PATIENCE * 2 ** (failures - 1))
-    if not wanted.fits(part):
+    if not hub_file.fits(part):
         part.unlink()
         raise DataError(
-            f"{goal} arrived damaged (its checksum is wrong) and was removed; run the command again"
+            f"{path} arrived damaged (its checksum is wrong) and was removed; run the command again"
         )
-    part.replace(goal)
+    part.replace(path)
 
 
-def count_arrived_bytes(wanted: HubFile, goal: Path) -> int:
+def count_arrived_bytes(hub_file: HubFile, path: Path) -> int:
     """Bytes of a file that an earlier call left."""
-    return _size(_part(wanted, goal))
+    return _size(_part(hub_file, path))
 
 
-def _part(wanted: HubFile, goal: Path) -> Path:
-    return goal.with_name(f".{goal.name}.{(wanted.sha256 or wanted.blob)[:12]}.part")
+def _part(hub_file: HubFile, path: Path) -> Path:
+    return path.with_name(f".{path.name}.{(hub_file.sha256 or hub_file.blob)[:12]}.part")
 
 
-def _go_on(url: str, wanted: HubFile, part: Path, tick: ProgressCallback | None) -> None:
+def _continue_download(url: str, hub_file: HubFile, part: Path, progress: ProgressCallback | None) -> None:
     from huggingface_hub import constants, get_session
     from huggingface_hub.utils import (  # type: ignore[attr-defined]  # documented there, yet not in `__all__`
         build_hf_headers,
         hf_raise_for_status,
     )
 
-    have = _size(part)
+    arrived = _size(part)
     # As it is: a range of what a server compresses on the way is not a range of the file.
     headers = {**build_hf_headers(), "Accept-Encoding": "identity"}
-    if have:
-        headers["Range"] = f"bytes={have}-"
+    if arrived:
+        headers["Range"] = f"bytes={arrived}-"
     seconds = float(constants.HF_HUB_DOWNLOAD_TIMEOUT)
     with get_session().stream("GET", url, headers=headers, timeout=seconds, follow_redirects=True) as answer:
         if answer.is_error:
             answer.read()
         hf_raise_for_status(answer)
-        continued = have > 0 and answer.status_code == 206
+        continued = arrived > 0 and answer.status_code == 206
         with part.open("ab") as file:
             _reserve(file, part)
             if not continued:
                 file.truncate(0)
             for piece in answer.iter_bytes(_PIECE):
                 file.write(piece)
-                if tick is not None:
-                    tick(file.tell(), wanted.size, wanted.path)
+                if progress is not None:
+                    progress(file.tell(), hub_file.size, hub_file.path)
 
 
 def _reserve(file: BinaryIO, part: Path) -> None:

@@ -22,25 +22,25 @@ def is_url(origin: str) -> bool:
     return "://" in origin
 
 
-def copy_data(origin: str, place: Path, *, link: bool = False, dry_run: bool = False) -> None:
+def copy_data(origin: str, target: Path, *, link: bool = False, dry_run: bool = False) -> None:
     """Bring everything in `origin` to `place`; what is there with the same size stays. Never asks the hub."""
     if is_url(origin):
         if link:
             raise UsageError(f"--link: {origin} is not a folder on this machine")
-        _bring(_remote_files(origin, place), place, dry_run)
+        _copy_missing(_remote_files(origin, target), target, dry_run)
         return
     folder = Path(origin).expanduser()
     if not folder.is_dir():
         raise DataError(f"--from {origin}: no such folder")
-    if folder.resolve() == place.resolve():
-        logger.info("%s is that folder already.", place)
+    if folder.resolve() == target.resolve():
+        logger.info("%s is that folder already.", target)
         return
     if link:
-        logger.info("%s → %s", place, folder.resolve())
+        logger.info("%s → %s", target, folder.resolve())
         if not dry_run:
-            _link(folder, place)
+            _link(folder, target)
         return
-    _bring(_local_files(folder, place), place, dry_run)
+    _copy_missing(_local_files(folder, target), target, dry_run)
 
 
 class _File(Struct, frozen=True):
@@ -53,61 +53,61 @@ class _File(Struct, frozen=True):
         return self.goal.is_file() and self.goal.stat().st_size == self.size
 
 
-def _link(folder: Path, place: Path) -> None:
-    if place.is_symlink():
-        place.unlink()
-    elif place.exists():
-        raise DataError(f"{place} exists already; move it away to put a link to {folder} there")
-    place.parent.mkdir(parents=True, exist_ok=True)
-    place.symlink_to(folder.resolve(), target_is_directory=True)
+def _link(folder: Path, target: Path) -> None:
+    if target.is_symlink():
+        target.unlink()
+    elif target.exists():
+        raise DataError(f"{target} exists already; move it away to put a link to {folder} there")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.symlink_to(folder.resolve(), target_is_directory=True)
 
 
-def _local_files(folder: Path, place: Path) -> list[_File]:
-    if place.resolve().is_relative_to(folder.resolve()):
-        raise DataError(f"--from {folder}: {place} lies inside it")
+def _local_files(folder: Path, target: Path) -> list[_File]:
+    if target.resolve().is_relative_to(folder.resolve()):
+        raise DataError(f"--from {folder}: {target} lies inside it")
 
     def copier(path: Path) -> Callable[[Path], object]:
         return lambda goal: shutil.copy2(path, goal)
 
     return [
-        _File(str(path), place / path.relative_to(folder), path.stat().st_size, copier(path))
+        _File(str(path), target / path.relative_to(folder), path.stat().st_size, copier(path))
         for path in sorted(folder.rglob("*"))
         if path.is_file()
     ]
 
 
-def _remote_files(origin: str, place: Path) -> list[_File]:
+def _remote_files(origin: str, target: Path) -> list[_File]:
     import fsspec
 
     try:
         system, root = fsspec.url_to_fs(origin)
-        found: dict[str, Any] = system.find(root, detail=True)
+        entries: dict[str, Any] = system.find(root, detail=True)
     except (ImportError, ValueError) as error:
         raise UsageError(f"{origin} cannot be read: {error}") from error
     except Exception as error:  # each store has errors of its own, which share no base
         raise DataError(f"{origin} cannot be read: {_line(error)}") from error
-    if not found:
+    if not entries:
         raise DataError(f"{origin}: nothing is there")
 
     def copier(name: str) -> Callable[[Path], object]:
         return lambda goal: system.get_file(name, str(goal))
 
     files = []
-    for name, entry in sorted(found.items()):
+    for name, entry in sorted(entries.items()):
         relative = PurePosixPath(name).relative_to(PurePosixPath(root))
         if ".." in relative.parts:
             raise DataError(f"{origin}: {name} leaves its folder")
-        files.append(_File(name, place / relative, entry["size"] or 0, copier(name)))
+        files.append(_File(name, target / relative, entry["size"] or 0, copier(name)))
     return files
 
 
-def _bring(files: list[_File], place: Path, dry_run: bool) -> None:
+def _copy_missing(files: list[_File], target: Path, dry_run: bool) -> None:
     wanted = [file for file in files if not file.is_there()]
     size = sum(file.size for file in wanted)
-    logger.info("%d of %d files, %s → %s", len(wanted), len(files), format_size(size), place)
+    logger.info("%d of %d files, %s → %s", len(wanted), len(files), format_size(size), target)
     if dry_run or not wanted:
         return
-    check_free_space(place, size)
+    check_free_space(target, size)
     for file in wanted:
         # Written aside first: whatever stops this, a file under its own name is whole.
         aside = file.goal.with_name(f".{file.goal.name}.{os.getpid()}.part")
@@ -117,12 +117,12 @@ def _bring(files: list[_File], place: Path, dry_run: bool) -> None:
             aside.replace(file.goal)
         except Exception as error:  # see above
             raise DataError(
-                f"{file.name} → {place}: {_line(error)}; run the same command to go on"
+                f"{file.name} → {target}: {_line(error)}; run the same command to go on"
             ) from error
         finally:
             aside.unlink(missing_ok=True)
 
 
 def _line(error: Exception) -> str:
-    said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return " ".join(said.split())[:240] or type(error).__name__
+    text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return " ".join(text.split())[:240] or type(error).__name__

@@ -60,25 +60,25 @@ class SourceRecord(Struct, kw_only=True):
     licences: dict[str, str] = field(default_factory=dict)
     files: dict[str, CheckedFile] = field(default_factory=dict)
 
-    def knows(self, wanted: HubFile, file: Path) -> bool:
+    def knows(self, hub_file: HubFile, file: Path) -> bool:
         """Whether the file was checked before and has not changed since."""
-        known = self.files.get(wanted.path)
-        if known is None or not file.is_file():
+        checked = self.files.get(hub_file.path)
+        if checked is None or not file.is_file():
             return False
         status = file.stat()
-        return known == CheckedFile(status.st_size, status.st_mtime_ns, wanted.sha256 or wanted.blob)
+        return checked == CheckedFile(status.st_size, status.st_mtime_ns, hub_file.sha256 or hub_file.blob)
 
-    def learn(self, wanted: HubFile, file: Path) -> None:
+    def learn(self, hub_file: HubFile, file: Path) -> None:
         """Remember that the file is whole."""
         status = file.stat()
-        self.files[wanted.path] = CheckedFile(
-            status.st_size, status.st_mtime_ns, wanted.sha256 or wanted.blob
+        self.files[hub_file.path] = CheckedFile(
+            status.st_size, status.st_mtime_ns, hub_file.sha256 or hub_file.blob
         )
 
 
-def read_source_record(place: Path, source: str) -> SourceRecord:
+def read_source_record(folder: Path, source: str) -> SourceRecord:
     """The note in a folder, or an empty one."""
-    file = place / NAME
+    file = folder / NAME
     if not file.is_file():
         return SourceRecord(source=source)
     try:
@@ -89,6 +89,6 @@ def read_source_record(place: Path, source: str) -> SourceRecord:
         ) from error
 
 
-def write_source_record(place: Path, note: SourceRecord) -> None:
+def write_source_record(folder: Path, note: SourceRecord) -> None:
     """Keep it."""
-    write_atomic(place / NAME, msgspec.json.format(msgspec.json.encode(note), indent=1))
+    write_atomic(folder / NAME, msgspec.json.format(msgspec.json.encode(note), indent=1))
