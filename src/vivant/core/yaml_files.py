@@ -12,6 +12,8 @@ import yaml
 from vivant.core.errors import DataError, unknown_name_error
 
 T = TypeVar("T")
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""The C parser, where PyYAML has it: ten times as fast."""
 _UNKNOWN = re.compile(r"Object contains unknown field `(?P<name>[^`]*)`(?: - at `\$(?P<path>.*)`)?")
 
 
@@ -24,7 +26,7 @@ def read_yaml(file: Path, kind: type[T], *, empty: T | None = None) -> T:
         empty: what a file without content stands for; without it, such a file is an error.
     """
     try:
-        plain: Any = yaml.safe_load(file.read_bytes())
+        plain: Any = yaml.load(file.read_bytes(), _LOADER)
     except OSError as error:
         raise DataError(f"{file} cannot be read: {error.strerror or error}") from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:

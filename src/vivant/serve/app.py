@@ -83,7 +83,7 @@ def create_app(model: Model, *, frames: FramePolicy = FramePolicy(), key: str = 
         if asked.model not in ("", model.name):
             raise WireError(404, f"'{asked.model}' is not served here; {model.name} is", "model_not_found")
         try:
-            ready = await to_request(asked, decode, sound=model.takes.audio)
+            ready = await to_request(asked, decode, sound=model.capabilities.audio)
             reply = check_reply(await model.generate(ready))
         except MediaError as error:
             raise WireError(400, f"video_url: {error}") from error
