@@ -23,7 +23,6 @@ from itertools import islice
 from pathlib import Path
 
 import msgspec
-from vivant.build.mime.workers import LocalExecutor
 
 from vivant.build.mime import ACTIONS, draw_background, make_avatar, perform
 from vivant.build.mime.clean import cut

@@ -15,7 +15,7 @@ import pytest
 
 from tests.support.helpers import vivant
 from tests.support.hub_server import Hub, Repository, hub, packed
-from vivant.benchmarks.sources import Repo, Source, find, sources
+from vivant.benchmarks.sources import DataSource, Repo, find, sources
 from vivant.core.disk_space import format_size
 from vivant.core.errors import DataError, UsageError
 from vivant.fetch.hub import FetchPlan, HubListing, fetch_files, find_missing, list_hub_files
@@ -98,7 +98,7 @@ def near(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
 def one_file(served: Hub, place: Path, data: bytes) -> tuple[HubListing, FetchPlan]:
     """A source of one large file, and what is to be done about it."""
     served.repositories["a/b"] = Repository({ONE: {"large.bin": data}}, main=ONE)
-    found = list_hub_files("x", Source(repos=(Repo(id="a/b"),), licence="none"))
+    found = list_hub_files("x", DataSource(repos=(Repo(id="a/b"),), licence="none"))
     return found, find_missing(found, place)
 
 
@@ -312,7 +312,7 @@ def listing(**sizes: int) -> HubListing:
     files = tuple(
         HubFile(repo="a/b", name=name, path=name, size=size, blob="0" * 40) for name, size in sizes.items()
     )
-    source = Source(repos=(Repo(id="a/b"),), licence="none", archives=("*.tar",))
+    source = DataSource(repos=(Repo(id="a/b"),), licence="none", archives=("*.tar",))
     return HubListing(name="x", source=source, revisions={"a/b": ONE}, licences={}, gated=False, files=files)
 
 

@@ -15,7 +15,7 @@ import av
 import msgspec
 from PIL import Image
 
-from vivant.benchmarks.mimic.format import ITEMS, VIDEOS, VideoLine, iter_items, iter_videos, write_jsonl
+from vivant.benchmarks.mimic.format import ITEMS, VIDEOS, MimicVideo, iter_items, iter_videos, write_jsonl
 from vivant.build.mimic.audit import audit, read_report
 from vivant.build.mimic.cleaning import clean
 from vivant.build.mimic.mini import SECONDS, SETTINGS, SIZE, WORLD, read_topics, render_mini_clip
@@ -58,7 +58,7 @@ def build_mini(out: Path, progress: Callable[[str], None] = lambda _: None) -> l
     return written
 
 
-def _describe_drawn(line: VideoLine) -> VideoLine:
+def _describe_drawn(line: MimicVideo) -> MimicVideo:
     """The line of a video that is drawn: its file is short and small, and this project's own."""
     return msgspec.structs.replace(
         line, duration=SECONDS, width=SIZE[0], height=SIZE[1], licence="Apache-2.0", extra={}

@@ -9,7 +9,7 @@ import typer
 
 from vivant import mini
 from vivant.benchmarks import registry
-from vivant.benchmarks.sources import Source, find, place_of, sources
+from vivant.benchmarks.sources import DataSource, find, place_of, sources
 from vivant.cli.help import CommandApp
 from vivant.cli.output import say, show
 from vivant.core.disk_space import format_size
@@ -57,7 +57,7 @@ def list_(
     )
 
 
-def _facts(name: str, source: Source | None, place: Path, ask_hub: bool) -> tuple[str, str, str, str]:
+def _facts(name: str, source: DataSource | None, place: Path, ask_hub: bool) -> tuple[str, str, str, str]:
     """Size, licence, gate and origin: as the hub says, as was fetched, or as is known."""
     if source is None:
         return "–", "–", "–", "your own files"

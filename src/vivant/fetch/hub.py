@@ -16,7 +16,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from vivant.benchmarks.sources import Repo, Source
+from vivant.benchmarks.sources import DataSource, Repo
 from vivant.core.disk_space import check_free_space, format_size
 from vivant.core.errors import DataError, is_connection_fault
 from vivant.core.progress import ProgressCallback
@@ -31,7 +31,7 @@ class HubListing(Struct, frozen=True, kw_only=True):
     """What the hub says it has."""
 
     name: str
-    source: Source
+    source: DataSource
     revisions: dict[str, str]
     licences: dict[str, str]
     gated: bool
@@ -61,7 +61,7 @@ class FetchPlan(Struct, frozen=True, kw_only=True):
 
 
 def list_hub_files(
-    name: str, source: Source, revision: str | None = None, record: SourceRecord | None = None
+    name: str, source: DataSource, revision: str | None = None, record: SourceRecord | None = None
 ) -> HubListing:
     """Ask the hub for all files of a source, at the commit that was fetched before or that the source names."""
     from huggingface_hub import HfApi
@@ -167,7 +167,7 @@ def _fetch_one(
     plan.record.learn(hub_file, file)
 
 
-def unpack_archives(source: Source, folder: Path, progress: Any = None) -> None:
+def unpack_archives(source: DataSource, folder: Path, progress: Any = None) -> None:
     """Unpack what a source brings in archives, where its benchmark does not do so itself."""
     if not source.unpack:
         return

@@ -13,7 +13,7 @@ import vivant
 from minis.mimic import build_mini
 from vivant import mini
 from vivant.benchmarks.mimic import Mimic, names
-from vivant.benchmarks.mimic.format import VideoLine, iter_items, iter_videos
+from vivant.benchmarks.mimic.format import MimicVideo, iter_items, iter_videos
 from vivant.build.mimic.mini import FPS, SECONDS, SETTINGS
 from vivant.build.mimic.world.drawings.clips import draw_clip, load_clips
 from vivant.build.mimic.world.phrases import Topic, load_topics
@@ -106,11 +106,11 @@ def test_a_model_without_eyes_is_at_chance(model: str, tmp_path: Path) -> None:
     assert interval.low <= 0.25 <= interval.high
 
 
-def topic_of(video: VideoLine, topics: list[Topic]) -> Topic:
+def topic_of(video: MimicVideo, topics: list[Topic]) -> Topic:
     return next(topic for topic in topics if topic.topics == video.topics)
 
 
-def pick(sample: Sample, video: VideoLine, topic: Topic) -> int:
+def pick(sample: Sample, video: MimicVideo, topic: Topic) -> int:
     """Takes the option that names the topic, or something that belongs to it."""
 
     def form(text: str) -> str:

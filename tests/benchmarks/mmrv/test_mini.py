@@ -10,13 +10,13 @@ import av
 import msgspec
 import numpy as np
 import pytest
+from vivant.benchmarks.mmrv.options import find_skipped_letters
 
 from minis.mmrv import arts, nights, questions, shows, tales
 from minis.mmrv.encode import encode, frames, tune
 from minis.mmrv.stage import Story
 from vivant import mini
 from vivant.benchmarks.mmrv import MMRV, names
-from vivant.benchmarks.mmrv.parse import skipped_letters
 
 ROOT = mini.root("mmrv") or Path("missing")
 STORIES: dict[str, Story] = {
@@ -36,7 +36,7 @@ def test_it_covers_all_abilities_and_types_with_seven_to_twelve_options() -> Non
     assert {s.facets["type"] for s in samples} == set(names.VIDEO_TYPES)
     assert {len(s.options) for s in samples} == set(range(7, 13))
     assert all(s.key is not None for s in samples)
-    assert len([s for s in samples if skipped_letters(s.options)]) == 1
+    assert len([s for s in samples if find_skipped_letters(s.options)]) == 1
     assert len({s.cluster for s in samples}) == len(STORIES) >= 12
     assert sum(path.stat().st_size for path in ROOT.rglob("*") if path.is_file()) < 2_500_000
 

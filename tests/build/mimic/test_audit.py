@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tests.support.mimic_build_kit import Words, settings, thread, video, write_clean
-from vivant.benchmarks.mimic.format import Item, ItemOption, iter_items, write_jsonl
+from vivant.benchmarks.mimic.format import MimicItem, MimicOption, iter_items, write_jsonl
 from vivant.benchmarks.mimic.names import OWN, THINKING
 from vivant.build.mimic.audit import AuditReport, audit, read_report, report_tables
 from vivant.build.mimic.blind_guessers import GUESSERS, find_solved, guess, score_guessers
@@ -161,15 +161,15 @@ def test_texts_on_both_sides_are_listed(tmp_path: Path) -> None:
     assert len(overlaps) == 40 and {one.field for one in overlaps} == {"title"}
 
 
-def item(number: int, texts: tuple[str, ...], key: int) -> Item:
-    options = tuple(ItemOption(text=text, video=f"p/{number}") for text in texts)
-    return Item(id=f"i{number}", task="title", video=f"p/{number}", options=options, key=key)
+def item(number: int, texts: tuple[str, ...], key: int) -> MimicItem:
+    options = tuple(MimicOption(text=text, video=f"p/{number}") for text in texts)
+    return MimicItem(id=f"i{number}", task="title", video=f"p/{number}", options=options, key=key)
 
 
 def test_the_classifier_learns_what_right_options_have_in_common() -> None:
     chance = np.random.default_rng(0)
 
-    def made(count: int, start: int) -> list[Item]:
+    def made(count: int, start: int) -> list[MimicItem]:
         items = []
         for number in range(start, start + count):
             key = int(chance.integers(4))

@@ -13,7 +13,7 @@ import pytest
 
 from tests.support.mimic_build_kit import Words, build_all, settings, video
 from vivant.benchmarks.mimic import Mimic
-from vivant.benchmarks.mimic.format import Comment, VideoLine, iter_items, iter_videos
+from vivant.benchmarks.mimic.format import Comment, MimicVideo, iter_items, iter_videos
 from vivant.benchmarks.mimic.names import MIMICKING, THINKING
 from vivant.build.mimic.comment_pool import choose_comments
 from vivant.build.mimic.publication import publish
@@ -108,7 +108,7 @@ def test_what_cannot_be_shown_is_left_out_of_the_pool() -> None:
         ("good one", "en", 1),
     ]
     comments = tuple(Comment(id=str(n), text=text, likes=likes) for n, (text, _, likes) in enumerate(said))
-    line = VideoLine(platform="p", id="v", language="en", comments=comments)
+    line = MimicVideo(platform="p", id="v", language="en", comments=comments)
     left: Counter[str] = Counter()
     kept = choose_comments(VideoRecord(line, None, "", tuple(s[1] for s in said)), PoolSettings(), left)
     assert [c.text for c in kept] == ["good one"]

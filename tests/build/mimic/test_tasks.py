@@ -11,7 +11,7 @@ import pytest
 
 from tests.support.mimic_build_kit import Words, settings, thread, video, write_clean
 from vivant.benchmarks.mimic.check import check
-from vivant.benchmarks.mimic.format import Comment, Item, VideoLine, iter_items, iter_videos
+from vivant.benchmarks.mimic.format import Comment, MimicItem, MimicVideo, iter_items, iter_videos
 from vivant.benchmarks.mimic.names import OWN, RANKS, THINKING
 from vivant.build.mimic.distractors import DistractorCosts, _make_room, choose_fair_share
 from vivant.build.mimic.popularity import FEW, SAME, TIED, BalancedDealer, RankSampling, choose_ranked_options
@@ -42,11 +42,11 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return work
 
 
-def items_of(work: Path, task: str = "") -> list[Item]:
+def items_of(work: Path, task: str = "") -> list[MimicItem]:
     return [item for _, item in iter_items(work / "tasks") if task in ("", item.task)]
 
 
-def videos_of(work: Path) -> dict[str, VideoLine]:
+def videos_of(work: Path) -> dict[str, MimicVideo]:
     return {line.ref: line for _, line in iter_videos(work / "tasks")}
 
 
@@ -201,8 +201,8 @@ def comment(name: int, likes: int | None, text: str = "") -> Comment:
     return Comment(id=f"c{name:03d}", text=text or f"words {name} " + "x" * (name % 9), likes=likes)
 
 
-def line(*comments: Comment) -> VideoLine:
-    return VideoLine(platform="p", id="v", comments=comments)
+def line(*comments: Comment) -> MimicVideo:
+    return MimicVideo(platform="p", id="v", comments=comments)
 
 
 def test_popularity_with_ties_too_few_and_equal_words() -> None:
@@ -235,7 +235,7 @@ def test_near_ranks_can_be_dealt_out_by_a_score() -> None:
         for n in range(130):
             kind = "moment" if chance.random() < (0.8 if n == 0 else 0.3) else "plain"
             comments.append(comment(n, 2000 - n, f"{kind} {n}{'x' * chance.randrange(9)}"))
-        own = VideoLine(platform="p", id=str(number), comments=tuple(comments))
+        own = MimicVideo(platform="p", id=str(number), comments=tuple(comments))
         options = choose_ranked_options(own, RANKS, 0, 1, RankSampling(score, 0.2))
         assert not isinstance(options, str)
         for option, asked in zip(options, RANKS, strict=True):
@@ -259,7 +259,7 @@ def test_where_the_right_one_cannot_hide_under_one_video_it_does_under_others() 
         for n in range(1, 130):
             kind = "moment" if chance.random() < 0.3 else "other"
             comments.append(comment(n, 2000 - n, f"{kind} {n:03d}{'x' * chance.randrange(12, 30)}"))
-        own = VideoLine(platform="p", id=str(number), comments=tuple(comments))
+        own = MimicVideo(platform="p", id=str(number), comments=tuple(comments))
         options = choose_ranked_options(own, RANKS, 0, 2, near)
         assert not isinstance(options, str) and len({plain(o.text) for o in options}) == 4
         assert [o.rank for o in options] == sorted(o.rank or 0 for o in options)

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from vivant.benchmarks.mimic.format import ITEMS, Item, iter_items, write_jsonl
+from vivant.benchmarks.mimic.format import ITEMS, MimicItem, iter_items, write_jsonl
 from vivant.benchmarks.mimic.names import OWN
 from vivant.build.mimic.blind_guessers import (
     CHANCE,
@@ -53,7 +53,7 @@ _MADE_SO = (
 class TaskAudit(Struct, frozen=True, kw_only=True):
     """One task: its items as they are, and what guessers make of them."""
 
-    items: tuple[Item, ...]
+    items: tuple[MimicItem, ...]
     looks: tuple[GuesserResult, ...]
     solved: tuple[str, ...]
     """Items that all solvers get right."""
@@ -116,7 +116,7 @@ def _audit(
     drop: bool,
     store: VectorStore,
 ) -> None:
-    first: dict[str, list[Item]] = {task: [] for task in settings.tasks.tasks}
+    first: dict[str, list[MimicItem]] = {task: [] for task in settings.tasks.tasks}
     for _, item in iter_items(work / "tasks"):
         first[item.task].append(item)
     learned = {
@@ -168,7 +168,7 @@ class _Auditor:
         self._learned = learned
         self._looks = len(GUESSERS) * len(settings.tasks.tasks)
 
-    def look_at(self, items: Sequence[Item]) -> TaskAudit:
+    def look_at(self, items: Sequence[MimicItem]) -> TaskAudit:
         """What guessers make of the items of one task."""
         if not items:
             return TaskAudit(items=(), looks=(), solved=())
@@ -184,7 +184,7 @@ class _Auditor:
 
         MiniLM reads no draw that quick guessers have shown to fail, unless none passes and the best is looked for.
         """
-        failed: list[tuple[float, int, tuple[Item, ...]]] = []
+        failed: list[tuple[float, int, tuple[MimicItem, ...]]] = []
         best, number = first, 0
         for attempt in range(1, self._settings.redraws + 1):
             items = maker.make(task, attempt, self._near(task, attempt)).items
@@ -226,7 +226,7 @@ class _Auditor:
     def _dealer(self) -> OptionClassifier:
         return OptionClassifier(make_ranking_practice(self._work, self._all))
 
-    def _look(self, items: Sequence[Item], picks: Mapping[str, Picks]) -> list[GuesserResult]:
+    def _look(self, items: Sequence[MimicItem], picks: Mapping[str, Picks]) -> list[GuesserResult]:
         return score_guessers(items, picks, self._looks, self._settings.level)
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from vivant.benchmarks.mimic.format import Item
-from vivant.benchmarks.mimic.textmetrics import emoji_count
+from vivant.benchmarks.mimic.format import MimicItem
+from vivant.benchmarks.mimic.text_metrics import count_emoji
 from vivant.build.mimic.option_classifier import OptionClassifier
 from vivant.build.mimic.vectors import VectorStore
 from vivant.core.randomness import derive_seed
@@ -48,7 +48,7 @@ class GuesserResult(Struct, frozen=True, kw_only=True):
         return self.right / self.n if self.n else 0.0
 
 
-def guess(items: Sequence[Item], store: VectorStore, learned: OptionClassifier) -> dict[str, Picks]:
+def guess(items: Sequence[MimicItem], store: VectorStore, learned: OptionClassifier) -> dict[str, Picks]:
     """The option that each guesser takes; of equals one by the item's own chance."""
     if not items:
         return {name: np.zeros(0, np.int64) for name in GUESSERS}
@@ -59,11 +59,11 @@ def guess(items: Sequence[Item], store: VectorStore, learned: OptionClassifier) 
     return picks | _pick(items, {"most alike": alike, "least alike": -alike})
 
 
-def guess_quickly(items: Sequence[Item], learned: OptionClassifier) -> dict[str, Picks]:
+def guess_quickly(items: Sequence[MimicItem], learned: OptionClassifier) -> dict[str, Picks]:
     """What those guessers take that need no MiniLM."""
     texts = [[option.text for option in item.options] for item in items]
     lengths = np.array([[len(text) for text in row] for row in texts], np.float64)
-    emoji = np.array([[emoji_count(text) for text in row] for row in texts], np.float64)
+    emoji = np.array([[count_emoji(text) for text in row] for row in texts], np.float64)
     scores = {
         "longest": lengths,
         "shortest": -lengths,
@@ -73,11 +73,11 @@ def guess_quickly(items: Sequence[Item], learned: OptionClassifier) -> dict[str,
     return _pick(items, scores)
 
 
-def _pick(items: Sequence[Item], scores: Mapping[str, NDArray[np.float64]]) -> dict[str, Picks]:
+def _pick(items: Sequence[MimicItem], scores: Mapping[str, NDArray[np.float64]]) -> dict[str, Picks]:
     return {name: _top(score, _chances(items, name)) for name, score in scores.items()}
 
 
-def _chances(items: Sequence[Item], guesser: str) -> NDArray[np.float64]:
+def _chances(items: Sequence[MimicItem], guesser: str) -> NDArray[np.float64]:
     """Numbers that break ties, each guesser's own: equals must not make guessers agree."""
     return np.array(
         [np.random.default_rng(derive_seed(0, guesser, item.id)).random(4) for item in items], np.float64
@@ -91,7 +91,7 @@ def _top(score: NDArray[np.float64], tie_breaks: NDArray[np.float64]) -> Picks:
 
 
 def score_guessers(
-    items: Sequence[Item], picks: Mapping[str, Picks], looks: int, level: float
+    items: Sequence[MimicItem], picks: Mapping[str, Picks], looks: int, level: float
 ) -> list[GuesserResult]:
     """Every guesser on one task. `looks` is how many such figures are looked at in all."""
     keys = np.array([item.key for item in items], np.int64)
@@ -114,7 +114,7 @@ def score_guessers(
     return results
 
 
-def find_solved(items: Sequence[Item], picks: Mapping[str, Picks]) -> list[str]:
+def find_solved(items: Sequence[MimicItem], picks: Mapping[str, Picks]) -> list[str]:
     """Items that every one of the solvers gets right."""
     keys = np.array([item.key for item in items], np.int64)
     every = np.ones(len(items), bool)

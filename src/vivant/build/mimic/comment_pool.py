@@ -12,8 +12,8 @@ from pathlib import Path
 
 import msgspec
 
-from vivant.benchmarks.mimic.format import VIDEOS, Comment, VideoLine, write_jsonl
-from vivant.benchmarks.mimic.textmetrics import words
+from vivant.benchmarks.mimic.format import VIDEOS, Comment, MimicVideo, write_jsonl
+from vivant.benchmarks.mimic.text_metrics import split_words
 from vivant.build.mimic.settings import PipelineSettings, PoolSettings
 from vivant.build.mimic.steps import BuildStep, begin_step
 from vivant.build.mimic.tasks import read_bench_videos
@@ -39,7 +39,7 @@ def make_comment_pool(
     with begin_step(work, STEP, ["clean", "split"], parameters, force=force) as step:
         if not step.done:
             progress(0, 1, "gathering comments")
-            lines: list[VideoLine] = []
+            lines: list[MimicVideo] = []
             why: Counter[str] = Counter()
             reasons: Counter[str] = Counter()
             total = chosen = 0
@@ -72,7 +72,7 @@ def choose_comments(video: VideoRecord, settings: PoolSettings, reasons: Counter
             reasons["in another language than its video"] += 1
         elif len(comment.text) > settings.longest:
             reasons[f"longer than {settings.longest} characters"] += 1
-        elif not words(comment.text):
+        elif not split_words(comment.text):
             reasons["without a word"] += 1
         elif len(comments) == settings.comments:
             reasons["others are liked more"] += 1

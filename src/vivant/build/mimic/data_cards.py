@@ -8,8 +8,8 @@ from pathlib import Path
 
 import msgspec
 
-from vivant.benchmarks.mimic.format import Item, VideoLine
-from vivant.benchmarks.mimic.names import length_bucket
+from vivant.benchmarks.mimic.format import MimicItem, MimicVideo
+from vivant.benchmarks.mimic.names import choose_length_bucket
 from vivant.build.mimic.audit import read_report
 from vivant.build.mimic.settings import PipelineSettings
 from vivant.build.mimic.steps import RECORD, read_record
@@ -21,7 +21,7 @@ _STEPS = ("ingest", "clean", "select", "split", "tasks", "audit", "pool")
 
 
 def render_card(
-    work: Path, settings: PipelineSettings, videos: Sequence[VideoLine], items: Sequence[Item]
+    work: Path, settings: PipelineSettings, videos: Sequence[MimicVideo], items: Sequence[MimicItem]
 ) -> str:
     """The README of the full edition."""
     return render_template(
@@ -39,7 +39,7 @@ def render_card(
 
 
 def render_datasheet(
-    work: Path, settings: PipelineSettings, videos: Sequence[VideoLine], items: Sequence[Item]
+    work: Path, settings: PipelineSettings, videos: Sequence[MimicVideo], items: Sequence[MimicItem]
 ) -> str:
     """The data sheet, with the counts of every step."""
     licences = Counter((video.licence or "not stated", _origin(video.source)) for video in videos)
@@ -52,7 +52,7 @@ def render_datasheet(
         facets={
             "category": Counter(video.category or "unknown" for video in videos),
             "language": Counter(video.language or "unknown" for video in videos),
-            "length": Counter(length_bucket(video.duration) for video in videos),
+            "length": Counter(choose_length_bucket(video.duration) for video in videos),
             "questions": Counter(item.task for item in items),
         },
         steps=[

@@ -8,8 +8,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vivant.benchmarks.mimic.format import Item
-from vivant.benchmarks.mimic.names import OWN, length_bucket
+from vivant.benchmarks.mimic.format import MimicItem
+from vivant.benchmarks.mimic.names import OWN, choose_length_bucket
 from vivant.build.mimic.database import parquet_source
 from vivant.build.mimic.split import BENCH, TRAIN
 
@@ -21,7 +21,7 @@ _LENGTHS = ("under-15s", "15-60s", "1-5min", "5-20min", "over-20min", "unknown")
 
 
 def draw_distributions(
-    connection: DuckDBPyConnection, work: Path, folder: Path, items: Sequence[Item]
+    connection: DuckDBPyConnection, work: Path, folder: Path, items: Sequence[MimicItem]
 ) -> list[Path]:
     """Videos by category, language, length and platform, scores, and lengths of options, as SVG.
 
@@ -55,7 +55,7 @@ def _count_videos(connection: DuckDBPyConnection, work: Path) -> Counts:
         values = {
             "category": category or "unknown",
             "language": language or "unknown",
-            "length": length_bucket(duration),
+            "length": choose_length_bucket(duration),
             "platform": platform,
         }
         for facet, value in values.items():
@@ -117,7 +117,7 @@ def _draw_scores(bins: dict[str, list[float]], path: Path) -> None:
     save_figure(pyplot, figure, path)
 
 
-def _draw_options(items: Sequence[Item], path: Path) -> None:
+def _draw_options(items: Sequence[MimicItem], path: Path) -> None:
     from vivant.report.figures import COLOURS, load_pyplot, save_figure
 
     pyplot = load_pyplot()
@@ -145,7 +145,7 @@ def _draw_options(items: Sequence[Item], path: Path) -> None:
     save_figure(pyplot, figure, path)
 
 
-def _list_lengths(items: Sequence[Item], task: str, right: bool) -> list[int]:
+def _list_lengths(items: Sequence[MimicItem], task: str, right: bool) -> list[int]:
     return [
         len(option.text)
         for item in items

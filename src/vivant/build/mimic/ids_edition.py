@@ -15,7 +15,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct, field
 
-from vivant.benchmarks.mimic.format import Item, VideoLine, raw_lines
+from vivant.benchmarks.mimic.format import MimicItem, MimicVideo, raw_lines
 from vivant.core.errors import DataError
 from vivant.metrics.text import plain
 
@@ -97,7 +97,9 @@ def hash_text(text: str) -> str:
     return hashlib.sha256(plain(text).encode()).hexdigest()[:16]
 
 
-def write_ids(path: Path, header: IdsHeader, videos: Iterable[VideoLine], items: Iterable[Item]) -> None:
+def write_ids(
+    path: Path, header: IdsHeader, videos: Iterable[MimicVideo], items: Iterable[MimicItem]
+) -> None:
     """The whole edition as ids."""
     encoder = msgspec.json.Encoder()
     with path.open("wb") as file:
@@ -110,7 +112,7 @@ def write_ids(path: Path, header: IdsHeader, videos: Iterable[VideoLine], items:
             file.write(encoder.encode(_make_item(item, tags)) + b"\n")
 
 
-def _make_video(line: VideoLine) -> IdVideo:
+def _make_video(line: MimicVideo) -> IdVideo:
     return IdVideo(
         platform=line.platform,
         id=line.id,
@@ -125,7 +127,7 @@ def _make_video(line: VideoLine) -> IdVideo:
     )
 
 
-def _make_item(item: Item, tags: Mapping[str, tuple[str, ...]]) -> IdItem:
+def _make_item(item: MimicItem, tags: Mapping[str, tuple[str, ...]]) -> IdItem:
     options = tuple(
         IdOption(
             video=o.video,

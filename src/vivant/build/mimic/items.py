@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, field
 
-from vivant.benchmarks.mimic.format import Item, ItemOption
+from vivant.benchmarks.mimic.format import MimicItem, MimicOption
 from vivant.benchmarks.mimic.names import OWN, THINKING
 from vivant.build.mimic.distractors import draw_distractors
 from vivant.build.mimic.popularity import RankSampling, choose_ranked_options
@@ -27,7 +27,7 @@ class TaskItems(Struct, frozen=True):
     """The items of one task, and why the other videos have none."""
 
     task: str
-    items: tuple[Item, ...]
+    items: tuple[MimicItem, ...]
     without: dict[str, int] = field(default_factory=dict)
 
 
@@ -59,7 +59,7 @@ class ItemMaker:
         texts = self._material.texts(task)
         distractors = draw_distractors(self._material, texts, attempt)
         without = Counter(texts.without)
-        questions: dict[str, tuple[ItemOption, ...]] = {}
+        questions: dict[str, tuple[MimicOption, ...]] = {}
         for option, wrong, kept in zip(texts.options, distractors.wrong, distractors.kept, strict=True):
             if not kept:
                 without[COMMON] += 1
@@ -71,7 +71,7 @@ class ItemMaker:
 
     def _make_popularity(self, attempt: int, near: RankSampling | None) -> TaskItems:
         without: Counter[str] = Counter()
-        questions: dict[str, tuple[ItemOption, ...]] = {}
+        questions: dict[str, tuple[MimicOption, ...]] = {}
         for line in self._material.lines:
             options = choose_ranked_options(line, self._settings.ranks, self._seed, attempt, near)
             if isinstance(options, str):
@@ -80,7 +80,9 @@ class ItemMaker:
                 questions[line.ref] = options
         return TaskItems(OWN, self._order_options(OWN, questions), dict(without))
 
-    def _order_options(self, task: str, questions: Mapping[str, tuple[ItemOption, ...]]) -> tuple[Item, ...]:
+    def _order_options(
+        self, task: str, questions: Mapping[str, tuple[MimicOption, ...]]
+    ) -> tuple[MimicItem, ...]:
         """Items whose keys stand equally often at each place, the others around them by chance."""
         by_chance = sorted(questions, key=lambda ref: (derive_seed(self._seed, "key", task, ref), ref))
         keys = {ref: number % 4 for number, ref in enumerate(by_chance)}
@@ -89,6 +91,6 @@ class ItemMaker:
             options = [wrong[k] for k in shuffled_indices(len(wrong), self._seed, "order", task, ref)]
             options.insert(keys[ref], right)
             items.append(
-                Item(id=f"{task}:{ref}", task=task, video=ref, options=tuple(options), key=keys[ref])
+                MimicItem(id=f"{task}:{ref}", task=task, video=ref, options=tuple(options), key=keys[ref])
             )
         return tuple(items)

@@ -13,8 +13,8 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from vivant.benchmarks.mimic.format import Item
-from vivant.benchmarks.mimic.textmetrics import emoji_count, words
+from vivant.benchmarks.mimic.format import MimicItem
+from vivant.benchmarks.mimic.text_metrics import count_emoji, split_words
 
 _SIZE = 1 << 16
 _ROUNDS = 60
@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 class OptionClassifier:
     """Scores texts; higher is likelier to be the right option."""
 
-    def __init__(self, practice: Sequence[Item]) -> None:
+    def __init__(self, practice: Sequence[MimicItem]) -> None:
         self._weights: Floats = np.zeros(_SIZE)
         self._seen: dict[str, NDArray[np.int64]] = {}
         usable = [item for item in practice if len(item.options) == 4 and item.key is not None]
@@ -36,7 +36,7 @@ class OptionClassifier:
         if usable:
             self._train(usable)
 
-    def scores(self, items: Sequence[Item]) -> Floats:
+    def scores(self, items: Sequence[MimicItem]) -> Floats:
         """One row of four an item."""
         if not items:
             return np.zeros((0, 4))
@@ -47,7 +47,7 @@ class OptionClassifier:
         """One text's."""
         return float(self._weights[self._features_of(text)].mean())
 
-    def _train(self, items: Sequence[Item]) -> None:
+    def _train(self, items: Sequence[MimicItem]) -> None:
         features, starts, lengths = self._features(items)
         owner = np.repeat(np.arange(len(starts)), lengths)
         scale = 1 / lengths[owner]
@@ -73,7 +73,7 @@ class OptionClassifier:
         return rows
 
     def _features(
-        self, items: Sequence[Item]
+        self, items: Sequence[MimicItem]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """All features of all options one after another, and where each option's begin."""
         each = [self._features_of(option.text) for item in items for option in item.options]
@@ -94,7 +94,7 @@ def _hash_features(text: str) -> Iterator[int]:
 
     A name's checksum goes on from that of its kind, so that no name is put together.
     """
-    tokens = [word.encode("utf-8", "replace") for word in words(text)]
+    tokens = [word.encode("utf-8", "replace") for word in split_words(text)]
     for word in tokens:
         yield crc32(word, _WORD)
     for first, second in pairwise(tokens):
@@ -110,7 +110,7 @@ def _hash_features(text: str) -> Iterator[int]:
     looks = (
         f"length {int(np.log2(len(text) + 1) * 2)}",
         f"words {min(len(tokens), 30) // 2}",
-        f"emoji {min(emoji_count(text), 4)}",
+        f"emoji {min(count_emoji(text), 4)}",
         f"capital {text[:1].isupper()} {text.isupper()}",
         f"end {text[-1:]}",
     )

@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from msgspec import Struct
 
-from vivant.benchmarks.mimic.format import Comment, ItemOption, VideoLine
+from vivant.benchmarks.mimic.format import Comment, MimicOption, MimicVideo
 from vivant.core.randomness import derive_generator
 from vivant.metrics.text import plain
 
@@ -83,8 +83,8 @@ class BalancedDealer:
 
 
 def choose_ranked_options(
-    line: VideoLine, ranks: Sequence[int], seed: int, attempt: int = 0, near: RankSampling | None = None
-) -> tuple[ItemOption, ...] | str:
+    line: MimicVideo, ranks: Sequence[int], seed: int, attempt: int = 0, near: RankSampling | None = None
+) -> tuple[MimicOption, ...] | str:
     """The four options, the right one first; or why there are none. Another `attempt` deals otherwise."""
     liked = sorted((c for c in line.comments if c.likes is not None), key=lambda c: (-(c.likes or 0), c.id))
     if len(liked) < ranks[-1]:
@@ -114,9 +114,9 @@ def choose_ranked_options(
     return _make_options(line, chosen)
 
 
-def _make_options(line: VideoLine, chosen: Sequence[tuple[int, Comment]]) -> tuple[ItemOption, ...]:
+def _make_options(line: MimicVideo, chosen: Sequence[tuple[int, Comment]]) -> tuple[MimicOption, ...]:
     return tuple(
-        ItemOption(text=c.text, video=line.ref, comment=c.id, rank=rank, likes=c.likes) for rank, c in chosen
+        MimicOption(text=c.text, video=line.ref, comment=c.id, rank=rank, likes=c.likes) for rank, c in chosen
     )
 
 

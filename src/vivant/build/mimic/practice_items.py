@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from vivant.benchmarks.mimic.format import Item
+from vivant.benchmarks.mimic.format import MimicItem
 from vivant.benchmarks.mimic.names import OWN
 from vivant.build.mimic.database import connect, parquet_source
 from vivant.build.mimic.items import ItemMaker
@@ -19,12 +19,12 @@ from vivant.core.randomness import sample_ids
 
 def make_practice_items(
     work: Path, settings: PipelineSettings, progress: ProgressCallback = ignore_progress
-) -> dict[str, tuple[Item, ...]]:
+) -> dict[str, tuple[MimicItem, ...]]:
     """Questions about some videos, made by the benchmark's rules (but for meaning, which costs hours)."""
     return _make_items(work, settings, _sample_practice(work, settings), progress)
 
 
-def make_ranking_practice(work: Path, settings: PipelineSettings) -> tuple[Item, ...]:
+def make_ranking_practice(work: Path, settings: PipelineSettings) -> tuple[MimicItem, ...]:
     """Questions of comment popularity alone, about other videos than `practice` asks about: as many as it may."""
     apart = set(_sample_practice(work, settings))
     ranked = _list_train_refs(work, settings, most_ranks=settings.tasks.ranks[-1])
@@ -53,7 +53,7 @@ def _list_train_refs(work: Path, settings: PipelineSettings, most_ranks: int = 0
 
 def _make_items(
     work: Path, settings: PipelineSettings, refs: list[str], progress: ProgressCallback = ignore_progress
-) -> dict[str, tuple[Item, ...]]:
+) -> dict[str, tuple[MimicItem, ...]]:
     with connect(work, settings.memory, settings.workers) as connection:
         videos = list(read_video_records(connection, work, TRAIN, settings.tasks, refs))
     results = ItemMaker(videos, settings.tasks, settings.seed, None).make_all(progress)

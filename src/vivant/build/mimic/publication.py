@@ -16,8 +16,8 @@ import msgspec
 from vivant.benchmarks.mimic.format import (
     ITEMS,
     VIDEOS,
-    Item,
-    VideoLine,
+    MimicItem,
+    MimicVideo,
     iter_items,
     iter_videos,
     write_jsonl,
@@ -71,7 +71,7 @@ def _name_settings(settings: PipelineSettings) -> dict[str, str]:
     return {"mentions": settings.ingest.mentions, "links": settings.ingest.links}
 
 
-def _copy(work: Path, full: Path, videos: list[VideoLine], progress: ProgressCallback) -> int:
+def _copy(work: Path, full: Path, videos: list[MimicVideo], progress: ProgressCallback) -> int:
     """Everything that stands elsewhere in the work folder; returns how many video files there are."""
     for step, names in (("audit", _FROM_AUDIT), ("split", _FROM_SPLIT)):
         for name in names:
@@ -92,7 +92,9 @@ def _copy(work: Path, full: Path, videos: list[VideoLine], progress: ProgressCal
     return there
 
 
-def _write_ids(folder: Path, settings: PipelineSettings, videos: list[VideoLine], items: list[Item]) -> None:
+def _write_ids(
+    folder: Path, settings: PipelineSettings, videos: list[MimicVideo], items: list[MimicItem]
+) -> None:
     header = IdsHeader(
         name=settings.publish.name,
         licence=settings.publish.licence,
@@ -116,7 +118,7 @@ def write_sums(folder: Path) -> None:
     (folder / SUMS).write_text("".join(lines), encoding="utf-8")
 
 
-def _report(step: BuildStep, videos: list[VideoLine], items: list[Item], there: int) -> None:
+def _report(step: BuildStep, videos: list[MimicVideo], items: list[MimicItem], there: int) -> None:
     step.count("videos", out=len(videos))
     for task, number in Counter(item.task for item in items).items():
         step.count(f"{task} items", out=number)

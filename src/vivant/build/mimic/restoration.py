@@ -14,7 +14,15 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from vivant.benchmarks.mimic.format import ITEMS, VIDEOS, Comment, Item, ItemOption, VideoLine, write_jsonl
+from vivant.benchmarks.mimic.format import (
+    ITEMS,
+    VIDEOS,
+    Comment,
+    MimicItem,
+    MimicOption,
+    MimicVideo,
+    write_jsonl,
+)
 from vivant.build.mimic.database import connect, parquet_source
 from vivant.build.mimic.ids_edition import (
     IdItem,
@@ -78,7 +86,7 @@ def restore(
     """Put the edition together from what was taken in again."""
     missing: list[MissingEntry] = []
     lines = _read_lines(work, folder, header, videos, missing)
-    restored_items: list[Item] = []
+    restored_items: list[MimicItem] = []
     comment_counts = {f"{video.platform}/{video.id}": len(video.ranked) for video in videos}
     thinned = {ref for ref, line in lines.items() if len(line.comments) < comment_counts[ref]}
     for item in items:
@@ -106,7 +114,7 @@ def restore(
 
 def _read_lines(
     work: Path, folder: Path, header: IdsHeader, videos: list[IdVideo], missing: list[MissingEntry]
-) -> dict[str, VideoLine]:
+) -> dict[str, MimicVideo]:
     rows: dict[str, tuple[str, str, list[str], str]] = {}
     texts: dict[str, dict[str, str]] = {}
     with connect(work) as connection:
@@ -118,7 +126,7 @@ def _read_lines(
             f"SELECT ref, id, text FROM {parquet_source(work / 'ingest' / 'comments')}"
         ).fetchall():
             texts.setdefault(ref, {})[name] = text
-    lines: dict[str, VideoLine] = {}
+    lines: dict[str, MimicVideo] = {}
     for video in videos:
         ref = f"{video.platform}/{video.id}"
         media = find_media(work, rows[ref][3]) if ref in rows else None
@@ -133,9 +141,9 @@ def _read_lines(
 
 def _make_line(
     video: IdVideo, row: tuple[str, str, list[str], str], texts: Mapping[str, str], header: IdsHeader
-) -> VideoLine:
+) -> MimicVideo:
     title, description, tags, _ = row
-    return VideoLine(
+    return MimicVideo(
         platform=video.platform,
         id=video.id,
         file=video.file,
@@ -154,11 +162,11 @@ def _make_line(
     )
 
 
-def _restore_item(item: IdItem, lines: Mapping[str, VideoLine], thinned: set[str]) -> Item | str:
+def _restore_item(item: IdItem, lines: Mapping[str, MimicVideo], thinned: set[str]) -> MimicItem | str:
     """The item with its words, or why it cannot be had."""
     if item.video not in lines:
         return "its video is gone"
-    options: list[ItemOption] = []
+    options: list[MimicOption] = []
     for option in item.options:
         line = lines.get(option.video)
         if line is None:
@@ -169,14 +177,14 @@ def _restore_item(item: IdItem, lines: Mapping[str, VideoLine], thinned: set[str
         # A rank counts all comments of the video; where some have gone, likes alone still hold.
         rank = option.rank if option.video not in thinned else None
         options.append(
-            ItemOption(text=text, video=option.video, comment=option.comment, rank=rank, likes=option.likes)
+            MimicOption(text=text, video=option.video, comment=option.comment, rank=rank, likes=option.likes)
         )
     if len({option.text for option in options}) < len(options):
         return "two options say the same now"
-    return Item(id=item.id, task=item.task, video=item.video, options=tuple(options), key=item.key)
+    return MimicItem(id=item.id, task=item.task, video=item.video, options=tuple(options), key=item.key)
 
 
-def _find_text(task: str, option: IdOption, line: VideoLine) -> str | None:
+def _find_text(task: str, option: IdOption, line: MimicVideo) -> str | None:
     if option.comment:
         candidates = [comment.text for comment in line.comments if comment.id == option.comment]
     elif task == "tag":

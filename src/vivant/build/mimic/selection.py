@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from vivant.benchmarks.mimic.names import length_bucket
+from vivant.benchmarks.mimic.names import choose_length_bucket
 from vivant.build.mimic.database import connect, parquet_source
 from vivant.build.mimic.settings import ANY, PipelineSettings, SelectSettings
 from vivant.build.mimic.steps import BuildStep, begin_step
@@ -177,7 +177,7 @@ def _read_candidates(connection: DuckDBPyConnection, top: Mapping[str, float]) -
             dup_group=group,
             category=category,
             language=language,
-            length=length_bucket(duration),
+            length=choose_length_bucket(duration),
         )
         for ref, score, uploader, group, category, language, duration in rows
     ]

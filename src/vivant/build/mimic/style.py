@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from vivant.benchmarks.mimic.textmetrics import asks, emoji_count, words
+from vivant.benchmarks.mimic.text_metrics import count_emoji, has_question, split_words
 
 FEATURES = ("length", "words", "emoji", "capitals", "digits", "marks", "question", "hash", "ascii")
 _SCALE = np.array([2.0, 1.0, 1.2, 2.5, 0.5, 0.8, 0.8, 0.5, 1.5])
@@ -24,12 +24,12 @@ def _features(text: str) -> tuple[float, ...]:
     letters = [c for c in text if c.isalpha()]
     return (
         float(np.log1p(len(text))),
-        float(np.log1p(len(words(text)))),
-        min(emoji_count(text), 3) / 1.5,
+        float(np.log1p(len(split_words(text)))),
+        min(count_emoji(text), 3) / 1.5,
         sum(c.isupper() for c in letters) / max(len(letters), 1),
         float(any(c.isdigit() for c in text)),
         float("!" in text or "…" in text or "..." in text),
-        float(asks(text)),
+        float(has_question(text)),
         float("#" in text),
         sum(c.isascii() for c in letters) / max(len(letters), 1),
     )

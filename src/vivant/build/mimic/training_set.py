@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from vivant.benchmarks.base import PromptContext
 from vivant.benchmarks.mimic import data, prompts
-from vivant.benchmarks.mimic.format import ITEMS, VIDEOS, Item, VideoLine, most_liked
+from vivant.benchmarks.mimic.format import ITEMS, VIDEOS, MimicItem, MimicVideo, select_most_liked
 from vivant.benchmarks.mimic.names import MIMICKING
 from vivant.build.mimic.database import connect
 from vivant.build.mimic.items import ItemMaker
@@ -129,22 +129,22 @@ class _Writer:
 
     def add(self, videos: Sequence[VideoRecord], maker: ItemMaker) -> None:
         """Some videos with all that is asked about them."""
-        items_by_video: dict[str, list[Item]] = {video.line.ref: [] for video in videos}
+        items_by_video: dict[str, list[MimicItem]] = {video.line.ref: [] for video in videos}
         for task, task_items in maker.make_all().items():
             self.without.setdefault(task, Counter()).update(task_items.without)
             for item in task_items.items:
                 items_by_video[item.video].append(_without_ranks(item))
         references = {
-            video.line.ref: most_liked(video.line.comments, self._settings.train.references)
+            video.line.ref: select_most_liked(video.line.comments, self._settings.train.references)
             for video in videos
         }
         for ref, liked in references.items():
             if liked:
-                items_by_video[ref].append(Item(id=f"{MIMICKING}:{ref}", task=MIMICKING, video=ref))
+                items_by_video[ref].append(MimicItem(id=f"{MIMICKING}:{ref}", task=MIMICKING, video=ref))
         named = {
             (o.video, o.comment) for items in items_by_video.values() for item in items for o in item.options
         }
-        infos: dict[str, VideoLine] = {}
+        infos: dict[str, MimicVideo] = {}
         for video in videos:
             line = video.line
             comments = tuple(
@@ -154,7 +154,7 @@ class _Writer:
         for video in videos:
             self._write(video, infos, items_by_video[video.line.ref])
 
-    def _write(self, video: VideoRecord, infos: Mapping[str, VideoLine], items: Sequence[Item]) -> None:
+    def _write(self, video: VideoRecord, infos: Mapping[str, MimicVideo], items: Sequence[MimicItem]) -> None:
         line = infos[video.line.ref]
         self._put(VIDEOS, line)
         self.videos += 1
@@ -170,10 +170,10 @@ class _Writer:
     def _put(self, name: str, value: Struct) -> None:
         self._files[name].write(self._encoder.encode(value) + b"\n")
 
-    def _make_pair(self, item: Item, infos: Mapping[str, VideoLine]) -> TrainingPair:
+    def _make_pair(self, item: MimicItem, infos: Mapping[str, MimicVideo]) -> TrainingPair:
         line = infos[item.video]
         if item.task == MIMICKING:
-            sample = data.comment_sample(line)
+            sample = data.build_comment_sample(line)
             human = tuple(sample.extra["human"])
             return TrainingPair(
                 id=item.id,
@@ -183,19 +183,19 @@ class _Writer:
                 answer=human[0],
                 references=human,
             )
-        sample = data.thinking_sample(item, infos, item.id)
+        sample = data.build_thinking_sample(item, infos, item.id)
         text, order = self._phrase(sample)
         assert sample.key is not None
         answer = sample.options[order.index(sample.key)].name
         return TrainingPair(id=item.id, task=item.task, video=item.video, prompt=text, answer=answer)
 
     def _phrase(self, sample: Sample) -> tuple[str, tuple[int, ...]]:
-        prompt = prompts.phrase(sample, self._context)
+        prompt = prompts.build_prompt(sample, self._context)
         parts = [part.text for message in prompt.messages for part in message.parts if isinstance(part, Text)]
         return "\n".join(parts), prompt.order
 
 
-def _without_ranks(item: Item) -> Item:
+def _without_ranks(item: MimicItem) -> MimicItem:
     """Ranks count comments that the training set does not carry along; likes say the same."""
     options = tuple(msgspec.structs.replace(option, rank=None) for option in item.options)
     return msgspec.structs.replace(item, options=options)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from vivant.benchmarks.mimic.format import Comment, VideoLine
+from vivant.benchmarks.mimic.format import Comment, MimicVideo
 from vivant.build.mimic.database import parquet_source
 from vivant.build.mimic.ids_edition import video_url
 from vivant.build.mimic.settings import TaskSettings
@@ -38,7 +38,7 @@ _SAID = (
 class VideoRecord(Struct, frozen=True):
     """A video as the benchmark will hold it, and what else is known of it."""
 
-    line: VideoLine
+    line: MimicVideo
     group: int | None
     """Its near-duplicate group."""
     media: str
@@ -96,7 +96,7 @@ def _make_record(row: tuple[Any, ...], description: int) -> VideoRecord:
     (platform, name, uploader, title, words, tags, topics, category, language, uploaded, *rest) = row
     duration, width, height, views, likes, count, licence, source, media, group, *columns = rest
     comments, spoken = _make_comments(*(column or () for column in columns))
-    line = VideoLine(
+    line = MimicVideo(
         platform=platform,
         id=name,
         file=f"videos/{file_name(platform, name, media)}",

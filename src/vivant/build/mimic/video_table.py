@@ -18,8 +18,8 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from vivant.benchmarks.mimic.format import Comment, ItemOption, VideoLine
-from vivant.benchmarks.mimic.textmetrics import words
+from vivant.benchmarks.mimic.format import Comment, MimicOption, MimicVideo
+from vivant.benchmarks.mimic.text_metrics import split_words
 from vivant.build.mimic.settings import TaskSettings
 from vivant.build.mimic.vectors import Vectors, VectorStore
 from vivant.build.mimic.video_records import VideoRecord
@@ -42,7 +42,7 @@ class TaskTexts(Struct, frozen=True):
 
     task: str
     owner: Codes
-    options: tuple[ItemOption, ...]
+    options: tuple[MimicOption, ...]
     without: dict[str, int]
     """Why the other videos have none."""
 
@@ -54,7 +54,7 @@ class VideoTable:
         self, videos: Sequence[VideoRecord], settings: TaskSettings, seed: int, store: VectorStore | None
     ) -> None:
         self.videos = videos
-        self.lines: list[VideoLine] = [video.line for video in videos]
+        self.lines: list[MimicVideo] = [video.line for video in videos]
         self.settings = settings
         self.seed = seed
         self.store = store
@@ -101,7 +101,7 @@ class VideoTable:
         """What one task asks for, video by video; not for comment popularity."""
         without: Counter[str] = Counter()
         owner: list[int] = []
-        options: list[ItemOption] = []
+        options: list[MimicOption] = []
         comments = self._choose_comments() if task == "comment-match" else {}
         for number, line in enumerate(self.lines):
             option = self._make_option(task, number, line, comments)
@@ -113,13 +113,13 @@ class VideoTable:
         return TaskTexts(task, np.array(owner, np.int64), tuple(options), dict(without))
 
     def _make_option(
-        self, task: str, number: int, line: VideoLine, comments: dict[int, Comment]
-    ) -> ItemOption | None:
+        self, task: str, number: int, line: MimicVideo, comments: dict[int, Comment]
+    ) -> MimicOption | None:
         if task == "comment-match":
             chosen = comments.get(number)
             if chosen is None:
                 return None
-            return ItemOption(text=chosen.text, video=line.ref, comment=chosen.id, likes=chosen.likes)
+            return MimicOption(text=chosen.text, video=line.ref, comment=chosen.id, likes=chosen.likes)
         text = {
             "title": lambda: line.title,
             "description": lambda: line.description,
@@ -127,16 +127,16 @@ class VideoTable:
             "topic": lambda: self._choose_topic(line),
             "category": lambda: line.category,
         }[task]()
-        return ItemOption(text=text, video=line.ref) if plain(text) else None
+        return MimicOption(text=text, video=line.ref) if plain(text) else None
 
-    def _choose_topic(self, line: VideoLine) -> str:
+    def _choose_topic(self, line: MimicVideo) -> str:
         topics = [topic for topic in line.topics if plain(topic)]
         return derive_generator(self.seed, "topic", line.ref).choice(topics) if topics else ""
 
-    def _format_tags(self, line: VideoLine) -> str:
+    def _format_tags(self, line: MimicVideo) -> str:
         return " ".join(f"#{tag}" for tag in self._choose_tags(line))
 
-    def _choose_tags(self, line: VideoLine) -> list[str]:
+    def _choose_tags(self, line: MimicVideo) -> list[str]:
         """The first few that say something, without their hash signs."""
         named = {normalise_name(tag): tag.lstrip("#").strip() for tag in line.tags}
         tags = [tag for form, tag in named.items() if form and form not in self._common and "#" not in tag]
@@ -155,7 +155,7 @@ class VideoTable:
         crossed = min(2, len({line.category for line in self.lines}) - 1)
         return {form for form, names in categories.items() if len(names) > crossed}
 
-    def _list_facts(self, line: VideoLine) -> set[str]:
+    def _list_facts(self, line: MimicVideo) -> set[str]:
         facts = {normalise_name(text) for text in (*line.tags, *line.topics)} - self._common
         if self.settings.other_category:
             facts.add(normalise_name(line.category))
@@ -180,10 +180,10 @@ class VideoTable:
 
     def _list_candidates(self, number: int) -> list[Comment]:
         line, spoken = self.lines[number], self.videos[number].spoken
-        about = set(words(" ".join((line.title, line.description, *line.topics, *line.tags))))
+        about = set(split_words(" ".join((line.title, line.description, *line.topics, *line.tags))))
         candidates: list[tuple[int, int, Comment]] = []
         for comment, language in zip(line.comments, spoken, strict=True):
-            tokens = words(comment.text)
+            tokens = split_words(comment.text)
             if language == line.language and len(tokens) >= _SHORTEST and len(comment.text) <= _LONGEST:
                 overlap = sum(len(word) > 3 and word in about for word in set(tokens))
                 candidates.append((-overlap, len(candidates), comment))

@@ -17,7 +17,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from vivant.benchmarks.milebench.data import CHARACTERS_PER_TOKEN
-from vivant.benchmarks.milebench.datasets import level
+from vivant.benchmarks.milebench.datasets import find_level
 from vivant.build.needles.haystack import draw_landscape, generate_sentences, new_key, write_on_picture
 from vivant.core.errors import UsageError
 from vivant.core.randomness import derive_generator
@@ -151,7 +151,7 @@ def _make_item(plan: _Plan, number: int, depth: int, length: int) -> dict[str, A
         "task_instruction_id": 0,
         "task_instance": {"context": context + _QUESTION, "images_path": hay},
         "response": key,
-        "image_quantity_level": level(len(hay)),
+        "image_quantity_level": find_level(len(hay)),
         "needle": {"depth": depth, "length": length},
     }
 

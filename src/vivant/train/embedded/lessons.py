@@ -13,9 +13,9 @@ import msgspec
 from vivant.benchmarks.mimic.format import (
     ITEMS,
     VIDEOS,
-    Item,
-    ItemOption,
-    VideoLine,
+    MimicItem,
+    MimicOption,
+    MimicVideo,
     iter_items,
     iter_videos,
     write_jsonl,
@@ -89,7 +89,7 @@ def _mimic(out: Path, videos: int, say: Say) -> None:
 
 
 def _write(
-    out: Path, name: str, lines: Sequence[VideoLine], apart: set[str], held: bool, items: Sequence[Item]
+    out: Path, name: str, lines: Sequence[MimicVideo], apart: set[str], held: bool, items: Sequence[MimicItem]
 ) -> None:
     """A folder that the benchmark reads. Wrong options come from all videos, so all of them are listed."""
     folder = out / name
@@ -103,7 +103,7 @@ def _write(
             shutil.copyfile(out / "clips" / Path(line.path).name, folder / line.path)
 
 
-def direction_items(topics: Mapping[str, str]) -> list[Item]:
+def direction_items(topics: Mapping[str, str]) -> list[MimicItem]:
     """Questions whose options are two clips, each played both ways: who knows the pictures alone is right in half."""
     known = {topic.name: topic for topic in load_topics()}
     pairs = [name for name in known if f"{name}/reverse" in known]
@@ -119,9 +119,9 @@ def direction_items(topics: Mapping[str, str]) -> list[Item]:
         other = chance.choice([pair for pair in pairs if pair != own])
         shown = [own, f"{own}/reverse", other, f"{other}/reverse"]
         place = chance.randrange(len(known[name].topics))
-        options = [ItemOption(text=known[each].topics[place], video=example.get(each, "")) for each in shown]
+        options = [MimicOption(text=known[each].topics[place], video=example.get(each, "")) for each in shown]
         items.append(
-            Item(
+            MimicItem(
                 id=f"direction:{ref}", task="topic", video=ref, options=tuple(options), key=shown.index(name)
             )
         )
