@@ -25,8 +25,8 @@ from typing import Any
 
 import orjson
 
-from vivant.build.mimic.ingest import ingest
-from vivant.build.mimic.settings import Settings
+from vivant.build.mimic.ingestion import ingest
+from vivant.build.mimic.settings import PipelineSettings
 from vivant.build.mimic.world import WorldPlan
 from vivant.build.mimic.world.crawl import write_crawl
 
@@ -102,7 +102,7 @@ def parsed(folder: Path) -> None:
 def taken_in(folder: Path) -> None:
     """Ours, from listing the files to the finished step."""
     with tempfile.TemporaryDirectory() as work:
-        ingest(Path(work), [folder], Settings(workers=1))
+        ingest(Path(work), [folder], PipelineSettings(workers=1))
 
 
 def cpu(work: Callable[[Path], None], folder: Path) -> float:

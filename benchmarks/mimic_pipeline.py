@@ -38,22 +38,28 @@ CORES = 2
 def run_step(work: Path, name: str, videos: int) -> None:
     """One step with the settings of a benchmark of 4,000 of 150,000."""
     from vivant.build.mimic.audit import audit
-    from vivant.build.mimic.clean import clean
-    from vivant.build.mimic.pool import pool
-    from vivant.build.mimic.select import select
-    from vivant.build.mimic.settings import Settings
-    from vivant.build.mimic.split import split
-    from vivant.build.mimic.task_settings import Audit, Select
-    from vivant.build.mimic.tasks import tasks
+    from vivant.build.mimic.cleaning import clean
+    from vivant.build.mimic.comment_pool import make_comment_pool
+    from vivant.build.mimic.selection import select_videos
+    from vivant.build.mimic.settings import AuditSettings, PipelineSettings, SelectSettings
+    from vivant.build.mimic.split import split_videos
+    from vivant.build.mimic.tasks import make_tasks
 
     target = round(videos * TARGET_SHARE)
-    settings = Settings(select=Select(target=target, top={"*": 0.05}), audit=Audit(practice=target))
+    settings = PipelineSettings(
+        select=SelectSettings(target=target, top={"*": 0.05}), audit=AuditSettings(practice=target)
+    )
     if name == "clean":
         clean(work, settings)
     elif name == "audit":
         audit(work, settings, redraw=True)
     else:
-        {"select": select, "split": split, "tasks": tasks, "pool": pool}[name](work, settings)
+        {
+            "select": select_videos,
+            "split": split_videos,
+            "tasks": make_tasks,
+            "pool": make_comment_pool,
+        }[name](work, settings)
 
 
 def pandas_selection(work: Path, videos: int) -> None:

@@ -18,8 +18,8 @@ from tests.support.hub_server import Hub, Repository, hub, packed
 from vivant.benchmarks.sources import DataSource, Repo, find, sources
 from vivant.core.disk_space import format_size
 from vivant.core.errors import DataError, UsageError
-from vivant.fetch.hub import Listing, Todo, ask, compare, fetch
-from vivant.fetch.note import NAME, Wanted
+from vivant.fetch.hub import FetchPlan, HubListing, fetch_files, find_missing, list_hub_files
+from vivant.fetch.source_record import NAME, HubFile
 
 ONE, TWO = "1" * 40, "2" * 40
 PINNED = sources()["minilm"].repos[0].revision
@@ -90,22 +90,22 @@ def near(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
         monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", served.url)
         monkeypatch.setattr("huggingface_hub.constants.HUGGINGFACE_CO_URL_TEMPLATE", template)
         monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
-        monkeypatch.setattr("vivant.fetch.stream._PATIENCE", 0.0)
+        monkeypatch.setattr("vivant.fetch.hub_download._PATIENCE", 0.0)
         monkeypatch.setenv("HF_TOKEN", "")
         yield served
 
 
-def one_file(served: Hub, place: Path, data: bytes) -> tuple[Listing, Todo]:
+def one_file(served: Hub, place: Path, data: bytes) -> tuple[HubListing, FetchPlan]:
     """A source of one large file, and what is to be done about it."""
     served.repositories["a/b"] = Repository({ONE: {"large.bin": data}}, main=ONE)
-    found = ask("x", DataSource(repos=(Repo(id="a/b"),), licence="none"))
-    return found, compare(found, place)
+    found = list_hub_files("x", DataSource(repos=(Repo(id="a/b"),), licence="none"))
+    return found, find_missing(found, place)
 
 
 def test_a_connection_that_breaks_is_taken_up_where_it_was(tmp_path: Path, near: Hub) -> None:
     data = os.urandom(3_000_000)
     near.cut_at, near.cuts, near.failing = 2_500_000, 1, [503, 429]
-    fetch(*one_file(near, tmp_path, data), print)
+    fetch_files(*one_file(near, tmp_path, data))
     assert (tmp_path / "large.bin").read_bytes() == data
     begun = [int(asked.removeprefix("bytes=").removesuffix("-") or 0) for _, asked in near.fetched]
     assert begun[:3] == [0, 0, 0] and 1_000_000 < begun[3] <= 2_500_000
@@ -116,12 +116,12 @@ def test_what_broke_for_good_is_one_line_and_later_resumed(tmp_path: Path, near:
     data = os.urandom(3_000_000)
     near.cut_at = 2_500_000
     with pytest.raises(DataError, match=r"did not send a/b: .*; run the same command to go on"):
-        fetch(*one_file(near, tmp_path, data), print)
+        fetch_files(*one_file(near, tmp_path, data))
     near.cut_at = None
     found, todo = one_file(near, tmp_path, data)
     assert 1_000_000 < todo.arrived <= 2_500_000
     assert todo.size == todo.room == len(data) - todo.arrived
-    fetch(found, todo, print)
+    fetch_files(found, todo)
     assert near.fetched[-1] == ("large.bin", f"bytes={todo.arrived}-")
     assert (tmp_path / "large.bin").read_bytes() == data
 
@@ -129,12 +129,12 @@ def test_what_broke_for_good_is_one_line_and_later_resumed(tmp_path: Path, near:
 def test_a_part_of_another_version_is_not_continued(tmp_path: Path, near: Hub) -> None:
     near.cut_at = 2_500_000
     with pytest.raises(DataError):
-        fetch(*one_file(near, tmp_path, os.urandom(3_000_000)), print)
+        fetch_files(*one_file(near, tmp_path, os.urandom(3_000_000)))
     near.cut_at = None
     data = os.urandom(3_000_000)
     found, todo = one_file(near, tmp_path, data)
     assert todo.arrived == 0
-    fetch(found, todo, print)
+    fetch_files(found, todo)
     assert near.fetched[-1] == ("large.bin", "")
     assert (tmp_path / "large.bin").read_bytes() == data
 
@@ -181,7 +181,7 @@ def test_a_disk_that_fills_up_on_the_way_is_one_line(
 
     monkeypatch.setattr("vivant.fetch.hub.download", full)
     with pytest.raises(DataError, match="No space left on device; run the same command to go on"):
-        fetch(found, todo, print)
+        fetch_files(found, todo)
 
 
 def test_a_file_that_arrives_damaged_is_removed(tmp_path: Path) -> None:
@@ -308,22 +308,22 @@ def test_a_run_never_downloads(tmp_path: Path) -> None:
 # ── pieces ──
 
 
-def listing(**sizes: int) -> Listing:
+def listing(**sizes: int) -> HubListing:
     files = tuple(
-        Wanted(repo="a/b", name=name, path=name, size=size, blob="0" * 40) for name, size in sizes.items()
+        HubFile(repo="a/b", name=name, path=name, size=size, blob="0" * 40) for name, size in sizes.items()
     )
     source = DataSource(repos=(Repo(id="a/b"),), licence="none", archives=("*.tar",))
-    return Listing(name="x", source=source, revisions={"a/b": ONE}, licences={}, gated=False, files=files)
+    return HubListing(name="x", source=source, revisions={"a/b": ONE}, licences={}, gated=False, files=files)
 
 
 def test_room_is_checked_before_anything_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = listing(**{"a.tar": 600_000_000, "b.json": 1_000})
-    todo = compare(wanted, tmp_path / "data" / "x")
+    todo = find_missing(wanted, tmp_path / "data" / "x")
     assert todo.room == 1_200_001_000
     usage = shutil.disk_usage(tmp_path)._replace(free=1_000_000_000)
     monkeypatch.setattr(shutil, "disk_usage", lambda _path: usage)
     with pytest.raises(DataError, match=r"1\.2 GB are needed, unpacking included, and 1\.0 GB are free"):
-        fetch(wanted, todo, print)
+        fetch_files(wanted, todo)
     assert not (tmp_path / "data").exists()
 
 

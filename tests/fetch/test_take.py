@@ -16,56 +16,60 @@ from vivant.core.errors import DataError, UsageError
 from vivant.core.types import Reply
 from vivant.engine import reply_cache as replies
 from vivant.engine.reply_cache import ReplyCache
-from vivant.fetch.take import take
+from vivant.fetch.local_copy import copy_data
 
 
 def tree(folder: Path) -> dict[str, bytes]:
     return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
 
 
-def test_a_folder_is_copied_once_and_links_in_it_are_followed(tmp_path: Path) -> None:
+def test_a_folder_is_copied_once_and_links_in_it_are_followed(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     origin = tmp_path / "snapshot"
     (origin / "inner").mkdir(parents=True)
     (tmp_path / "blob").write_bytes(b"the file itself")
     (origin / "video.mp4").symlink_to(tmp_path / "blob")
     (origin / "inner" / "a.json").write_bytes(b"{}")
     place = tmp_path / "data" / "mime"
-    said: list[str] = []
-    take(str(origin), place, said.append)
+    caplog.set_level("INFO", "vivant")
+    copy_data(str(origin), place)
     assert tree(place) == {"video.mp4": b"the file itself", "inner/a.json": b"{}"}
     assert not (place / "video.mp4").is_symlink()
     (place / "inner" / "a.json").write_bytes(b"cut o")
-    take(str(origin), place, said.append)
+    copy_data(str(origin), place)
     assert tree(place)["inner/a.json"] == b"{}"
-    assert "2 of 2 files" in said[0] and "1 of 2 files" in said[1]
+    messages = [record.getMessage() for record in caplog.records if record.name == "vivant"]
+    assert "2 of 2 files" in messages[0] and "1 of 2 files" in messages[1]
 
 
 def test_a_folder_is_linked_and_nothing_is_overwritten(tmp_path: Path) -> None:
     (tmp_path / "theirs").mkdir()
     place = tmp_path / "data" / "mime"
-    take(str(tmp_path / "theirs"), place, print, link=True)
+    copy_data(str(tmp_path / "theirs"), place, link=True)
     assert place.resolve() == tmp_path / "theirs"
     (tmp_path / "data" / "mmrv").mkdir()
     with pytest.raises(DataError, match="exists already; move it away"):
-        take(str(tmp_path / "theirs"), tmp_path / "data" / "mmrv", print, link=True)
+        copy_data(str(tmp_path / "theirs"), tmp_path / "data" / "mmrv", link=True)
     with pytest.raises(DataError, match="no such folder"):
-        take(str(tmp_path / "nowhere"), place, print)
+        copy_data(str(tmp_path / "nowhere"), place)
 
 
-def test_an_object_store_is_read_through_fsspec(tmp_path: Path) -> None:
+def test_an_object_store_is_read_through_fsspec(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     import fsspec
 
     memory: Any = fsspec.filesystem("memory")
     memory.pipe({"/bucket/mime/metadata.csv": b"a,b", "/bucket/mime/videos/1.mp4": b"video"})
-    said: list[str] = []
-    take("memory://bucket/mime", tmp_path / "mime", said.append)
+    caplog.set_level("INFO", "vivant")
+    copy_data("memory://bucket/mime", tmp_path / "mime")
     assert tree(tmp_path / "mime") == {"metadata.csv": b"a,b", "videos/1.mp4": b"video"}
-    take("memory://bucket/mime", tmp_path / "mime", said.append)
-    assert "0 of 2 files" in said[1]
+    copy_data("memory://bucket/mime", tmp_path / "mime")
+    messages = [record.getMessage() for record in caplog.records if record.name == "vivant"]
+    assert "0 of 2 files" in messages[1]
     with pytest.raises(DataError, match=r"nothing is there|cannot be read"):
-        take("memory://bucket/none", tmp_path / "none", print)
+        copy_data("memory://bucket/none", tmp_path / "none")
     with pytest.raises(UsageError, match="nosuch"):
-        take("nosuch://bucket", tmp_path / "none", print)
+        copy_data("nosuch://bucket", tmp_path / "none")
 
 
 def test_a_run_on_an_object_store_says_how_to_fetch_it(tmp_path: Path) -> None:
@@ -117,7 +121,7 @@ def test_what_does_not_fit_is_not_begun(tmp_path: Path, monkeypatch: pytest.Monk
     usage = shutil.disk_usage(tmp_path)._replace(free=50)
     monkeypatch.setattr(shutil, "disk_usage", lambda _path: usage)
     with pytest.raises(DataError, match=r"1\.0 kB are needed, unpacking included, and 50 B are free"):
-        take(str(tmp_path / "mirror"), tmp_path / "data" / "mime", print)
+        copy_data(str(tmp_path / "mirror"), tmp_path / "data" / "mime")
     assert not (tmp_path / "data").exists()
 
 

@@ -13,14 +13,13 @@ from numpy.typing import NDArray
 
 from tests.support.media_kit import make_video
 from vivant.build.mimic.audit import audit
-from vivant.build.mimic.pool import pool
-from vivant.build.mimic.publish import publish
-from vivant.build.mimic.select import select
-from vivant.build.mimic.settings import Settings
-from vivant.build.mimic.split import split
-from vivant.build.mimic.steps import begin
-from vivant.build.mimic.task_settings import Audit, Select
-from vivant.build.mimic.tasks import tasks
+from vivant.build.mimic.comment_pool import make_comment_pool
+from vivant.build.mimic.publication import publish
+from vivant.build.mimic.selection import select_videos
+from vivant.build.mimic.settings import AuditSettings, PipelineSettings, SelectSettings
+from vivant.build.mimic.split import split_videos
+from vivant.build.mimic.steps import begin_step
+from vivant.build.mimic.tasks import make_tasks
 from vivant.core.randomness import derive_generator
 from vivant.metrics.text import normalise_text
 
@@ -151,7 +150,7 @@ def write_clean(
     """WORK/clean as the step clean leaves it."""
     rows = [dict(one) for one in videos]
     said = [dict(c) for c in comments] if comments is not None else [c for v in rows for c in thread(v)]
-    with begin(work, "clean", [], {"videos": len(rows), "comments": len(said)}, force=True) as step:
+    with begin_step(work, "clean", [], {"videos": len(rows), "comments": len(said)}, force=True) as step:
         for name, schema, lines in (("videos", VIDEO_SCHEMA, rows), ("comments", COMMENT_SCHEMA, said)):
             (step.folder / name).mkdir()
             table = pl.DataFrame(lines, schema=schema)
@@ -161,7 +160,7 @@ def write_clean(
         step.count("videos", into=len(rows), out=len(rows))
 
 
-def build_all(root: Path, videos: list[dict[str, Any]], chosen: Settings) -> Path:
+def build_all(root: Path, videos: list[dict[str, Any]], chosen: PipelineSettings) -> Path:
     """A work folder from clean to publish, with a file for every video; media lie in `root/media`."""
     media = root / "media"
     media.mkdir(parents=True)
@@ -175,19 +174,22 @@ def build_all(root: Path, videos: list[dict[str, Any]], chosen: Settings) -> Pat
     write_clean(work, videos, [c for v in videos for c in thread(v, 103)])
     (work / "ingest").mkdir()
     (work / "ingest" / "media.txt").write_text(f"{media}\n")
-    select(work, chosen)
-    split(work, chosen)
-    tasks(work, chosen, encoder=Words())
+    select_videos(work, chosen)
+    split_videos(work, chosen)
+    make_tasks(work, chosen, encoder=Words())
     audit(work, chosen, encoder=Words())
-    pool(work, chosen)
+    make_comment_pool(work, chosen)
     publish(work, chosen)
     return work
 
 
-def settings(target: int = 64, **sections: Any) -> Settings:
+def settings(target: int = 64, **sections: Any) -> PipelineSettings:
     """Settings for a small world."""
-    chosen = {"select": Select(target=target, top={"*": 0.5}), "audit": Audit(practice=64)}
-    return Settings(**{**chosen, **sections})
+    chosen = {
+        "select": SelectSettings(target=target, top={"*": 0.5}),
+        "audit": AuditSettings(practice=64),
+    }
+    return PipelineSettings(**{**chosen, **sections})
 
 
 class Words:

@@ -48,8 +48,8 @@ def everything(
     force: Force = False,
 ) -> None:
     """All steps in their order; those that nothing has changed for are passed over."""
-    from vivant.build.mimic.clean import clean as run_clean
-    from vivant.build.mimic.ingest import ingest as run_ingest
+    from vivant.build.mimic.cleaning import clean as run_clean
+    from vivant.build.mimic.ingestion import ingest as run_ingest
     from vivant.build.mimic.settings import read_settings
 
     settings = read_settings(config)
@@ -102,13 +102,13 @@ def ingest(
 
         vivant build mimic ingest --download urls.txt --accept-terms --rate 1M --work build
     """
-    from vivant.build.mimic.ingest import ingest as run
-    from vivant.build.mimic.ingest.download import Download
-    from vivant.build.mimic.ingest.download import download as fetch
+    from vivant.build.mimic.ingestion import ingest as run
+    from vivant.build.mimic.ingestion.download import DownloadRequest
+    from vivant.build.mimic.ingestion.download import download as fetch
 
     taken = list(sources or [])
     if download is not None:
-        asked = Download(
+        asked = DownloadRequest(
             urls=download,
             accept_terms=accept_terms,
             rate=rate,
@@ -117,7 +117,7 @@ def ingest(
             archive=archive,
             program=program,
         )
-        taken.append(fetch(asked, work, say))
+        taken.append(fetch(asked, work))
     run_step(
         lambda settings, progress: run(work, taken, settings, progress, media=media, force=force), config
     )
@@ -126,7 +126,7 @@ def ingest(
 @app.command()
 def clean(work: Work, ray: Ray = "", config: Config = None, force: Force = False) -> None:
     """Find languages, leave out spam, copies, unreadable files and videos with too few comments."""
-    from vivant.build.mimic.clean import clean as run
+    from vivant.build.mimic.cleaning import clean as run
 
     run_step(partial(run, work, ray=ray, force=force), config)
 

@@ -14,8 +14,8 @@ from vivant.cli.output import print_table, say
 from vivant.core.progress import ProgressCallback, log_progress
 
 if TYPE_CHECKING:
-    from vivant.build.mimic.settings import Settings
-    from vivant.build.mimic.steps import Step
+    from vivant.build.mimic.settings import PipelineSettings
+    from vivant.build.mimic.steps import BuildStep
 
 Work = Annotated[Path, typer.Option("--work", "-w", help="The work folder: one sub-folder a step.")]
 Config = Annotated[
@@ -24,7 +24,7 @@ Config = Annotated[
 Force = Annotated[bool, typer.Option("--force", help="Do it again although nothing has changed.")]
 
 
-def run_step(run: Callable[[Settings, ProgressCallback], Step], config: Path | None) -> None:
+def run_step(run: Callable[[PipelineSettings, ProgressCallback], BuildStep], config: Path | None) -> None:
     """Read the settings, run one step with its progress shown, and print its table of counts."""
     from vivant.build.mimic.settings import read_settings
 
@@ -54,7 +54,7 @@ def bar() -> Iterator[ProgressCallback]:
         yield update
 
 
-def tell(step: Step) -> None:
+def tell(step: BuildStep) -> None:
     """The table of a step that has ended, and whether there was anything to do."""
     print_table(step.record.table())
     say(f"{step.name}: nothing has changed, kept {step.folder}" if step.kept else f"Written to {step.folder}")

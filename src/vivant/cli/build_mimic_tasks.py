@@ -14,8 +14,8 @@ from vivant.cli.output import print_table
 from vivant.core.progress import ProgressCallback
 
 if TYPE_CHECKING:
-    from vivant.build.mimic.settings import Settings
-    from vivant.build.mimic.steps import Step
+    from vivant.build.mimic.settings import PipelineSettings
+    from vivant.build.mimic.steps import BuildStep
 
 app = CommandApp()
 
@@ -51,10 +51,10 @@ def audit(
     force: Force = False,
 ) -> None:
     """What can be solved without the video: guessers that see only the options, against 25 %."""
-    from vivant.build.mimic.audit import show_report
+    from vivant.build.mimic.audit import report_tables
 
     run_step(partial(_audit, work, redraw=redraw, drop=drop, force=force), config)
-    for table in show_report(work):
+    for table in report_tables(work):
         print_table(table)
 
 
@@ -76,52 +76,64 @@ def publish(work: Work, config: Config = None, force: Force = False) -> None:
     run_step(partial(_publish, work, force=force), config)
 
 
-def _select(work: Path, settings: Settings, progress: ProgressCallback, *, force: bool = False) -> Step:
-    from vivant.build.mimic.select import select as run
+def _select(
+    work: Path, settings: PipelineSettings, progress: ProgressCallback, *, force: bool = False
+) -> BuildStep:
+    from vivant.build.mimic.selection import select_videos as run
 
     return run(work, settings, progress, force=force)
 
 
-def _split(work: Path, settings: Settings, progress: ProgressCallback, *, force: bool = False) -> Step:
-    from vivant.build.mimic.split import split as run
+def _split(
+    work: Path, settings: PipelineSettings, progress: ProgressCallback, *, force: bool = False
+) -> BuildStep:
+    from vivant.build.mimic.split import split_videos as run
 
     return run(work, settings, progress, force=force)
 
 
-def _tasks(work: Path, settings: Settings, progress: ProgressCallback, *, force: bool = False) -> Step:
-    from vivant.build.mimic.tasks import tasks as run
+def _tasks(
+    work: Path, settings: PipelineSettings, progress: ProgressCallback, *, force: bool = False
+) -> BuildStep:
+    from vivant.build.mimic.tasks import make_tasks as run
 
     return run(work, settings, progress, force=force)
 
 
 def _audit(
     work: Path,
-    settings: Settings,
+    settings: PipelineSettings,
     progress: ProgressCallback,
     *,
     redraw: bool = True,
     drop: bool = False,
     force: bool = False,
-) -> Step:
+) -> BuildStep:
     from vivant.build.mimic.audit import audit as run
 
     return run(work, settings, progress, redraw=redraw, drop=drop, force=force)
 
 
-def _pool(work: Path, settings: Settings, progress: ProgressCallback, *, force: bool = False) -> Step:
-    from vivant.build.mimic.pool import pool as run
+def _pool(
+    work: Path, settings: PipelineSettings, progress: ProgressCallback, *, force: bool = False
+) -> BuildStep:
+    from vivant.build.mimic.comment_pool import make_comment_pool as run
 
     return run(work, settings, progress, force=force)
 
 
-def _train(work: Path, settings: Settings, progress: ProgressCallback, *, force: bool = False) -> Step:
-    from vivant.build.mimic.train import train as run
+def _train(
+    work: Path, settings: PipelineSettings, progress: ProgressCallback, *, force: bool = False
+) -> BuildStep:
+    from vivant.build.mimic.training_set import make_training_set as run
 
     return run(work, settings, progress, force=force)
 
 
-def _publish(work: Path, settings: Settings, progress: ProgressCallback, *, force: bool = False) -> Step:
-    from vivant.build.mimic.publish import publish as run
+def _publish(
+    work: Path, settings: PipelineSettings, progress: ProgressCallback, *, force: bool = False
+) -> BuildStep:
+    from vivant.build.mimic.publication import publish as run
 
     return run(work, settings, progress, force=force)
 
@@ -130,8 +142,8 @@ class Run(Protocol):
     """A step as a function."""
 
     def __call__(
-        self, work: Path, settings: Settings, progress: ProgressCallback, *, force: bool = False
-    ) -> Step:
+        self, work: Path, settings: PipelineSettings, progress: ProgressCallback, *, force: bool = False
+    ) -> BuildStep:
         """Do it, or find it done."""
 
 

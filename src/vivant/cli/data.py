@@ -16,9 +16,9 @@ from vivant.core.disk_space import format_size
 from vivant.core.errors import DataError, UsageError
 from vivant.core.progress import log_progress
 from vivant.core.table import Table
-from vivant.fetch.hub import ask, compare, fetch, unpack_archives
-from vivant.fetch.note import read_note
-from vivant.fetch.take import take
+from vivant.fetch.hub import fetch_files, find_missing, list_hub_files, unpack_archives
+from vivant.fetch.local_copy import copy_data
+from vivant.fetch.source_record import read_source_record
 
 app = CommandApp(no_args_is_help=True)
 
@@ -64,13 +64,13 @@ def _facts(name: str, source: DataSource | None, place: Path, ask_hub: bool) -> 
     origin = ", ".join(repo.id for repo in source.repos)
     if ask_hub:
         try:
-            listing = ask(name, source, note=read_note(place, name))
+            listing = list_hub_files(name, source, record=read_source_record(place, name))
         except DataError as error:
             say(f"{name}: {error}")
             return "not known", "not known", "not known", origin
         licences = "; ".join(dict.fromkeys(listing.licences.values()))
         return format_size(listing.size), licences, "yes" if listing.gated else "no", origin
-    stated = "; ".join(dict.fromkeys(read_note(place, name).licences.values())) or source.licence
+    stated = "; ".join(dict.fromkeys(read_source_record(place, name).licences.values())) or source.licence
     return source.size or "–", stated, "yes" if source.gated else "no", origin
 
 
@@ -145,17 +145,17 @@ def _refetch(
 ) -> None:
     if name != "mimic":
         raise UsageError(f"--from {ids}: lists of ids are for mimic; {name} takes a folder")
-    from vivant.build.mimic.ids import read_ids
-    from vivant.build.mimic.ingest.download import Download
-    from vivant.build.mimic.refetch import refetch
+    from vivant.build.mimic.ids_edition import read_ids
+    from vivant.build.mimic.ingestion.download import DownloadRequest
+    from vivant.build.mimic.restoration import refetch
 
     place = registry.data_root() / name
     if dry_run:
         header, videos, items = read_ids(ids)
         say(f"{header.name}: {len(videos)} videos to fetch and {len(items)} items to put together → {place}")
         return
-    asked = Download(urls=ids, accept_terms=accept_terms, cookies=cookies, program=downloader)
-    for reason, number in sorted(refetch(ids, place, asked, say).items()):
+    asked = DownloadRequest(urls=ids, accept_terms=accept_terms, cookies=cookies, program=downloader)
+    for reason, number in sorted(refetch(ids, place, asked).items()):
         say(f"left out, {reason}: {number}")
     say(f"Next: vivant data check {name}")
 
@@ -163,19 +163,19 @@ def _refetch(
 def _take(name: str, origin: str, link: bool, dry_run: bool) -> None:
     source = sources().get(name)
     place = place_of(name, source) if source is not None else registry.data_root() / registry.get(name).name
-    take(origin, place, say, link=link, dry_run=dry_run)
+    copy_data(origin, place, link=link, dry_run=dry_run)
     if dry_run:
         return
     if source is not None and not link:
-        unpack_archives(source, place, say, log_progress())
+        unpack_archives(source, place, log_progress())
     say(f"There: {place}" if source is not None and source.folder else f"Next: vivant data check {name}")
 
 
 def _fetch(name: str, revision: str | None, dry_run: bool) -> None:
     source = find(name)
     place = place_of(name, source)
-    listing = ask(name, source, revision, read_note(place, name))
-    todo = compare(listing, place, say)
+    listing = list_hub_files(name, source, revision, read_source_record(place, name))
+    todo = find_missing(listing, place)
     for repo in source.repos:
         say(
             f"{repo.page} at {listing.revisions[repo.id][:12]}, licence {listing.licences[repo.id]}"
@@ -193,8 +193,8 @@ def _fetch(name: str, revision: str | None, dry_run: bool) -> None:
     )
     if dry_run:
         return
-    fetch(listing, todo, say, log_progress())
-    unpack_archives(source, place, say, log_progress())
+    fetch_files(listing, todo, log_progress())
+    unpack_archives(source, place, log_progress())
     say(f"All files are there and whole: {place}")
     if source.then:
         say(f"Next: {source.then}")

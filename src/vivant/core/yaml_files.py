@@ -18,14 +18,22 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _UNKNOWN = re.compile(r"Object contains unknown field `(?P<name>[^`]*)`(?: - at `\$(?P<path>.*)`)?")
 
 
-def read_yaml(file: Path, kind: type[T]) -> T:
-    """The one document of a file as `kind`; a misspelt field comes with the nearest right one."""
+def read_yaml(file: Path, kind: type[T], *, empty: T | None = None) -> T:
+    """The one document of a file as `kind`; a misspelt field comes with the nearest right one.
+
+    Args:
+        file: the file to read.
+        kind: the type of the document.
+        empty: what a file without content stands for; without it, such a file is an error.
+    """
     try:
         plain: Any = yaml.load(file.read_bytes(), _LOADER)
     except OSError as error:
         raise DataError(f"{file} cannot be read: {error.strerror or error}") from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise DataError(f"{file} is not YAML: {' '.join(str(error).split())}") from None
+    if plain is None and empty is not None:
+        return empty
     try:
         return msgspec.convert(plain, kind)
     except msgspec.ValidationError as error:

@@ -8,7 +8,8 @@ The token comes from HF_TOKEN, or from `hf auth login`; it is written nowhere.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import logging
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,12 +20,14 @@ from vivant.benchmarks.sources import DataSource, Repo
 from vivant.core.disk_space import check_free_space, format_size
 from vivant.core.errors import DataError, is_connection_fault
 from vivant.core.progress import ProgressCallback
-from vivant.fetch.note import Note, Wanted, read_note, write_note
-from vivant.fetch.stream import arrived_of, download
+from vivant.fetch.hub_download import count_arrived_bytes, download
+from vivant.fetch.source_record import HubFile, SourceRecord, read_source_record, write_source_record
 from vivant.media.archives import unpack_archive
 
+logger = logging.getLogger("vivant")
 
-class Listing(Struct, frozen=True, kw_only=True):
+
+class HubListing(Struct, frozen=True, kw_only=True):
     """What the hub says it has."""
 
     name: str
@@ -32,7 +35,7 @@ class Listing(Struct, frozen=True, kw_only=True):
     revisions: dict[str, str]
     licences: dict[str, str]
     gated: bool
-    files: tuple[Wanted, ...]
+    files: tuple[HubFile, ...]
 
     @property
     def size(self) -> int:
@@ -40,16 +43,16 @@ class Listing(Struct, frozen=True, kw_only=True):
         return sum(file.size for file in self.files)
 
 
-class Todo(Struct, frozen=True, kw_only=True):
+class FetchPlan(Struct, frozen=True, kw_only=True):
     """What is still to be fetched into a folder."""
 
-    place: Path
-    missing: tuple[Wanted, ...]
+    folder: Path
+    missing: tuple[HubFile, ...]
     arrived: int
     """Bytes of them that an earlier try left."""
     room: int
     """Bytes needed, unpacking included."""
-    note: Note
+    record: SourceRecord
 
     @property
     def size(self) -> int:
@@ -57,36 +60,38 @@ class Todo(Struct, frozen=True, kw_only=True):
         return sum(file.size for file in self.missing) - self.arrived
 
 
-def ask(name: str, source: DataSource, revision: str | None = None, note: Note | None = None) -> Listing:
+def list_hub_files(
+    name: str, source: DataSource, revision: str | None = None, record: SourceRecord | None = None
+) -> HubListing:
     """Ask the hub for all files of a source, at the commit that was fetched before or that the source names."""
     from huggingface_hub import HfApi
 
     revisions: dict[str, str] = {}
     licences: dict[str, str] = {}
-    files: list[Wanted] = []
+    files: list[HubFile] = []
     gated = False
     for repo in source.repos:
-        wanted = revision or (note.revisions.get(repo.id) if note is not None else None) or repo.revision
-        with _clear_errors(repo, wanted):
+        commit = revision or (record.revisions.get(repo.id) if record is not None else None) or repo.revision
+        with _clear_errors(repo, commit):
             info: Any = HfApi().repo_info(
-                repo.id, repo_type=repo.type, revision=wanted, files_metadata=True, timeout=30.0
+                repo.id, repo_type=repo.type, revision=commit, files_metadata=True, timeout=30.0
             )
         revisions[repo.id] = info.sha
         licences[repo.id] = _licence(info)
         gated = gated or bool(info.gated)
-        files += [_wanted(repo, entry) for entry in info.siblings or () if repo.wants(entry.rfilename)]
+        files += [_describe_file(repo, entry) for entry in info.siblings or () if repo.wants(entry.rfilename)]
     if not files:
         raise DataError(f"{', '.join(repo.page for repo in source.repos)} holds no file of {name}")
-    return Listing(
+    return HubListing(
         name=name, source=source, revisions=revisions, licences=licences, gated=gated, files=tuple(files)
     )
 
 
-def _wanted(repo: Repo, entry: Any) -> Wanted:
+def _describe_file(repo: Repo, entry: Any) -> HubFile:
     path = f"{repo.into}/{entry.rfilename}" if repo.into else entry.rfilename
     if ".." in Path(path).parts or Path(path).is_absolute():
         raise DataError(f"{repo.page} names a file outside of its folder: {entry.rfilename}")
-    return Wanted(
+    return HubFile(
         repo=repo.id,
         name=entry.rfilename,
         path=path,
@@ -98,74 +103,77 @@ def _wanted(repo: Repo, entry: Any) -> Wanted:
 
 def _licence(info: Any) -> str:
     card = getattr(info, "card_data", None)
-    stated = card.get("license") if card is not None else None
-    return ", ".join(stated) if isinstance(stated, list) else str(stated or "not stated")
+    licence = card.get("license") if card is not None else None
+    return ", ".join(licence) if isinstance(licence, list) else str(licence or "not stated")
 
 
-def compare(listing: Listing, place: Path, tell: Callable[[str], None] | None = None) -> Todo:
+def find_missing(listing: HubListing, folder: Path) -> FetchPlan:
     """Which files are missing or not whole in a folder. Files never checked before are read."""
-    note = read_note(place, listing.name)
-    missing: list[Wanted] = []
-    for wanted in listing.files:
-        file = place / wanted.path
-        if note.knows(wanted, file):
+    record = read_source_record(folder, listing.name)
+    missing: list[HubFile] = []
+    for hub_file in listing.files:
+        file = folder / hub_file.path
+        if record.knows(hub_file, file):
             continue
-        if file.exists() and tell is not None:
-            tell(f"checking {wanted.path}")
-        if wanted.fits(file):
-            note.learn(wanted, file)
+        if file.exists():
+            logger.info("checking %s", hub_file.path)
+        if hub_file.fits(file):
+            record.learn(hub_file, file)
         else:
-            missing.append(wanted)
+            missing.append(hub_file)
     archives = sum(
-        file.size for file in missing if any(Path(file.path).match(one) for one in listing.source.archives)
+        file.size
+        for file in missing
+        if any(Path(file.path).match(pattern) for pattern in listing.source.archives)
     )
     size = sum(file.size for file in missing)
-    arrived = sum(arrived_of(file, place / file.path) for file in missing)
-    return Todo(
-        place=place, missing=tuple(missing), arrived=arrived, room=size - arrived + archives, note=note
+    arrived = sum(count_arrived_bytes(file, folder / file.path) for file in missing)
+    return FetchPlan(
+        folder=folder, missing=tuple(missing), arrived=arrived, room=size - arrived + archives, record=record
     )
 
 
-def fetch(
-    listing: Listing, todo: Todo, say: Callable[[str], None], tick: ProgressCallback | None = None
-) -> None:
+def fetch_files(listing: HubListing, plan: FetchPlan, progress: ProgressCallback | None = None) -> None:
     """Fetch what is missing. Stops with a line, and goes on there when it is called again."""
-    if todo.missing:
-        check_free_space(todo.place, todo.room)
+    if plan.missing:
+        check_free_space(plan.folder, plan.room)
     try:
-        todo.place.mkdir(parents=True, exist_ok=True)
-        for number, wanted in enumerate(todo.missing, 1):
-            say(f"[{number}/{len(todo.missing)}] {wanted.path}, {format_size(wanted.size)}")
-            _fetch_one(listing, wanted, todo, tick)
-            write_note(todo.place, todo.note)
-        todo.note.revisions = dict(listing.revisions)
-        todo.note.licences = dict(listing.licences)
-        write_note(todo.place, todo.note)
+        plan.folder.mkdir(parents=True, exist_ok=True)
+        for number, hub_file in enumerate(plan.missing, 1):
+            size = format_size(hub_file.size)
+            logger.info("[%d/%d] %s, %s", number, len(plan.missing), hub_file.path, size)
+            _fetch_one(listing, hub_file, plan, progress)
+            write_source_record(plan.folder, plan.record)
+        plan.record.revisions = dict(listing.revisions)
+        plan.record.licences = dict(listing.licences)
+        write_source_record(plan.folder, plan.record)
     except OSError as error:
         raise DataError(
-            f"{todo.place}: {error.strerror or error}; run the same command to go on from there"
+            f"{plan.folder}: {error.strerror or error}; run the same command to go on from there"
         ) from error
 
 
-def _fetch_one(listing: Listing, wanted: Wanted, todo: Todo, tick: ProgressCallback | None) -> None:
+def _fetch_one(
+    listing: HubListing, hub_file: HubFile, plan: FetchPlan, progress: ProgressCallback | None
+) -> None:
     from huggingface_hub import hf_hub_url
 
-    repo = next(repo for repo in listing.source.repos if repo.id == wanted.repo)
+    repo = next(repo for repo in listing.source.repos if repo.id == hub_file.repo)
     commit = listing.revisions[repo.id]
-    file = todo.place / wanted.path
+    file = plan.folder / hub_file.path
     with _clear_errors(repo, commit):
-        url = hf_hub_url(repo.id, wanted.name, repo_type=repo.type, revision=commit)
-        download(url, wanted, file, tick)
-    todo.note.learn(wanted, file)
+        url = hf_hub_url(repo.id, hub_file.name, repo_type=repo.type, revision=commit)
+        download(url, hub_file, file, progress)
+    plan.record.learn(hub_file, file)
 
 
-def unpack_archives(source: DataSource, place: Path, say: Callable[[str], None], tick: Any = None) -> None:
+def unpack_archives(source: DataSource, folder: Path, progress: Any = None) -> None:
     """Unpack what a source brings in archives, where its benchmark does not do so itself."""
     if not source.unpack:
         return
-    for archive in sorted(file for pattern in source.archives for file in place.glob(pattern)):
-        done = unpack_archive([archive], place, progress=tick)
-        say(f"{archive.name}: {done.written} files unpacked, {done.present} there already")
+    for archive in sorted(file for pattern in source.archives for file in folder.glob(pattern)):
+        done = unpack_archive([archive], folder, progress=progress)
+        logger.info("%s: %d files unpacked, %d there already", archive.name, done.written, done.present)
         if done.problems:
             raise DataError(f"{archive}: {done.problems[0]}")
 

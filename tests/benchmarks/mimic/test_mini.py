@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 import vivant
+from minis.mimic import build_mini
 from vivant import mini
 from vivant.benchmarks.mimic import Mimic, names
 from vivant.benchmarks.mimic.format import MimicVideo, iter_items, iter_videos
-from vivant.build.mimic.mini import FPS, SECONDS, SETTINGS, build_mini
-from vivant.build.mimic.world.drawings.clips import draw, load_clips
+from vivant.build.mimic.mini import FPS, SECONDS, SETTINGS
+from vivant.build.mimic.world.drawings.clips import draw_clip, load_clips
 from vivant.build.mimic.world.phrases import Topic, load_topics
 from vivant.core.types import Sample
 from vivant.metrics.intervals import wilson
@@ -159,7 +160,7 @@ def test_a_new_build_says_the_same_and_looks_the_same(tmp_path: Path) -> None:
 def test_clips_move_and_differ() -> None:
     seen = []
     for name, clip in load_clips().items():
-        first, middle = (draw(clip, t).astype(int) for t in (0.1, 0.55))
+        first, middle = (draw_clip(clip, t).astype(int) for t in (0.1, 0.55))
         assert np.abs(middle - first).mean() > 0.5, name
         seen.append(middle)
     stack = np.stack(seen)

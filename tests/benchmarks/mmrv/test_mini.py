@@ -13,10 +13,10 @@ import pytest
 
 from minis.mmrv import arts, nights, questions, shows, tales
 from minis.mmrv.encode import encode, frames, tune
+from minis.mmrv.stage import Story
 from vivant import mini
 from vivant.benchmarks.mmrv import MMRV, names
 from vivant.benchmarks.mmrv.options import find_skipped_letters
-from vivant.build.mimic.world.drawings.canvas import Story
 
 ROOT = mini.root("mmrv") or Path("missing")
 STORIES: dict[str, Story] = {

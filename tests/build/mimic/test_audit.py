@@ -13,15 +13,15 @@ import pytest
 from tests.support.mimic_build_kit import Words, settings, thread, video, write_clean
 from vivant.benchmarks.mimic.format import MimicItem, MimicOption, iter_items
 from vivant.benchmarks.mimic.names import OWN, THINKING
-from vivant.build.mimic.audit import Report, audit, read_report, show_report
-from vivant.build.mimic.blind_guessers import GUESSERS, guess, look, solved_by_all
-from vivant.build.mimic.option_classifier import Learned
-from vivant.build.mimic.practice import dealing_practice, practice
-from vivant.build.mimic.select import select
-from vivant.build.mimic.split import split
+from vivant.build.mimic.audit import AuditReport, audit, read_report, report_tables
+from vivant.build.mimic.blind_guessers import GUESSERS, find_solved, guess, score_guessers
+from vivant.build.mimic.option_classifier import OptionClassifier
+from vivant.build.mimic.practice_items import make_practice_items, make_ranking_practice
+from vivant.build.mimic.selection import select_videos
+from vivant.build.mimic.settings import TaskSettings
+from vivant.build.mimic.split import split_videos
 from vivant.build.mimic.steps import StepError, read_record
-from vivant.build.mimic.task_settings import Tasks
-from vivant.build.mimic.tasks import tasks
+from vivant.build.mimic.tasks import make_tasks
 from vivant.build.mimic.vectors import VectorStore
 from vivant.core.errors import DataError
 from vivant.core.files import write_jsonl
@@ -31,9 +31,9 @@ def build(work: Path, change: Callable[[Path], None] | None = None, **sections: 
     videos = [video(n) for n in range(400)]
     write_clean(work, videos, [c for v in videos for c in thread(v, 104)])
     chosen = settings(target=100, **sections)
-    select(work, chosen)
-    split(work, chosen)
-    tasks(work, chosen, encoder=Words())
+    select_videos(work, chosen)
+    split_videos(work, chosen)
+    make_tasks(work, chosen, encoder=Words())
     if change is not None:
         change(work)
 
@@ -45,7 +45,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return work
 
 
-def shares(report: Report, after: bool = True) -> dict[tuple[str, str], float]:
+def shares(report: AuditReport, after: bool = True) -> dict[tuple[str, str], float]:
     return {(one.task, one.guesser): one.share for one in (report.after if after else report.before)}
 
 
@@ -72,8 +72,8 @@ def test_a_sound_draw_passes_and_is_exactly_at_chance(built: Path) -> None:
 
 def test_who_deals_comments_out_has_not_learnt_where_the_judge_has(built: Path) -> None:
     chosen = settings(target=100)
-    judged = {item.video for item in practice(built, chosen)[OWN]}
-    dealt = {item.video for item in dealing_practice(built, chosen)}
+    judged = {item.video for item in make_practice_items(built, chosen)[OWN]}
+    dealt = {item.video for item in make_ranking_practice(built, chosen)}
     asked = {item.video for _, item in iter_items(built / "tasks")}
     assert len(dealt) > 10 and judged and not dealt & judged and not dealt & asked
 
@@ -97,20 +97,20 @@ def give_away(work: Path) -> None:
 
 
 def test_what_gives_itself_away_is_found_and_drawn_again(tmp_path: Path) -> None:
-    build(tmp_path, give_away, tasks=Tasks(tasks=("title", "tag")))
-    chosen = settings(target=100, tasks=Tasks(tasks=("title", "tag")))
+    build(tmp_path, give_away, tasks=TaskSettings(tasks=("title", "tag")))
+    chosen = settings(target=100, tasks=TaskSettings(tasks=("title", "tag")))
     audit(tmp_path, chosen, encoder=Words())
     first = read_report(tmp_path)
     assert first.failing == ("title",) and shares(first)["title", "longest"] > 0.9
     assert any(
         "NOT PASSED: title" in note and "--redraw" in note for note in read_record(tmp_path, "audit").notes
     )
-    assert len(show_report(tmp_path)) == 1
+    assert len(report_tables(tmp_path)) == 1
     audit(tmp_path, chosen, encoder=Words(), redraw=True)
     second = read_report(tmp_path)
     assert second.failing == () and second.draws == {"title": 1, "tag": 0}
     assert shares(second, after=False)["title", "longest"] > 0.9 and shares(second)["title", "longest"] < 0.4
-    before, after = show_report(tmp_path)
+    before, after = report_tables(tmp_path)
     assert (before.body[0][-1], after.body[0][-1]) == ("NO", "yes")
     assert "as first drawn" in (tmp_path / "audit" / "audit.md").read_text()
     items = [item for _, item in iter_items(tmp_path / "audit")]
@@ -123,10 +123,10 @@ def test_a_task_that_no_draw_can_mend_is_named_and_its_items_can_be_dropped(tmp_
     for place, one in enumerate(comments):
         one["text"] = "haha " * 9 + f"{place} 😂" if one["likes"] == 5000 else f"haha {place}"
     write_clean(tmp_path, videos, comments)
-    chosen = settings(target=80, tasks=Tasks(tasks=(OWN,)))
-    select(tmp_path, chosen)
-    split(tmp_path, chosen)
-    tasks(tmp_path, chosen, encoder=Words())
+    chosen = settings(target=80, tasks=TaskSettings(tasks=(OWN,)))
+    select_videos(tmp_path, chosen)
+    split_videos(tmp_path, chosen)
+    make_tasks(tmp_path, chosen, encoder=Words())
     audit(tmp_path, chosen, encoder=Words())
     again = Words()
     audit(tmp_path, chosen, encoder=again, redraw=True)
@@ -153,10 +153,10 @@ def test_texts_on_both_sides_are_listed(tmp_path: Path) -> None:
     for one in videos:
         one["title"] = "the very same five words"
     write_clean(tmp_path, videos, [c for v in videos for c in thread(v, 8)])
-    asked = settings(target=40, tasks=Tasks(tasks=("description",)))
-    select(tmp_path, asked)
-    split(tmp_path, asked)
-    tasks(tmp_path, asked, encoder=Words())
+    asked = settings(target=40, tasks=TaskSettings(tasks=("description",)))
+    select_videos(tmp_path, asked)
+    split_videos(tmp_path, asked)
+    make_tasks(tmp_path, asked, encoder=Words())
     audit(tmp_path, asked, encoder=Words())
     overlaps = read_report(tmp_path).overlaps
     assert len(overlaps) == 40 and {one.field for one in overlaps} == {"title"}
@@ -178,19 +178,19 @@ def test_the_classifier_learns_what_right_options_have_in_common() -> None:
             items.append(item(number, tuple(words), key))
         return items
 
-    learned = Learned(made(200, 0))
+    learned = OptionClassifier(made(200, 0))
     fresh = made(100, 1000)
     picked = learned.scores(fresh).argmax(axis=1)
     assert np.mean(picked == [i.key for i in fresh]) > 0.95
-    assert (Learned([]).scores(fresh) == 0).all()
+    assert (OptionClassifier([]).scores(fresh) == 0).all()
 
 
 def test_ties_are_broken_by_chance_and_the_interval_holds_it(tmp_path: Path) -> None:
     items = [item(n, ("aaaa", "bbbb", "cccc", "dddd"), 0) for n in range(400)]
-    picks = guess(items, VectorStore(tmp_path, encoder=Words()), Learned([]))
-    found = {one.guesser: one for one in look(items, picks, 1, 0.95)}
+    picks = guess(items, VectorStore(tmp_path, encoder=Words()), OptionClassifier([]))
+    found = {one.guesser: one for one in score_guessers(items, picks, 1, 0.95)}
     assert found["most emoji"].passes and 0.15 < found["most emoji"].share < 0.35
-    assert len(solved_by_all(items, picks)) < 40
+    assert len(find_solved(items, picks)) < 40
 
 
 def test_it_says_which_step_is_missing_and_what_is_broken(tmp_path: Path) -> None:

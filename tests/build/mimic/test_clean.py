@@ -14,47 +14,48 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from vivant.build.mimic.clean import clean, frames
-from vivant.build.mimic.clean.languages import detector
-from vivant.build.mimic.clean.minhash import groups, shingles, signatures
-from vivant.build.mimic.clean.rules import read_rules
-from vivant.build.mimic.clean.tokens import keys, longest_runs, words
-from vivant.build.mimic.clean_settings import Clean
-from vivant.build.mimic.ingest import ingest
+from vivant.build.mimic.cleaning import clean, frame_hashes
+from vivant.build.mimic.cleaning.languages import load_detector
+from vivant.build.mimic.cleaning.minhash import compute_signatures, group_near_duplicates, hash_shingles
+from vivant.build.mimic.cleaning.rules import read_rules
+from vivant.build.mimic.cleaning.tokens import hash_texts, measure_longest_runs, tokenize
+from vivant.build.mimic.ingestion import ingest
 from vivant.build.mimic.schema import COMMENTS, VIDEOS
-from vivant.build.mimic.settings import Settings
-from vivant.build.mimic.steps import StepError, begin
+from vivant.build.mimic.settings import CleanSettings, PipelineSettings
+from vivant.build.mimic.steps import StepError, begin_step
 from vivant.build.mimic.world import TRUTH, WorldPlan, make_world
-from vivant.build.mimic.world.clips import render
-from vivant.build.mimic.world.people import generator
 from vivant.build.mimic.world.phrases import Phrases, load_topics
+from vivant.build.mimic.world.platform import array_generator
+from vivant.build.mimic.world.rendering import render_video
 from vivant.core.errors import DataError
 
-ALONE = Settings(workers=1)
+ALONE = PipelineSettings(workers=1)
 
 
 def told(texts: Sequence[str]) -> list[str]:
-    found = detector()
-    return [found.languages[code] for code in found.detect(words(pa.array(texts)))]
+    found = load_detector()
+    return [found.languages[code] for code in found.detect(tokenize(pa.array(texts)))]
 
 
 # ── words and languages ──
 
 
 def test_words_are_the_same_whatever_their_case_and_signs() -> None:
-    found = words(
+    found = tokenize(
         pa.array(["Hello, WORLD!", "hello world", "world hello", "", "你好 ok", "नमस्ते दुनिया", "مرحبا بك،"])
     )
     assert found.counts.tolist() == [2, 2, 2, 0, 3, 2, 2]
-    made = keys(found)
+    made = hash_texts(found)
     assert made[0] == made[1] != made[2]
-    emoji = keys(words(pa.array(["😂", "😂😂", "🔥", "!!"])))
+    emoji = hash_texts(tokenize(pa.array(["😂", "😂😂", "🔥", "!!"])))
     assert len(set(emoji.tolist())) == 4
-    assert words(pa.array([], pa.string())).texts == 0
+    assert tokenize(pa.array([], pa.string())).texts == 0
 
 
 def test_runs_of_one_sign_are_counted_within_a_text() -> None:
-    found = longest_runs(words(pa.array(["aaa", "aaab", "a     b", "!!!!!!", "", "soooooooo gooood"])))
+    found = measure_longest_runs(
+        tokenize(pa.array(["aaa", "aaab", "a     b", "!!!!!!", "", "soooooooo gooood"]))
+    )
     assert found.tolist() == [3, 3, 0, 6, 0, 8]
 
 
@@ -90,7 +91,7 @@ def test_languages_of_many_scripts() -> None:
 def test_languages_of_the_world_are_found() -> None:
     """The figures in docs/mimic-data.md: whole texts nearly always, comments of a few words mostly."""
     phrases = Phrases()
-    chance = generator(1, "languages")
+    chance = array_generator(1, "languages")
     for number, code in enumerate(phrases.languages):
         language, topic = np.full(2000, number), chance.integers(0, len(phrases.topics), 2000)
         for family, least in (("sentences", 0.97), ("moments", 0.85), ("abouts", 0.85)):
@@ -104,28 +105,28 @@ def test_languages_of_the_world_are_found() -> None:
 
 
 def test_similarity_is_estimated_and_groups_are_found() -> None:
-    chance = generator(3, "minhash")
+    chance = array_generator(3, "minhash")
     base = [" ".join(f"w{n}" for n in chance.integers(0, 5000, 40)) for _ in range(300)]
     close = [f"{text} and two more" for text in base[:50]]
     half = [" ".join(text.split()[:20] + [f"x{n}" for n in range(20)]) for text in base[50:100]]
     texts = base + close + half
-    found = words(pa.array(texts))
-    made = signatures(found)
-    combined, first = shingles(found)
+    found = tokenize(pa.array(texts))
+    made = compute_signatures(found)
+    combined, first = hash_shingles(found)
     for one, other in ((0, 300), (60, 360)):
         sets = [set(combined[first[row] : first[row + 1]].tolist()) for row in (one, other)]
         exact = len(sets[0] & sets[1]) / len(sets[0] | sets[1])
         assert abs((made[one] == made[other]).mean() - exact) < 0.12
-    group = groups(made, found.counts >= 5, 0.7)
+    group = group_near_duplicates(made, found.counts >= 5, 0.7)
     assert group[300:350].tolist() == list(range(50))
     assert group[350:].tolist() == list(range(350, 400))
-    apart = groups(made, found.counts >= 5, 0.7, np.arange(len(texts)).astype(np.uint64))
+    apart = group_near_duplicates(made, found.counts >= 5, 0.7, np.arange(len(texts)).astype(np.uint64))
     assert apart.tolist() == list(range(400))
 
 
 def test_a_bucket_of_thousands_is_one_group() -> None:
-    found = words(pa.array(["the very same words under every one of them"] * 5000))
-    assert set(groups(signatures(found, 8), found.counts >= 5, 0.7).tolist()) == {0}
+    found = tokenize(pa.array(["the very same words under every one of them"] * 5000))
+    assert set(group_near_duplicates(compute_signatures(found, 8), found.counts >= 5, 0.7).tolist()) == {0}
 
 
 # ── the step, on the world ──
@@ -218,7 +219,7 @@ def given(work: Path, videos: list[dict[str, Any]], comments: list[dict[str, Any
         {"id": str(n), "likes": 1, "time": datetime(2025, 1, 2), "reply_to": ""} | c
         for n, c in enumerate(comments)
     ]
-    with begin(work, "ingest", [], {"rows": len(rows), "said": len(said)}) as step:
+    with begin_step(work, "ingest", [], {"rows": len(rows), "said": len(said)}) as step:
         for kind, schema, values in (("videos", VIDEOS, rows), ("comments", COMMENTS, said)):
             (step.folder / kind).mkdir()
             pq.write_table(pa.Table.from_pylist(values, schema), step.folder / kind / "0.parquet")
@@ -231,7 +232,7 @@ def test_of_the_same_words_the_most_liked_stays(tmp_path: Path) -> None:
         ("i watched this with my sister last night and we laughed so hard at it omg", 50),
     ]  # fmt: skip
     given(tmp_path, [{"id": "1"}], [{"ref": "p/1", "text": text, "likes": likes} for text, likes in texts])
-    step = clean(tmp_path, Settings(workers=1, clean=Clean(fewest_comments=1)))
+    step = clean(tmp_path, PipelineSettings(workers=1, clean=CleanSettings(fewest_comments=1)))
     assert sorted(read(tmp_path, "clean", "comments")["likes"].to_list()) == [0, 9, 50]
     assert step.record.counts[1].why == {
         "the same words under one video": 2,
@@ -247,7 +248,7 @@ def test_a_long_text_pasted_under_many_videos_is_spam(tmp_path: Path) -> None:
         for text in (pasted, "nice one", f"own words {n} here")
     ]
     given(tmp_path, [{"id": str(n)} for n in range(30)], comments)
-    step = clean(tmp_path, Settings(workers=1, clean=Clean(fewest_comments=1)))
+    step = clean(tmp_path, PipelineSettings(workers=1, clean=CleanSettings(fewest_comments=1)))
     assert step.record.counts[1].why == {"spam: the same text under many videos": 30}
 
 
@@ -256,7 +257,7 @@ def test_many_comments_on_one_video_and_all_equal(tmp_path: Path) -> None:
         {"ref": "p/1", "text": f"comment number {n} of somebody else here today"} for n in range(30_000)
     ]
     given(tmp_path, [{"id": "1"}, {"id": "2"}], many + [{"ref": "p/2", "text": "same"}] * 500)
-    step = clean(tmp_path, Settings(workers=1))
+    step = clean(tmp_path, PipelineSettings(workers=1))
     assert read(tmp_path, "clean", "videos")["id"].to_list() == ["1"]
     assert step.record.counts[0].why == {"too few comments": 1}
     assert step.record.counts[1].why["the same words under one video"] == 499
@@ -277,7 +278,7 @@ def test_what_is_left_out_of_videos(tmp_path: Path) -> None:
     ]
     said = [{"ref": f"p/{v['id']}", "text": f"comment {n}"} for v in videos for n in range(5)]
     given(tmp_path, videos, said)
-    step = clean(tmp_path, Settings(workers=1, clean=Clean(languages=("en",))))
+    step = clean(tmp_path, PipelineSettings(workers=1, clean=CleanSettings(languages=("en",))))
     assert sorted(read(tmp_path, "clean", "videos")["id"].to_list()) == ["good", "unknown"]
     assert step.record.counts[0].why == {
         "no title": 1, "title too short": 1, "title too long": 1, "shorter than 1 s": 1, "longer than 3600 s": 1,
@@ -298,7 +299,7 @@ def test_rules_are_data(tmp_path: Path) -> None:
     rules = tmp_path / "rules.yaml"
     rules.write_text('- {name: "no soup", fields: [comment], pattern: "soup"}\n')
     given(tmp_path / "w", [{"id": "1"}], [{"ref": "p/1", "text": t} for t in ("SOUP!", "sub4sub", "bread")])
-    settings = Settings(workers=1, clean=Clean(fewest_comments=1, rules=str(rules)))
+    settings = PipelineSettings(workers=1, clean=CleanSettings(fewest_comments=1, rules=str(rules)))
     assert clean(tmp_path / "w", settings).record.counts[1].why == {"no soup": 1}
     rules.write_text('- {name: "no tea", fields: [comment], pattern: "bread"}\n')
     assert clean(tmp_path / "w", settings).record.counts[1].why == {"no tea": 1}
@@ -327,7 +328,9 @@ def test_pictures_tell_copies_and_unreadable_files(tmp_path: Path, monkeypatch: 
         said = [{"id": str(n), "text": f"comment {n} on {name}"} for n in range(6)]
         title = ("a b c", "k l m n o p q r", "quite another title", "and one more of them")[number]
         put(crawl, name, info(id=name, title=title, description="", comments=said))
-        render(topics[topic], seed, crawl / f"{name}.mp4", size=(size, size * 3 // 4 // 2 * 2), seconds=1.0)
+        render_video(
+            topics[topic], seed, crawl / f"{name}.mp4", size=(size, size * 3 // 4 // 2 * 2), seconds=1.0
+        )
     put(crawl, "broken", info(id="broken", title="a broken file"))
     (crawl / "broken.mp4").write_bytes((crawl / "one.mp4").read_bytes()[:300])
     ingest(tmp_path / "work", [crawl], ALONE)
@@ -340,7 +343,7 @@ def test_pictures_tell_copies_and_unreadable_files(tmp_path: Path, monkeypatch: 
     def never(*_: Any) -> Any:
         raise AssertionError("looked at again")
 
-    monkeypatch.setattr(frames, "see", never)
+    monkeypatch.setattr(frame_hashes, "hash_video", never)
     assert not clean(tmp_path / "work", ALONE, force=True).kept
 
 
@@ -348,6 +351,7 @@ def test_files_outside_the_media_folder_are_not_opened(tmp_path: Path) -> None:
     (tmp_path / "media").mkdir()
     (tmp_path / "secret.mp4").write_bytes(b"x")
     assert (
-        frames.see("../secret.mp4", str(tmp_path / "media")).problem == "the file is outside the media folder"
+        frame_hashes.hash_video("../secret.mp4", str(tmp_path / "media")).problem
+        == "the file is outside the media folder"
     )
-    assert frames.see("none.mp4", str(tmp_path / "media")).problem == "the file is missing"
+    assert frame_hashes.hash_video("none.mp4", str(tmp_path / "media")).problem == "the file is missing"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support.helpers import vivant
-from vivant.build.mimic.steps import Step, begin
+from vivant.build.mimic.steps import BuildStep, begin_step
 from vivant.cli import build_mimic
 from vivant.cli.build_mimic_tasks import STEPS
 
@@ -45,14 +45,14 @@ def test_all_forces_every_step_or_none(force: bool, tmp_path: Path, monkeypatch:
     forced: dict[str, bool] = {}
 
     def fake(name: str) -> Any:
-        def run(work: Path, *_: object, force: bool = False, **__: object) -> Step:
+        def run(work: Path, *_: object, force: bool = False, **__: object) -> BuildStep:
             forced[name] = force
-            with begin(work, name, [], {}, force=force) as step:
+            with begin_step(work, name, [], {}, force=force) as step:
                 return step
 
         return run
 
-    monkeypatch.setattr("vivant.build.mimic.clean.clean", fake("clean"))
+    monkeypatch.setattr("vivant.build.mimic.cleaning.clean", fake("clean"))
     monkeypatch.setattr(build_mimic, "STEPS", {name: fake(name) for name in STEPS})
     monkeypatch.setattr(build_mimic, "bar", lambda: nullcontext(lambda *_: None))
     build_mimic.everything(tmp_path, force=force)

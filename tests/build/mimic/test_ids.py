@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from tests.support.mimic_build_kit import build_all, settings, thread, video
 from vivant.benchmarks.mimic import Mimic
 from vivant.benchmarks.mimic.format import iter_items, iter_videos
-from vivant.build.mimic.ids import FILE, address, read_ids, text_check
+from vivant.build.mimic.ids_edition import FILE, hash_text, read_ids, video_url
 from vivant.cli.main import app
 from vivant.core.errors import DataError, VivantError
 
@@ -199,10 +199,10 @@ def test_lists_of_ids_are_for_mimic_alone(world: World, tmp_path: Path) -> None:
 
 def test_addresses_carry_no_names() -> None:
     named = "https://www.tiktok.com/@somebody/video/7"
-    assert address("tiktok", "7", named) == "https://www.tiktok.com/@_/video/7"
-    assert address("elsewhere", "7", named) == ""
-    assert address("elsewhere", "7", "https://videos.example/7") == "https://videos.example/7"
+    assert video_url("tiktok", "7", named) == "https://www.tiktok.com/@_/video/7"
+    assert video_url("elsewhere", "7", named) == ""
+    assert video_url("elsewhere", "7", "https://videos.example/7") == "https://videos.example/7"
 
 
 def test_the_check_knows_a_text_by_its_plain_form() -> None:
-    assert text_check("Hello,  World!") == text_check("hello world") != text_check("hello worlds")
+    assert hash_text("Hello,  World!") == hash_text("hello world") != hash_text("hello worlds")

@@ -11,18 +11,17 @@ from typing import Any
 import polars as pl
 import pytest
 
-from vivant.build.mimic.ingest import ingest, media_root
-from vivant.build.mimic.ingest.privacy import Anonymiser, read_salt, without_name
-from vivant.build.mimic.ingest.writer import Writer
-from vivant.build.mimic.ingest.ytdlp import Defaults, take_info
-from vivant.build.mimic.ingest_settings import Ingest
-from vivant.build.mimic.settings import Settings
+from vivant.build.mimic.ingestion import ingest, media_root
+from vivant.build.mimic.ingestion.privacy import Anonymiser, read_salt, remove_names
+from vivant.build.mimic.ingestion.writer import RecordWriter
+from vivant.build.mimic.ingestion.ytdlp import SourceDefaults, ingest_info
+from vivant.build.mimic.settings import IngestSettings, PipelineSettings
 from vivant.build.mimic.steps import StepError
 from vivant.build.mimic.world import TRUTH, WorldPlan
 from vivant.build.mimic.world.crawl import write_crawl
 from vivant.core.errors import UsageError
 
-ALONE = Settings(workers=1)
+ALONE = PipelineSettings(workers=1)
 
 
 def info(**changes: Any) -> dict[str, Any]:
@@ -229,8 +228,8 @@ def test_mentions_may_be_hashed_or_kept() -> None:
     assert len(once.split()[0]) == 7
     kept = Anonymiser(b"s" * 32, mentions="keep", links="keep")
     assert kept.text("@anna https://example.com") == "@anna https://example.com"
-    assert without_name(["Anna and Annapolis, ANNA"], ["Anna"]) == ["and Annapolis, ANNA"]
-    assert without_name(["Ana"], ["Ana"]) == ["Ana"]
+    assert remove_names(["Anna and Annapolis, ANNA"], ["Anna"]) == ["and Annapolis, ANNA"]
+    assert remove_names(["Ana"], ["Ana"]) == ["Ana"]
 
 
 def test_the_same_again_is_kept_and_a_new_file_is_seen(tmp_path: Path) -> None:
@@ -240,7 +239,7 @@ def test_the_same_again_is_kept_and_a_new_file_is_seen(tmp_path: Path) -> None:
     put(tmp_path / "crawl", "b", info(id="b"))
     assert not ingest(tmp_path / "work", [tmp_path / "crawl"], ALONE).kept
     assert len(table(tmp_path / "work", "videos")) == 2
-    other = Settings(workers=1, ingest=Ingest(mentions="hash"))
+    other = PipelineSettings(workers=1, ingest=IngestSettings(mentions="hash"))
     assert not ingest(tmp_path / "work", [tmp_path / "crawl"], other).kept
 
 
@@ -269,8 +268,8 @@ def test_a_large_file_is_read_piece_by_piece_with_the_same_result(tmp_path: Path
         folder = tmp_path / name
         for kind in ("videos", "comments", "parts"):
             (folder / kind).mkdir(parents=True)
-        writer = Writer(folder, "0", Anonymiser(b"s" * 32), batch=1000)
-        take_info(str(path), str(tmp_path / "crawl"), writer, Defaults(), large=large)
+        writer = RecordWriter(folder, "0", Anonymiser(b"s" * 32), batch=1000)
+        ingest_info(str(path), str(tmp_path / "crawl"), writer, SourceDefaults(), large=large)
         report = writer.close()
         assert (report.videos, report.comments, report.left) == (1, 12_000, {})
         found.append([pl.read_parquet(folder / kind / "0.parquet") for kind in ("videos", "comments")])
@@ -278,8 +277,8 @@ def test_a_large_file_is_read_piece_by_piece_with_the_same_result(tmp_path: Path
     assert found[0][1].equals(found[1][1])
     half = path.read_bytes()[: path.stat().st_size // 2]
     path.write_bytes(half)
-    writer = Writer(tmp_path / "whole", "1", Anonymiser(b"s" * 32), batch=1000)
-    take_info(str(path), str(tmp_path / "crawl"), writer, Defaults(), large=1000)
+    writer = RecordWriter(tmp_path / "whole", "1", Anonymiser(b"s" * 32), batch=1000)
+    ingest_info(str(path), str(tmp_path / "crawl"), writer, SourceDefaults(), large=1000)
     assert writer.close().left == {"cut off": 1}
 
 
@@ -325,12 +324,12 @@ def test_nothing_usable_is_an_error_that_names_the_step(tmp_path: Path) -> None:
 
 
 def test_an_interrupted_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import vivant.build.mimic.ingest as module
+    import vivant.build.mimic.ingestion as module
 
     monkeypatch.setattr(module, "_PART", 2)
     for n in range(6):
         put(tmp_path / "crawl", f"v{n}", info(id=f"v{n}"))
-    real, calls = module._do, []
+    real, calls = module._ingest_part, []
 
     def dies(task: Any) -> Any:
         calls.append(task.name)
@@ -338,7 +337,7 @@ def test_an_interrupted_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPa
             raise KeyboardInterrupt
         return real(task)
 
-    monkeypatch.setattr(module, "_do", dies)
+    monkeypatch.setattr(module, "_ingest_part", dies)
     with pytest.raises(KeyboardInterrupt):
         ingest(tmp_path / "work", [tmp_path / "crawl"], ALONE)
     assert not (tmp_path / "work" / "ingest").exists()

@@ -15,18 +15,18 @@ from tests.support.mimic_build_kit import Words, build_all, settings, video
 from vivant.benchmarks.mimic import Mimic
 from vivant.benchmarks.mimic.format import Comment, MimicVideo, iter_items, iter_videos
 from vivant.benchmarks.mimic.names import MIMICKING, THINKING
-from vivant.build.mimic.grouping import Gathered
-from vivant.build.mimic.pool import choose_comments
-from vivant.build.mimic.publish import publish
+from vivant.build.mimic.comment_pool import choose_comments
+from vivant.build.mimic.publication import publish
+from vivant.build.mimic.settings import PoolSettings, PublishSettings, TrainSettings
 from vivant.build.mimic.steps import read_record
-from vivant.build.mimic.task_settings import Pool, Publish, Train
-from vivant.build.mimic.train import QA, Pair, train
+from vivant.build.mimic.training_set import QA, TrainingPair, make_training_set
+from vivant.build.mimic.video_records import VideoRecord
 from vivant.train.data.shards import unpacked
 
 CHOSEN = settings(
     target=48,
-    publish=Publish(name="Kit edition", licence="cc-by-4.0", contact="kit@example.org"),
-    train=Train(shard_bytes=60_000),
+    publish=PublishSettings(name="Kit edition", licence="cc-by-4.0", contact="kit@example.org"),
+    train=TrainSettings(shard_bytes=60_000),
 )
 
 
@@ -34,7 +34,7 @@ CHOSEN = settings(
 def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A work folder with everything in it, for 200 videos that all have files."""
     work = build_all(tmp_path_factory.mktemp("publish"), [video(n) for n in range(200)], CHOSEN)
-    train(work, CHOSEN)
+    make_training_set(work, CHOSEN)
     return work
 
 
@@ -83,7 +83,7 @@ def test_a_second_run_writes_the_same_bytes(work: Path) -> None:
     sums = [work / "publish" / edition / "SHA256SUMS" for edition in ("full", "ids")]
     shards = sorted((work / "train" / "shards").iterdir())
     before = [path.read_bytes() for path in (*sums, *shards)]
-    train(work, CHOSEN, force=True)
+    make_training_set(work, CHOSEN, force=True)
     publish(work, CHOSEN, force=True)
     assert [path.read_bytes() for path in (*sums, *shards)] == before
 
@@ -110,7 +110,7 @@ def test_what_cannot_be_shown_is_left_out_of_the_pool() -> None:
     comments = tuple(Comment(id=str(n), text=text, likes=likes) for n, (text, _, likes) in enumerate(said))
     line = MimicVideo(platform="p", id="v", language="en", comments=comments)
     left: Counter[str] = Counter()
-    kept = choose_comments(Gathered(line, None, "", tuple(s[1] for s in said)), Pool(), left)
+    kept = choose_comments(VideoRecord(line, None, "", tuple(s[1] for s in said)), PoolSettings(), left)
     assert [c.text for c in kept] == ["good one"]
     assert set(left) == {
         "in another language than its video",
@@ -137,7 +137,10 @@ def test_the_training_set_is_a_folder_of_the_same_format(work: Path) -> None:
 
 def test_pairs_name_the_right_letter(work: Path) -> None:
     items = {item.id: item for _, item in iter_items(work / "train")}
-    pairs = [msgspec.json.decode(line, type=Pair) for line in (work / "train" / QA).read_bytes().splitlines()]
+    pairs = [
+        msgspec.json.decode(line, type=TrainingPair)
+        for line in (work / "train" / QA).read_bytes().splitlines()
+    ]
     assert len(pairs) == len(items)
     letters: Counter[str] = Counter()
     for pair in pairs:
@@ -174,6 +177,6 @@ def test_shards_are_bounded_and_the_trainer_reads_them(
 def test_the_training_set_can_be_a_sample(work: Path, tmp_path: Path) -> None:
     copy = tmp_path / "work"
     shutil.copytree(work, copy)
-    small = msgspec.structs.replace(CHOSEN, train=Train(videos=32, meaning=True))
-    train(copy, small, encoder=Words())
+    small = msgspec.structs.replace(CHOSEN, train=TrainSettings(videos=32, meaning=True))
+    make_training_set(copy, small, encoder=Words())
     assert len(list(iter_videos(copy / "train"))) == 32

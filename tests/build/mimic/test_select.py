@@ -11,10 +11,10 @@ import pytest
 import yaml
 
 from tests.support.mimic_build_kit import settings, thread, video, write_clean
-from vivant.build.mimic.select import CHOSEN, select
+from vivant.build.mimic.selection import CHOSEN, select_videos
+from vivant.build.mimic.settings import SelectSettings
 from vivant.build.mimic.steps import StepError, read_record
-from vivant.build.mimic.strata import Candidate, allot, choose
-from vivant.build.mimic.task_settings import Select
+from vivant.build.mimic.strata import VideoCandidate, allot_places, choose_videos
 
 
 def verdicts(work: Path) -> dict[str, dict[str, Any]]:
@@ -26,7 +26,7 @@ def run(
     work: Path, videos: list[dict[str, Any]], comments: Any = None, **changes: Any
 ) -> dict[str, dict[str, Any]]:
     write_clean(work, videos, [c for v in videos for c in thread(v, 8)] if comments is None else comments)
-    select(work, settings(select=Select(**{"target": 20, "top": {"*": 0.5}, **changes})))
+    select_videos(work, settings(select=SelectSettings(**{"target": 20, "top": {"*": 0.5}, **changes})))
     return verdicts(work)
 
 
@@ -74,31 +74,31 @@ def test_top_shares_are_per_platform(tmp_path: Path) -> None:
 def test_fewer_than_asked_for_is_an_error_that_says_what_to_change(tmp_path: Path) -> None:
     write_clean(tmp_path, [video(n) for n in range(40)])
     with pytest.raises(StepError, match=r"^select: 4,000 videos are asked for.*select\.target.*at most"):
-        select(tmp_path, settings(target=4000))
+        select_videos(tmp_path, settings(target=4000))
     assert not (tmp_path / "select").exists()
 
 
 def test_the_share_that_the_line_names_does(tmp_path: Path) -> None:
     write_clean(tmp_path, [video(n) for n in range(300)])
-    small = Select(target=40, top={"tiktok": 0.02, "*": 0.1})
+    small = SelectSettings(target=40, top={"tiktok": 0.02, "*": 0.1})
     with pytest.raises(StepError, match=r"set select\.top to (\{.*\}), which gives them, or lower") as caught:
-        select(tmp_path, settings(select=small))
+        select_videos(tmp_path, settings(select=small))
     named = re.search(r"select\.top to (\{.*\}),", str(caught.value))
     assert named is not None
     top = yaml.safe_load(named.group(1))
     assert top["tiktok"] > 0.02 and top["*"] > 0.1
-    select(tmp_path, settings(select=Select(target=40, top=top)))
+    select_videos(tmp_path, settings(select=SelectSettings(target=40, top=top)))
 
 
 def test_no_clean_videos_at_all(tmp_path: Path) -> None:
     write_clean(tmp_path, [], [])
     with pytest.raises(StepError, match="select: there are no clean videos"):
-        select(tmp_path, settings())
+        select_videos(tmp_path, settings())
 
 
 def test_without_clean_the_line_names_the_command(tmp_path: Path) -> None:
     with pytest.raises(StepError, match="vivant build mimic clean"):
-        select(tmp_path, settings())
+        select_videos(tmp_path, settings())
 
 
 def test_an_uploader_with_half_of_everything_is_left_to_training(tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_what_a_video_lacks_is_the_reason(tmp_path: Path) -> None:
     assert counts.into - counts.out == sum(counts.why.values())
 
 
-def candidate(number: int, **changes: Any) -> Candidate:
+def candidate(number: int, **changes: Any) -> VideoCandidate:
     fields: dict[str, Any] = {
         "ref": f"y/{number:04d}",
         "score": number / 1000,
@@ -142,29 +142,29 @@ def candidate(number: int, **changes: Any) -> Candidate:
         "language": "en",
         "length": "15-60s",
     }
-    return Candidate(**{**fields, **changes})
+    return VideoCandidate(**{**fields, **changes})
 
 
 def test_strata_get_their_places_and_small_ones_are_not_swamped() -> None:
     pool = [candidate(n, category="Food" if n < 900 else "Craft") for n in range(1000)]
-    chosen, why = choose(pool, Select(target=100, balance=0.5))
+    chosen, why = choose_videos(pool, SelectSettings(target=100, balance=0.5))
     crafts = [c for c in chosen if c.category == "Craft"]
     assert len(chosen) == 100 and len(crafts) == 25, "3 to 1, for 900 to 100"
     assert {c.ref for c in crafts} == {c.ref for c in pool[975:]}, "the highest scores of the stratum"
     assert len(why) == 900
-    proportional, _ = choose(pool, Select(target=100, balance=1.0))
+    proportional, _ = choose_videos(pool, SelectSettings(target=100, balance=1.0))
     assert sum(c.category == "Craft" for c in proportional) == 10
 
 
 def test_a_category_with_one_video_keeps_it() -> None:
     pool = [candidate(n) for n in range(100)] + [candidate(500, category="Lonely")]
-    chosen, _ = choose(pool, Select(target=50))
+    chosen, _ = choose_videos(pool, SelectSettings(target=50))
     assert any(c.category == "Lonely" for c in chosen)
 
 
 def test_a_language_too_small_for_wrong_options_is_left_out() -> None:
     pool = [candidate(n) for n in range(50)] + [candidate(60 + n, language="is") for n in range(3)]
-    chosen, why = choose(pool, Select(target=40))
+    chosen, why = choose_videos(pool, SelectSettings(target=40))
     assert {c.language for c in chosen} == {"en"}
     assert why["y/0060"] == "too few in its language (is)"
 
@@ -173,7 +173,7 @@ def test_a_language_too_small_for_wrong_options_is_left_out() -> None:
 @pytest.mark.parametrize("places", [0, 1, 17, 60, 111, 500])
 def test_places_are_all_dealt_out_and_never_more_than_there_are(balance: float, places: int) -> None:
     sizes = {("a", "en", "x"): 100, ("b", "en", "x"): 1, ("c", "en", "x"): 10}
-    given = allot(sizes, places, balance)
+    given = allot_places(sizes, places, balance)
     assert sum(given.values()) == min(places, 111)
     assert all(0 <= given[s] <= sizes[s] for s in sizes)
 

@@ -14,15 +14,15 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-from vivant.build.mimic.ingest import ingest
-from vivant.build.mimic.ingest.download import Download, download
-from vivant.build.mimic.settings import Settings
-from vivant.build.mimic.world.clips import render
+from vivant.build.mimic.ingestion import ingest
+from vivant.build.mimic.ingestion.download import DownloadRequest, download
+from vivant.build.mimic.settings import PipelineSettings
 from vivant.build.mimic.world.phrases import load_topics
+from vivant.build.mimic.world.rendering import render_video
 from vivant.cli.build_mimic import app
 from vivant.core.errors import UsageError
 
-ALONE = Settings(workers=1)
+ALONE = PipelineSettings(workers=1)
 
 
 def table(work: Path, kind: str) -> pl.DataFrame:
@@ -105,7 +105,7 @@ def test_answers_of_the_data_api(tmp_path: Path) -> None:
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[str]:
     site = tmp_path / "site"
-    render(load_topics()[0], 1, site / "clip.mp4", size=(64, 48), seconds=1.0)
+    render_video(load_topics()[0], 1, site / "clip.mp4", size=(64, 48), seconds=1.0)
 
     class Handler(SimpleHTTPRequestHandler):
         def __init__(self, *args: Any) -> None:
@@ -126,21 +126,23 @@ def test_nothing_is_fetched_without_the_terms(tmp_path: Path) -> None:
     urls = tmp_path / "urls.txt"
     urls.write_text("http://127.0.0.1:1/x\n")
     with pytest.raises(UsageError, match="--accept-terms"):
-        download(Download(urls=urls, program="/bin/false"), tmp_path / "work")
+        download(DownloadRequest(urls=urls, program="/bin/false"), tmp_path / "work")
     assert not (tmp_path / "work").exists()
-    asked = Download(urls=tmp_path / "missing.txt", accept_terms=True)
+    asked = DownloadRequest(urls=tmp_path / "missing.txt", accept_terms=True)
     with pytest.raises(UsageError, match=r"list of addresses .* is not there"):
         download(asked, tmp_path / "work")
 
 
-def test_yt_dlp_fetches_and_what_it_leaves_is_taken_in(tmp_path: Path, server: str) -> None:
+def test_yt_dlp_fetches_and_what_it_leaves_is_taken_in(
+    tmp_path: Path, server: str, caplog: pytest.LogCaptureFixture
+) -> None:
     pytest.importorskip("yt_dlp")
     urls = tmp_path / "urls.txt"
     urls.write_text(f"{server}/clip.mp4\n{server}/missing.mp4\n")
-    said: list[str] = []
-    asked = Download(urls=urls, accept_terms=True, pause=0.0)
-    folder = download(asked, tmp_path / "work", said.append)
-    assert any("missing" in line or "404" in line for line in said)
+    caplog.set_level("INFO", "vivant")
+    asked = DownloadRequest(urls=urls, accept_terms=True, pause=0.0)
+    folder = download(asked, tmp_path / "work")
+    assert any("missing" in line or "404" in line for line in caplog.messages)
     ingest(tmp_path / "work", [folder], ALONE)
     row = table(tmp_path / "work", "videos").row(0, named=True)
     assert (row["platform"], row["id"]) == ("generic", "clip")
@@ -162,7 +164,7 @@ def test_the_user_s_limits_reach_yt_dlp(tmp_path: Path) -> None:
     urls, cookies = tmp_path / "urls.txt", tmp_path / "cookies.txt"
     urls.write_text("")
     cookies.write_text("")
-    asked = Download(
+    asked = DownloadRequest(
         urls=urls,
         accept_terms=True,
         rate="300K",
@@ -186,7 +188,7 @@ def test_the_user_s_limits_reach_yt_dlp(tmp_path: Path) -> None:
     assert "max_comments=50" in value("--extractor-args")
     assert "--write-info-json" in options
     with pytest.raises(UsageError, match="Cannot start"):
-        download(Download(urls=urls, accept_terms=True, program="/nowhere/yt-dlp"), tmp_path / "work")
+        download(DownloadRequest(urls=urls, accept_terms=True, program="/nowhere/yt-dlp"), tmp_path / "work")
 
 
 # ── the commands ──

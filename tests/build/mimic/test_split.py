@@ -11,19 +11,20 @@ import polars as pl
 import pytest
 
 from tests.support.mimic_build_kit import settings, thread, video, write_clean
-from vivant.build.mimic.select import select
-from vivant.build.mimic.settings import Settings
-from vivant.build.mimic.split import PROOF, Proof, split
+from vivant.build.mimic.selection import select_videos
+from vivant.build.mimic.settings import PipelineSettings, SelectSettings, SplitSettings
+from vivant.build.mimic.split import PROOF, SplitProof, split_videos
 from vivant.build.mimic.steps import StepError, read_record
-from vivant.build.mimic.task_settings import Select, Split
 
 
-def run(work: Path, videos: list[dict[str, Any]], chosen: Settings | None = None) -> dict[str, set[str]]:
+def run(
+    work: Path, videos: list[dict[str, Any]], chosen: PipelineSettings | None = None
+) -> dict[str, set[str]]:
     """Which videos are where."""
     write_clean(work, videos, [c for v in videos for c in thread(v, 8)])
     chosen = chosen or settings(target=30)
-    select(work, chosen)
-    split(work, chosen)
+    select_videos(work, chosen)
+    split_videos(work, chosen)
     parts: dict[str, set[str]] = {"bench": set(), "train": set(), "out": set()}
     for row in pl.read_parquet(work / "split" / "videos.parquet").to_dicts():
         parts[row["part"]].add(row["ref"])
@@ -49,7 +50,7 @@ def test_nothing_is_on_both_sides(tmp_path: Path) -> None:
 def test_the_proof_says_what_the_files_say(tmp_path: Path) -> None:
     videos = [video(n, uploader=f"u{n % 90}", dup_group=n // 3) for n in range(600)]
     parts = run(tmp_path, videos)
-    proof = msgspec.json.decode((tmp_path / "split" / PROOF).read_bytes(), type=Proof)
+    proof = msgspec.json.decode((tmp_path / "split" / PROOF).read_bytes(), type=SplitProof)
     assert proof.holds and proof.shared == {"videos": 0, "uploaders": 0, "near-duplicate groups": 0}
     assert proof.videos == {part: len(refs) for part, refs in parts.items()}
     for part in ("bench", "train"):
@@ -74,16 +75,16 @@ def test_unknown_uploaders_are_on_neither_side_unless_asked_for(tmp_path: Path) 
     videos = [video(n, **({"uploader": ""} if n % 5 == 0 else {})) for n in range(300)]
     unknown = {v["ref"] for v in videos if not v["uploader"]}
     assert unknown <= run(tmp_path / "a", videos)["out"]
-    trusting = settings(target=30, split=Split(unknown_uploaders="train"))
+    trusting = settings(target=30, split=SplitSettings(unknown_uploaders="train"))
     assert unknown & run(tmp_path / "b", videos, trusting)["train"]
-    proof = msgspec.json.decode((tmp_path / "b" / "split" / PROOF).read_bytes(), type=Proof)
+    proof = msgspec.json.decode((tmp_path / "b" / "split" / PROOF).read_bytes(), type=SplitProof)
     assert not proof.holds, "what is taken on trust is no proof"
     assert any("not proven" in note for note in read_record(tmp_path / "b", "split").notes)
 
 
 def test_no_training_data_left_is_an_error(tmp_path: Path) -> None:
     videos = [video(n, uploader=f"u{n % 20}") for n in range(400)]
-    every = settings(select=Select(target=60, top={"*": 1.0}, giant=1.0))
+    every = settings(select=SelectSettings(target=60, top={"*": 1.0}, giant=1.0))
     with pytest.raises(StepError, match=r"^split: nothing is left for training.*select\.target"):
         run(tmp_path, videos, every)
 
@@ -91,7 +92,7 @@ def test_no_training_data_left_is_an_error(tmp_path: Path) -> None:
 def test_a_second_run_changes_nothing_and_a_new_selection_does(tmp_path: Path) -> None:
     videos = [video(n) for n in range(300)]
     run(tmp_path, videos)
-    first = split(tmp_path, settings(target=30))
+    first = split_videos(tmp_path, settings(target=30))
     assert first.kept
-    select(tmp_path, settings(target=31))
-    assert not split(tmp_path, settings(target=31)).kept
+    select_videos(tmp_path, settings(target=31))
+    assert not split_videos(tmp_path, settings(target=31)).kept

@@ -13,27 +13,26 @@ from tests.support.mimic_build_kit import Words, settings, thread, video, write_
 from vivant.benchmarks.mimic.check import check
 from vivant.benchmarks.mimic.format import Comment, MimicItem, MimicVideo, iter_items, iter_videos
 from vivant.benchmarks.mimic.names import OWN, RANKS, THINKING
-from vivant.build.mimic.distractors import Judge, _make_room, fair_share
-from vivant.build.mimic.grouping import file_name, shorten
-from vivant.build.mimic.material import name_form
-from vivant.build.mimic.popularity import FEW, SAME, TIED, Even, Near, ranked_options
-from vivant.build.mimic.select import select
-from vivant.build.mimic.settings import Settings
-from vivant.build.mimic.split import split
+from vivant.build.mimic.distractors import DistractorCosts, _make_room, choose_fair_share
+from vivant.build.mimic.popularity import FEW, SAME, TIED, BalancedDealer, RankSampling, choose_ranked_options
+from vivant.build.mimic.selection import select_videos
+from vivant.build.mimic.settings import PipelineSettings, SelectSettings, TaskSettings
+from vivant.build.mimic.split import split_videos
 from vivant.build.mimic.steps import StepError, read_record
-from vivant.build.mimic.task_settings import Select, Tasks
-from vivant.build.mimic.tasks import tasks
+from vivant.build.mimic.tasks import make_tasks
 from vivant.build.mimic.vectors import VectorStore
+from vivant.build.mimic.video_records import file_name, shorten
+from vivant.build.mimic.video_table import normalise_name
 from vivant.core.errors import DataError
 from vivant.core.randomness import derive_generator
 from vivant.metrics.text import normalise_text
 
 
-def build(work: Path, videos: list[dict[str, Any]], chosen: Settings, comments: Any = None) -> None:
+def build(work: Path, videos: list[dict[str, Any]], chosen: PipelineSettings, comments: Any = None) -> None:
     write_clean(work, videos, comments)
-    select(work, chosen)
-    split(work, chosen)
-    tasks(work, chosen, encoder=Words())
+    select_videos(work, chosen)
+    split_videos(work, chosen)
+    make_tasks(work, chosen, encoder=Words())
 
 
 @pytest.fixture(scope="module")
@@ -87,8 +86,8 @@ def test_wrong_options_come_from_unrelated_videos(made: Path) -> None:
                 continue
             other = videos[option.video]
             assert other.uploader != own.uploader and other.category != own.category
-            named = {name_form(t) for t in (*own.tags, *own.topics)} - {"fyp"}
-            assert named.isdisjoint(name_form(t) for t in (*other.tags, *other.topics))
+            named = {normalise_name(t) for t in (*own.tags, *own.topics)} - {"fyp"}
+            assert named.isdisjoint(normalise_name(t) for t in (*other.tags, *other.topics))
 
 
 def test_a_tag_that_everybody_uses_is_not_asked_for(made: Path) -> None:
@@ -132,7 +131,7 @@ def test_the_same_again_whatever_the_order_of_the_files(made: Path, tmp_path: Pa
 
 def test_vectors_are_computed_once(made: Path) -> None:
     encoder = Words()
-    tasks(made, settings(target=120, tasks=Tasks(least=0.4)), encoder=encoder)
+    make_tasks(made, settings(target=120, tasks=TaskSettings(least=0.4)), encoder=encoder)
     assert encoder.asked == 0
     assert not list((made / "vectors").glob("*.part"))
 
@@ -162,7 +161,7 @@ def test_a_single_category_needs_a_setting_and_says_so(tmp_path: Path) -> None:
     with pytest.raises(StepError, match="too few unrelated videos"):
         build(tmp_path / "a", videos, settings(target=60))
     asked = tuple(task for task in THINKING if task not in ("category", "topic"))
-    build(tmp_path / "b", videos, settings(target=60, tasks=Tasks(other_category=False, tasks=asked)))
+    build(tmp_path / "b", videos, settings(target=60, tasks=TaskSettings(other_category=False, tasks=asked)))
     assert len(items_of(tmp_path / "b", "title")) == 60
 
 
@@ -176,14 +175,22 @@ def test_all_comments_equal(tmp_path: Path) -> None:
 
 def test_a_misspelt_task_is_named(tmp_path: Path) -> None:
     with pytest.raises(StepError, match=r"tasks: Unknown task 'titel'; did you mean 'title'"):
-        build(tmp_path, [video(n) for n in range(100)], settings(target=40, tasks=Tasks(tasks=("titel",))))
+        build(
+            tmp_path,
+            [video(n) for n in range(100)],
+            settings(target=40, tasks=TaskSettings(tasks=("titel",))),
+        )
 
 
 def test_a_common_category_is_asked_for_no_more_than_is_fair(tmp_path: Path) -> None:
     # Two thirds are Food: its surplus is not asked for, or a guess at the commonest would pay.
     videos = [video(n, **({"category": "Food"} if n % 3 else {})) for n in range(600)]
-    asked = Tasks(tasks=("category",), least=0.2)
-    build(tmp_path, videos, settings(select=Select(target=240, top={"*": 1.0}, balance=1.0), tasks=asked))
+    asked = TaskSettings(tasks=("category",), least=0.2)
+    build(
+        tmp_path,
+        videos,
+        settings(select=SelectSettings(target=240, top={"*": 1.0}, balance=1.0), tasks=asked),
+    )
     right = Counter(item.options[item.key or 0].text for item in items_of(tmp_path))
     assert right["Food"] <= right.total() / 4
     why = read_record(tmp_path, "tasks").counts[0].why
@@ -200,21 +207,21 @@ def line(*comments: Comment) -> MimicVideo:
 
 def test_popularity_with_ties_too_few_and_equal_words() -> None:
     falling = [comment(n, 1000 - n) for n in range(100)]
-    found = ranked_options(line(*falling), RANKS, 0)
+    found = choose_ranked_options(line(*falling), RANKS, 0)
     assert not isinstance(found, str) and [o.likes for o in found] == [1000, 991, 951, 901]
-    assert ranked_options(line(*falling[:99]), RANKS, 0) == FEW
+    assert choose_ranked_options(line(*falling[:99]), RANKS, 0) == FEW
     unknown = [*falling[:99], comment(99, None)]
-    assert ranked_options(line(*unknown), RANKS, 0) == FEW, "unknown likes have no rank"
+    assert choose_ranked_options(line(*unknown), RANKS, 0) == FEW, "unknown likes have no rank"
     tied = [comment(n, 7 if n < 10 else 1) for n in range(100)]
-    assert ranked_options(line(*tied), RANKS, 0) == TIED
+    assert choose_ranked_options(line(*tied), RANKS, 0) == TIED
     zeros = [comment(n, max(0, 5 - n)) for n in range(100)]
-    found = ranked_options(line(*zeros), RANKS, 0)
+    found = choose_ranked_options(line(*zeros), RANKS, 0)
     assert not isinstance(found, str) and [o.likes for o in found] == [5, 0, 0, 0]
     assert len({o.comment for o in found}) == 4
-    again = ranked_options(line(*zeros), RANKS, 0, attempt=1)
+    again = choose_ranked_options(line(*zeros), RANKS, 0, attempt=1)
     assert not isinstance(again, str) and {o.comment for o in again} != {o.comment for o in found}
     equal = [comment(n, 1000 - n, "same words") for n in range(100)]
-    assert ranked_options(line(*equal), RANKS, 0) == SAME
+    assert choose_ranked_options(line(*equal), RANKS, 0) == SAME
 
 
 def test_near_ranks_can_be_dealt_out_by_a_score() -> None:
@@ -229,7 +236,7 @@ def test_near_ranks_can_be_dealt_out_by_a_score() -> None:
             kind = "moment" if chance.random() < (0.8 if n == 0 else 0.3) else "plain"
             comments.append(comment(n, 2000 - n, f"{kind} {n}{'x' * chance.randrange(9)}"))
         own = MimicVideo(platform="p", id=str(number), comments=tuple(comments))
-        options = ranked_options(own, RANKS, 0, 1, Near(score, 0.2))
+        options = choose_ranked_options(own, RANKS, 0, 1, RankSampling(score, 0.2))
         assert not isinstance(options, str)
         for option, asked in zip(options, RANKS, strict=True):
             assert option.rank is not None and abs(option.rank - asked) <= 0.2 * asked
@@ -243,7 +250,7 @@ def test_where_the_right_one_cannot_hide_under_one_video_it_does_under_others() 
     def score(text: str) -> float:
         return float("moment" in text)
 
-    near = Near(score, 0.2, Even((len, score)))
+    near = RankSampling(score, 0.2, BalancedDealer((len, score)))
     longest = wordiest = 0
     for number in range(400):
         chance = derive_generator(number, "even")
@@ -253,7 +260,7 @@ def test_where_the_right_one_cannot_hide_under_one_video_it_does_under_others() 
             kind = "moment" if chance.random() < 0.3 else "other"
             comments.append(comment(n, 2000 - n, f"{kind} {n:03d}{'x' * chance.randrange(12, 30)}"))
         own = MimicVideo(platform="p", id=str(number), comments=tuple(comments))
-        options = ranked_options(own, RANKS, 0, 2, near)
+        options = choose_ranked_options(own, RANKS, 0, 2, near)
         assert not isinstance(options, str) and len({normalise_text(o.text) for o in options}) == 4
         assert [o.rank for o in options] == sorted(o.rank or 0 for o in options)
         lengths = [len(option.text) for option in options]
@@ -262,7 +269,7 @@ def test_where_the_right_one_cannot_hide_under_one_video_it_does_under_others() 
     assert 0.2 < longest / 400 < 0.35, "under one video in five it is the longest whatever is chosen"
     assert wordiest / 400 < 0.5
     equal = [comment(n, 1000 - n, "same words") for n in range(100)]
-    assert ranked_options(line(*equal), RANKS, 0, 2, near) == SAME
+    assert choose_ranked_options(line(*equal), RANKS, 0, 2, near) == SAME
 
 
 def test_fours_are_broken_up_for_texts_that_found_no_company() -> None:
@@ -280,22 +287,25 @@ def test_fours_are_broken_up_for_texts_that_found_no_company() -> None:
         for member in four:
             found[member] = [other for other in four if other != member]
     chance = np.random.default_rng(0)
-    left = _make_room(np.arange(4), np.arange(16), cast(Judge, Apart()), found, chance, few=3)
+    left = _make_room(np.arange(4), np.arange(16), cast(DistractorCosts, Apart()), found, chance, few=3)
     assert len(left) == 0
     for member, others in enumerate(found):
         assert len(others) == 3 and all({member, *others} == {other, *found[other]} for other in others)
         assert sum(other < 4 for other in (member, *others)) == 1
     kept = [list(others) for others in found]
-    assert len(_make_room(np.arange(0), np.arange(16), cast(Judge, Apart()), found, chance, few=3)) == 0
+    assert (
+        len(_make_room(np.arange(0), np.arange(16), cast(DistractorCosts, Apart()), found, chance, few=3))
+        == 0
+    )
     assert found == kept, "where nothing is left over nothing is broken up"
 
 
 def test_fair_share_leaves_balanced_names_alone() -> None:
     chance = np.random.default_rng(0)
-    assert fair_share(np.arange(40) % 8, chance).all()
-    kept = fair_share(np.array([0] * 90 + [1, 2, 3, 4, 5, 6, 7, 8, 9] * 3), chance)
+    assert choose_fair_share(np.arange(40) % 8, chance).all()
+    kept = choose_fair_share(np.array([0] * 90 + [1, 2, 3, 4, 5, 6, 7, 8, 9] * 3), chance)
     assert kept[90:].all() and 0 < kept[:90].sum() <= kept.sum() / 4
-    assert not fair_share(np.zeros(10, np.int64), chance).any(), "one name alone cannot be asked for"
+    assert not choose_fair_share(np.zeros(10, np.int64), chance).any(), "one name alone cannot be asked for"
 
 
 def test_descriptions_are_cut_at_the_end_of_a_sentence_or_word() -> None:

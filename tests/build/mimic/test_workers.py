@@ -11,9 +11,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-import vivant.build.mimic.clean as cleaning
-import vivant.build.mimic.ingest as taking_in
-from vivant.build.mimic.settings import Settings
+import vivant.build.mimic.cleaning as cleaning
+import vivant.build.mimic.ingestion as taking_in
+from vivant.build.mimic.settings import PipelineSettings
 from vivant.build.mimic.world import WorldPlan
 from vivant.build.mimic.world.crawl import write_crawl
 
@@ -27,16 +27,16 @@ def tables(work: Path, step: str) -> list[pl.DataFrame]:
 def test_two_processes_give_what_one_gives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_crawl(tmp_path / "crawl", WorldPlan(videos=100, comments=3000, seed=4), broken=0.1)
     one, two = tmp_path / "one", tmp_path / "two"
-    taking_in.ingest(one, [tmp_path / "crawl"], Settings(workers=1))
-    cleaning.clean(one, Settings(workers=1))
+    taking_in.ingest(one, [tmp_path / "crawl"], PipelineSettings(workers=1))
+    cleaning.clean(one, PipelineSettings(workers=1))
     two.mkdir()
     (two / ".salt").write_bytes((one / ".salt").read_bytes())
     monkeypatch.setattr(taking_in, "_PART", 40)
     monkeypatch.setattr(taking_in, "_WORTH_PROCESSES", 1)
     monkeypatch.setattr(cleaning, "_PART", 1000)
     monkeypatch.setattr(cleaning, "_WORTH_PROCESSES", 1)
-    taking_in.ingest(two, [tmp_path / "crawl"], Settings(workers=2))
-    cleaning.clean(two, Settings(workers=2))
+    taking_in.ingest(two, [tmp_path / "crawl"], PipelineSettings(workers=2))
+    cleaning.clean(two, PipelineSettings(workers=2))
     for step in ("ingest", "clean"):
         for mine, theirs in zip(tables(one, step), tables(two, step), strict=True):
             assert mine.equals(theirs), step
@@ -44,13 +44,12 @@ def test_two_processes_give_what_one_gives(tmp_path: Path, monkeypatch: pytest.M
 
 FOREVER = """
 import sys, time, os
-from vivant.build.mimic.workers import crew, run_all
+from vivant.build.worker_pool import ProcessPool
 def sleep(name):
     open(name, "w").write(str(os.getpid()))
     time.sleep(600)
 if __name__ == "__main__":
-    with crew(2) as pool:
-        run_all(sleep, [sys.argv[1]], pool, print)
+    ProcessPool(2, sleep).map([sys.argv[1]], print)
 """
 
 

@@ -9,11 +9,11 @@ import polars as pl
 import pytest
 
 from vivant.build.mime.video import read_frames
-from vivant.build.mimic.steps import StepError, begin, read_record
+from vivant.build.mimic.steps import StepError, begin_step, read_record
 from vivant.build.mimic.world import TRUTH, WorldPlan, make_world
-from vivant.build.mimic.world.clips import frames, look, render
-from vivant.build.mimic.world.people import Shares
 from vivant.build.mimic.world.phrases import Phrases, load_topics
+from vivant.build.mimic.world.platform import DefectShares
+from vivant.build.mimic.world.rendering import draw_frames, draw_variation, render_video
 
 PLAN = WorldPlan(videos=1500, comments=60_000, seed=5)
 
@@ -95,7 +95,7 @@ def test_accidents_of_a_platform_are_there(world: Path) -> None:
 
 
 def test_shares_of_accidents_are_parameters(tmp_path: Path) -> None:
-    none = Shares(copies=0, near_copies=0, spam=0, untitled=0, commentless=0, all_spam=0, all_equal=0)
+    none = DefectShares(copies=0, near_copies=0, spam=0, untitled=0, commentless=0, all_spam=0, all_equal=0)
     make_world(tmp_path, WorldPlan(videos=300, comments=3000, shares=none))
     truth = pl.read_parquet(tmp_path / "ingest" / TRUTH)
     assert truth["kind"].unique().to_list() == ["own"]
@@ -119,8 +119,8 @@ def test_every_topic_speaks_every_language() -> None:
 
 def test_a_clip_backwards_has_the_same_pictures_in_the_other_order() -> None:
     topics = {topic.name: topic for topic in load_topics()}
-    forward = list(frames(topics["balloons"], 9, (64, 48), 12))
-    backward = list(frames(topics["balloons/reverse"], 9, (64, 48), 12))
+    forward = list(draw_frames(topics["balloons"], 9, (64, 48), 12))
+    backward = list(draw_frames(topics["balloons/reverse"], 9, (64, 48), 12))
 
     def far(one: list[np.ndarray], other: list[np.ndarray]) -> float:
         return float(np.mean([np.abs(a.astype(int) - b).mean() for a, b in zip(one, other, strict=True)]))
@@ -131,9 +131,9 @@ def test_a_clip_backwards_has_the_same_pictures_in_the_other_order() -> None:
 
 def test_looks_differ_and_a_rendered_clip_has_its_size(tmp_path: Path) -> None:
     topics = load_topics()
-    assert len({look(seed) for seed in range(50)}) == 50
-    assert render(topics[0], 1, tmp_path / "a" / "one.mp4", size=(96, 64), seconds=1.0, fps=8) == 8
-    render(topics[0], 2, tmp_path / "two.mp4", size=(96, 64), seconds=1.0, fps=8)
+    assert len({draw_variation(seed) for seed in range(50)}) == 50
+    assert render_video(topics[0], 1, tmp_path / "a" / "one.mp4", size=(96, 64), seconds=1.0, fps=8) == 8
+    render_video(topics[0], 2, tmp_path / "two.mp4", size=(96, 64), seconds=1.0, fps=8)
     one, two = read_frames(tmp_path / "a" / "one.mp4"), read_frames(tmp_path / "two.mp4")
     assert len(one) == 8
     assert one[0].shape == (64, 96, 3)
@@ -149,7 +149,7 @@ def test_a_step_is_kept_while_nothing_changes_and_done_again_when_something_does
     (source / "a.txt").write_text("a")
 
     def run(number: int) -> bool:
-        with begin(tmp_path / "work", "one", [source], {"number": number}) as step:
+        with begin_step(tmp_path / "work", "one", [source], {"number": number}) as step:
             if not step.done:
                 (step.folder / "out.txt").write_text(str(number))
                 step.count("things", into=3, out=2, why={"broken": 1})
@@ -165,7 +165,7 @@ def test_a_step_is_kept_while_nothing_changes_and_done_again_when_something_does
 
 def test_a_step_that_fails_leaves_the_old_result_and_resumes_if_it_may(tmp_path: Path) -> None:
     def run(number: int, resume: bool, fail: bool) -> list[str]:
-        with begin(tmp_path, "one", [], {"number": number}, resume=resume) as step:
+        with begin_step(tmp_path, "one", [], {"number": number}, resume=resume) as step:
             if step.done:
                 return []
             found = sorted(path.name for path in step.folder.iterdir() if not path.name.startswith("."))
@@ -186,33 +186,33 @@ def test_a_step_that_fails_leaves_the_old_result_and_resumes_if_it_may(tmp_path:
 
 
 def test_counts_must_account_for_what_is_missing(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="but reasons for"), begin(tmp_path, "one", [], {}) as step:
+    with pytest.raises(ValueError, match="but reasons for"), begin_step(tmp_path, "one", [], {}) as step:
         step.count("videos", into=10, out=7, why={"broken": 2})
 
 
 def test_what_a_step_needs_is_named(tmp_path: Path) -> None:
     first = r"two: .*one is not there yet; first run: vivant build mimic one --work"
-    with pytest.raises(StepError, match=first), begin(tmp_path, "two", ["one"], {}):
+    with pytest.raises(StepError, match=first), begin_step(tmp_path, "two", ["one"], {}):
         pass
     mistyped = tmp_path / "wrok"
-    with pytest.raises(StepError, match=first), begin(mistyped, "two", ["one"], {}):
+    with pytest.raises(StepError, match=first), begin_step(mistyped, "two", ["one"], {}):
         pass
     assert not mistyped.exists(), "a name mistyped leaves no folder behind"
     nowhere = tmp_path / "nowhere"
-    with pytest.raises(StepError, match="nowhere does not exist"), begin(tmp_path, "two", [nowhere], {}):
+    with pytest.raises(StepError, match="nowhere does not exist"), begin_step(tmp_path, "two", [nowhere], {}):
         pass
 
 
 def test_one_run_of_a_step_at_a_time(tmp_path: Path) -> None:
     twice = pytest.raises(StepError, match="another run of this step")
-    with begin(tmp_path, "one", [], {}), twice, begin(tmp_path, "one", [], {}):
+    with begin_step(tmp_path, "one", [], {}), twice, begin_step(tmp_path, "one", [], {}):
         pass
 
 
 def test_a_run_killed_between_two_renames_is_mended(tmp_path: Path) -> None:
-    with begin(tmp_path, "one", [], {"n": 1}) as step:
+    with begin_step(tmp_path, "one", [], {"n": 1}) as step:
         (step.folder / "out").write_text("1")
     (tmp_path / "one").rename(tmp_path / ".one.old")
-    with begin(tmp_path, "one", [], {"n": 1}) as step:
+    with begin_step(tmp_path, "one", [], {"n": 1}) as step:
         assert step.kept
     assert (tmp_path / "one" / "out").read_text() == "1"

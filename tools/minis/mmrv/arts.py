@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from minis.mmrv.stage import Scene, Story, StoryStage
 from vivant.build.mimic.world.drawings.canvas import (
     BLUE,
     BROWN,
@@ -16,9 +17,6 @@ from vivant.build.mimic.world.drawings.canvas import (
     WHITE,
     YELLOW,
     Face,
-    Scene,
-    Stage,
-    Story,
     between,
     ease,
 )
@@ -29,7 +27,7 @@ _RAINBOW = (RED, ORANGE, YELLOW, GREEN, BLUE, PURPLE)
 # ── The grey painter ─────────────────────────────────────────────────────────────────────────────
 
 
-def _canvas(stage: Stage, strokes: int, coloured: int) -> None:
+def _canvas(stage: StoryStage, strokes: int, coloured: int) -> None:
     stage.line([(195, 205), (225, 60), (255, 205)], BROWN, 4)
     stage.box(170, 70, 285, 160, WHITE, 2)
     for stroke in range(strokes):
@@ -37,28 +35,28 @@ def _canvas(stage: Stage, strokes: int, coloured: int) -> None:
         stage.arc(227, 150, 54 - stroke * 7, 190, 350, (colour[0], colour[1], colour[2]), 6)
 
 
-def _painter(stage: Stage, t: float, face: Face, lift: float = 95) -> None:
+def _painter(stage: StoryStage, t: float, face: Face, lift: float = 95) -> None:
     _, hand = stage.person(120, 208, GREY, arms=(-20, lift + 12 * math.sin(t * 16)), face=face)
     stage.line([hand, (hand[0] + 16, hand[1] - 6)], BROWN, 2)
     stage.shape([(108, 118), (132, 112), (136, 120), (112, 124)], GREY)
 
 
-def _paints_grey(stage: Stage, t: float) -> None:
+def _paints_grey(stage: StoryStage, t: float) -> None:
     _canvas(stage, int(t * 6.99), 0)
     _painter(stage, t, "sad")
 
 
-def _gives_up(stage: Stage, t: float) -> None:
+def _gives_up(stage: StoryStage, t: float) -> None:
     _canvas(stage, 6, 0)
     _painter(stage, 0.0, "sad", between(95, 15, ease(t, 0, 0.4)))
 
 
-def _note(stage: Stage, x: float, y: float, colour: tuple[int, int, int]) -> None:
+def _note(stage: StoryStage, x: float, y: float, colour: tuple[int, int, int]) -> None:
     stage.oval(x, y, 5, 4, colour)
     stage.line([(x + 4, y), (x + 4, y - 16), (x + 11, y - 13)], colour, 2)
 
 
-def _plays(stage: Stage, t: float) -> None:
+def _plays(stage: StoryStage, t: float) -> None:
     """A girl with a violin comes; with every note that reaches the canvas a stroke takes on its colour."""
     _canvas(stage, 6, int(ease(t, 0.25, 1.0) * 6.99))
     _painter(stage, 0.0, "smile" if t > 0.4 else "sad", 15)
@@ -74,7 +72,7 @@ def _plays(stage: Stage, t: float) -> None:
             _note(stage, between(70, 220, share), 110 - 45 * math.sin(share * math.pi), _RAINBOW[number])
 
 
-def _finished(stage: Stage, t: float) -> None:
+def _finished(stage: StoryStage, t: float) -> None:
     for number in range(6):
         stage.arc(160, 190, 150 - number * 13, 180, 180 + 180 * ease(t, 0, 0.6), _RAINBOW[number], 12)
     stage.person(125, 214, RED, face="smile", arms=(-30, 60 + 80 * ease(t, 0.5, 0.9)))
@@ -96,17 +94,17 @@ PAINTER = Story(
 # ── The two shapes ───────────────────────────────────────────────────────────────────────────────
 
 
-def _circle(stage: Stage, x: float, y: float, r: float = 26) -> None:
+def _circle(stage: StoryStage, x: float, y: float, r: float = 26) -> None:
     stage.oval(x, y, r, r, ORANGE)
 
 
-def _square(stage: Stage, x: float, y: float, turn: float, half: float = 24) -> None:
+def _square(stage: StoryStage, x: float, y: float, turn: float, half: float = 24) -> None:
     corners = [turn + math.pi / 4 + corner * math.pi / 2 for corner in range(4)]
     reach = half * math.sqrt(2)
     stage.shape([(x + reach * math.cos(a), y + reach * math.sin(a)) for a in corners], BLUE)
 
 
-def _meeting(stage: Stage, t: float) -> None:
+def _meeting(stage: StoryStage, t: float) -> None:
     """From far apart, through a dance round one another, to one figure: the circle inside the square."""
     apart = between(115, 0, ease(t, 0.15, 0.95))
     round_ = 2.5 * math.pi * ease(t, 0.1, 0.95)
@@ -117,12 +115,12 @@ def _meeting(stage: Stage, t: float) -> None:
     _circle(stage, 160 + dx, 120 + dy)
 
 
-def _parting(stage: Stage, t: float) -> None:
+def _parting(stage: StoryStage, t: float) -> None:
     """The same pictures in the opposite order."""
     _meeting(stage, 1 - t)
 
 
-def _alone(stage: Stage, t: float) -> None:
+def _alone(stage: StoryStage, t: float) -> None:
     """The circle waits on the right; on the left a shape falls, and breaks."""
     _circle(stage, 275, 120)
     fall = ease(t, 0.1, 0.5)

@@ -12,7 +12,8 @@ from av.audio.stream import AudioStream
 from av.video.stream import VideoStream
 from PIL import Image
 
-from vivant.build.mimic.world.drawings.canvas import HEIGHT, WIDTH, Stage, Story
+from minis.mmrv.stage import Story, StoryStage
+from vivant.build.mimic.world.drawings.canvas import HEIGHT, WIDTH
 
 FPS = 12
 RATE = 22050
@@ -24,7 +25,7 @@ def frames(story: Story) -> Iterator[Image.Image]:
     for scene in story.scenes:
         count = round(scene.seconds * FPS)
         for number in range(count):
-            stage = Stage(scene.sky, scene.ground, scene.horizon)
+            stage = StoryStage(scene.sky, scene.ground, scene.horizon)
             scene.draw(stage, number / max(count - 1, 1))
             yield stage.picture()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from minis.mmrv.stage import Scene, Story, StoryStage
 from vivant.build.mimic.world.drawings.canvas import (
     BLUE,
     BROWN,
@@ -16,9 +17,6 @@ from vivant.build.mimic.world.drawings.canvas import (
     SKIN,
     WHITE,
     YELLOW,
-    Scene,
-    Stage,
-    Story,
     between,
     ease,
 )
@@ -31,32 +29,32 @@ _DUSK = (240, 170, 120)
 # ── The night watch ──────────────────────────────────────────────────────────────────────────────
 
 
-def _gem(stage: Stage, x: float, y: float) -> None:
+def _gem(stage: StoryStage, x: float, y: float) -> None:
     stage.shape([(x - 9, y - 4), (x - 4, y - 9), (x + 4, y - 9), (x + 9, y - 4), (x, y + 8)], (90, 215, 225))
 
 
-def _guard(stage: Stage, x: float, feet: float, **pose: object) -> None:
+def _guard(stage: StoryStage, x: float, feet: float, **pose: object) -> None:
     stage.person(x, feet, (50, 70, 130), **pose)  # type: ignore[arg-type]
     stage.box(x - 11, feet - 84, x + 13, feet - 79, (35, 45, 90))
     stage.box(x - 9, feet - 92, x + 9, feet - 82, (35, 45, 90), round_=3)
     stage.oval(x + 4, feet - 52, 3, 3, YELLOW)
 
 
-def _hall(stage: Stage) -> None:
+def _hall(stage: StoryStage) -> None:
     stage.box(60, 40, 120, 90, (150, 120, 80), 2)
     stage.box(66, 46, 114, 84, (120, 160, 150))
     stage.sign(235, 40, "MUSEUM", 76)
     stage.box(185, 150, 225, 205, WHITE, 1)
 
 
-def _on_duty(stage: Stage, t: float) -> None:
+def _on_duty(stage: StoryStage, t: float) -> None:
     _hall(stage)
     _gem(stage, 205, 141)
     _guard(stage, between(20, 130, ease(t, 0, 0.6)), 205, walk=t * 3 if t < 0.6 else None, face="flat")
     stage.clock(290, 80, 14, 11.9)
 
 
-def _thief(stage: Stage, t: float) -> None:
+def _thief(stage: StoryStage, t: float) -> None:
     _hall(stage)
     stage.clock(290, 80, 14, 2.0)
     x = between(between(-20, 165, ease(t, 0, 0.5)), -30, ease(t, 0.65, 1.0))
@@ -79,7 +77,7 @@ def _thief(stage: Stage, t: float) -> None:
         _gem(stage, *hand)
 
 
-def _at_home(stage: Stage, t: float) -> None:
+def _at_home(stage: StoryStage, t: float) -> None:
     stage.clock(290, 50, 14, 3.0)
     stage.box(30, 70, 100, 205, BROWN, 2)
     if t > 0.35:
@@ -101,7 +99,7 @@ def _at_home(stage: Stage, t: float) -> None:
     _gem(stage, *hand)
 
 
-def _morning(stage: Stage, t: float) -> None:
+def _morning(stage: StoryStage, t: float) -> None:
     _hall(stage)
     stage.clock(290, 80, 14, 8.0)
     stage.person(270, 205, (170, 60, 60), facing=-1, face="wow", arms=(-150, 150), hair=INK)
@@ -123,7 +121,7 @@ MUSEUM = Story(
 # ── A dream of bars ──────────────────────────────────────────────────────────────────────────────
 
 
-def _bars(stage: Stage, x: float, y: float, w: float, h: float, open_: float = 0.0) -> None:
+def _bars(stage: StoryStage, x: float, y: float, w: float, h: float, open_: float = 0.0) -> None:
     for bar in range(int(w // 10) + 1):
         if not open_ or bar < 2:
             stage.line([(x + bar * 10, y), (x + bar * 10, y + h)], (90, 80, 40), 2)
@@ -134,14 +132,14 @@ def _bars(stage: Stage, x: float, y: float, w: float, h: float, open_: float = 0
         stage.line([(x + w, y), (reach, y + 8), (reach, y + h - 4), (x + w, y + h)], (90, 80, 40), 2)
 
 
-def _keeps(stage: Stage, t: float) -> None:
+def _keeps(stage: StoryStage, t: float) -> None:
     stage.line([(90, 20), (90, 60)], INK, 2)
     stage.bird(88, 98, 0.25, BLUE)
     _bars(stage, 60, 60, 60, 55)
     stage.person(220, 205, (180, 120, 70), facing=-1, face="smile", arms=(-20 - 20 * t, 10))
 
 
-def _asleep(stage: Stage, t: float) -> None:
+def _asleep(stage: StoryStage, t: float) -> None:
     stage.moon(270, 45)
     stage.box(70, 150, 250, 185, (200, 200, 215), 1, 6)
     stage.box(70, 135, 78, 205, BROWN)
@@ -153,7 +151,7 @@ def _asleep(stage: Stage, t: float) -> None:
         stage.text(130 + number * 16, 115 - number * 16 - 4 * math.sin(t * 6), "Z", 12 + number * 4, WHITE)
 
 
-def _dream(stage: Stage, t: float) -> None:
+def _dream(stage: StoryStage, t: float) -> None:
     x = 110 + 18 * math.sin(t * 7)
     stage.person(x, 210, (180, 120, 70), face="sad", walk=t * 2, arms=(-60, 60 + 20 * math.sin(t * 20)))
     _bars(stage, 60, 60, 100, 155)
@@ -161,7 +159,7 @@ def _dream(stage: Stage, t: float) -> None:
     stage.oval(240, 150, 26, 8, (230, 200, 240))
 
 
-def _opens(stage: Stage, t: float) -> None:
+def _opens(stage: StoryStage, t: float) -> None:
     stage.line([(90, 20), (90, 60)], INK, 2)
     stage.box(240, 40, 305, 110, (170, 215, 240), 2)
     open_ = ease(t, 0.1, 0.4)
@@ -185,14 +183,14 @@ DREAM = Story(
 # ── The chase ────────────────────────────────────────────────────────────────────────────────────
 
 
-def _bag(stage: Stage, x: float, y: float) -> None:
+def _bag(stage: StoryStage, x: float, y: float) -> None:
     stage.oval(x, y, 15, 14, (190, 150, 70), 1)
     stage.box(x - 6, y - 20, x + 6, y - 10, (190, 150, 70), 1, 2)
     stage.text(x, y + 1, "$", 16)
 
 
 def _run(hair: tuple[int, int, int], hours: float, tree: tuple[int, int, int]) -> Scene:
-    def draw(stage: Stage, t: float) -> None:
+    def draw(stage: StoryStage, t: float) -> None:
         stage.clock(280, 40, 20, hours + t * 2)
         for place in range(4):
             stage.tree((place * 110 - t * 160) % 440 - 60, 190, 0.9, leaf=tree)
@@ -207,7 +205,7 @@ def _run(hair: tuple[int, int, int], hours: float, tree: tuple[int, int, int]) -
     return Scene(1.3, draw)
 
 
-def _friends(stage: Stage, t: float) -> None:
+def _friends(stage: StoryStage, t: float) -> None:
     stage.clock(280, 40, 20, 10.0)
     stage.tree(240, 200, 1.3)
     stage.box(190, 196, 270, 200, (200, 80, 80))
@@ -221,7 +219,7 @@ def _friends(stage: Stage, t: float) -> None:
     _bag(stage, x + 90, 170)
 
 
-def _empty(stage: Stage, t: float) -> None:
+def _empty(stage: StoryStage, t: float) -> None:
     stage.clock(280, 40, 20, 12.0)
     stage.person(120, 210, RED, hair=WHITE, face="sad", sit=t > 0.3, arms=(-10, 50))
     stage.shape([(160, 212), (170, 198), (196, 196), (206, 212)], (190, 150, 70))
@@ -245,7 +243,7 @@ CHASE = Story(
 # ── The stone ────────────────────────────────────────────────────────────────────────────────────
 
 
-def _slope(stage: Stage) -> None:
+def _slope(stage: StoryStage) -> None:
     stage.shape([(20, 225), (250, 90), (320, 90), (320, 240), (20, 240)], (130, 115, 105))
 
 
@@ -254,7 +252,7 @@ def _on_slope(share: float) -> tuple[float, float]:
 
 
 def _push(tries: int) -> Scene:
-    def draw(stage: Stage, t: float) -> None:
+    def draw(stage: StoryStage, t: float) -> None:
         _slope(stage)
         stage.sign(50, 40, f"TRY {tries}", 58)
         up = ease(t, 0, 0.55) if t < 0.6 else 1 - ease(t, 0.6, 0.95)
@@ -271,7 +269,7 @@ def _push(tries: int) -> Scene:
     return Scene(1.5, draw)
 
 
-def _rest(stage: Stage, t: float) -> None:
+def _rest(stage: StoryStage, t: float) -> None:
     stage.sun(90, between(90, 150, t), 22)
     stage.shape([(0, 200), (320, 185), (320, 240), (0, 240)], (110, 90, 85))
     stage.oval(190, 183, 21, 21, GREY, 1.5)

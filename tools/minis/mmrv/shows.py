@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from minis.mmrv.stage import Scene, Story, StoryStage
 from vivant.build.mimic.world.drawings.canvas import (
     BLUE,
     BROWN,
@@ -18,9 +19,6 @@ from vivant.build.mimic.world.drawings.canvas import (
     WHITE,
     YELLOW,
     Face,
-    Scene,
-    Stage,
-    Story,
     between,
     ease,
 )
@@ -33,30 +31,32 @@ _WOOD = (170, 130, 95)
 # ── The coin ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def _curtain(stage: Stage) -> None:
+def _curtain(stage: StoryStage) -> None:
     for fold in range(9):
         stage.box(fold * 38, 0, fold * 38 + 16, 190, (135, 38, 55))
     stage.sign(55, 24, "LIVE", 48)
 
 
-def _hat(stage: Stage, x: float, y: float) -> None:
+def _hat(stage: StoryStage, x: float, y: float) -> None:
     stage.box(x - 16, y, x + 16, y + 4, INK)
     stage.box(x - 11, y - 18, x + 11, y + 1, INK)
 
 
-def _wizard(stage: Stage, arms: tuple[float, float], face: Face = "flat") -> tuple[tuple[float, float], ...]:
+def _wizard(
+    stage: StoryStage, arms: tuple[float, float], face: Face = "flat"
+) -> tuple[tuple[float, float], ...]:
     hands = stage.person(160, 215, (45, 45, 60), arms=arms, face=face, size=1.2)
     _hat(stage, 160, 112)
     return hands
 
 
-def _shows_coin(stage: Stage, t: float) -> None:
+def _shows_coin(stage: StoryStage, t: float) -> None:
     _curtain(stage)
     hands = _wizard(stage, (-80, 80 + 10 * math.sin(t * 8)))
     stage.oval(hands[1][0] + 4, hands[1][1] - 6, 6, 6, YELLOW, 1)
 
 
-def _close_up(stage: Stage, t: float) -> None:
+def _close_up(stage: StoryStage, t: float) -> None:
     """The hand seen from near: the coin slides into the sleeve while the cloth passes before it."""
     stage.box(190, 90, 320, 160, (45, 45, 60))
     stage.box(180, 84, 200, 166, (70, 70, 90))
@@ -74,7 +74,7 @@ def _close_up(stage: Stage, t: float) -> None:
     stage.shape([(wave, 30), (wave + 70, 20), (wave + 80, 95), (wave + 8, 100)], PURPLE)
 
 
-def _empty_hand(stage: Stage, t: float) -> None:
+def _empty_hand(stage: StoryStage, t: float) -> None:
     _curtain(stage)
     _wizard(stage, (-80 - 10 * t, 80 + 10 * t), "smile")
     for place in range(5):
@@ -82,7 +82,7 @@ def _empty_hand(stage: Stage, t: float) -> None:
     stage.sign(250, 60, "GONE!", 66)
 
 
-def _from_hat(stage: Stage, t: float) -> None:
+def _from_hat(stage: StoryStage, t: float) -> None:
     _curtain(stage)
     lift = ease(t, 0, 0.5)
     hands = stage.person(160, 215, (45, 45, 60), arms=(-60, between(80, 150, lift)), face="smile", size=1.2)
@@ -111,18 +111,18 @@ _ROOM = (70, 80, 120)
 _PLACES = (80.0, 160.0, 240.0)
 
 
-def _cup(stage: Stage, x: float, y: float) -> None:
+def _cup(stage: StoryStage, x: float, y: float) -> None:
     stage.shape([(x - 16, y), (x - 11, y - 40), (x + 11, y - 40), (x + 16, y)], (60, 140, 160))
 
 
-def _table(stage: Stage) -> None:
+def _table(stage: StoryStage) -> None:
     stage.sign(160, 24, "WHERE IS IT?", 110)
     stage.box(20, 190, 300, 200, _WOOD)
     stage.box(40, 200, 48, 240, _WOOD)
     stage.box(272, 200, 280, 240, _WOOD)
 
 
-def _hide(stage: Stage, t: float) -> None:
+def _hide(stage: StoryStage, t: float) -> None:
     _table(stage)
     stage.oval(_PLACES[0], 182, 8, 8, RED)
     for x in _PLACES:
@@ -130,7 +130,7 @@ def _hide(stage: Stage, t: float) -> None:
 
 
 def _swap(first: int, second: int) -> Scene:
-    def draw(stage: Stage, t: float) -> None:
+    def draw(stage: StoryStage, t: float) -> None:
         _table(stage)
         share = ease(t, 0.1, 0.9)
         for place, x in enumerate(_PLACES):
@@ -141,7 +141,7 @@ def _swap(first: int, second: int) -> Scene:
     return Scene(1.2, draw, sky=_ROOM, ground=None)
 
 
-def _guess(stage: Stage, t: float) -> None:
+def _guess(stage: StoryStage, t: float) -> None:
     _table(stage)
     lift = 46 * ease(t, 0.4, 0.7)
     for place, x in enumerate(_PLACES):
@@ -168,7 +168,7 @@ CUPS = Story(
 # ── An advertisement ─────────────────────────────────────────────────────────────────────────────
 
 
-def _shirt(stage: Stage, x: float, y: float, dirt: float, scale: float = 1.0) -> None:
+def _shirt(stage: StoryStage, x: float, y: float, dirt: float, scale: float = 1.0) -> None:
     white = 250 - int(40 * dirt)
     s = scale
     outline = [(-30, -30), (-50, -8), (-38, 2), (-28, -8), (-28, 45), (28, 45), (28, -8), (38, 2), (50, -8),
@@ -179,19 +179,19 @@ def _shirt(stage: Stage, x: float, y: float, dirt: float, scale: float = 1.0) ->
             stage.oval(x + dx * s, y + dy * s, r * s * dirt, r * s * dirt, (120, 90, 60))
 
 
-def _box_of_soap(stage: Stage, x: float, y: float) -> None:
+def _box_of_soap(stage: StoryStage, x: float, y: float) -> None:
     stage.box(x - 26, y - 36, x + 26, y + 36, BLUE, 2, 3)
     stage.oval(x, y - 8, 20, 14, YELLOW)
     stage.text(x, y - 8, "BRITE", 12)
     stage.text(x, y + 22, "SOAP", 12, WHITE)
 
 
-def _muddy(stage: Stage, t: float) -> None:
+def _muddy(stage: StoryStage, t: float) -> None:
     stage.person(75, 210, (220, 120, 150), face="sad", long_hair=True, arms=(-130, 130))
     _shirt(stage, 210, 120 + 3 * math.sin(t * 6), 1.0, 1.2)
 
 
-def _wash(stage: Stage, t: float) -> None:
+def _wash(stage: StoryStage, t: float) -> None:
     _box_of_soap(stage, between(-30, 90, ease(t, 0, 0.4)), 110)
     stage.box(160, 120, 280, 200, GREY, 2, 8)
     stage.oval(220, 160, 30, 30, (180, 215, 240), 2)
@@ -200,7 +200,7 @@ def _wash(stage: Stage, t: float) -> None:
         stage.oval(160 + (bubble * 41) % 120, 120 - rise * 100, 5 + bubble % 4, 5 + bubble % 4, WHITE, 1)
 
 
-def _shining(stage: Stage, t: float) -> None:
+def _shining(stage: StoryStage, t: float) -> None:
     stage.person(75, 210, (220, 120, 150), face="smile", long_hair=True, arms=(-150, 150))
     _shirt(stage, 210, 120, 0.0, 1.2)
     for star in range(5):
@@ -210,7 +210,7 @@ def _shining(stage: Stage, t: float) -> None:
         stage.line([(x, y - size), (x, y + size)], YELLOW, 2)
 
 
-def _offer(stage: Stage, t: float) -> None:
+def _offer(stage: StoryStage, t: float) -> None:
     _box_of_soap(stage, 90, 120)
     stage.text(215, 80, "BRITE", 36, BLUE)
     stage.text(215, 118, "ONLY 2.99", 22, RED)
@@ -233,20 +233,20 @@ AD = Story(
 # ── The cat ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def _poster(stage: Stage, x: float, y: float) -> None:
+def _poster(stage: StoryStage, x: float, y: float) -> None:
     stage.box(x - 26, y - 30, x + 26, y + 30, WHITE, 1.5)
     stage.text(x, y - 20, "LOST", 12, RED)
     stage.cat(x - 4, y + 20, facing=1)
 
 
-def _nails(stage: Stage, t: float) -> None:
+def _nails(stage: StoryStage, t: float) -> None:
     stage.box(218, 40, 226, 205, BROWN)
     _poster(stage, 222, 105)
     stage.person(175, 205, PURPLE, long_hair=True, face="sad", arms=(-10, 95 + 15 * math.sin(t * 25)))
     stage.cat(between(-20, 90, ease(t, 0.4, 1.0)), 207, step=t * 4)
 
 
-def _park(stage: Stage, t: float) -> None:
+def _park(stage: StoryStage, t: float) -> None:
     for trunk in (60, 170, 280):
         stage.tree(trunk, 190, 1.0)
     x = between(60, 300, t)
@@ -255,7 +255,7 @@ def _park(stage: Stage, t: float) -> None:
     stage.sign(min(x + 20, 270), 105, "KITTY?", 60)
 
 
-def _night_street(stage: Stage, t: float) -> None:
+def _night_street(stage: StoryStage, t: float) -> None:
     stage.moon(275, 40)
     for wall in (50, 130, 210):
         stage.box(wall - 34, 80, wall + 34, 190, (60, 60, 90))
@@ -265,7 +265,7 @@ def _night_street(stage: Stage, t: float) -> None:
     stage.cat(x - 58, 212, step=t * 6)
 
 
-def _turns(stage: Stage, t: float) -> None:
+def _turns(stage: StoryStage, t: float) -> None:
     stage.house(250, 195, (200, 190, 215), PURPLE, 80)
     turned = t > 0.5
     stage.person(
@@ -291,7 +291,7 @@ CAT = Story(
 # ── The morning ──────────────────────────────────────────────────────────────────────────────────
 
 
-def _wakes(stage: Stage, t: float) -> None:
+def _wakes(stage: StoryStage, t: float) -> None:
     stage.box(240, 30, 300, 90, WHITE, 2)
     stage.box(240, 30, 300, 46, RED)
     stage.text(270, 68, "SUN", 18)
@@ -306,7 +306,7 @@ def _wakes(stage: Stage, t: float) -> None:
         stage.person(150, 208 - 14 * math.sin(up * math.pi), WHITE, face="wow", arms=(-150, 150))
 
 
-def _dressed(stage: Stage, x: float, t: float, face: Face) -> None:
+def _dressed(stage: StoryStage, x: float, t: float, face: Face) -> None:
     stage.person(
         x, 210, (80, 90, 120), face=face, walk=t * 6 if face == "wow" else None,
         arms=(-50, 60),
@@ -314,7 +314,7 @@ def _dressed(stage: Stage, x: float, t: float, face: Face) -> None:
     stage.line([(x, 154), (x - 2, 172)], RED, 3)
 
 
-def _dashes(stage: Stage, t: float) -> None:
+def _dashes(stage: StoryStage, t: float) -> None:
     for x, wall in ((50, (190, 170, 160)), (150, (170, 180, 160)), (255, (175, 165, 185))):
         stage.box(x - 40, 70, x + 40, 190, wall)
     stage.box(20, 100, 80, 118, WHITE, 1)
@@ -324,7 +324,7 @@ def _dashes(stage: Stage, t: float) -> None:
     _dressed(stage, between(-20, 340, t), t, "wow")
 
 
-def _office(stage: Stage, t: float) -> None:
+def _office(stage: StoryStage, t: float) -> None:
     stage.box(130, 40, 300, 205, (150, 160, 175), 2)
     stage.sign(215, 60, "OFFICE", 80)
     for row in range(2):
@@ -335,7 +335,7 @@ def _office(stage: Stage, t: float) -> None:
     stage.line([(226, 178), (226 + 3 * math.sin(t * 60) * (t < 0.5), 186)], YELLOW, 3)
 
 
-def _laughs(stage: Stage, t: float) -> None:
+def _laughs(stage: StoryStage, t: float) -> None:
     stage.sun(270, 45)
     stage.tree(250, 195, 1.1)
     stage.box(80, 190, 190, 196, _WOOD)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from minis.mmrv.stage import Scene, Story, StoryStage
 from vivant.build.mimic.world.drawings.canvas import (
     BROWN,
     GREEN,
@@ -14,9 +15,6 @@ from vivant.build.mimic.world.drawings.canvas import (
     WHITE,
     YELLOW,
     Face,
-    Scene,
-    Stage,
-    Story,
     between,
     ease,
 )
@@ -29,7 +27,7 @@ _STORM = (150, 165, 180)
 # ── A seed that takes its time ───────────────────────────────────────────────────────────────────
 
 
-def _gardener(stage: Stage, x: float, t: float, pours: bool, face: Face = "flat") -> None:
+def _gardener(stage: StoryStage, x: float, t: float, pours: bool, face: Face = "flat") -> None:
     lift = 70 if pours else 25
     _, hand = stage.person(x, 205, (220, 120, 150), face=face, arms=(10, lift), long_hair=True)
     stage.box(hand[0] - 2, hand[1] - 6, hand[0] + 12, hand[1] + 6, (90, 130, 170), 1, 2)
@@ -42,11 +40,11 @@ def _gardener(stage: Stage, x: float, t: float, pours: bool, face: Face = "flat"
             stage.oval(hand[0] + 22 + fall * 3, hand[1] + 4 + fall * 26, 1.6, 2.4, (70, 130, 220))
 
 
-def _mound(stage: Stage, x: float = 190) -> None:
+def _mound(stage: StoryStage, x: float = 190) -> None:
     stage.oval(x, 208, 18, 6, BROWN)
 
 
-def _plant(stage: Stage, t: float) -> None:
+def _plant(stage: StoryStage, t: float) -> None:
     stage.sun(50, 45)
     _mound(stage)
     _, hand = stage.person(
@@ -58,7 +56,7 @@ def _plant(stage: Stage, t: float) -> None:
 
 
 def _day(number: int) -> Scene:
-    def draw(stage: Stage, t: float) -> None:
+    def draw(stage: StoryStage, t: float) -> None:
         stage.sun(between(30, 300, t), 60 - 25 * math.sin(t * math.pi))
         _mound(stage)
         stage.sign(280, 110, f"DAY {number}", 62)
@@ -79,7 +77,7 @@ def _day(number: int) -> Scene:
     return Scene(1.2, draw)
 
 
-def _orchard(stage: Stage, t: float) -> None:
+def _orchard(stage: StoryStage, t: float) -> None:
     stage.sign(285, 60, "DAY 900", 66)
     stage.tree(180, 206, 1.5, fruit=9)
     give = ease(t, 0.3, 0.8)
@@ -99,13 +97,13 @@ SEED = Story("The Seed.mp4", (Scene(1.4, _plant), _day(1), _day(20), _day(60), S
 # ── A letter by balloon ──────────────────────────────────────────────────────────────────────────
 
 
-def _balloon(stage: Stage, x: float, y: float) -> None:
+def _balloon(stage: StoryStage, x: float, y: float) -> None:
     stage.line([(x, y + 14), (x - 2, y + 38)], INK, 1)
     stage.oval(x, y, 12, 15, RED)
     stage.box(x - 10, y + 38, x + 6, y + 49, WHITE, 1)
 
 
-def _writes(stage: Stage, t: float) -> None:
+def _writes(stage: StoryStage, t: float) -> None:
     stage.box(20, 60, 75, 120, (150, 190, 220), 2)
     stage.box(130, 160, 230, 166, _WOOD)
     stage.box(140, 166, 146, 205, _WOOD)
@@ -115,26 +113,26 @@ def _writes(stage: Stage, t: float) -> None:
     stage.sign(250, 60, "TO: ANYONE", 96, 24, 13)
 
 
-def _release(stage: Stage, t: float) -> None:
+def _release(stage: StoryStage, t: float) -> None:
     stage.house(60, 190, _WALL)
     stage.person(150, 205, YELLOW, size=0.8, arms=(10, 150), face="flat")
     _balloon(stage, between(165, 230, t), between(90, -30, ease(t)))
 
 
-def _over_mountains(stage: Stage, t: float) -> None:
+def _over_mountains(stage: StoryStage, t: float) -> None:
     for x, top in ((60, 90), (150, 70), (250, 100)):
         stage.hill(x, top, 200, 90, (120, 130, 150))
         stage.hill(x, top, top + 24, 20, WHITE)
     _balloon(stage, between(-20, 340, t), 50 + 8 * math.sin(t * 9))
 
 
-def _over_sea(stage: Stage, t: float) -> None:
+def _over_sea(stage: StoryStage, t: float) -> None:
     for wave in range(6):
         stage.arc(30 + wave * 56, 205, 20, 200, 340, WHITE, 2)
     _balloon(stage, between(-20, 340, t), 60 + 10 * math.sin(t * 7))
 
 
-def _found(stage: Stage, t: float) -> None:
+def _found(stage: StoryStage, t: float) -> None:
     stage.house(250, 190, (200, 215, 190), PURPLE)
     for stem in (40, 60, 80):
         stage.line([(stem, 205), (stem, 190)], GREEN, 2)
@@ -157,7 +155,7 @@ def _found(stage: Stage, t: float) -> None:
         stage.box(hand[0] - 10, hand[1] - 8, hand[0] + 6, hand[1] + 3, WHITE, 1)
 
 
-def _visit(stage: Stage, t: float) -> None:
+def _visit(stage: StoryStage, t: float) -> None:
     stage.house(60, 190, _WALL)
     x = between(330, 215, ease(t, 0, 0.6))
     stage.person(
@@ -199,7 +197,7 @@ LETTER = Story(
 # ── The red umbrella ─────────────────────────────────────────────────────────────────────────────
 
 
-def _street(stage: Stage) -> None:
+def _street(stage: StoryStage) -> None:
     for x, wall in ((40, (160, 150, 150)), (120, (140, 145, 155)), (285, (150, 140, 145))):
         stage.box(x - 38, 60, x + 38, 185, wall)
         for row in range(3):
@@ -207,7 +205,7 @@ def _street(stage: Stage) -> None:
             stage.box(x + 6, 76 + row * 32, x + 20, 94 + row * 32, (200, 205, 190))
 
 
-def _child_wet(stage: Stage, t: float) -> None:
+def _child_wet(stage: StoryStage, t: float) -> None:
     _street(stage)
     stage.person(205, 205, YELLOW, size=0.7, face="sad", facing=-1, arms=(-5, 5))
     x = between(-20, 140, ease(t))
@@ -216,7 +214,7 @@ def _child_wet(stage: Stage, t: float) -> None:
     stage.rain(t)
 
 
-def _gives(stage: Stage, t: float) -> None:
+def _gives(stage: StoryStage, t: float) -> None:
     _street(stage)
     passed = ease(t, 0.1, 0.45)
     leaves = ease(t, 0.5, 1.0)
@@ -235,13 +233,13 @@ def _gives(stage: Stage, t: float) -> None:
     stage.rain(t)
 
 
-def _years(stage: Stage, t: float) -> None:
+def _years(stage: StoryStage, t: float) -> None:
     stage.text(160, 105, "TWENTY", 26, WHITE)
     stage.text(160, 137, "YEARS LATER", 26, WHITE)
     stage.line([(60, 165), (between(60, 260, t), 165)], WHITE, 2)
 
 
-def _again(stage: Stage, t: float) -> None:
+def _again(stage: StoryStage, t: float) -> None:
     _street(stage)
     near = ease(t, 0.0, 0.4)
     passed = ease(t, 0.45, 0.65)

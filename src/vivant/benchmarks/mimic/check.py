@@ -128,7 +128,7 @@ def _collect_facts(video: MimicVideo) -> VideoFacts:
         "comment": tuple(c.text for c in video.comments),
     }
     return VideoFacts(
-        true={kind: frozenset(map(plain, texts)) - {""} for kind, texts in true.items()},
+        true={kind: frozenset(map(normalise_text, texts)) - {""} for kind, texts in true.items()},
         comments={c.id: (normalise_text(c.text), c.likes) for c in video.comments},
         likes=tuple(sorted((c.likes for c in video.comments if c.likes is not None), reverse=True)),
         file=video.path,

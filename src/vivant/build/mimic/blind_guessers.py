@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from vivant.benchmarks.mimic.format import MimicItem
 from vivant.benchmarks.mimic.text_metrics import count_emoji
-from vivant.build.mimic.option_classifier import Learned
+from vivant.build.mimic.option_classifier import OptionClassifier
 from vivant.build.mimic.vectors import VectorStore
 from vivant.core.randomness import derive_seed
 from vivant.metrics.intervals import wilson
@@ -24,7 +24,7 @@ GUESSERS = (*SOLVERS, "shortest", "least alike")
 Picks = NDArray[np.int64]
 
 
-class Look(Struct, frozen=True, kw_only=True):
+class GuesserResult(Struct, frozen=True, kw_only=True):
     """How one guesser does on one task."""
 
     task: str
@@ -48,7 +48,7 @@ class Look(Struct, frozen=True, kw_only=True):
         return self.right / self.n if self.n else 0.0
 
 
-def guess(items: Sequence[MimicItem], store: VectorStore, learned: Learned) -> dict[str, Picks]:
+def guess(items: Sequence[MimicItem], store: VectorStore, learned: OptionClassifier) -> dict[str, Picks]:
     """The option that each guesser takes; of equals one by the item's own chance."""
     if not items:
         return {name: np.zeros(0, np.int64) for name in GUESSERS}
@@ -59,7 +59,7 @@ def guess(items: Sequence[MimicItem], store: VectorStore, learned: Learned) -> d
     return picks | _pick(items, {"most alike": alike, "least alike": -alike})
 
 
-def guess_quickly(items: Sequence[MimicItem], learned: Learned) -> dict[str, Picks]:
+def guess_quickly(items: Sequence[MimicItem], learned: OptionClassifier) -> dict[str, Picks]:
     """What those guessers take that need no MiniLM."""
     texts = [[option.text for option in item.options] for item in items]
     lengths = np.array([[len(text) for text in row] for row in texts], np.float64)
@@ -84,35 +84,37 @@ def _chances(items: Sequence[MimicItem], guesser: str) -> NDArray[np.float64]:
     )
 
 
-def _top(score: NDArray[np.float64], chance: NDArray[np.float64]) -> Picks:
+def _top(score: NDArray[np.float64], tie_breaks: NDArray[np.float64]) -> Picks:
     best = score >= score.max(axis=1, keepdims=True) - 1e-9
-    picks: Picks = np.where(best, chance, -1.0).argmax(axis=1)
+    picks: Picks = np.where(best, tie_breaks, -1.0).argmax(axis=1)
     return picks
 
 
-def look(items: Sequence[MimicItem], picks: Mapping[str, Picks], looks: int, level: float) -> list[Look]:
+def score_guessers(
+    items: Sequence[MimicItem], picks: Mapping[str, Picks], looks: int, level: float
+) -> list[GuesserResult]:
     """Every guesser on one task. `looks` is how many such figures are looked at in all."""
     keys = np.array([item.key for item in items], np.int64)
     corrected = 1 - (1 - level) / max(looks, 1)
-    found = []
+    results = []
     for name, picked in picks.items():
         right, n = int((picked == keys).sum()), len(items)
-        shown, strict = (wilson(right, n, at) for at in (level, corrected)) if n else (None, None)
-        found.append(
-            Look(
+        interval, strict = (wilson(right, n, at) for at in (level, corrected)) if n else (None, None)
+        results.append(
+            GuesserResult(
                 task=items[0].task if items else "",
                 guesser=name,
                 right=right,
                 n=n,
-                low=shown.low if shown else 0.0,
-                high=shown.high if shown else 1.0,
+                low=interval.low if interval else 0.0,
+                high=interval.high if interval else 1.0,
                 floor=strict.low if strict else 0.0,
             )
         )
-    return found
+    return results
 
 
-def solved_by_all(items: Sequence[MimicItem], picks: Mapping[str, Picks]) -> list[str]:
+def find_solved(items: Sequence[MimicItem], picks: Mapping[str, Picks]) -> list[str]:
     """Items that every one of the solvers gets right."""
     keys = np.array([item.key for item in items], np.int64)
     every = np.ones(len(items), bool)
@@ -121,7 +123,7 @@ def solved_by_all(items: Sequence[MimicItem], picks: Mapping[str, Picks]) -> lis
     return [item.id for item, solved in zip(items, every, strict=True) if solved]
 
 
-def detectable(n: int, level: float = 0.95, power: float = 0.8) -> float:
+def detectable_advantage(n: int, level: float = 0.95, power: float = 0.8) -> float:
     """The smallest advantage over chance that so many items would have shown, as a share."""
     normal = NormalDist()
     reach = normal.inv_cdf((1 + level) / 2) + normal.inv_cdf(power)

@@ -54,10 +54,10 @@ def connect(work: Path, memory: str = "2GB", threads: int = 2) -> Iterator[DuckD
         shutil.rmtree(spill, ignore_errors=True)
 
 
-def parquet(folder: Path) -> str:
+def parquet_source(folder: Path) -> str:
     """All Parquet files of a folder as a DuckDB table expression; a single file as itself."""
-    where = str(folder if folder.suffix == ".parquet" else folder / "*.parquet").replace("'", "''")
-    return f"read_parquet('{where}')"
+    path = str(folder if folder.suffix == ".parquet" else folder / "*.parquet").replace("'", "''")
+    return f"read_parquet('{path}')"
 
 
 def _first_line(error: Exception) -> str:

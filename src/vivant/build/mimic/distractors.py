@@ -17,9 +17,9 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from vivant.build.mimic.material import Codes, Material, Texts, codes, rough_form
-from vivant.build.mimic.style import styles
+from vivant.build.mimic.style import measure_styles
 from vivant.build.mimic.vectors import Vectors
+from vivant.build.mimic.video_table import Codes, TaskTexts, VideoTable, encode_names, normalise_roughly
 from vivant.core.randomness import derive_seed
 from vivant.metrics.text import normalise_text
 
@@ -43,7 +43,7 @@ _NEAREST, _FITTING = 0.9, 0.75
 """Quantiles of likeness between texts, and between texts and other videos, in a language MiniLM hardly knows."""
 
 
-class Drawn(Struct, frozen=True):
+class DrawnDistractors(Struct, frozen=True):
     """For each text of a task the three that stand beside it, or nothing where there are not enough."""
 
     wrong: tuple[tuple[int, int, int] | None, ...]
@@ -51,26 +51,26 @@ class Drawn(Struct, frozen=True):
     """False where a text is too common to be asked fairly: it would have to be wrong more often than it can."""
 
 
-class Judge:
+class DistractorCosts:
     """Which texts may not stand beside which, and how far apart they look."""
 
-    def __init__(self, material: Material, texts: Texts, chance: np.random.Generator) -> None:
-        said = [option.text for option in texts.options]
+    def __init__(self, material: VideoTable, texts: TaskTexts, rng: np.random.Generator) -> None:
+        strings = [option.text for option in texts.options]
         self.material = material
         self.texts = texts
-        self.code = codes(normalise_text(text) for text in said)
-        self.styles = styles(said)
+        self.code = encode_names(normalise_text(text) for text in strings)
+        self.styles = measure_styles(strings)
         self.platform = material.platform[texts.owner]
-        self._chance = chance
+        self._rng = rng
         self._forms: Codes | None = None
         if texts.task == "comment-match":
-            self._forms, self._said = _same_words(said, material.said)
+            self._forms, self._said = _number_forms(strings, material.said)
         self._vectors: Vectors | None = None
         self._gists: Vectors | None = None
-        self._limits = np.full(len(said), material.settings.likeness)
+        self._limits = np.full(len(strings), material.settings.likeness)
         self._fits = self._limits / 2
-        if material.store is not None and len(said):
-            self._vectors = material.store.get(said, f"texts of {texts.task}")
+        if material.store is not None and len(strings):
+            self._vectors = material.store.get(strings, f"texts of {texts.task}")
             gists = material.gists
             assert gists is not None
             self._gists = gists[texts.owner]
@@ -84,12 +84,12 @@ class Judge:
         assert self._vectors is not None and self._gists is not None
         for tongue in np.unique(language):
             members = np.flatnonzero(language == tongue)
-            some = members[:: max(1, len(members) // _SAMPLE)][:_SAMPLE]
-            apart = ~np.eye(len(some), dtype=bool)
+            sample = members[:: max(1, len(members) // _SAMPLE)][:_SAMPLE]
+            apart = ~np.eye(len(sample), dtype=bool)
             if not apart.any():
                 continue
-            near = (self._vectors[some] @ self._vectors[some].T)[apart]
-            fits = (self._gists[some] @ self._vectors[some].T)[apart]
+            near = (self._vectors[sample] @ self._vectors[sample].T)[apart]
+            fits = (self._gists[sample] @ self._vectors[sample].T)[apart]
             self._limits[members] = np.round(max(self._limits[members[0]], np.quantile(near, _NEAREST)), 3)
             self._fits[members] = np.round(max(self._fits[members[0]], np.quantile(fits, _FITTING)), 3)
 
@@ -102,78 +102,80 @@ class Judge:
         for feature in self.styles.T:
             cost += np.abs(feature[rows][:, None] - feature[columns][None, :])
         cost += self.platform[rows][:, None] != self.platform[columns][None, :]
-        cost += self._chance.random(cost.shape) * _NOISE
+        cost += self._rng.random(cost.shape) * _NOISE
         cost[self.alike(rows, columns) | self._true(rows, columns)] = _FAR
         return cost
 
     def alike(self, rows: Codes, columns: Codes) -> NDArray[np.bool_]:
         """Which texts may not stand side by side at all: of related videos, the same, or near in meaning."""
-        found = self.material.related(self.texts.owner[rows], self.texts.owner[columns])
-        found |= self.code[rows][:, None] == self.code[columns][None, :]
+        result = self.material.related(self.texts.owner[rows], self.texts.owner[columns])
+        result |= self.code[rows][:, None] == self.code[columns][None, :]
         if self._vectors is not None:
-            near = _cosines(self._vectors[rows], self._vectors[columns])
-            found |= near >= np.minimum(self._limits[rows][:, None], self._limits[columns][None, :])
-        return found
+            near = _compute_cosines(self._vectors[rows], self._vectors[columns])
+            result |= near >= np.minimum(self._limits[rows][:, None], self._limits[columns][None, :])
+        return result
 
     def _true(self, rows: Codes, columns: Codes) -> NDArray[np.bool_]:
         """Which texts (columns) are or may be true of which videos (rows), besides those that are alike."""
-        found = np.zeros((len(rows), len(columns)), bool)
+        result = np.zeros((len(rows), len(columns)), bool)
         if self._forms is not None:
-            for place, row in enumerate(rows):
+            for number, row in enumerate(rows):
                 marked = np.zeros(len(self._forms), bool)
                 marked[self._said[self.texts.owner[row]]] = True
-                found[place] = marked[self._forms[columns]]
+                result[number] = marked[self._forms[columns]]
         if self._vectors is not None and self._gists is not None:
-            fit = _cosines(self._gists[rows], self._vectors[columns])
-            own = np.round(np.einsum("ij,ij->i", self._gists[rows], self._vectors[rows]), 3)[:, None]
+            fit = _compute_cosines(self._gists[rows], self._vectors[columns])
+            own_fit = np.round(np.einsum("ij,ij->i", self._gists[rows], self._vectors[rows]), 3)[:, None]
             # What fits the video noticeably, and as well as the right one does, is not wrong enough.
-            found |= (fit >= self._limits[rows][:, None]) | (
-                (fit >= own) & (fit >= self._fits[rows][:, None])
+            result |= (fit >= self._limits[rows][:, None]) | (
+                (fit >= own_fit) & (fit >= self._fits[rows][:, None])
             )
-        return found
+        return result
 
 
-def _cosines(rows: Vectors, columns: Vectors) -> Vectors:
+def _compute_cosines(rows: Vectors, columns: Vectors) -> Vectors:
     """Of each with each. Not by BLAS: for so few, its threads wait for each other longer than they work."""
-    found: Vectors = np.round(np.einsum("ik,jk->ij", rows, columns), 3)
-    return found
+    result: Vectors = np.round(np.einsum("ik,jk->ij", rows, columns), 3)
+    return result
 
 
-def _same_words(texts: Sequence[str], said: Sequence[frozenset[str]]) -> tuple[Codes, list[Codes]]:
+def _number_forms(texts: Sequence[str], said: Sequence[frozenset[str]]) -> tuple[Codes, list[Codes]]:
     """A number for each text's rough form, and for each video the numbers of those said under it."""
-    known: dict[str, int] = {}
-    forms = np.array([known.setdefault(rough_form(text), len(known)) for text in texts], np.int64)
-    return forms, [np.array([known[form] for form in group & known.keys()], np.int64) for group in said]
+    numbers: dict[str, int] = {}
+    forms = np.array([numbers.setdefault(normalise_roughly(text), len(numbers)) for text in texts], np.int64)
+    return forms, [np.array([numbers[form] for form in group & numbers.keys()], np.int64) for group in said]
 
 
-def draw(material: Material, texts: Texts, attempt: int = 0) -> Drawn:
+def draw_distractors(material: VideoTable, texts: TaskTexts, attempt: int = 0) -> DrawnDistractors:
     """Wrong options for all texts of a task. Another `attempt` draws others by the same rules."""
     seed = derive_seed(material.seed, "draw", texts.task, str(attempt))
-    chance = np.random.default_rng(seed)
-    judge = Judge(material, texts, chance)
+    rng = np.random.default_rng(seed)
+    judge = DistractorCosts(material, texts, rng)
     spoken = texts.task in SPOKEN
-    kept = np.ones(len(texts.options), bool) if spoken else fair_share(judge.code, chance)
-    found: list[list[int]] = [[] for _ in texts.options]
-    language = material.language[texts.owner] if spoken else np.zeros(len(found), np.int64)
+    kept = np.ones(len(texts.options), bool) if spoken else choose_fair_share(judge.code, rng)
+    wrong_options: list[list[int]] = [[] for _ in texts.options]
+    language = material.language[texts.owner] if spoken else np.zeros(len(wrong_options), np.int64)
     for tongue in np.unique(language[kept]):
         members = np.flatnonzero((language == tongue) & kept)
         rest = members
         for mixed in range(_ROUNDS):
-            blocks = _blocks(rest, judge, chance, by_looks=spoken and mixed < 2)
-            rest = np.concatenate([members[:0], *(_make_fours(block, judge, found) for block in blocks)])
-        rest = _make_room(rest, members, judge, found, chance, WRONG if attempt else _FEW)
-        _settle_rest(rest, members, judge, found, chance)
-    wrong = tuple((w[0], w[1], w[2]) if len(w) == WRONG else None for w in found)
-    return Drawn(wrong, kept)
+            blocks = _split_blocks(rest, judge, rng, by_looks=spoken and mixed < 2)
+            rest = np.concatenate(
+                [members[:0], *(_make_fours(block, judge, wrong_options) for block in blocks)]
+            )
+        rest = _make_room(rest, members, judge, wrong_options, rng, WRONG if attempt else _FEW)
+        _place_rest(rest, members, judge, wrong_options, rng)
+    wrong = tuple((w[0], w[1], w[2]) if len(w) == WRONG else None for w in wrong_options)
+    return DrawnDistractors(wrong, kept)
 
 
-def fair_share(code: Codes, chance: np.random.Generator) -> NDArray[np.bool_]:
+def choose_fair_share(code: Codes, rng: np.random.Generator) -> NDArray[np.bool_]:
     """Which texts to ask for so that none is the right answer of more than a quarter of the items.
 
     A text that is right more often cannot be wrong three times as often. The surplus is chosen by chance.
     """
     kept = np.ones(len(code), bool)
-    order = chance.permutation(len(code))
+    order = rng.permutation(len(code))
     counts = np.bincount(code, minlength=1) if len(code) else np.zeros(0, int)
     limit = len(code)
     while True:  # cutting one name down shrinks the whole, which may make another too common
@@ -182,25 +184,27 @@ def fair_share(code: Codes, chance: np.random.Generator) -> NDArray[np.bool_]:
             break
         limit -= max(1, (limit - total // (WRONG + 1)) // 4)
     taken: Counter[int] = Counter()
-    for place in order:
-        taken[int(code[place])] += 1
-        kept[place] = taken[int(code[place])] <= limit
+    for index in order:
+        taken[int(code[index])] += 1
+        kept[index] = taken[int(code[index])] <= limit
     return kept
 
 
-def _blocks(members: Codes, judge: Judge, chance: np.random.Generator, *, by_looks: bool) -> list[Codes]:
+def _split_blocks(
+    members: Codes, judge: DistractorCosts, rng: np.random.Generator, *, by_looks: bool
+) -> list[Codes]:
     """Parts of a group that look alike, or wider ones mixed by chance, so that each has many names in it."""
     if by_looks:
         looks = judge.styles[members]
-        length = looks[:, 0] + chance.random(len(members)) * 0.3
+        length = looks[:, 0] + rng.random(len(members)) * 0.3
         order = np.lexsort((length, looks[:, 2] > 0, judge.platform[members]))
     else:
-        order = chance.permutation(len(members))
+        order = rng.permutation(len(members))
     pieces = max(1, round(len(members) / (_BLOCK if by_looks else _WIDE_BLOCK)))
     return [piece for piece in np.array_split(members[order], pieces) if len(piece)]
 
 
-def _make_fours(block: Codes, judge: Judge, found: list[list[int]]) -> Codes:
+def _make_fours(block: Codes, judge: DistractorCosts, wrong_options: list[list[int]]) -> Codes:
     """Put texts of a block together in fours; returns those left over.
 
     The commonest names are placed first, or they would be left with nobody to stand beside; among texts that all
@@ -209,27 +213,27 @@ def _make_fours(block: Codes, judge: Judge, found: list[list[int]]) -> Codes:
     cost = judge.costs(block, block)
     cost = np.maximum(cost, cost.T)
     code = judge.code[block]
-    left = Counter(code.tolist())
+    remaining = Counter(code.tolist())
     free = np.ones(len(block), bool)
     stuck: set[int] = set()
     while True:
         open_ = [k for k in np.flatnonzero(free).tolist() if k not in stuck]
         if not open_:
             break
-        seed = max(open_, key=lambda k: (left[code[k]], -k))
-        four = _join(seed, cost, np.array([left[c] for c in code]), free)
+        seed = max(open_, key=lambda k: (remaining[code[k]], -k))
+        four = _find_company(seed, cost, np.array([remaining[c] for c in code]), free)
         if four is None:
             stuck.add(seed)
             continue
         for member in four:
             free[member] = False
-            left[code[member]] -= 1
-            found[block[member]] = [int(block[other]) for other in four if other != member]
+            remaining[code[member]] -= 1
+            wrong_options[block[member]] = [int(block[other]) for other in four if other != member]
     return block[free]
 
 
-def _join(
-    seed: int, cost: NDArray[np.float64], left: NDArray[np.int64], free: NDArray[np.bool_]
+def _find_company(
+    seed: int, cost: NDArray[np.float64], remaining: NDArray[np.int64], free: NDArray[np.bool_]
 ) -> list[int] | None:
     """Three that may stand with the seed and with each other; None where there are not three."""
     four = [seed]
@@ -238,7 +242,7 @@ def _join(
         candidates = np.flatnonzero(fits)
         if not len(candidates):
             return None
-        order = np.lexsort((cost[seed][candidates], -left[candidates]))
+        order = np.lexsort((cost[seed][candidates], -remaining[candidates]))
         four.append(int(candidates[order[0]]))
         fits &= cost[four[-1]] < _FAR
     return four
@@ -247,9 +251,9 @@ def _join(
 def _make_room(
     rest: Codes,
     members: Codes,
-    judge: Judge,
-    found: list[list[int]],
-    chance: np.random.Generator,
+    judge: DistractorCosts,
+    wrong_options: list[list[int]],
+    rng: np.random.Generator,
     few: int,
 ) -> Codes:
     """Break up some fours so that texts left over find company, until `few` are left; returns those that are.
@@ -257,41 +261,47 @@ def _make_room(
     In fours nothing can give the right one away; only texts left over can.
     """
     for _ in range(_BROKEN_UP):
-        fours = [member for member in members if found[member] and member < min(found[member])]
+        fours = [
+            member for member in members if wrong_options[member] and member < min(wrong_options[member])
+        ]
         if len(rest) <= few or not fours:
             break
-        waiting = chance.permutation(rest)
-        firsts = chance.choice(fours, min(len(fours), _WIDE_BLOCK // (WRONG + 1) // 2), replace=False)
-        placed = np.array([one for first in firsts for one in (first, *found[first])], np.int64)
-        kept = {int(one): found[one] for one in placed}
-        for one in placed:
-            found[one] = []
+        waiting = rng.permutation(rest)
+        firsts = rng.choice(fours, min(len(fours), _WIDE_BLOCK // (WRONG + 1) // 2), replace=False)
+        placed = np.array([text for first in firsts for text in (first, *wrong_options[first])], np.int64)
+        previous = {int(text): wrong_options[text] for text in placed}
+        for text in placed:
+            wrong_options[text] = []
         tried = waiting[: _WIDE_BLOCK - len(placed)]
         block = np.concatenate([tried, placed])
-        left = _make_fours(block, judge, found)
-        if len(left) > len(tried):
-            for one in block:
-                found[one] = kept.get(int(one), [])
-            left = tried
-        rest = np.concatenate([left, waiting[len(tried) :]])
+        unplaced = _make_fours(block, judge, wrong_options)
+        if len(unplaced) > len(tried):
+            for text in block:
+                wrong_options[text] = previous.get(int(text), [])
+            unplaced = tried
+        rest = np.concatenate([unplaced, waiting[len(tried) :]])
     return rest
 
 
-def _settle_rest(
-    rest: Codes, members: Codes, judge: Judge, found: list[list[int]], chance: np.random.Generator
+def _place_rest(
+    rest: Codes,
+    members: Codes,
+    judge: DistractorCosts,
+    wrong_options: list[list[int]],
+    rng: np.random.Generator,
 ) -> None:
     """Texts left over get wrong options of the whole group, those used least first."""
-    taken = [text for member in members for text in found[member]]
-    used = np.bincount(np.array(taken, np.int64), minlength=len(found))
+    taken = [text for member in members for text in wrong_options[member]]
+    used = np.bincount(np.array(taken, np.int64), minlength=len(wrong_options))
     for item in rest.tolist():
-        jitter = chance.random(len(members))
+        jitter = rng.random(len(members))
         texts = members[np.lexsort((jitter, used[members]))[:_SPREAD]]
         cost = judge.costs(np.array([item]), texts)[0]
         fits = cost < _FAR
         for k in np.lexsort((cost, used[texts])):
-            if len(found[item]) == WRONG:
+            if len(wrong_options[item]) == WRONG:
                 break
             if fits[k]:
-                found[item].append(int(texts[k]))
+                wrong_options[item].append(int(texts[k]))
                 fits &= ~judge.alike(texts[k : k + 1], texts)[0]
-        used[found[item]] += 1
+        used[wrong_options[item]] += 1

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from vivant.benchmarks.mimic.format import MimicItem
 from vivant.benchmarks.mimic.names import OWN, choose_length_bucket
-from vivant.build.mimic.database import parquet
+from vivant.build.mimic.database import parquet_source
 from vivant.build.mimic.split import BENCH, TRAIN
 
 if TYPE_CHECKING:
@@ -29,21 +29,22 @@ def draw_distributions(
     """
     if find_spec("matplotlib") is None:
         return []
-    drawn = [folder / "videos.svg", folder / "scores.svg", folder / "options.svg"]
-    _draw_videos(_videos(connection, work), drawn[0])
-    _draw_scores(_scores(connection, work), drawn[1])
-    _draw_options(items, drawn[2])
-    return drawn
+    paths = [folder / "videos.svg", folder / "scores.svg", folder / "options.svg"]
+    _draw_videos(_count_videos(connection, work), paths[0])
+    _draw_scores(_count_scores(connection, work), paths[1])
+    _draw_options(items, paths[2])
+    return paths
 
 
 Counts = dict[str, dict[str, Counter[str]]]
 
 
-def _videos(connection: DuckDBPyConnection, work: Path) -> Counts:
+def _count_videos(connection: DuckDBPyConnection, work: Path) -> Counts:
     """Facet → part → value → how many."""
     rows = connection.execute(f"""
         SELECT s.part, v.category, v.language, v.platform, v.duration, count(*)
-        FROM {parquet(work / "split" / "videos.parquet")} s JOIN {parquet(work / "clean" / "videos")} v USING (ref)
+        FROM {parquet_source(work / "split" / "videos.parquet")} s
+        JOIN {parquet_source(work / "clean" / "videos")} v USING (ref)
         WHERE s.part IN ('{BENCH}', '{TRAIN}') GROUP BY ALL
     """).fetchall()
     counts: Counts = {
@@ -68,14 +69,14 @@ def _draw_videos(counts: Counts, path: Path) -> None:
     pyplot = load_pyplot()
     figure, axes = pyplot.subplots(2, 2, figsize=(8.4, 5.6))
     for axis, (facet, parts) in zip(axes.flat, counts.items(), strict=True):
-        total = {part: max(found.total(), 1) for part, found in parts.items()}
+        total = {part: max(counter.total(), 1) for part, counter in parts.items()}
         names = [name for name, _ in (parts[BENCH] + parts[TRAIN]).most_common(_MOST)]
         if facet == "length":
             names = [name for name in _LENGTHS if name in names]
         for shift, (part, colour) in enumerate(zip((BENCH, TRAIN), COLORS, strict=False)):
             shares = [100 * parts[part][name] / total[part] for name in names]
-            places = [place + 0.4 * shift - 0.2 for place in range(len(names))]
-            axis.barh(places, shares, 0.38, color=colour, label=f"{part} ({parts[part].total():,})")
+            positions = [row + 0.4 * shift - 0.2 for row in range(len(names))]
+            axis.barh(positions, shares, 0.38, color=colour, label=f"{part} ({parts[part].total():,})")
         axis.set_yticks(range(len(names)), names)
         axis.invert_yaxis()
         axis.set_xlabel("% of videos")
@@ -85,30 +86,30 @@ def _draw_videos(counts: Counts, path: Path) -> None:
     save_figure(pyplot, figure, path)
 
 
-def _scores(connection: DuckDBPyConnection, work: Path) -> dict[str, list[float]]:
+def _count_scores(connection: DuckDBPyConnection, work: Path) -> dict[str, list[float]]:
     rows = connection.execute(f"""
         SELECT CASE WHEN s.part = '{BENCH}' THEN s.part ELSE 'other videos' END AS side,
                floor(c.score * 50) / 50 AS bin, count(*)
-        FROM {parquet(work / "split" / "videos.parquet")} s
-        JOIN {parquet(work / "select" / "videos.parquet")} c USING (ref)
+        FROM {parquet_source(work / "split" / "videos.parquet")} s
+        JOIN {parquet_source(work / "select" / "videos.parquet")} c USING (ref)
         WHERE c.score IS NOT NULL GROUP BY ALL ORDER BY ALL
     """).fetchall()
-    found: dict[str, list[float]] = {BENCH: [0.0] * 51, "other videos": [0.0] * 51}
+    bins: dict[str, list[float]] = {BENCH: [0.0] * 51, "other videos": [0.0] * 51}
     for side, start, number in rows:
-        found[side][round(start * 50)] += number
-    return found
+        bins[side][round(start * 50)] += number
+    return bins
 
 
-def _draw_scores(found: dict[str, list[float]], path: Path) -> None:
+def _draw_scores(bins: dict[str, list[float]], path: Path) -> None:
     from vivant.report.figures import COLORS, load_pyplot, save_figure
 
     pyplot = load_pyplot()
     figure, axis = pyplot.subplots(figsize=(4.6, 2.8))
-    for (side, counts), colour in zip(found.items(), COLORS, strict=False):
+    for (side, counts), colour in zip(bins.items(), COLORS, strict=False):
         total = max(sum(counts), 1)
-        places = [place / 50 for place in range(51)]
+        edges = [number / 50 for number in range(51)]
         axis.stairs(
-            [100 * c / total for c in counts], [*places, 1.02], color=colour, fill=True, alpha=0.5, label=side
+            [100 * c / total for c in counts], [*edges, 1.02], color=colour, fill=True, alpha=0.5, label=side
         )
     axis.set_xlabel("interaction score")
     axis.set_ylabel("% of videos")
@@ -123,17 +124,17 @@ def _draw_options(items: Sequence[MimicItem], path: Path) -> None:
     tasks = list(dict.fromkeys(item.task for item in items))
     figure, axis = pyplot.subplots(figsize=(0.8 * len(tasks) + 1.6, 3.0))
     for shift, (name, right) in enumerate((("right", True), ("wrong", False))):
-        lengths = [_lengths(items, task, right) for task in tasks]
-        drawn: Any = axis.boxplot(
+        lengths = [_list_lengths(items, task, right) for task in tasks]
+        boxes: Any = axis.boxplot(
             lengths,
-            positions=[place + 0.34 * shift - 0.17 for place in range(len(tasks))],
+            positions=[row + 0.34 * shift - 0.17 for row in range(len(tasks))],
             widths=0.28,
             showfliers=False,
             patch_artist=True,
             manage_ticks=False,
             medianprops={"color": "black"},
         )
-        for box in drawn["boxes"]:
+        for box in boxes["boxes"]:
             box.set_facecolor(COLORS[shift])
             box.set_alpha(0.6)
         axis.plot([], [], "s", color=COLORS[shift], alpha=0.6, label=f"{name} options")
@@ -144,11 +145,11 @@ def _draw_options(items: Sequence[MimicItem], path: Path) -> None:
     save_figure(pyplot, figure, path)
 
 
-def _lengths(items: Sequence[MimicItem], task: str, right: bool) -> list[int]:
+def _list_lengths(items: Sequence[MimicItem], task: str, right: bool) -> list[int]:
     return [
         len(option.text)
         for item in items
         if item.task == task
-        for place, option in enumerate(item.options)
-        if (place == item.key) == right
+        for index, option in enumerate(item.options)
+        if (index == item.key) == right
     ]

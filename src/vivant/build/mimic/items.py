@@ -9,12 +9,12 @@ from msgspec import Struct, field
 
 from vivant.benchmarks.mimic.format import MimicItem, MimicOption
 from vivant.benchmarks.mimic.names import OWN, THINKING
-from vivant.build.mimic.distractors import draw
-from vivant.build.mimic.grouping import Gathered
-from vivant.build.mimic.material import Material
-from vivant.build.mimic.popularity import Near, ranked_options
-from vivant.build.mimic.task_settings import Tasks
+from vivant.build.mimic.distractors import draw_distractors
+from vivant.build.mimic.popularity import RankSampling, choose_ranked_options
+from vivant.build.mimic.settings import TaskSettings
 from vivant.build.mimic.vectors import VectorStore
+from vivant.build.mimic.video_records import VideoRecord
+from vivant.build.mimic.video_table import VideoTable
 from vivant.core.errors import unknown_name_error
 from vivant.core.progress import ProgressCallback, ignore_progress
 from vivant.core.randomness import derive_seed, shuffled_indices
@@ -23,7 +23,7 @@ ALONE = "too few unrelated videos to take wrong options from"
 COMMON = "its answer is too common to be asked fairly"
 
 
-class Made(Struct, frozen=True):
+class TaskItems(Struct, frozen=True):
     """The items of one task, and why the other videos have none."""
 
     task: str
@@ -31,56 +31,58 @@ class Made(Struct, frozen=True):
     without: dict[str, int] = field(default_factory=dict)
 
 
-class Maker:
+class ItemMaker:
     """Makes the items of any task about some videos, as often as asked: `attempt` draws other wrong options."""
 
     def __init__(
-        self, videos: Sequence[Gathered], settings: Tasks, seed: int, store: VectorStore | None
+        self, videos: Sequence[VideoRecord], settings: TaskSettings, seed: int, store: VectorStore | None
     ) -> None:
         for task in settings.tasks:
             if task not in THINKING:
                 raise unknown_name_error("task", task, THINKING, "(tasks.tasks)")
-        self._material = Material(videos, settings, seed, store)
+        self._material = VideoTable(videos, settings, seed, store)
         self._settings = settings
         self._seed = seed
 
-    def make_all(self, progress: ProgressCallback = ignore_progress) -> dict[str, Made]:
+    def make_all(self, progress: ProgressCallback = ignore_progress) -> dict[str, TaskItems]:
         """Every task of the settings."""
-        made = {}
+        results = {}
         for number, task in enumerate(self._settings.tasks):
             progress(number, len(self._settings.tasks), f"tasks; now {task}")
-            made[task] = self.make(task)
-        return made
+            results[task] = self.make(task)
+        return results
 
-    def make(self, task: str, attempt: int = 0, near: Near | None = None) -> Made:
+    def make(self, task: str, attempt: int = 0, near: RankSampling | None = None) -> TaskItems:
         """The items of one task. `near` is for comment popularity alone."""
         if task == OWN:
-            return self._popularity(attempt, near)
+            return self._make_popularity(attempt, near)
         texts = self._material.texts(task)
-        drawn = draw(self._material, texts, attempt)
+        distractors = draw_distractors(self._material, texts, attempt)
         without = Counter(texts.without)
         questions: dict[str, tuple[MimicOption, ...]] = {}
-        for option, wrong, kept in zip(texts.options, drawn.wrong, drawn.kept, strict=True):
+        for option, wrong, kept in zip(texts.options, distractors.wrong, distractors.kept, strict=True):
             if not kept:
                 without[COMMON] += 1
             elif wrong is None:
                 without[ALONE] += 1
             else:
                 questions[option.video] = (option, *(texts.options[k] for k in wrong))
-        return Made(task, self._place(task, questions), dict(without))
+        return TaskItems(task, self._order_options(task, questions), dict(without))
 
-    def _popularity(self, attempt: int, near: Near | None) -> Made:
+    def _make_popularity(self, attempt: int, near: RankSampling | None) -> TaskItems:
         without: Counter[str] = Counter()
         questions: dict[str, tuple[MimicOption, ...]] = {}
         for line in self._material.lines:
-            options = ranked_options(line, self._settings.ranks, self._seed, attempt, near)
+            options = choose_ranked_options(line, self._settings.ranks, self._seed, attempt, near)
             if isinstance(options, str):
                 without[options] += 1
             else:
                 questions[line.ref] = options
-        return Made(OWN, self._place(OWN, questions), dict(without))
+        return TaskItems(OWN, self._order_options(OWN, questions), dict(without))
 
-    def _place(self, task: str, questions: Mapping[str, tuple[MimicOption, ...]]) -> tuple[MimicItem, ...]:
+    def _order_options(
+        self, task: str, questions: Mapping[str, tuple[MimicOption, ...]]
+    ) -> tuple[MimicItem, ...]:
         """Items whose keys stand equally often at each place, the others around them by chance."""
         by_chance = sorted(questions, key=lambda ref: (derive_seed(self._seed, "key", task, ref), ref))
         keys = {ref: number % 4 for number, ref in enumerate(by_chance)}

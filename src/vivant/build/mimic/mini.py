@@ -1,36 +1,28 @@
-"""MIMIC-mini: the pipeline's own product, from the invented world, with the chosen videos drawn.
+"""MIMIC-mini: the world it is taken from, the settings it is built with, and its clips.
 
-`build_mini(out)` makes a small world, cleans it, and takes it through every step to a folder in the format of
-docs/mimic.md. Two builds with the same libraries are equal.
+`tools/minis/mimic.py` builds the edition; the training set of `vivant/tiny` comes from a world like it.
 """
 
 from __future__ import annotations
 
-import sys
-import tempfile
-from collections.abc import Callable
 from pathlib import Path
 
-import msgspec
-
-from vivant.benchmarks.mimic.format import ITEMS, VIDEOS, MimicVideo, iter_items, iter_videos
-from vivant.build.mimic.audit import audit, read_report
-from vivant.build.mimic.clean import clean
-from vivant.build.mimic.clean_settings import Clean
-from vivant.build.mimic.select import select
-from vivant.build.mimic.settings import Settings
-from vivant.build.mimic.split import split
-from vivant.build.mimic.task_settings import Audit, Select, Tasks
-from vivant.build.mimic.tasks import tasks
-from vivant.build.mimic.world import TRUTH, WorldPlan, make_world
-from vivant.core.errors import DataError
-from vivant.core.files import write_jsonl
+from vivant.build.mimic.settings import (
+    AuditSettings,
+    CleanSettings,
+    PipelineSettings,
+    SelectSettings,
+    TaskSettings,
+)
+from vivant.build.mimic.world import TRUTH, WorldPlan
+from vivant.build.mimic.world.phrases import load_topics
+from vivant.build.mimic.world.rendering import render_video
 
 SIZE, FPS, SECONDS = (160, 120), 8, 2.0
 WORLD = WorldPlan(videos=2000, comments=320_000, seed=5)
-SETTINGS = Settings(
-    clean=Clean(languages=("en",), fewest_comments=100),
-    select=Select(
+SETTINGS = PipelineSettings(
+    clean=CleanSettings(languages=("en",), fewest_comments=100),
+    select=SelectSettings(
         target=48,
         top={"*": 0.4},
         require=("title", "description", "tags", "topics", "category"),
@@ -39,51 +31,12 @@ SETTINGS = Settings(
         per_uploader=1,
         balance=0.2,
     ),
-    tasks=Tasks(comments=120, least=0.9),
-    audit=Audit(practice=400),
+    tasks=TaskSettings(comments=120, least=0.9),
+    audit=AuditSettings(practice=400),
 )
 
 
-def build_mini(out: Path, progress: Callable[[str], None] = lambda _: None) -> list[Path]:
-    """Write the mini-edition into a folder and return its files."""
-    with tempfile.TemporaryDirectory() as temporary:
-        work = Path(temporary)
-        make_world(work, WORLD)
-        progress("the world is made")
-        clean(work, SETTINGS)
-        progress("it is clean")
-        select(work, SETTINGS)
-        split(work, SETTINGS)
-        tasks(work, SETTINGS)
-        audit(work, SETTINGS, redraw=True)
-        failing = read_report(work).failing
-        if failing:
-            raise DataError(
-                f"The mini-edition gives something away in {', '.join(failing)}; choose another seed"
-            )
-        progress("questions are asked")
-        shown = shown_topics(work)
-        (out / "videos").mkdir(parents=True, exist_ok=True)
-        written = [out / VIDEOS, out / ITEMS]
-        videos = [_drawn(line) for _, line in iter_videos(work / "tasks")]
-        write_jsonl(out / VIDEOS, videos)
-        write_jsonl(out / ITEMS, [item for _, item in iter_items(work / "audit")])
-        for number, video in enumerate(videos):
-            draw_clip(shown[video.ref], out / video.path)
-            written.append(out / video.path)
-            if (number + 1) % 12 == 0:
-                progress(f"{number + 1} of {len(videos)} clips drawn")
-    return written
-
-
-def _drawn(line: MimicVideo) -> MimicVideo:
-    """The line of a video that is drawn: its file is short and small, and this project's own."""
-    return msgspec.structs.replace(
-        line, duration=SECONDS, width=SIZE[0], height=SIZE[1], licence="Apache-2.0", extra={}
-    )
-
-
-def shown_topics(work: Path) -> dict[str, tuple[str, int]]:
+def read_topics(work: Path) -> dict[str, tuple[str, int]]:
     """What each video shows, as the world knows it: the topic's name and the look's seed."""
     import polars as pl
 
@@ -91,37 +44,7 @@ def shown_topics(work: Path) -> dict[str, tuple[str, int]]:
     return {ref: (topic, seed) for ref, topic, seed in rows}
 
 
-def draw_clip(shown: tuple[str, int], path: Path) -> None:
+def render_mini_clip(topic_and_seed: tuple[str, int], path: Path) -> None:
     """Draw a topic with the look of a seed, as small and short as the mini-edition's videos are."""
-    from vivant.build.mimic.world.clips import render
-    from vivant.build.mimic.world.phrases import load_topics
-
     topics = {topic.name: topic for topic in load_topics()}
-    render(topics[shown[0]], shown[1], path, size=SIZE, seconds=SECONDS, fps=FPS)
-
-
-def draw_sheet(folder: Path, out: Path, columns: int = 8) -> Path:
-    """One picture of every clip of an edition, in the order of the file."""
-    import av
-    from PIL import Image
-
-    pictures = []
-    for _, line in iter_videos(folder):
-        with av.open(str(folder / line.path)) as container:
-            frames = [frame.to_ndarray(format="rgb24") for frame in container.decode(video=0)]
-        pictures.append(Image.fromarray(frames[round(0.6 * (len(frames) - 1))]))
-    rows = -(-len(pictures) // columns)
-    sheet = Image.new("RGB", (columns * (SIZE[0] + 2) - 2, rows * (SIZE[1] + 2) - 2), (255, 255, 255))
-    for number, picture in enumerate(pictures):
-        row, column = divmod(number, columns)
-        sheet.paste(picture, (column * (SIZE[0] + 2), row * (SIZE[1] + 2)))
-    sheet.save(out, quality=80, optimize=True)
-    return out
-
-
-if __name__ == "__main__":
-    if len(sys.argv) not in (2, 3):
-        sys.exit("usage: python -m minis.mimic FOLDER [SHEET]")
-    build_mini(Path(sys.argv[1]), print)
-    if len(sys.argv) == 3:
-        draw_sheet(Path(sys.argv[1]), Path(sys.argv[2]))
+    render_video(topics[topic_and_seed[0]], topic_and_seed[1], path, size=SIZE, seconds=SECONDS, fps=FPS)

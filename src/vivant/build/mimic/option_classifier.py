@@ -25,7 +25,7 @@ _WORD, _PAIR, _THREE = crc32(b"w "), crc32(b"p "), crc32(b"c ")
 Floats = NDArray[np.float64]
 
 
-class Learned:
+class OptionClassifier:
     """Scores texts; higher is likelier to be the right option."""
 
     def __init__(self, practice: Sequence[MimicItem]) -> None:
@@ -45,7 +45,7 @@ class Learned:
 
     def score(self, text: str) -> float:
         """One text's."""
-        return float(self._weights[self._of(text)].mean())
+        return float(self._weights[self._features_of(text)].mean())
 
     def _train(self, items: Sequence[MimicItem]) -> None:
         features, starts, lengths = self._features(items)
@@ -76,26 +76,28 @@ class Learned:
         self, items: Sequence[MimicItem]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """All features of all options one after another, and where each option's begin."""
-        each = [self._of(option.text) for item in items for option in item.options]
-        lengths = np.array([len(one) for one in each], np.int64)
+        each = [self._features_of(option.text) for item in items for option in item.options]
+        lengths = np.array([len(features) for features in each], np.int64)
         return np.concatenate(each), np.concatenate(([0], np.cumsum(lengths)[:-1])), lengths
 
-    def _of(self, text: str) -> NDArray[np.int64]:
-        found = self._seen.get(text)
-        if found is None:
-            found = self._seen[text] = np.array(sorted({one % _SIZE for one in _hashes(text)}), np.int64)
-        return found
+    def _features_of(self, text: str) -> NDArray[np.int64]:
+        features = self._seen.get(text)
+        if features is None:
+            features = self._seen[text] = np.array(
+                sorted({value % _SIZE for value in _hash_features(text)}), np.int64
+            )
+        return features
 
 
-def _hashes(text: str) -> Iterator[int]:
+def _hash_features(text: str) -> Iterator[int]:
     """Of words, pairs of words, three letters in a row, and how the text looks; never empty.
 
     A name's checksum goes on from that of its kind, so that no name is put together.
     """
-    said = [word.encode("utf-8", "replace") for word in split_words(text)]
-    for word in said:
+    tokens = [word.encode("utf-8", "replace") for word in split_words(text)]
+    for word in tokens:
         yield crc32(word, _WORD)
-    for first, second in pairwise(said):
+    for first, second in pairwise(tokens):
         yield crc32(b"%b %b" % (first, second), _PAIR)
     low = f" {text.casefold()[:200]} "
     if low.isascii():
@@ -107,7 +109,7 @@ def _hashes(text: str) -> Iterator[int]:
             yield crc32(low[i : i + 3].encode("utf-8", "replace"), _THREE)
     looks = (
         f"length {int(np.log2(len(text) + 1) * 2)}",
-        f"words {min(len(said), 30) // 2}",
+        f"words {min(len(tokens), 30) // 2}",
         f"emoji {min(count_emoji(text), 4)}",
         f"capital {text[:1].isupper()} {text.isupper()}",
         f"end {text[-1:]}",

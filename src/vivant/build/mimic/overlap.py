@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from vivant.build.mimic.database import parquet
+from vivant.build.mimic.database import parquet_source
 from vivant.build.mimic.split import BENCH, TRAIN
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ _WORDS = 4
 MOST = 1000
 
 
-class Overlap(Struct, frozen=True, kw_only=True):
+class TextOverlap(Struct, frozen=True, kw_only=True):
     """A title or description of a benchmark video that a training video has too, in whatever order of words."""
 
     field: str
@@ -30,16 +30,16 @@ class Overlap(Struct, frozen=True, kw_only=True):
     """Training videos that have it."""
 
 
-def find_overlaps(connection: DuckDBPyConnection, work: Path) -> list[Overlap]:
+def find_overlaps(connection: DuckDBPyConnection, work: Path) -> list[TextOverlap]:
     """Titles and descriptions with the same words on both sides, at most `MOST` of each."""
-    found: list[Overlap] = []
+    overlaps: list[TextOverlap] = []
     for field in ("title", "description"):
         rows = connection.execute(f"""
             WITH texts AS (
                 SELECT v.ref, s.part, v.{field} AS text,
                        list_sort(list_distinct(regexp_extract_all(lower(v.{field}), '[\\p{{L}}\\p{{N}}]+'))) AS said
-                FROM {parquet(work / "clean" / "videos")} v
-                JOIN {parquet(work / "split" / "videos.parquet")} s USING (ref)
+                FROM {parquet_source(work / "clean" / "videos")} v
+                JOIN {parquet_source(work / "split" / "videos.parquet")} s USING (ref)
                 WHERE s.part IN ('{BENCH}', '{TRAIN}')
             ),
             keyed AS (SELECT ref, part, text, hash(said) AS said FROM texts WHERE len(said) >= {_WORDS})
@@ -47,8 +47,8 @@ def find_overlaps(connection: DuckDBPyConnection, work: Path) -> list[Overlap]:
             FROM keyed b JOIN keyed t ON b.said = t.said AND b.part = '{BENCH}' AND t.part = '{TRAIN}'
             GROUP BY b.ref ORDER BY b.ref LIMIT {MOST}
         """).fetchall()
-        found += [
-            Overlap(field=field, bench=bench, train=train, text=text, count=count)
+        overlaps += [
+            TextOverlap(field=field, bench=bench, train=train, text=text, count=count)
             for bench, train, text, count in rows
         ]
-    return found
+    return overlaps

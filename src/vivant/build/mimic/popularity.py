@@ -33,18 +33,18 @@ _OFFERED = 6
 TIED = "the most-liked comment shares its likes with the next rank"
 
 
-class Near(Struct, frozen=True):
+class RankSampling(Struct, frozen=True):
     """Another way to deal comments out."""
 
     score: Callable[[str], float]
     """By what; higher for texts that look more like a right answer."""
     slack: float
     """How far a rank may be from the asked one, as a share of it."""
-    even: Even | None = None
+    even: BalancedDealer | None = None
     """Deals by length and score together, where either alone does not do."""
 
 
-class Even:
+class BalancedDealer:
     """Deals so that by each measure the right one comes first, second, third and last equally often in all."""
 
     def __init__(self, measures: Sequence[Callable[[str], float]]) -> None:
@@ -53,35 +53,37 @@ class Even:
         """How often the right one had each place by each measure."""
 
     def choose(
-        self, key: Comment, standing: Sequence[Sequence[tuple[int, Comment]]], chance: random.Random
+        self, key: Comment, standing: Sequence[Sequence[tuple[int, Comment]]], rng: random.Random
     ) -> list[tuple[int, Comment]] | None:
         """One of each, or None where all that may stand there says the same."""
         forms = {normalise_text(key.text)}
         offered: list[list[tuple[int, Comment]]] = []
         for group in standing:
             offered.append([])
-            for place, comment in chance.sample(group, len(group)):
+            for rank, comment in rng.sample(group, len(group)):
                 form = normalise_text(comment.text)
                 if form not in forms and len(offered[-1]) < _OFFERED:
                     forms.add(form)
-                    offered[-1].append((place, comment))
+                    offered[-1].append((rank, comment))
         if not all(offered):
             return None
         cost = np.zeros([len(group) for group in offered], np.int64)
-        places = []
+        ranks_by_measure = []
         for measure, dealt in zip(self._measures, self._dealt, strict=True):
-            own = measure(key.text)
-            above = [np.array([measure(c.text) > own for _, c in group], np.int64) for group in offered]
-            places.append(above[0][:, None, None] + above[1][None, :, None] + above[2][None, None, :])
-            cost += dealt[places[-1]]
+            key_value = measure(key.text)
+            above = [np.array([measure(c.text) > key_value for _, c in group], np.int64) for group in offered]
+            ranks_by_measure.append(
+                above[0][:, None, None] + above[1][None, :, None] + above[2][None, None, :]
+            )
+            cost += dealt[ranks_by_measure[-1]]
         best = np.unravel_index(int(np.argmin(cost)), cost.shape)
-        for dealt, found in zip(self._dealt, places, strict=True):
-            dealt[found[best]] += 1
+        for dealt, ranks in zip(self._dealt, ranks_by_measure, strict=True):
+            dealt[ranks[best]] += 1
         return [group[k] for group, k in zip(offered, best, strict=True)]
 
 
-def ranked_options(
-    line: MimicVideo, ranks: Sequence[int], seed: int, attempt: int = 0, near: Near | None = None
+def choose_ranked_options(
+    line: MimicVideo, ranks: Sequence[int], seed: int, attempt: int = 0, near: RankSampling | None = None
 ) -> tuple[MimicOption, ...] | str:
     """The four options, the right one first; or why there are none. Another `attempt` deals otherwise."""
     liked = sorted((c for c in line.comments if c.likes is not None), key=lambda c: (-(c.likes or 0), c.id))
@@ -89,44 +91,44 @@ def ranked_options(
         return FEW
     key = liked[ranks[0] - 1]
     measure: Callable[[str], float] = near.score if near is not None else len
-    own = measure(key.text)
-    chance = derive_generator(seed, "popularity", line.ref, str(attempt))
+    key_value = measure(key.text)
+    rng = derive_generator(seed, "popularity", line.ref, str(attempt))
     if any(liked[rank - 1].likes == key.likes for rank in ranks[1:]):
         return TIED
     if near is not None and near.even is not None:
-        even = near.even.choose(key, [_standing(liked, rank, near, key) for rank in ranks[1:]], chance)
-        return SAME if even is None else _options(line, [(ranks[0], key), *even])
-    more = chance.randrange(len(ranks))
-    wanted = [place < more for place in range(len(ranks) - 1)]
-    chance.shuffle(wanted)
+        even = near.even.choose(key, [_list_candidates(liked, rank, near, key) for rank in ranks[1:]], rng)
+        return SAME if even is None else _make_options(line, [(ranks[0], key), *even])
+    more = rng.randrange(len(ranks))
+    wanted = [other < more for other in range(len(ranks) - 1)]
+    rng.shuffle(wanted)
     chosen = [(ranks[0], key)]
     for rank, above in zip(ranks[1:], wanted, strict=True):
         forms = {normalise_text(c.text) for _, c in chosen}
         fit = [
-            (place, c)
-            for place, c in _standing(liked, rank, near, key)
+            (other, c)
+            for other, c in _list_candidates(liked, rank, near, key)
             if normalise_text(c.text) not in forms
         ]
         if not fit:
             return SAME
-        dealt = [(place, c) for place, c in fit if (measure(c.text) > own) == above]
-        chosen.append(chance.choice(dealt or fit))
-    return _options(line, chosen)
+        dealt = [(other, c) for other, c in fit if (measure(c.text) > key_value) == above]
+        chosen.append(rng.choice(dealt or fit))
+    return _make_options(line, chosen)
 
 
-def _options(line: MimicVideo, chosen: Sequence[tuple[int, Comment]]) -> tuple[MimicOption, ...]:
+def _make_options(line: MimicVideo, chosen: Sequence[tuple[int, Comment]]) -> tuple[MimicOption, ...]:
     return tuple(
         MimicOption(text=c.text, video=line.ref, comment=c.id, rank=rank, likes=c.likes) for rank, c in chosen
     )
 
 
-def _standing(
-    liked: Sequence[Comment], rank: int, near: Near | None, key: Comment
+def _list_candidates(
+    liked: Sequence[Comment], rank: int, near: RankSampling | None, key: Comment
 ) -> list[tuple[int, Comment]]:
     """Comments that may stand for a rank, each with the rank it is said to have."""
     if near is None:
         likes = liked[rank - 1].likes
         return [(rank, c) for c in liked if c.likes == likes and c is not key][:_TIED]
     first, last = round(rank * (1 - near.slack)), round(rank * (1 + near.slack))
-    places = range(max(first, 2), min(last, len(liked)) + 1)
-    return [(place, liked[place - 1]) for place in places if liked[place - 1].likes != key.likes]
+    ranks = range(max(first, 2), min(last, len(liked)) + 1)
+    return [(other, liked[other - 1]) for other in ranks if liked[other - 1].likes != key.likes]

@@ -1,19 +1,178 @@
-"""All parameters of the pipeline, with their defaults: one section a step, each declared beside its step."""
+"""All parameters of the pipeline, with their defaults: one section for each step."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated, Literal
 
-import msgspec
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 
-from vivant.build.mimic.clean_settings import Clean
-from vivant.build.mimic.ingest_settings import Ingest
-from vivant.build.mimic.task_settings import Audit, Pool, Publish, Select, Split, Tasks, Train
-from vivant.core.errors import DataError
+from vivant.benchmarks.mimic.names import RANKS, THINKING
+from vivant.core.yaml_files import read_yaml
+
+Share = Annotated[float, Meta(ge=0, le=1)]
+Whole = Annotated[int, Meta(ge=0)]
+Some = Annotated[int, Meta(ge=1)]
+Weight = Annotated[float, Meta(ge=0)]
+
+ANY = "*"
+"""Stands for every platform that is not named."""
 
 
-class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class IngestSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is taken in, and what becomes of people's names."""
+
+    platform: str = ""
+    """For records that do not name theirs."""
+    licence: str = ""
+    """For records that state none."""
+    mentions: Literal["hash", "remove", "keep"] = "remove"
+    """@-mentions in texts: taken out, or replaced by @ and six letters that depend on the salt."""
+    links: Literal["remove", "keep"] = "remove"
+    """Web addresses, e-mail addresses and telephone numbers."""
+    batch: Annotated[int, Meta(ge=1)] = 100_000
+    """Comments held in memory by a process before they are written."""
+
+
+class CleanSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is left out, and when two things are the same."""
+
+    languages: tuple[str, ...] = ()
+    """ISO 639 codes of videos to keep; empty for all."""
+    shortest: Annotated[float, Meta(ge=0)] = 1.0
+    """Seconds."""
+    longest: Annotated[float, Meta(ge=0)] = 3600.0
+    """Seconds."""
+    title_characters: tuple[int, int] = (3, 300)
+    comment_characters: tuple[int, int] = (2, 500)
+    fewest_comments: Whole = 5
+    """Comments by themselves (no replies) that a video must keep after cleaning."""
+    near_duplicate: Share = 0.7
+    """Estimated Jaccard similarity of runs of three words from which texts count as nearly the same."""
+    longest_run: Annotated[int, Meta(ge=3)] = 8
+    """A comment with a character more often in a row is spam."""
+    pasted: tuple[int, int] = (60, 20)
+    """A comment of so many characters whose words stand under so many videos is spam."""
+    rules: str = ""
+    """A YAML file of content rules; empty for the bundled ones."""
+    need_files: bool = False
+    """Whether videos without a file are left out."""
+    hash_distance: Whole = 26
+    """Bits of 256 by which the frame hashes of two copies of a video may differ, on average of five frames."""
+
+
+class ScoreWeights(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What each part of the interaction score counts."""
+
+    views: Weight = 1.0
+    likes: Weight = 1.0
+    comments: Weight = 1.0
+    like_rate: Weight = 0.5
+    """Likes per view."""
+    comment_rate: Weight = 0.5
+    """Comments per view."""
+
+
+class SelectSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which videos become the benchmark."""
+
+    target: Some = 4000
+    top: dict[str, Share] = field(default_factory=lambda: {"tiktok": 0.02, "youtube": 0.05, ANY: 0.05})
+    """Per platform, the share of its videos with the highest interaction score that may be chosen."""
+    weights: ScoreWeights = field(default_factory=ScoreWeights)
+    require: tuple[Literal["title", "description", "tags", "topics", "category"], ...] = ("title",)
+    """What a video must have."""
+    fewest_comments: Whole = 5
+    """Comments by themselves (no replies) that a video must have."""
+    fewest_in_language: Whole = 12
+    """Languages with fewer candidates are left out: wrong options need others in the same language."""
+    balance: Share = 0.5
+    """Strata (category × language × length) get places in proportion to their size to this power."""
+    per_uploader: Some = 3
+    """Most videos of one uploader."""
+    giant: Share = 0.05
+    """Uploaders with more than this share of all videos are left to training."""
+    uploaders: Literal["known", "any"] = "known"
+    """known: only videos whose uploader is known, for only those can be told apart from training."""
+
+
+class SplitSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What goes into training."""
+
+    unknown_uploaders: Literal["leave out", "train"] = "leave out"
+    """What becomes of videos outside the benchmark whose uploader is not known."""
+
+
+class TaskSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How questions are made."""
+
+    tasks: tuple[str, ...] = THINKING
+    least: Share = 0.5
+    """Share of the videos that each task must be able to ask about, or the step fails."""
+    ranks: tuple[Some, Some, Some, Some] = RANKS
+    comments: Some = 200
+    """Most-liked comments of a video that the benchmark carries along."""
+    description_characters: Some = 400
+    """Longer descriptions are cut at the end of a sentence or word."""
+    tags: Some = 5
+    """Most tags in an option."""
+    common_tag: Share = 0.05
+    """A tag on more than this share of the videos says nothing and is not asked for."""
+    likeness: Share = 0.6
+    """From this cosine (MiniLM) up, two texts are too near in meaning to stand side by side; in a language that
+    MiniLM hardly knows, from that of the nearest tenth."""
+    other_category: bool = True
+    """Whether wrong options come from other categories."""
+    candidates: Some = 3
+    """Comments of a video that are weighed to find the one that fits it best."""
+
+
+class AuditSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What counts as giving the answer away."""
+
+    practice: Some = 4000
+    """Videos of the train split on whose questions the classifier is trained."""
+    level: Share = 0.95
+    """Of intervals shown; whether a task passes is corrected for the number of looks."""
+    redraws: Some = 6
+    """How often a task is drawn again at most."""
+    rank_slack: Share = 0.2
+    """How far from its rank a comment of a popularity item that is drawn again may be, as a share of the rank."""
+
+
+class PoolSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """People's comments for the blind packs."""
+
+    comments: Some = 5
+    fewest: Whole = 1
+    """Videos with fewer are left out of the pool."""
+    longest: Some = 300
+    """Characters."""
+
+
+class TrainSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The training set."""
+
+    videos: Some | None = None
+    """At most so many, by seed; None for all."""
+    references: Some = 5
+    """Most-liked comments that an item of the task `comment` brings."""
+    meaning: bool = False
+    """Whether wrong options are also kept apart by MiniLM; about 250 texts a second on two cores."""
+    shard_bytes: Some = 500_000_000
+
+
+class PublishSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the edition says of itself."""
+
+    name: str = "MIMIC-Bench edition"
+    licence: str = "other"
+    """Of the questions and annotations; videos keep their own."""
+    contact: str = ""
+    languages_note: str = ""
+
+
+class PipelineSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A settings file. Whatever it does not name has its default; an unknown name is refused."""
 
     seed: int = 0
@@ -21,27 +180,17 @@ class Settings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What DuckDB may hold in memory before it goes to disk; the whole process takes about 1 GB more."""
     workers: int = 2
     """Threads of DuckDB, and processes where files are read or videos decoded."""
-    ingest: Ingest = field(default_factory=Ingest)
-    clean: Clean = field(default_factory=Clean)
-    select: Select = field(default_factory=Select)
-    split: Split = field(default_factory=Split)
-    tasks: Tasks = field(default_factory=Tasks)
-    audit: Audit = field(default_factory=Audit)
-    pool: Pool = field(default_factory=Pool)
-    train: Train = field(default_factory=Train)
-    publish: Publish = field(default_factory=Publish)
+    ingest: IngestSettings = field(default_factory=IngestSettings)
+    clean: CleanSettings = field(default_factory=CleanSettings)
+    select: SelectSettings = field(default_factory=SelectSettings)
+    split: SplitSettings = field(default_factory=SplitSettings)
+    tasks: TaskSettings = field(default_factory=TaskSettings)
+    audit: AuditSettings = field(default_factory=AuditSettings)
+    pool: PoolSettings = field(default_factory=PoolSettings)
+    train: TrainSettings = field(default_factory=TrainSettings)
+    publish: PublishSettings = field(default_factory=PublishSettings)
 
 
-def read_settings(path: Path | None) -> Settings:
+def read_settings(path: Path | None) -> PipelineSettings:
     """The settings in a YAML file, or the defaults."""
-    if path is None:
-        return Settings()
-    import yaml
-
-    try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8"))
-        return msgspec.convert(values or {}, Settings)
-    except OSError as error:
-        raise DataError(f"Cannot read the settings {path}: {error.strerror}") from error
-    except (yaml.YAMLError, UnicodeDecodeError, msgspec.ValidationError) as error:
-        raise DataError(f"{path}: {' '.join(str(error).split())}") from error
+    return PipelineSettings() if path is None else read_yaml(path, PipelineSettings, empty=PipelineSettings())

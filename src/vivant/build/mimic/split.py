@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct
 
-from vivant.build.mimic.database import connect, parquet
-from vivant.build.mimic.select import CHOSEN, GIANT
-from vivant.build.mimic.settings import Settings
-from vivant.build.mimic.steps import Step, begin
+from vivant.build.mimic.database import connect, parquet_source
+from vivant.build.mimic.selection import CHOSEN, GIANT
+from vivant.build.mimic.settings import PipelineSettings
+from vivant.build.mimic.steps import BuildStep, begin_step
 from vivant.core.progress import ProgressCallback, ignore_progress
 from vivant.core.table import Table, to_markdown
 
@@ -27,7 +27,7 @@ BENCH, TRAIN, OUT = "bench", "train", "out"
 PROOF = "proof.json"
 
 
-class Proof(Struct, frozen=True, kw_only=True):
+class SplitProof(Struct, frozen=True, kw_only=True):
     """What was looked at, and that nothing is on both sides. Digests let anyone check the lists."""
 
     videos: dict[str, int]
@@ -50,23 +50,27 @@ class Proof(Struct, frozen=True, kw_only=True):
         return not any(self.shared.values()) and not any(self.unknown_uploaders.values())
 
 
-def split(
-    work: Path, settings: Settings, progress: ProgressCallback = ignore_progress, *, force: bool = False
-) -> Step:
+def split_videos(
+    work: Path,
+    settings: PipelineSettings,
+    progress: ProgressCallback = ignore_progress,
+    *,
+    force: bool = False,
+) -> BuildStep:
     """Part the videos; writes `videos.parquet` (ref, part, why), `proof.json` and `proof.md`."""
-    with begin(work, STEP, ["clean", "select"], settings.split, force=force) as step:
+    with begin_step(work, STEP, ["clean", "select"], settings.split, force=force) as step:
         if not step.done:
             with connect(work, settings.memory, settings.workers) as connection:
                 progress(0, 1, "parting videos")
-                _part(connection, work, step, trust=settings.split.unknown_uploaders == "train")
-                proof = prove(connection, step.folder / "videos.parquet")
-                _finish(step, proof, _left_out(connection))
+                _assign_parts(connection, work, step, trust=settings.split.unknown_uploaders == "train")
+                proof = prove_split(connection, step.folder / "videos.parquet")
+                _finish(step, proof, _count_left_out(connection))
     return step
 
 
-def _part(connection: DuckDBPyConnection, work: Path, step: Step, *, trust: bool) -> None:
+def _assign_parts(connection: DuckDBPyConnection, work: Path, step: BuildStep, *, trust: bool) -> None:
     connection.execute(
-        f"CREATE TEMP TABLE judged AS SELECT * FROM {parquet(work / 'select' / 'videos.parquet')}"
+        f"CREATE TEMP TABLE judged AS SELECT * FROM {parquet_source(work / 'select' / 'videos.parquet')}"
     )
     unknown = "false" if trust else "uploader = ''"
     target = str(step.folder / "videos.parquet").replace("'", "''")
@@ -92,9 +96,9 @@ def _part(connection: DuckDBPyConnection, work: Path, step: Step, *, trust: bool
     """)
 
 
-def prove(connection: DuckDBPyConnection, path: Path) -> Proof:
+def prove_split(connection: DuckDBPyConnection, path: Path) -> SplitProof:
     """Read the parted list again and count what is on both sides."""
-    connection.execute(f"CREATE OR REPLACE TEMP TABLE parted AS SELECT * FROM {parquet(path)}")
+    connection.execute(f"CREATE OR REPLACE TEMP TABLE parted AS SELECT * FROM {parquet_source(path)}")
     sides = f"part IN ('{BENCH}', '{TRAIN}')"
 
     def per_part(what: str, where: str = "true") -> dict[str, int]:
@@ -104,19 +108,19 @@ def prove(connection: DuckDBPyConnection, path: Path) -> Proof:
         return dict(rows)
 
     def shared(column: str, where: str) -> int:
-        number: int = _value(
+        number: int = _query_value(
             connection,
             f"SELECT count(*) FROM (SELECT {column} FROM parted WHERE {sides} AND {where} "
             f"GROUP BY {column} HAVING count(DISTINCT part) > 1)",
         )
         return number
 
-    total = _value(connection, "SELECT count(*) FROM parted")
+    total = _query_value(connection, "SELECT count(*) FROM parted")
     largest = connection.execute(
         "SELECT uploader, count(*), string_agg(DISTINCT part, ', ' ORDER BY part) FROM parted "
         "WHERE uploader <> '' GROUP BY uploader ORDER BY count(*) DESC, uploader LIMIT 5"
     ).fetchall()
-    return Proof(
+    return SplitProof(
         videos=per_part("count(*)"),
         uploaders=per_part("count(DISTINCT uploader)", "uploader <> ''"),
         groups=per_part("count(DISTINCT dup_group)", "dup_group IS NOT NULL"),
@@ -127,7 +131,7 @@ def prove(connection: DuckDBPyConnection, path: Path) -> Proof:
         },
         unknown_uploaders=per_part("count(*)", f"uploader = '' AND {sides}"),
         digests={
-            part: _value(
+            part: _query_value(
                 connection,
                 f"SELECT sha256(coalesce(string_agg(ref, chr(10) ORDER BY ref), '')) FROM parted WHERE part = '{part}'",
             )
@@ -137,13 +141,13 @@ def prove(connection: DuckDBPyConnection, path: Path) -> Proof:
     )
 
 
-def _value(connection: DuckDBPyConnection, query: str) -> Any:
+def _query_value(connection: DuckDBPyConnection, query: str) -> Any:
     row = connection.execute(query).fetchone()
     assert row is not None
     return row[0]
 
 
-def _finish(step: Step, proof: Proof, left_out: dict[str, int]) -> None:
+def _finish(step: BuildStep, proof: SplitProof, left_out: dict[str, int]) -> None:
     if any(proof.shared.values()):
         raise ValueError(f"the two sides share {proof.shared}")
     if not proof.videos.get(TRAIN):
@@ -152,23 +156,23 @@ def _finish(step: Step, proof: Proof, left_out: dict[str, int]) -> None:
             "benchmark; lower select.target or select.per_uploader, or bring more uploaders"
         )
     (step.folder / PROOF).write_bytes(msgspec.json.format(msgspec.json.encode(proof), indent=1) + b"\n")
-    (step.folder / "proof.md").write_text(to_markdown(proof_table(proof)), encoding="utf-8")
+    (step.folder / "proof.md").write_text(to_markdown(format_proof(proof)), encoding="utf-8")
     bench, train, out = (proof.videos.get(part, 0) for part in (BENCH, TRAIN, OUT))
     step.count("videos", into=bench + train + out, out=bench + train, why=left_out)
     step.count("videos of the benchmark", out=bench)
     step.count("videos for training", out=train)
-    for sentence in proof_table(proof).notes:
+    for sentence in format_proof(proof).notes:
         step.note(sentence)
 
 
-def _left_out(connection: DuckDBPyConnection) -> dict[str, int]:
+def _count_left_out(connection: DuckDBPyConnection) -> dict[str, int]:
     rows = connection.execute(
         f"SELECT why, count(*) FROM parted WHERE part = '{OUT}' GROUP BY why"
     ).fetchall()
     return dict(rows)
 
 
-def proof_table(proof: Proof) -> Table:
+def format_proof(proof: SplitProof) -> Table:
     """The proof for people."""
     body = tuple(
         (what, numbers.get(BENCH, 0), numbers.get(TRAIN, 0), proof.shared[what], numbers.get(OUT, 0))

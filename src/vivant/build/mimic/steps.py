@@ -36,7 +36,7 @@ class StepError(VivantError):
     """A step cannot go on; the line begins with the step's name."""
 
 
-class Count(Struct, frozen=True, kw_only=True):
+class StepCount(Struct, frozen=True, kw_only=True):
     """How many of something went into a step and came out of it."""
 
     what: str
@@ -47,14 +47,14 @@ class Count(Struct, frozen=True, kw_only=True):
     """Reason → how many were left out for it. With both ends known, they account for all the difference."""
 
 
-class Record(Struct, frozen=True, kw_only=True):
+class StepRecord(Struct, frozen=True, kw_only=True):
     """`step.json`."""
 
     step: str
     fingerprint: str
     inputs: dict[str, str]
     parameters: dict[str, Any]
-    counts: tuple[Count, ...] = ()
+    counts: tuple[StepCount, ...] = ()
     notes: tuple[str, ...] = ()
     """Sentences that belong under the table of counts."""
 
@@ -76,10 +76,10 @@ class Record(Struct, frozen=True, kw_only=True):
         )
 
 
-class Step:
+class BuildStep:
     """One step at work. `folder` is where it writes; `done` says that there is nothing to do."""
 
-    def __init__(self, work: Path, record: Record, *, done: bool, resumed: bool) -> None:
+    def __init__(self, work: Path, record: StepRecord, *, done: bool, resumed: bool) -> None:
         self.work = work
         self.name = record.step
         self.record = record
@@ -89,7 +89,7 @@ class Step:
         self.resumed = resumed
         """Whether `folder` holds what an interrupted run with the same fingerprint wrote."""
         self.folder = work / record.step if done else _part(work, record.step)
-        self._counts: list[Count] = []
+        self._counts: list[StepCount] = []
         self._notes: list[str] = []
 
     def count(
@@ -104,7 +104,7 @@ class Step:
         reasons = {reason: number for reason, number in (why or {}).items() if number}
         if into is not None and out is not None and into - out != sum(reasons.values()):
             raise ValueError(f"{self.name}: {into} {what} in, {out} out, but reasons for {reasons}")
-        self._counts.append(Count(what=what, into=into, out=out, why=reasons))
+        self._counts.append(StepCount(what=what, into=into, out=out, why=reasons))
 
     def note(self, sentence: str) -> None:
         """A sentence for below the table of counts."""
@@ -122,17 +122,17 @@ class Step:
         (self.folder / _BEGUN).unlink(missing_ok=True)
         encoded = msgspec.json.format(msgspec.json.encode(self.record), indent=1)
         (self.folder / RECORD).write_bytes(encoded + b"\n")
-        place, old = self.work / self.name, _old(self.work, self.name)
-        if place.exists():
-            place.rename(old)
-        self.folder.rename(place)
+        target, old = self.work / self.name, _old(self.work, self.name)
+        if target.exists():
+            target.rename(old)
+        self.folder.rename(target)
         shutil.rmtree(old, ignore_errors=True)
-        self.folder = place
+        self.folder = target
         self.done = True
 
 
 @contextlib.contextmanager
-def begin(
+def begin_step(
     work: Path,
     name: str,
     inputs: Sequence[str | Path],
@@ -141,7 +141,7 @@ def begin(
     version: int = 1,
     resume: bool = False,
     force: bool = False,
-) -> Iterator[Step]:
+) -> Iterator[BuildStep]:
     """Begin a step. `inputs` are names of steps (which must be done) and files or folders of the user's.
 
     `version` is raised when the step's code would write something else from the same. With `resume`, the
@@ -154,17 +154,17 @@ def begin(
         work.mkdir(parents=True, exist_ok=True)
         busy = StepError(f"{name}: another run of this step is at work in {work}; wait for it")
         with lock_file(work / f".{name}.lock", busy):
-            yield from _begun(work, name, inputs, parameters, version, resume, force)
+            yield from _run_step(work, name, inputs, parameters, version, resume, force)
     except StepError:
         raise
     except VivantError as error:
         raise StepError(f"{name}: {error}") from error
     except OSError as error:
-        where = f" {error.filename}" if error.filename else ""
-        raise StepError(f"{name}: cannot work in {work}:{where} {error.strerror or error}") from error
+        file = f" {error.filename}" if error.filename else ""
+        raise StepError(f"{name}: cannot work in {work}:{file} {error.strerror or error}") from error
 
 
-def _begun(
+def _run_step(
     work: Path,
     name: str,
     inputs: Sequence[str | Path],
@@ -172,37 +172,37 @@ def _begun(
     version: int,
     resume: bool,
     force: bool,
-) -> Iterator[Step]:
-    old, part, place = _old(work, name), _part(work, name), work / name
+) -> Iterator[BuildStep]:
+    old, part, target = _old(work, name), _part(work, name), work / name
     if old.exists():  # killed between two renames, or while deleting
-        if place.exists():
+        if target.exists():
             shutil.rmtree(old)
         else:
-            old.rename(place)
-    known = {_name(one): _fingerprint(work, name, one) for one in inputs}
+            old.rename(target)
+    fingerprints = {_input_name(source): _fingerprint(work, name, source) for source in inputs}
     values = msgspec.to_builtins(parameters)
-    fingerprint = digest([name, version, known, values])
-    fresh = Record(step=name, fingerprint=fingerprint, inputs=known, parameters=values)
-    found = read_record(work, name) if (place / RECORD).is_file() else None
-    if found is not None and found.fingerprint == fingerprint and not force:
-        yield Step(work, found, done=True, resumed=False)
+    fingerprint = digest([name, version, fingerprints, values])
+    fresh = StepRecord(step=name, fingerprint=fingerprint, inputs=fingerprints, parameters=values)
+    existing = read_record(work, name) if (target / RECORD).is_file() else None
+    if existing is not None and existing.fingerprint == fingerprint and not force:
+        yield BuildStep(work, existing, done=True, resumed=False)
         return
-    resumed = resume and not force and _read(part / _BEGUN) == fingerprint
+    resumed = resume and not force and _read_text(part / _BEGUN) == fingerprint
     if not resumed:
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir()
         (part / _BEGUN).write_text(fingerprint, encoding="ascii")
-    step = Step(work, fresh, done=False, resumed=resumed)
+    step = BuildStep(work, fresh, done=False, resumed=resumed)
     yield step
     if not step.done:
         step.commit()
 
 
-def read_record(work: Path, name: str) -> Record:
+def read_record(work: Path, name: str) -> StepRecord:
     """What a finished step says of itself."""
     path = work / name / RECORD
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Record)
+        return msgspec.json.decode(path.read_bytes(), type=StepRecord)
     except OSError as error:
         raise StepError(f"{name}: cannot read {path}: {error.strerror}; run the step again") from error
     except msgspec.MsgspecError as error:
@@ -221,10 +221,10 @@ def _fingerprint(work: Path, name: str, source: str | Path) -> str:
         return read_record(work, source).fingerprint
     if not source.exists():
         raise StepError(f"{name}: {source} does not exist")
-    return digest([(p, s, t) for p, s, t in sorted(_listed(source))])
+    return digest([(p, s, t) for p, s, t in sorted(_list_files(source))])
 
 
-def _listed(source: Path) -> Iterator[tuple[str, int, int]]:
+def _list_files(source: Path) -> Iterator[tuple[str, int, int]]:
     """Path, size and time of change of every file: a million files are listed, not read."""
     if source.is_file():
         status = source.stat()
@@ -241,7 +241,7 @@ def _listed(source: Path) -> Iterator[tuple[str, int, int]]:
                     yield os.path.relpath(entry.path, source), status.st_size, status.st_mtime_ns
 
 
-def _name(source: str | Path) -> str:
+def _input_name(source: str | Path) -> str:
     return source if isinstance(source, str) else str(source.resolve())
 
 
@@ -253,5 +253,5 @@ def _old(work: Path, name: str) -> Path:
     return work / f".{name}.old"
 
 
-def _read(path: Path) -> str:
+def _read_text(path: Path) -> str:
     return path.read_text(encoding="ascii") if path.is_file() else ""

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from vivant.build.mimic.task_settings import Select
+from vivant.build.mimic.settings import SelectSettings
 
 Stratum = tuple[str, str, str]
 
 
-class Candidate(Struct, frozen=True, kw_only=True):
+class VideoCandidate(Struct, frozen=True, kw_only=True):
     """A video that may be chosen."""
 
     ref: str
@@ -29,54 +29,60 @@ class Candidate(Struct, frozen=True, kw_only=True):
         return self.category, self.language, self.length
 
 
-def choose(candidates: Sequence[Candidate], settings: Select) -> tuple[list[Candidate], dict[str, str]]:
+def choose_videos(
+    candidates: Sequence[VideoCandidate], settings: SelectSettings
+) -> tuple[list[VideoCandidate], dict[str, str]]:
     """The chosen, the highest score first, and why each of the others is not.
 
     Fewer than `settings.target` are returned only where there are no more to choose from.
     """
     why: dict[str, str] = {}
     ordered = sorted(candidates, key=lambda c: (-c.score, c.ref))
-    ordered = _once_per_group(ordered, why)
-    ordered = _few_per_uploader(ordered, settings.per_uploader, why)
-    ordered = _spoken(ordered, settings.fewest_in_language, why)
+    ordered = _drop_near_duplicates(ordered, why)
+    ordered = _limit_uploaders(ordered, settings.per_uploader, why)
+    ordered = _drop_rare_languages(ordered, settings.fewest_in_language, why)
     sizes = Counter(c.stratum for c in ordered)
-    places = allot(sizes, min(settings.target, len(ordered)), settings.balance)
+    quotas = allot_places(sizes, min(settings.target, len(ordered)), settings.balance)
     chosen = []
     for candidate in ordered:
-        if places[candidate.stratum] > 0:
-            places[candidate.stratum] -= 1
+        if quotas[candidate.stratum] > 0:
+            quotas[candidate.stratum] -= 1
             chosen.append(candidate)
         else:
             why[candidate.ref] = "its stratum has its places"
     return chosen, why
 
 
-def _once_per_group(ordered: Sequence[Candidate], why: dict[str, str]) -> list[Candidate]:
+def _drop_near_duplicates(ordered: Sequence[VideoCandidate], why: dict[str, str]) -> list[VideoCandidate]:
     groups: set[int] = set()
-    kept = []
+    chosen = []
     for candidate in ordered:
         if candidate.dup_group is not None and candidate.dup_group in groups:
             why[candidate.ref] = "near-duplicate of one with a higher score"
             continue
         if candidate.dup_group is not None:
             groups.add(candidate.dup_group)
-        kept.append(candidate)
-    return kept
+        chosen.append(candidate)
+    return chosen
 
 
-def _few_per_uploader(ordered: Sequence[Candidate], most: int, why: dict[str, str]) -> list[Candidate]:
+def _limit_uploaders(
+    ordered: Sequence[VideoCandidate], most: int, why: dict[str, str]
+) -> list[VideoCandidate]:
     taken: Counter[str] = Counter()
-    kept = []
+    chosen = []
     for candidate in ordered:
         taken[candidate.uploader] += 1
         if candidate.uploader and taken[candidate.uploader] > most:
             why[candidate.ref] = "its uploader has enough videos in"
         else:
-            kept.append(candidate)
-    return kept
+            chosen.append(candidate)
+    return chosen
 
 
-def _spoken(ordered: Sequence[Candidate], fewest: int, why: dict[str, str]) -> list[Candidate]:
+def _drop_rare_languages(
+    ordered: Sequence[VideoCandidate], fewest: int, why: dict[str, str]
+) -> list[VideoCandidate]:
     speakers = Counter(c.language for c in ordered)
     for candidate in ordered:
         if speakers[candidate.language] < fewest:
@@ -84,29 +90,29 @@ def _spoken(ordered: Sequence[Candidate], fewest: int, why: dict[str, str]) -> l
     return [c for c in ordered if speakers[c.language] >= fewest]
 
 
-def allot(sizes: Mapping[Stratum, int], places: int, balance: float) -> dict[Stratum, int]:
+def allot_places(sizes: Mapping[Stratum, int], places: int, balance: float) -> dict[Stratum, int]:
     """Places per stratum, in proportion to size to the power of `balance`, never more than there are.
 
     What a full stratum cannot take goes to the others; fractions go to the largest remainders.
     """
-    given = dict.fromkeys(sizes, 0)
-    left = min(places, sum(sizes.values()))
-    while left:
-        open_ = sorted(s for s in sizes if given[s] < sizes[s])
+    quotas = dict.fromkeys(sizes, 0)
+    remaining = min(places, sum(sizes.values()))
+    while remaining:
+        open_ = sorted(s for s in sizes if quotas[s] < sizes[s])
         weights = {s: sizes[s] ** balance for s in open_}
         total = sum(weights.values())
-        ideal = {s: left * weights[s] / total for s in open_}
-        full = [s for s in open_ if ideal[s] >= sizes[s] - given[s]]
+        ideal = {s: remaining * weights[s] / total for s in open_}
+        full = [s for s in open_ if ideal[s] >= sizes[s] - quotas[s]]
         if full:
             for s in full:
-                left -= sizes[s] - given[s]
-                given[s] = sizes[s]
+                remaining -= sizes[s] - quotas[s]
+                quotas[s] = sizes[s]
             continue
         for s in open_:
-            given[s] += int(ideal[s])
-            left -= int(ideal[s])
+            quotas[s] += int(ideal[s])
+            remaining -= int(ideal[s])
         by_rest = sorted(open_, key=lambda s: (int(ideal[s]) - ideal[s], s))
-        for s in by_rest[:left]:
-            given[s] += 1
-        left = 0
-    return given
+        for s in by_rest[:remaining]:
+            quotas[s] += 1
+        remaining = 0
+    return quotas

@@ -13,7 +13,7 @@ FEATURES = ("length", "words", "emoji", "capitals", "digits", "marks", "question
 _SCALE = np.array([2.0, 1.0, 1.2, 2.5, 0.5, 0.8, 0.8, 0.5, 1.5])
 
 
-def styles(texts: Sequence[str]) -> NDArray[np.float64]:
+def measure_styles(texts: Sequence[str]) -> NDArray[np.float64]:
     """One row of scaled features a text; their distance (sum of differences) is one of style."""
     rows = [_features(text) for text in texts]
     scaled: NDArray[np.float64] = np.array(rows, np.float64).reshape(len(rows), len(FEATURES)) * _SCALE

@@ -8,12 +8,12 @@ import msgspec
 
 from vivant.benchmarks.mimic.format import ITEMS, VIDEOS
 from vivant.build.mimic.database import connect
-from vivant.build.mimic.grouping import Gathered, gather
-from vivant.build.mimic.items import Made, Maker
-from vivant.build.mimic.settings import Settings
+from vivant.build.mimic.items import ItemMaker, TaskItems
+from vivant.build.mimic.settings import PipelineSettings
 from vivant.build.mimic.split import BENCH
-from vivant.build.mimic.steps import Step, begin
-from vivant.build.mimic.vectors import Encoder, VectorStore
+from vivant.build.mimic.steps import BuildStep, begin_step
+from vivant.build.mimic.vectors import TextEncoder, VectorStore
+from vivant.build.mimic.video_records import VideoRecord, read_video_records
 from vivant.core.files import write_jsonl
 from vivant.core.progress import ProgressCallback, ignore_progress
 
@@ -22,39 +22,39 @@ MEDIA = "media.json"
 """Where each video's file is under the media root, by name."""
 
 
-def tasks(
+def make_tasks(
     work: Path,
-    settings: Settings,
+    settings: PipelineSettings,
     progress: ProgressCallback = ignore_progress,
     *,
     force: bool = False,
-    encoder: Encoder | None = None,
-) -> Step:
+    encoder: TextEncoder | None = None,
+) -> BuildStep:
     """Make the seven tasks about the benchmark's videos: `videos.jsonl`, `items.jsonl`, `media.json`."""
     parameters = {"tasks": msgspec.to_builtins(settings.tasks), "seed": settings.seed}
-    with begin(work, STEP, ["clean", "split"], parameters, version=2, force=force) as step:
+    with begin_step(work, STEP, ["clean", "split"], parameters, version=2, force=force) as step:
         if not step.done:
-            videos = read_bench(work, settings)
+            videos = read_bench_videos(work, settings)
             store = VectorStore(work, progress, encoder)
-            made = Maker(videos, settings.tasks, settings.seed, store).make_all(progress)
-            _check(step, made, len(videos), settings)
+            results = ItemMaker(videos, settings.tasks, settings.seed, store).make_all(progress)
+            _check(step, results, len(videos), settings)
             write_jsonl(step.folder / VIDEOS, [video.line for video in videos])
-            write_jsonl(step.folder / ITEMS, [item for task in made.values() for item in task.items])
+            write_jsonl(step.folder / ITEMS, [item for task in results.values() for item in task.items])
             media = {video.line.ref: video.media for video in videos if video.media}
             (step.folder / MEDIA).write_bytes(msgspec.json.encode(media))
-            for task in made.values():
+            for task in results.values():
                 step.count(f"{task.task} items", into=len(videos), out=len(task.items), why=task.without)
     return step
 
 
-def read_bench(work: Path, settings: Settings) -> list[Gathered]:
+def read_bench_videos(work: Path, settings: PipelineSettings) -> list[VideoRecord]:
     """The benchmark's videos with the comments that it carries."""
     with connect(work, settings.memory, settings.workers) as connection:
-        return list(gather(connection, work, BENCH, settings.tasks))
+        return list(read_video_records(connection, work, BENCH, settings.tasks))
 
 
-def _check(step: Step, made: dict[str, Made], videos: int, settings: Settings) -> None:
-    for task in made.values():
+def _check(step: BuildStep, results: dict[str, TaskItems], videos: int, settings: PipelineSettings) -> None:
+    for task in results.values():
         if len(task.items) < settings.tasks.least * videos:
             reasons = sorted(task.without.items(), key=lambda item: -item[1])
             why = ", ".join(f"{count:,} {reason}" for reason, count in reasons) or "no videos"

@@ -25,7 +25,7 @@ _CHARACTERS = 160
 Vectors = NDArray[np.float32]
 
 
-class Encoder(Protocol):
+class TextEncoder(Protocol):
     """Texts to unit vectors: `vivant.metrics.similarity.load_encoder()`."""
 
     def encode(self, texts: Sequence[str]) -> Vectors:
@@ -36,7 +36,7 @@ class VectorStore:
     """Texts' vectors, from the work folder or from MiniLM."""
 
     def __init__(
-        self, work: Path, progress: ProgressCallback = ignore_progress, encoder: Encoder | None = None
+        self, work: Path, progress: ProgressCallback = ignore_progress, encoder: TextEncoder | None = None
     ) -> None:
         self._folder = work / FOLDER
         self._progress = progress
@@ -50,7 +50,7 @@ class VectorStore:
 
     def get(self, texts: Sequence[str], what: str = "texts") -> Vectors:
         """One unit vector a text."""
-        keys = [_key(text) for text in texts]
+        keys = [_hash_key(text) for text in texts]
         missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in self._rows}
         self._encode(missing, what)
         if not keys:
@@ -61,12 +61,12 @@ class VectorStore:
         keys = list(missing)
         for start in range(0, len(keys), _BATCH):
             batch = keys[start : start + _BATCH]
-            rows = self._load().encode([_cut(missing[key]) for key in batch]).astype(np.float16)
+            rows = self._load().encode([_truncate(missing[key]) for key in batch]).astype(np.float16)
             self._rows.update(zip(batch, rows, strict=True))
             self._write(batch, rows)
             self._progress(min(start + _BATCH, len(keys)), len(keys), f"{what} compared in meaning")
 
-    def _load(self) -> Encoder:
+    def _load(self) -> TextEncoder:
         if self._encoder is None:
             from vivant.metrics.similarity import load_encoder
 
@@ -90,9 +90,9 @@ class VectorStore:
         self._rows.update(zip((name.tobytes() for name in names), rows, strict=True))
 
 
-def _cut(text: str) -> str:
+def _truncate(text: str) -> str:
     return text[:_CHARACTERS]
 
 
-def _key(text: str) -> bytes:
-    return hashlib.blake2b(_cut(text).encode("utf-8", "replace"), digest_size=16).digest()
+def _hash_key(text: str) -> bytes:
+    return hashlib.blake2b(_truncate(text).encode("utf-8", "replace"), digest_size=16).digest()

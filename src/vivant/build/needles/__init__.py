@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from vivant.benchmarks.milebench.data import CHARACTERS_PER_TOKEN
 from vivant.benchmarks.milebench.datasets import find_level
-from vivant.build.needles.haystack import landscape, new_key, sentences, write_in
+from vivant.build.needles.haystack import draw_landscape, generate_sentences, new_key, write_on_picture
 from vivant.core.errors import UsageError
 from vivant.core.randomness import derive_generator
 
@@ -61,16 +61,16 @@ def build_needles(
     if kind not in DATASET:
         raise UsageError(f"Needles are 'text' or 'image', not '{kind}'")
     lengths = tuple(lengths if lengths is not None else LENGTHS[kind])
-    _check(depths, lengths, per_cell)
+    _check_plan(depths, lengths, per_cell)
     folder = out / DATASET[kind]
     if folder.exists() and any(folder.iterdir()):
         raise UsageError(f"{folder} is not empty; choose another folder")
     (folder / "images").mkdir(parents=True, exist_ok=True)
-    needed = max(_pictures_for(kind, length) for length in lengths)
-    hay = _gather(folder / "images", pictures, max(1, needed), seed)
+    needed = max(_count_pictures(kind, length) for length in lengths)
+    hay = _collect_hay(folder / "images", pictures, max(1, needed), seed)
     plan = _Plan(folder, kind, seed, hay)
     cells = [(d, n, repeat) for n in lengths for d in depths for repeat in range(per_cell)]
-    items = [_item(plan, number, depth, length) for number, (depth, length, _) in enumerate(cells)]
+    items = [_make_item(plan, number, depth, length) for number, (depth, length, _) in enumerate(cells)]
     content = {
         "meta_data": {
             "dataset": DATASET[kind],
@@ -87,7 +87,7 @@ def build_needles(
     return folder
 
 
-def _check(depths: Sequence[int], lengths: Sequence[int], per_cell: int) -> None:
+def _check_plan(depths: Sequence[int], lengths: Sequence[int], per_cell: int) -> None:
     if not depths or not lengths or per_cell < 1:
         raise UsageError("A needle set needs at least one depth, one length and one sample for each")
     for depth in depths:
@@ -99,16 +99,16 @@ def _check(depths: Sequence[int], lengths: Sequence[int], per_cell: int) -> None
         raise UsageError("A depth or a length is named twice; use more samples per cell instead")
 
 
-def _pictures_for(kind: Kind, length: int) -> int:
+def _count_pictures(kind: Kind, length: int) -> int:
     return length if kind == "image" else max(2, length // TOKENS_PER_PICTURE)
 
 
-def _gather(images: Path, pictures: Path | None, needed: int, seed: int) -> tuple[str, ...]:
+def _collect_hay(images: Path, pictures: Path | None, needed: int, seed: int) -> tuple[str, ...]:
     """Put the hay into the set: copies of the user's pictures, byte for byte, or drawn ones."""
     if pictures is None:
         names = [f"hay-{number:03d}.jpg" for number in range(needed)]
         for number, name in enumerate(names):
-            landscape(derive_generator(seed, "hay", str(number))).save(images / name, quality=85)
+            draw_landscape(derive_generator(seed, "hay", str(number))).save(images / name, quality=85)
         return tuple(names)
     if not pictures.is_dir():
         raise UsageError(f"The folder of pictures {pictures} does not exist")
@@ -121,12 +121,12 @@ def _gather(images: Path, pictures: Path | None, needed: int, seed: int) -> tupl
     chosen = derive_generator(seed, "hay").sample(found, needed)
     names = [f"hay-{number:03d}{path.suffix.lower()}" for number, path in enumerate(chosen)]
     for name, path in zip(names, chosen, strict=True):
-        _readable(path)
+        _check_readable(path)
         shutil.copyfile(path, images / name)
     return tuple(names)
 
 
-def _readable(path: Path) -> None:
+def _check_readable(path: Path) -> None:
     from PIL import Image
 
     try:
@@ -136,15 +136,15 @@ def _readable(path: Path) -> None:
         raise UsageError(f"{path} is no picture that can be read: {error}") from error
 
 
-def _item(plan: _Plan, number: int, depth: int, length: int) -> dict[str, Any]:
+def _make_item(plan: _Plan, number: int, depth: int, length: int) -> dict[str, Any]:
     names = (plan.kind, str(number))
-    chance = derive_generator(plan.seed, *names)
+    rng = derive_generator(plan.seed, *names)
     key = new_key(plan.seed, *names)
-    hay = chance.sample(plan.hay, _pictures_for(plan.kind, length))
+    hay = rng.sample(plan.hay, _count_pictures(plan.kind, length))
     if plan.kind == "text":
-        context = _text_item(key, depth, length, hay, chance)
+        context = _make_text_context(key, depth, length, hay, rng)
     else:
-        hay.insert(round(depth / DEPTHS[-1] * length), _image_item(plan, number, key, chance))
+        hay.insert(round(depth / DEPTHS[-1] * length), _make_needle_image(plan, number, key, rng))
         context = "\n".join(f"{{image#{place}}}" for place in range(1, len(hay) + 1))
     return {
         "sample_id": number,
@@ -156,10 +156,10 @@ def _item(plan: _Plan, number: int, depth: int, length: int) -> dict[str, Any]:
     }
 
 
-def _text_item(key: str, depth: int, length: int, hay: list[str], chance: Random) -> str:
+def _make_text_context(key: str, depth: int, length: int, hay: list[str], rng: Random) -> str:
     lines: list[str] = []
     room = length * CHARACTERS_PER_TOKEN
-    for sentence in sentences(chance):
+    for sentence in generate_sentences(rng):
         room -= len(sentence) + 1
         if room < 0:
             break
@@ -172,11 +172,11 @@ def _text_item(key: str, depth: int, length: int, hay: list[str], chance: Random
     return " ".join(f"{starts[place]}{line}" for place, line in enumerate(lines))
 
 
-def _image_item(plan: _Plan, number: int, key: str, chance: Random) -> str:
+def _make_needle_image(plan: _Plan, number: int, key: str, rng: Random) -> str:
     from PIL import Image
 
-    with Image.open(plan.folder / "images" / chance.choice(plan.hay)) as opened:
-        picture = write_in(opened, f"The secret word is {key}", chance)
+    with Image.open(plan.folder / "images" / rng.choice(plan.hay)) as opened:
+        picture = write_on_picture(opened, f"The secret word is {key}", rng)
     name = f"needle-{number:04d}.jpg"
     picture.save(plan.folder / "images" / name, quality=90)
     return name

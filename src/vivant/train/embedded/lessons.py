@@ -22,11 +22,11 @@ from vivant.benchmarks.mimic.format import (
 from vivant.build.mime.jobs import build
 from vivant.build.mime.plan_file import Specification, mini_plan
 from vivant.build.mimic import mini
-from vivant.build.mimic.clean import clean
-from vivant.build.mimic.select import select
-from vivant.build.mimic.split import split
-from vivant.build.mimic.task_settings import Train
-from vivant.build.mimic.train import train
+from vivant.build.mimic.cleaning import clean
+from vivant.build.mimic.selection import select_videos
+from vivant.build.mimic.settings import TrainSettings
+from vivant.build.mimic.split import split_videos
+from vivant.build.mimic.training_set import make_training_set
 from vivant.build.mimic.world import WorldPlan, make_world
 from vivant.build.mimic.world.phrases import load_topics
 from vivant.core.files import write_jsonl
@@ -65,20 +65,20 @@ def _mimic(out: Path, videos: int, say: Say) -> None:
         mini.SETTINGS,
         clean=msgspec.structs.replace(mini.SETTINGS.clean, fewest_comments=10),
         select=msgspec.structs.replace(mini.SETTINGS.select, fewest_comments=10),
-        train=Train(videos=videos),
+        train=TrainSettings(videos=videos),
     )
     make_world(work, WORLD)
     clean(work, settings)
-    select(work, settings)
-    split(work, settings)
-    train(work, settings)
+    select_videos(work, settings)
+    split_videos(work, settings)
+    make_training_set(work, settings)
     say(f"{work}: the world's train split, with questions")
     made = work / "train"
     lines = [line for _, line in iter_videos(made)]
-    shown = mini.shown_topics(work)
+    shown = mini.read_topics(work)
     clips = out / "clips"
     for line in lines:
-        mini.draw_clip(shown[line.ref], clips / Path(line.path).name)
+        mini.render_mini_clip(shown[line.ref], clips / Path(line.path).name)
     say(f"{clips}: {len(lines)} clips drawn")
     apart = {line.ref for place, line in enumerate(lines) if place % ONE_IN == 0}
     items = [item for _, item in iter_items(made)]

@@ -11,8 +11,8 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from vivant.build.mimic.steps import Step, begin
-from vivant.build.mimic.world.people import Shares
+from vivant.build.mimic.steps import BuildStep, begin_step
+from vivant.build.mimic.world.platform import DefectShares
 from vivant.core.progress import ProgressCallback, ignore_progress
 
 TRUTH = "truth.parquet"
@@ -24,22 +24,22 @@ class WorldPlan(Struct, frozen=True, kw_only=True):
     videos: int
     comments: int
     seed: int = 0
-    shares: Shares = msgspec.field(default_factory=Shares)
+    shares: DefectShares = msgspec.field(default_factory=DefectShares)
 
 
 def make_world(
     work: Path, plan: WorldPlan, progress: ProgressCallback = ignore_progress, *, force: bool = False
-) -> Step:
+) -> BuildStep:
     """WORK/ingest as if a crawl of that size had been taken in, with the truth about each video beside it."""
     import pyarrow.parquet as pq
 
     from vivant.build.mimic.schema import COMMENTS, QUARANTINE, VIDEOS
-    from vivant.build.mimic.world.people import make_platform
     from vivant.build.mimic.world.phrases import Phrases
-    from vivant.build.mimic.world.threads import comments
-    from vivant.build.mimic.world.truth import truth
+    from vivant.build.mimic.world.platform import make_platform
+    from vivant.build.mimic.world.threads import generate_comments
+    from vivant.build.mimic.world.truth import make_truth_table
 
-    with begin(work, "ingest", [], plan, force=force) as step:
+    with begin_step(work, "ingest", [], plan, force=force) as step:
         if step.done:
             return step
         phrases = Phrases()
@@ -49,15 +49,15 @@ def make_world(
         pq.write_table(platform.table.cast(VIDEOS), step.folder / "videos" / "0.parquet", compression="zstd")
         total = int(platform.comments.sum())
         done = 0
-        for number, table in enumerate(comments(phrases, platform, plan.seed)):
-            where = step.folder / "comments" / f"{number:05d}.parquet"
-            pq.write_table(table.cast(COMMENTS), where, compression="zstd", compression_level=1)
+        for number, table in enumerate(generate_comments(phrases, platform, plan.seed)):
+            path = step.folder / "comments" / f"{number:05d}.parquet"
+            pq.write_table(table.cast(COMMENTS), path, compression="zstd", compression_level=1)
             done += len(table)
             progress(done, total, "comments written")
         if not total:
             pq.write_table(COMMENTS.empty_table(), step.folder / "comments" / "0.parquet")
         pq.write_table(QUARANTINE.empty_table(), step.folder / "quarantine.parquet")
-        pq.write_table(truth(phrases, platform), step.folder / TRUTH)
+        pq.write_table(make_truth_table(phrases, platform), step.folder / TRUTH)
         step.count("videos", out=plan.videos)
         step.count("comments", out=total)
     return step

@@ -12,11 +12,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from vivant.build.mimic.world import TRUTH, WorldPlan
-from vivant.build.mimic.world.clips import render
-from vivant.build.mimic.world.people import make_platform
 from vivant.build.mimic.world.phrases import Phrases
-from vivant.build.mimic.world.threads import comments
-from vivant.build.mimic.world.truth import truth
+from vivant.build.mimic.world.platform import make_platform
+from vivant.build.mimic.world.rendering import render_video
+from vivant.build.mimic.world.threads import generate_comments
+from vivant.build.mimic.world.truth import make_truth_table
 from vivant.core.progress import ProgressCallback, ignore_progress
 from vivant.core.randomness import derive_generator
 
@@ -57,51 +57,51 @@ def write_crawl(
     out.mkdir(parents=True, exist_ok=True)
     for name in _KEYS:
         (out / name).mkdir(exist_ok=True)
-    threads = _threads(comments(phrases, platform, plan.seed))
-    chance = derive_generator(plan.seed, "mimic-world", "crawl")
+    threads = _iter_threads(generate_comments(phrases, platform, plan.seed))
+    rng = derive_generator(plan.seed, "mimic-world", "crawl")
     happened: dict[str, int] = {}
     waiting = next(threads, None)
     for number, video in enumerate(platform.table.to_pylist()):
-        own: list[dict[str, Any]] = []
+        comments: list[dict[str, Any]] = []
         if waiting is not None and waiting[0] == video["ref"]:
-            own, waiting = waiting[1], next(threads, None)
-        info = _info(video, own, chance)
+            comments, waiting = waiting[1], next(threads, None)
+        info = _make_info(video, comments, rng)
         if number < render_first:
             topic = phrases.topics[int(platform.topic[number])]
             file = out / f"{video['ref']}.mp4"
-            render(topic, int(platform.clip_seed[number]), file, size=size, seconds=_SECONDS)
+            render_video(topic, int(platform.clip_seed[number]), file, size=size, seconds=_SECONDS)
             info |= {"duration": _SECONDS, "width": size[0], "height": size[1], "ext": "mp4"}
         content = json.dumps(info).encode()
-        if number >= render_first and chance.random() < broken:
+        if number >= render_first and rng.random() < broken:
             accident = ACCIDENTS[sum(happened.values()) % len(ACCIDENTS)]
-            content = _broken(accident, info, content)
+            content = _break_content(accident, info, content)
             happened[accident] = happened.get(accident, 0) + 1
         (out / f"{video['ref']}.info.json").write_bytes(content)
         progress(number + 1, plan.videos, "videos written")
-    pq.write_table(truth(phrases, platform), out / TRUTH)
+    pq.write_table(make_truth_table(phrases, platform), out / TRUTH)
     return happened
 
 
-def _threads(tables: Iterator[pa.Table]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+def _iter_threads(tables: Iterator[pa.Table]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """The comments of one video after the other, in the order of the videos."""
-    ref, own = "", list[dict[str, Any]]()
+    ref, comments = "", list[dict[str, Any]]()
     for table in tables:
         for row in table.to_pylist():
             if row["ref"] != ref:
-                if own:
-                    yield ref, own
-                ref, own = row["ref"], []
-            own.append(row)
-    if own:
-        yield ref, own
+                if comments:
+                    yield ref, comments
+                ref, comments = row["ref"], []
+            comments.append(row)
+    if comments:
+        yield ref, comments
 
 
-def _info(video: dict[str, Any], own: list[dict[str, Any]], chance: Random) -> dict[str, Any]:
+def _make_info(video: dict[str, Any], comments: list[dict[str, Any]], rng: Random) -> dict[str, Any]:
     person = Random(video["uploader"])
     name = f"{person.choice(_NAMES)}{person.choice(_TRADES)}{person.randint(1, 99)}"
     uploaded = video["uploaded"]
     description = video["description"]
-    if chance.random() < 0.3:
+    if rng.random() < 0.3:
         description += (
             f" Follow @{name} or write to {name.lower()}@example.com, shop: https://example.com/{name}"
         )
@@ -133,15 +133,15 @@ def _info(video: dict[str, Any], own: list[dict[str, Any]], chance: Random) -> d
         "formats": [
             {"format_id": str(n), "url": f"{page}/{n}", "ext": "mp4", "height": n} for n in (240, 480)
         ],
-        "comments": [_comment(row, chance) for row in own],
+        "comments": [_make_comment(row, rng) for row in comments],
     }
 
 
-def _comment(row: dict[str, Any], chance: Random) -> dict[str, Any]:
-    author = f"@{chance.choice(_NAMES).lower()}{chance.randint(1, 9999)}"
+def _make_comment(row: dict[str, Any], rng: Random) -> dict[str, Any]:
+    author = f"@{rng.choice(_NAMES).lower()}{rng.randint(1, 9999)}"
     text = row["text"]
-    if chance.random() < 0.04:
-        text = f"@{chance.choice(_NAMES).lower()}{chance.randint(1, 9999)} {text}"
+    if rng.random() < 0.04:
+        text = f"@{rng.choice(_NAMES).lower()}{rng.randint(1, 9999)} {text}"
     return {
         "id": row["id"],
         "parent": row["reply_to"] or "root",
@@ -154,7 +154,7 @@ def _comment(row: dict[str, Any], chance: Random) -> dict[str, Any]:
     }
 
 
-def _broken(accident: str, info: dict[str, Any], content: bytes) -> bytes:
+def _break_content(accident: str, info: dict[str, Any], content: bytes) -> bytes:
     if accident == "cut in half":
         return content[: len(content) // 2]
     if accident == "empty":
@@ -172,7 +172,13 @@ def _broken(accident: str, info: dict[str, Any], content: bytes) -> bytes:
     if accident == "in UTF-16":
         return json.dumps(info, ensure_ascii=False).encode("utf-16")
     changes: dict[str, dict[str, Any]] = {
-        "nulls": {"title": None, "description": None, "tags": None, "view_count": None, "comments": None},
+        "nulls": {
+            "title": None,
+            "description": None,
+            "tags": None,
+            "view_count": None,
+            "comments": None,
+        },
         "counts as text": {"view_count": "12,345", "like_count": "1.2K", "comment_count": "many"},
         "negative counts": {"view_count": -5, "like_count": -1},
         "no id": {"id": None},

@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import yaml
 from msgspec import Struct
 from numpy.typing import NDArray
+
+from vivant.core.yaml_files import read_yaml
 
 Ints = NDArray[np.int64]
 _SLOT = re.compile(r"\{(\w+)\}")
 _SLOTS = 3
+_FOLDER = Path(__file__).parent
 FAMILIES = ("titles", "sentences", "moments", "abouts", "generic", "tails")
 _LISTS = ("openers", "signatures", "adj", "place", "who", "time")
 KINDS = ("about", "detail", "tag", "common_tag", "emoji", "n", *_LISTS)
@@ -44,11 +46,12 @@ class Topic(Struct, frozen=True, kw_only=True):
 
 def load_topics() -> tuple[Topic, ...]:
     """All topics, in the order of the file."""
-    others = read_yaml("topics_other.yaml")
-    return tuple(_topic(entry, others) for entry in read_yaml("topics_en.yaml"))
+    others = read_yaml(_FOLDER / "topics_other.yaml", dict[str, dict[str, str]])
+    english = read_yaml(_FOLDER / "topics_en.yaml", list[dict[str, Any]])
+    return tuple(_make_topic(entry, others) for entry in english)
 
 
-def _topic(entry: Mapping[str, Any], others: Mapping[str, Mapping[str, str]]) -> Topic:
+def _make_topic(entry: Mapping[str, Any], others: Mapping[str, Mapping[str, str]]) -> Topic:
     motion = entry.get("motion", "forward")
     name = entry["clip"] if motion == "forward" else f"{entry['clip']}/{motion}"
     words = {"en": {"about": entry["about"], "detail": entry["details"], "tag": entry["tags"]}}
@@ -65,16 +68,11 @@ def _topic(entry: Mapping[str, Any], others: Mapping[str, Mapping[str, str]]) ->
     )
 
 
-def read_yaml(name: str) -> Any:
-    """A data file of this folder."""
-    return yaml.safe_load(resources.files(__package__).joinpath(name).read_text("utf-8"))
-
-
 class Phrases:
     """All words of the world in one table of strings, and where each language and topic finds its own."""
 
     def __init__(self) -> None:
-        words = read_yaml("words.yaml")
+        words = read_yaml(_FOLDER / "words.yaml", dict[str, Any])
         self.topics = load_topics()
         self.languages = tuple(name for name, value in words.items() if isinstance(value, dict))
         self.shares = np.array([words[name]["share"] for name in self.languages])
@@ -91,18 +89,18 @@ class Phrases:
         self._put("emoji", slice(None), slice(None), words["emoji"])
         self._put("n", slice(None), slice(None), [str(n) for n in range(2, 61)])
         for number, language in enumerate(self.languages):
-            own = words[language]
+            entry = words[language]
             for kind in _LISTS:
-                self._put(kind, number, slice(None), own[kind])
-            self._put("common_tag", number, slice(None), own["tags"])
-            for place, topic in enumerate(self.topics):
+                self._put(kind, number, slice(None), entry[kind])
+            self._put("common_tag", number, slice(None), entry["tags"])
+            for index, topic in enumerate(self.topics):
                 for kind in ("about", "detail", "tag"):
-                    self._put(kind, number, place, topic.words[language][kind])
+                    self._put(kind, number, index, topic.words[language][kind])
 
     def _put(self, kind: str, language: Any, topic: Any, strings: Any) -> None:
-        place = KINDS.index(kind)
-        self._start[language, topic, place] = len(self._strings)
-        self._size[language, topic, place] = len(strings)
+        index = KINDS.index(kind)
+        self._start[language, topic, index] = len(self._strings)
+        self._size[language, topic, index] = len(strings)
         self._strings.extend(strings)
 
     def _fill_templates(self, words: Mapping[str, Any]) -> None:
@@ -123,22 +121,22 @@ class Phrases:
         self._literals = [pa.array(column, pa.string()) for column in zip(*literals, strict=True)]
         self._kinds = np.array(kinds)
 
-    def choose(self, kind: str, language: Ints, topic: Ints, chance: np.random.Generator) -> Ints:
+    def choose(self, kind: str, language: Ints, topic: Ints, rng: np.random.Generator) -> Ints:
         """For each row, the place in `pool` of a word of its language and topic."""
-        return self.nth(kind, language, topic, chance.integers(0, 1 << 40, len(language)))
+        return self.nth(kind, language, topic, rng.integers(0, 1 << 40, len(language)))
 
     def nth(self, kind: str, language: Ints, topic: Ints, number: Ints) -> Ints:
         """For each row, the place in `pool` of its word of that number, counted round."""
-        place = KINDS.index(kind)
-        found: Ints = self._start[language, topic, place] + number % self._size[language, topic, place]
-        return found
+        index = KINDS.index(kind)
+        result: Ints = self._start[language, topic, index] + number % self._size[language, topic, index]
+        return result
 
     def fill(
         self,
         family: str,
         language: Ints,
         topic: Ints,
-        chance: np.random.Generator,
+        rng: np.random.Generator,
         fixed: Mapping[str, Ints] | None = None,
         number: Ints | None = None,
     ) -> pa.Array:
@@ -148,7 +146,7 @@ class Phrases:
         """
         starts, sizes = self._families[family]
         if number is None:
-            number = chance.integers(0, 1 << 40, len(language))
+            number = rng.integers(0, 1 << 40, len(language))
         template = starts[language] + number % sizes[language]
         pieces = [self._literals[0].take(pa.array(template))]
         for slot in range(_SLOTS):
@@ -157,16 +155,16 @@ class Phrases:
             if not used.any():
                 break
             safe = np.where(used, kind, 0)
-            drawn = chance.integers(0, 1 << 40, len(language))
+            numbers = rng.integers(0, 1 << 40, len(language))
             size = self._size[language, topic, safe]
-            place = np.where(used, self._start[language, topic, safe] + drawn % np.maximum(size, 1), 0)
+            indices = np.where(used, self._start[language, topic, safe] + numbers % np.maximum(size, 1), 0)
             for name, values in (fixed or {}).items():
-                place = np.where(kind == KINDS.index(name), values, place)
-            pieces.append(self.pool.take(pa.array(place)))
+                indices = np.where(kind == KINDS.index(name), values, indices)
+            pieces.append(self.pool.take(pa.array(indices)))
             pieces.append(self._literals[slot + 1].take(pa.array(template)))
-        return join(*pieces)
+        return join_strings(*pieces)
 
 
-def join(*pieces: Any) -> pa.Array:
+def join_strings(*pieces: Any) -> pa.Array:
     """Strings put together row by row."""
     return pc.binary_join_element_wise(*pieces, "")

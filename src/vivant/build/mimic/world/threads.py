@@ -10,15 +10,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from vivant.build.mimic.world.people import Platform, generator
-from vivant.build.mimic.world.phrases import Ints, Phrases, join
+from vivant.build.mimic.world.phrases import Ints, Phrases, join_strings
+from vivant.build.mimic.world.platform import InventedPlatform, array_generator
 
 _CHUNK = 500_000
 _DAY = 86_400 * 1_000_000
 _EQUAL = "nice video"
 
 
-def comments(phrases: Phrases, platform: Platform, seed: int) -> Iterator[pa.Table]:
+def generate_comments(phrases: Phrases, platform: InventedPlatform, seed: int) -> Iterator[pa.Table]:
     """All comments, some hundred thousand at a time, those of a video together and in no order of likes."""
     ends = np.cumsum(platform.comments)
     first = 0
@@ -27,44 +27,44 @@ def comments(phrases: Phrases, platform: Platform, seed: int) -> Iterator[pa.Tab
         before = ends[first - 1] if first else 0
         last = max(first + 1, int(np.searchsorted(ends, before + _CHUNK, side="right")))
         if ends[last - 1] > before:
-            chance = generator(seed, "comments", str(part))
-            yield _chunk(phrases, platform, first, last, int(before), seed, chance)
+            rng = array_generator(seed, "comments", str(part))
+            yield _make_chunk(phrases, platform, first, last, int(before), seed, rng)
             part += 1
         first = last
 
 
-def _chunk(
+def _make_chunk(
     phrases: Phrases,
-    platform: Platform,
+    platform: InventedPlatform,
     first: int,
     last: int,
     before: int,
     seed: int,
-    chance: np.random.Generator,
+    rng: np.random.Generator,
 ) -> pa.Table:
     counts = platform.comments[first:last]
     video = np.repeat(np.arange(first, last), counts)
     starts = np.repeat(np.cumsum(counts) - counts, counts)
     size = len(video)
     rank = np.arange(size) - starts + 1
-    names = _names(np.arange(before, before + size), seed)
+    names = _draw_names(np.arange(before, before + size), seed)
 
     spoken = platform.language[video]
-    abroad = chance.random(size) < 0.1
-    language = np.where(abroad, chance.integers(0, len(phrases.languages), size), spoken)
-    text = _texts(phrases, platform, video, rank, language, chance)
+    abroad = rng.random(size) < 0.1
+    language = np.where(abroad, rng.integers(0, len(phrases.languages), size), spoken)
+    text = _write_texts(phrases, platform, video, rank, language, rng)
 
     views = platform.table.column("views").to_numpy()[video]
-    fame = views * 0.004 * np.repeat(np.exp(chance.normal(0, 0.5, last - first)), counts)
-    noise = np.exp(chance.normal(0, 0.2, size))
+    fame = views * 0.004 * np.repeat(np.exp(rng.normal(0, 0.5, last - first)), counts)
+    noise = np.exp(rng.normal(0, 0.2, size))
     likes = np.floor(fame / (rank + 0.6) ** 1.05 * noise).astype(np.int64)
-    unknown = chance.random(size) < 0.02
+    unknown = rng.random(size) < 0.02
     uploaded = platform.table.column("uploaded").to_numpy().astype("datetime64[us]")[video]
-    time = uploaded + (chance.exponential(6 * _DAY, size)).astype("timedelta64[us]")
-    answered = starts + chance.integers(0, 3, size)
-    replies = (rank > 3) & (chance.random(size) < 0.12)
+    time = uploaded + (rng.exponential(6 * _DAY, size)).astype("timedelta64[us]")
+    answered = starts + rng.integers(0, 3, size)
+    replies = (rank > 3) & (rng.random(size) < 0.12)
     to = np.where(replies, names[np.minimum(answered, size - 1)], 0)
-    order = np.lexsort((chance.random(size), video))
+    order = np.lexsort((rng.random(size), video))
     shuffled = pa.array(order)
     return pa.table(
         {
@@ -73,63 +73,63 @@ def _chunk(
             "text": text.take(shuffled),
             "likes": pa.array(likes[order], mask=unknown[order]),
             "time": pa.array(time[order]),
-            "reply_to": _named(to[order]),
+            "reply_to": _format_names(to[order]),
         }
     )
 
 
-def _texts(
+def _write_texts(
     phrases: Phrases,
-    platform: Platform,
+    platform: InventedPlatform,
     video: Ints,
     rank: Ints,
     language: Ints,
-    chance: np.random.Generator,
+    rng: np.random.Generator,
 ) -> Any:
     size = len(video)
     topic = platform.topic[video]
     kind = platform.kind[video]
     moment = 0.15 + 0.5 / (1 + rank / 3)
-    drawn = chance.random(size)
-    spam = (chance.random(size) < 0.03) & (rank > 5) | (kind == 5)
+    drawn = rng.random(size)
+    spam = (rng.random(size) < 0.03) & (rank > 5) | (kind == 5)
     equal = (kind == 6) & ~spam
     families: list[tuple[str, NDArray[np.bool_]]] = [
         ("moments", (drawn < moment) & ~spam & ~equal),
         ("abouts", (drawn >= moment) & (drawn < moment + 0.2) & ~spam & ~equal),
         ("generic", (drawn >= moment + 0.2) & ~spam & ~equal),
     ]
-    made, rows = [], []
-    own = platform.details[video, chance.integers(0, 2, size)]
+    texts, rows = [], []
+    details = platform.details[video, rng.integers(0, 2, size)]
     # A comment in the video's language is about what the video shows; elsewhere about the topic's like.
-    own = np.where(
-        language == platform.language[video], own, phrases.choose("detail", language, topic, chance)
+    details = np.where(
+        language == platform.language[video], details, phrases.choose("detail", language, topic, rng)
     )
     for family, mask in families:
-        where = np.flatnonzero(mask)
-        lang, about = language[where], topic[where]
-        opener = phrases.pool.take(pa.array(phrases.choose("openers", lang, about, chance)))
-        core = phrases.fill(family, lang, about, chance, {"detail": own[where]})
-        tail = phrases.fill("tails", lang, about, chance)
-        emoji = np.where(chance.random(len(where)) < 0.4, phrases.choose("emoji", lang, about, chance), 0)
+        members = np.flatnonzero(mask)
+        lang, about = language[members], topic[members]
+        opener = phrases.pool.take(pa.array(phrases.choose("openers", lang, about, rng)))
+        core = phrases.fill(family, lang, about, rng, {"detail": details[members]})
+        tail = phrases.fill("tails", lang, about, rng)
+        emoji = np.where(rng.random(len(members)) < 0.4, phrases.choose("emoji", lang, about, rng), 0)
         space = pa.array(["", " "]).take(pa.array((emoji > 0).astype(np.int64)))
-        made.append(join(opener, core, tail, space, phrases.pool.take(pa.array(emoji))))
-        rows.append(where)
-    where = np.flatnonzero(spam)
-    made.append(
+        texts.append(join_strings(opener, core, tail, space, phrases.pool.take(pa.array(emoji))))
+        rows.append(members)
+    members = np.flatnonzero(spam)
+    texts.append(
         pa.array(phrases.spam_comments).take(
-            pa.array(chance.integers(0, len(phrases.spam_comments), len(where)))
+            pa.array(rng.integers(0, len(phrases.spam_comments), len(members)))
         )
     )
-    rows.append(where)
-    where = np.flatnonzero(equal)
-    made.append(pa.array([_EQUAL]).take(pa.array(np.zeros(len(where), np.int64))))
-    rows.append(where)
+    rows.append(members)
+    members = np.flatnonzero(equal)
+    texts.append(pa.array([_EQUAL]).take(pa.array(np.zeros(len(members), np.int64))))
+    rows.append(members)
     back = np.empty(size, np.int64)
     back[np.concatenate(rows)] = np.arange(size)
-    return pa.concat_arrays(made).take(pa.array(back))
+    return pa.concat_arrays(texts).take(pa.array(back))
 
 
-def _names(number: Ints, seed: int) -> NDArray[np.uint64]:
+def _draw_names(number: Ints, seed: int) -> NDArray[np.uint64]:
     """Numbers that are unique and say nothing of the order (a step of splitmix64)."""
     mixed = number.astype(np.uint64) + np.uint64((seed + 1) * 0x9E3779B97F4A7C15 & 0xFFFFFFFFFFFFFFFF)
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -137,5 +137,5 @@ def _names(number: Ints, seed: int) -> NDArray[np.uint64]:
     return mixed ^ (mixed >> np.uint64(31))
 
 
-def _named(numbers: NDArray[np.uint64]) -> Any:
+def _format_names(numbers: NDArray[np.uint64]) -> Any:
     return pc.if_else(pa.array(numbers == 0), "", pa.array(numbers).cast(pa.string()))

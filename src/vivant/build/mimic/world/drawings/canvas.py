@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
-from msgspec import Struct
 from PIL import Image, ImageDraw, ImageFont
 
 WIDTH, HEIGHT = 320, 240
@@ -30,24 +29,6 @@ PURPLE: Colour = (130, 85, 170)
 DAY: Colour = (180, 220, 245)
 NIGHT: Colour = (32, 36, 70)
 GRASS: Colour = (130, 185, 110)
-
-
-class Scene(Struct, frozen=True):
-    """A shot: how long it lasts, and how to draw it at a time from 0 to 1."""
-
-    seconds: float
-    draw: Callable[[Stage, float], None]
-    sky: Colour = DAY
-    ground: Colour | None = GRASS
-    horizon: float = 180
-
-
-class Story(Struct, frozen=True):
-    """A video: its file name, its shots, and the notes (in hertz, each equally long) of its sound track."""
-
-    name: str
-    scenes: tuple[Scene, ...]
-    notes: tuple[float, ...] = ()
 
 
 def ease(t: float, start: float = 0.0, end: float = 1.0) -> float:
@@ -85,14 +66,14 @@ class Stage:
         line: float = 0,
         round_: float = 0,
     ) -> None:
-        where = [_SCALE * v for v in (min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1))]
+        bounds = [_SCALE * v for v in (min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1))]
         self._draw.rounded_rectangle(
-            where, round_ * _SCALE, fill, INK if line else None, max(int(line * _SCALE), 1)
+            bounds, round_ * _SCALE, fill, INK if line else None, max(int(line * _SCALE), 1)
         )
 
     def oval(self, x: float, y: float, rx: float, ry: float, fill: Colour | None, line: float = 0) -> None:
-        where = [_SCALE * v for v in (x - rx, y - ry, x + rx, y + ry)]
-        self._draw.ellipse(where, fill, INK if line else None, max(int(line * _SCALE), 1))
+        bounds = [_SCALE * v for v in (x - rx, y - ry, x + rx, y + ry)]
+        self._draw.ellipse(bounds, fill, INK if line else None, max(int(line * _SCALE), 1))
 
     def line(self, points: Sequence[Point], fill: Colour = INK, width: float = 2) -> None:
         scaled = [(x * _SCALE, y * _SCALE) for x, y in points]
@@ -106,8 +87,8 @@ class Stage:
     def arc(
         self, x: float, y: float, r: float, start: float, end: float, fill: Colour = INK, width: float = 2
     ) -> None:
-        where = [_SCALE * v for v in (x - r, y - r, x + r, y + r)]
-        self._draw.arc(where, start, end, fill, max(int(width * _SCALE), 1))
+        bounds = [_SCALE * v for v in (x - r, y - r, x + r, y + r)]
+        self._draw.arc(bounds, start, end, fill, max(int(width * _SCALE), 1))
 
     def text(self, x: float, y: float, words: str, size: float = 16, fill: Colour = INK) -> None:
         font = ImageFont.load_default(size * _SCALE)
@@ -146,9 +127,9 @@ class Stage:
         for angle in arms:
             bend = math.radians(angle)
             hands.append((x + math.sin(bend) * 26 * s, neck + 5 * s + math.cos(bend) * 26 * s))
-        self.line([(x, neck + 5 * s), hands[0]], _darker(shirt), 5 * s)
+        self.line([(x, neck + 5 * s), hands[0]], darken(shirt), 5 * s)
         self.box(x - 9 * s, neck, x + 9 * s, hip + 3 * s, shirt, round_=5 * s)
-        self.line([(x, neck + 5 * s), hands[1]], _darker(shirt), 5 * s)
+        self.line([(x, neck + 5 * s), hands[1]], darken(shirt), 5 * s)
         for hand in hands:
             self.oval(*hand, 3.2 * s, 3.2 * s, skin)
         self._head(x, neck - 11 * s, s, face, facing, hair, long_hair, skin)
@@ -263,28 +244,21 @@ class Stage:
         for sign in (-1, 1):
             self.oval(head + facing * 2 + sign * 3, ground - 21, 1.2, 1.2, INK)
 
-    def bird(self, x: float, y: float, flap: float, fill: Colour = BLUE, facing: int = 1) -> None:
-        wing = math.sin(flap * 2 * math.pi) * 12
-        self.oval(x, y, 10, 6, fill)
-        self.oval(x + facing * 9, y - 5, 5, 5, fill)
-        self.shape([(x + facing * 13, y - 6), (x + facing * 20, y - 4), (x + facing * 13, y - 2)], ORANGE)
-        self.shape([(x - 6, y - 2), (x + 5, y - 2), (x - 3, y - 4 - wing)], _darker(fill))
-        self.shape([(x - facing * 8, y), (x - facing * 18, y - 4), (x - facing * 18, y + 4)], _darker(fill))
-        self.oval(x + facing * 10, y - 6, 1.1, 1.1, INK)
-
-    def clock(self, x: float, y: float, r: float, hours: float) -> None:
-        self.oval(x, y, r, r, WHITE, 2)
-        for hand, reach, width in ((hours / 12, 0.5, 2.5), (hours % 1, 0.8, 1.5)):
-            angle = hand * 2 * math.pi
-            self.line(
-                [(x, y), (x + math.sin(angle) * r * reach, y - math.cos(angle) * r * reach)], INK, width
-            )
-
-    def sign(self, x: float, y: float, words: str, w: float = 70, h: float = 24, size: float = 14) -> None:
-        self.box(x - w / 2, y - h / 2, x + w / 2, y + h / 2, WHITE, 1.5, 3)
-        self.text(x, y, words, size)
+    def car(self, x: float, y: float, fill: Colour, lean: float = 0.0) -> None:
+        self.shape(
+            [(x - 26, y - 34 - lean), (x + 22, y - 34 + lean), (x + 38, y - 14), (x - 42, y - 14)], fill
+        )
+        self.shape(
+            [(x - 18, y - 30 - lean), (x + 16, y - 30 + lean), (x + 26, y - 16), (x - 28, y - 16)],
+            (190, 225, 240),
+        )
+        self.box(x - 60, y - 16, x + 62, y + 8, fill, round_=8)
+        for wheel in (-34, 36):
+            self.oval(x + wheel, y + 8, 13, 13, INK)
+            self.oval(x + wheel, y + 8, 5, 5, GREY)
 
 
-def _darker(colour: Colour) -> Colour:
+def darken(colour: Colour) -> Colour:
+    """The colour a fifth darker."""
     red, green, blue = (int(value * 0.8) for value in colour)
     return red, green, blue

@@ -1,0 +1,226 @@
+"""Clean: language, length, spam, copies, unreadable files, too few comments, rules in data. Linear in what comes in."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from vivant.build.mimic.cleaning.comment_partitions import (
+    DEALT,
+    LEFT,
+    PartitionJob,
+    PartitionReport,
+    RowGroupRange,
+    hash_refs,
+    list_row_groups,
+    partition_comments,
+)
+from vivant.build.mimic.cleaning.comment_threads import ThreadJob, ThreadReport, clean_threads
+from vivant.build.mimic.cleaning.frame_hashes import find_same_pictures, hash_videos
+from vivant.build.mimic.cleaning.languages import load_detector
+from vivant.build.mimic.cleaning.rules import ContentRule, read_rules
+from vivant.build.mimic.cleaning.tokens import I64
+from vivant.build.mimic.cleaning.videos import ExaminedVideos, examine_videos, read_videos
+from vivant.build.mimic.database import connect, parquet_source
+from vivant.build.mimic.ingestion import media_root
+from vivant.build.mimic.schema import CLEAN_COMMENTS, CLEAN_VIDEOS
+from vivant.build.mimic.settings import PipelineSettings
+from vivant.build.mimic.steps import BuildStep, begin_step
+from vivant.build.worker_pool import ProcessPool
+from vivant.core.progress import ProgressCallback, ignore_progress
+
+_PART = 400_000
+"""Comments that are looked at together."""
+_WORTH_PROCESSES = 300_000
+_FEW = "too few comments"
+
+
+def clean(
+    work: Path,
+    settings: PipelineSettings,
+    progress: ProgressCallback = ignore_progress,
+    *,
+    ray: str = "",
+    force: bool = False,
+) -> BuildStep:
+    """WORK/ingest → WORK/clean. With `ray`, files are looked at on the cluster of that address."""
+    rules_file = Path(settings.clean.rules) if settings.clean.rules else None
+    inputs: list[str | Path] = ["ingest", rules_file] if rules_file else ["ingest"]
+    with begin_step(work, "clean", inputs, settings.clean, resume=True, force=force) as step:
+        if not step.done:
+            _clean(step, settings, read_rules(rules_file), progress, ray)
+    return step
+
+
+def _clean(
+    step: BuildStep,
+    settings: PipelineSettings,
+    rules: tuple[ContentRule, ...],
+    progress: ProgressCallback,
+    ray: str,
+) -> None:
+    source, folder = step.work / "ingest", step.folder
+    for name in ("videos", "comments", DEALT, LEFT):
+        (folder / name).mkdir(exist_ok=True)
+    table = read_videos(source / "videos")
+    unreadable, pairs = _check_files(step, table, settings, progress, ray)
+    videos = examine_videos(table, settings.clean, rules, unreadable, pairs)
+
+    ranges = list_row_groups(source / "comments")
+    total = sum(part.rows for part in ranges)
+    parts = max(1, -(-total // _PART))
+    workers = settings.workers if total >= _WORTH_PROCESSES else 1
+    read = 0
+
+    def report(part: RowGroupRange | int) -> None:
+        nonlocal read
+        read += part.rows if isinstance(part, RowGroupRange) else total // parts
+        progress(read, 2 * total, "comments read")
+
+    first_pass = partial(partition_comments, job=PartitionJob(str(folder), parts, settings.clean, rules))
+    partitioned = ProcessPool(workers, first_pass).map(ranges, report)
+    videos_file, pasted_file = _save_kept(folder, videos), _save_pasted(step, settings, total > 0)
+    second_pass = partial(clean_threads, job=ThreadJob(str(folder), videos_file, pasted_file, settings.clean))
+    cleaned = ProcessPool(workers, second_pass).map(range(parts), report)
+    if not any((folder / "comments").iterdir()):
+        pq.write_table(CLEAN_COMMENTS.empty_table(), folder / "comments" / "0000.parquet")
+    _finish(step, videos, total, partitioned, cleaned, settings)
+
+
+def _check_files(
+    step: BuildStep, table: pa.Table, settings: PipelineSettings, progress: ProgressCallback, ray: str
+) -> tuple[dict[str, str], I64]:
+    """Why files cannot be used, and rows whose pictures are the same."""
+    none = np.zeros((0, 2), np.int64)
+    refs, files = table.column("ref").to_pylist(), table.column("file").to_pylist()
+    unreadable = {}
+    if settings.clean.need_files:
+        unreadable = {ref: "no file" for ref, file in zip(refs, files, strict=True) if not file}
+    named = [row for row, file in enumerate(files) if file]
+    root = media_root(step.work)
+    if not named or root is None:
+        return unreadable, none
+    if not root.is_dir():
+        raise step.fail(f"the videos' folder {root} is gone; put it back, or run ingest again with --media")
+    hashes = hash_videos([files[row] for row in named], root, step.work, settings.workers, progress, ray)
+    good = []
+    for row in named:
+        problem = hashes[files[row]].problem
+        if problem:
+            unreadable[refs[row]] = problem
+        else:
+            good.append(row)
+    if not good:
+        return unreadable, none
+    return unreadable, find_same_pictures(
+        [hashes[files[row]] for row in good], np.array(good), settings.clean.hash_distance
+    )
+
+
+def _save_kept(folder: Path, videos: ExaminedVideos) -> str:
+    codes = {name: number for number, name in enumerate(load_detector().languages)}
+    kept = np.flatnonzero(videos.kept)
+    hashes = (
+        hash_refs(videos.table.column("ref").take(pa.array(kept))) if len(kept) else np.zeros(0, np.uint64)
+    )
+    language = np.array([codes.get(videos.language[row], 0) for row in kept], np.int64)
+    order = np.argsort(hashes)
+    path = folder / DEALT / "videos.npz"
+    np.savez(path, hashes=hashes[order], codes=language[order])
+    return str(path)
+
+
+def _save_pasted(step: BuildStep, settings: PipelineSettings, any_rows: bool) -> str:
+    """Keys of long texts that stand under many videos."""
+    path = step.folder / DEALT / "pasted.npy"
+    keys: Any = np.zeros(0, np.uint64)
+    if any_rows and any((step.folder / DEALT).glob("*/*.parquet")):
+        with connect(step.work, settings.memory, settings.workers) as db:
+            pattern = str(step.folder / DEALT / "*" / "*.parquet").replace("'", "''")
+            keys = db.execute(
+                f"SELECT key FROM read_parquet('{pattern}') WHERE long GROUP BY key "
+                f"HAVING count(DISTINCT video) >= {settings.clean.pasted[1]} ORDER BY key"
+            ).fetchnumpy()["key"]
+    np.save(path, np.asarray(keys, np.uint64))
+    return str(path)
+
+
+def _finish(
+    step: BuildStep,
+    videos: ExaminedVideos,
+    total: int,
+    partitioned: Sequence[PartitionReport],
+    cleaned: Sequence[ThreadReport],
+    settings: PipelineSettings,
+) -> None:
+    with connect(step.work, settings.memory, settings.workers) as db:
+        rows = db.execute(f"SELECT DISTINCT ref FROM {parquet_source(step.folder / 'comments')}").fetchall()
+        commented = {ref for (ref,) in rows}
+        few = np.array([ref not in commented for ref in videos.table.column("ref").to_pylist()], bool)
+        if settings.clean.fewest_comments:
+            videos.reason[few & videos.kept] = _FEW
+        _write_videos(step.folder, videos)
+        _write_quarantine(db, step.folder, videos)
+    why: Counter[str] = Counter()
+    for left_out in (*(report.left for report in partitioned), *(report.left for report in cleaned)):
+        why.update(left_out)
+    shutil.rmtree(step.folder / DEALT)
+    shutil.rmtree(step.folder / LEFT)
+    kept = int(videos.kept.sum())
+    step.count("videos", into=len(videos.reason), out=kept, why=Counter(str(r) for r in videos.reason if r))
+    step.count("comments", into=total, out=sum(report.kept for report in cleaned), why=why)
+    sizes = np.bincount(videos.group[videos.kept], minlength=1)
+    step.note(
+        f"{int((sizes > 1).sum()):,} groups of near-duplicates hold {int(sizes[sizes > 1].sum()):,} of the videos kept"
+    )
+    languages = Counter(
+        language or "unknown" for language, good in zip(videos.language, videos.kept, strict=True) if good
+    )
+    step.note("languages: " + ", ".join(f"{name} {number:,}" for name, number in languages.most_common(12)))
+    if not kept:
+        reasons = Counter(str(r) for r in videos.reason)
+        text = "; ".join(f"{reason} ({number:,})" for reason, number in reasons.most_common(3))
+        raise step.fail(f"no video is left of {len(videos.reason):,}: {text}; loosen `clean` in the settings")
+
+
+def _write_videos(folder: Path, videos: ExaminedVideos) -> None:
+    table = videos.table
+    index = table.schema.get_field_index("language")
+    table = table.set_column(index, "language", pa.array(videos.language, pa.string()))
+    table = table.append_column("dup_group", pa.array(videos.group, pa.int64()))
+    kept = table.filter(pa.array(videos.kept)).cast(CLEAN_VIDEOS)
+    pq.write_table(kept, folder / "videos" / "0.parquet", compression="zstd", row_group_size=20_000)
+
+
+def _write_quarantine(db: Any, folder: Path, videos: ExaminedVideos) -> None:
+    """Each video with its reason; of comments, one row for each video and reason."""
+    removed = np.flatnonzero(~videos.kept)
+    table = pa.table(
+        {
+            "ref": pc.cast(videos.table.column("ref").take(pa.array(removed)), pa.string()),
+            "reason": pa.array([str(videos.reason[row]) for row in removed], pa.string()),
+        }
+    )
+    db.register("gone", table)
+    query = "SELECT 'clean' AS step, ref AS source, 'video' AS item, reason FROM gone"
+    if any((folder / LEFT).glob("*.parquet")):
+        query += (
+            " UNION ALL SELECT 'clean', ref, sum(count_all)::BIGINT::VARCHAR || ' comments', reason "
+            f"FROM {parquet_source(folder / LEFT)} GROUP BY ref, reason"
+        )
+    target = str(folder / "quarantine.parquet").replace("'", "''")
+    db.execute(
+        f"COPY (SELECT * FROM ({query}) ORDER BY ALL) TO '{target}' (FORMAT parquet, COMPRESSION zstd)"
+    )
+
+
+__all__ = ["clean"]

@@ -1,0 +1,95 @@
+"""What an edition says of itself: a data sheet, and a card with the header that data hubs read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from vivant.benchmarks.mimic.format import MimicItem, MimicVideo
+from vivant.benchmarks.mimic.names import choose_length_bucket
+from vivant.build.mimic.audit import read_report
+from vivant.build.mimic.settings import PipelineSettings
+from vivant.build.mimic.steps import RECORD, read_record
+from vivant.build.mimic.templates import render_template
+from vivant.core.table import to_markdown
+
+_SIZES = ((1000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"))
+_STEPS = ("ingest", "clean", "select", "split", "tasks", "audit", "pool")
+
+
+def render_card(
+    work: Path, settings: PipelineSettings, videos: Sequence[MimicVideo], items: Sequence[MimicItem]
+) -> str:
+    """The README of the full edition."""
+    return render_template(
+        "card.md",
+        name=settings.publish.name,
+        licence=settings.publish.licence,
+        languages=sorted({video.language for video in videos if video.language}),
+        size=next((name for limit, name in _SIZES if len(items) < limit), "100K<n<1M"),
+        videos=len(videos),
+        items=len(items),
+        tasks=Counter(item.task for item in items),
+        verdict=_verdict(work),
+        contact=_contact(settings),
+    )
+
+
+def render_datasheet(
+    work: Path, settings: PipelineSettings, videos: Sequence[MimicVideo], items: Sequence[MimicItem]
+) -> str:
+    """The data sheet, with the counts of every step."""
+    licences = Counter((video.licence or "not stated", _origin(video.source)) for video in videos)
+    return render_template(
+        "datasheet.md",
+        name=settings.publish.name,
+        videos=len(videos),
+        platforms=Counter(video.platform for video in videos),
+        comments=sum(len(video.comments) for video in videos),
+        facets={
+            "category": Counter(video.category or "unknown" for video in videos),
+            "language": Counter(video.language or "unknown" for video in videos),
+            "length": Counter(choose_length_bucket(video.duration) for video in videos),
+            "questions": Counter(item.task for item in items),
+        },
+        steps=[
+            to_markdown(read_record(work, step).table())
+            for step in _STEPS
+            if (work / step / RECORD).is_file()
+        ],
+        weights=msgspec.to_builtins(settings.select.weights),
+        top=settings.select.top,
+        mentions={"remove": "removed", "hash": "hashed", "keep": "kept"}[settings.ingest.mentions],
+        links={"remove": "removed", "keep": "kept"}[settings.ingest.links],
+        contact=_contact(settings),
+        licences=licences.most_common(20),
+        verdict=_verdict(work),
+    )
+
+
+def render_ids_card(settings: PipelineSettings, videos: int, items: int) -> str:
+    """The README of the edition of ids."""
+    return render_template("ids_card.md", name=settings.publish.name, videos=videos, items=items)
+
+
+def _verdict(work: Path) -> str:
+    report = read_report(work)
+    if not report.failing:
+        return "No guesser that sees only the options is above chance in any task."
+    return (
+        f"In {', '.join(report.failing)} a guesser that sees only the options is above chance: compare scores with "
+        "that, not with 25 %."
+    )
+
+
+def _contact(settings: PipelineSettings) -> str:
+    return f" Write to {settings.publish.contact}." if settings.publish.contact else ""
+
+
+def _origin(source: str) -> str:
+    """Where data come from, without naming a single video."""
+    is_url = source.startswith(("http://", "https://"))
+    return source.split("/")[2] if is_url else source or "not stated"

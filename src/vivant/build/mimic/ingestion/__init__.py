@@ -1,0 +1,195 @@
+"""Ingest: metadata in four shapes → Parquet in one, with names taken out and broken records set aside."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from vivant.build.mimic.ingestion.privacy import SALT, Anonymiser, read_salt
+from vivant.build.mimic.ingestion.writer import IngestReport, RecordWriter
+from vivant.build.mimic.ingestion.ytdlp import SourceDefaults, ingest_info
+from vivant.build.mimic.settings import IngestSettings, PipelineSettings
+from vivant.build.mimic.steps import BuildStep, begin_step
+from vivant.build.worker_pool import ProcessPool
+from vivant.core.errors import UsageError
+from vivant.core.progress import ProgressCallback, ignore_progress
+from vivant.runs.settings import digest
+
+MEDIA = "media.txt"
+_PART = 400
+"""Files of one part: what is lost when a run is killed, and what one process does at a time."""
+_WORTH_PROCESSES = 4 * _PART
+
+
+class _Task(Struct, frozen=True):
+    """One part, as it is sent to a process."""
+
+    name: str
+    files: tuple[str, ...]
+    kind: str
+    media: str
+    folder: str
+    salt: bytes
+    settings: IngestSettings
+
+
+def ingest(
+    work: Path,
+    sources: Sequence[Path],
+    settings: PipelineSettings,
+    progress: ProgressCallback = ignore_progress,
+    *,
+    media: Path | None = None,
+    force: bool = False,
+) -> BuildStep:
+    """Take sources in: folders of `.info.json`, files of the YouTube Data API (.json, .jsonl), mappings (.yaml).
+
+    `media` is the folder that paths of video files are relative to; by default the one that holds all sources.
+    """
+    if not sources:
+        raise UsageError("ingest: name at least one folder of .info.json files, API answer or mapping")
+    for source in sources:
+        if not source.exists():
+            raise UsageError(f"ingest: {source} does not exist")
+    work.mkdir(parents=True, exist_ok=True)
+    salt = read_salt(work)
+    named = {"ingest": msgspec.to_builtins(settings.ingest), "salt": digest(salt.hex())[:8]}
+    with begin_step(work, "ingest", list(sources), named, resume=True, force=force) as step:
+        if step.done:
+            return step
+        root = (media or _common_folder(sources)).resolve()
+        for name in ("videos", "comments", "parts"):
+            (step.folder / name).mkdir(exist_ok=True)
+        tasks = list(_list_parts(step, sources, root, salt, settings.ingest))
+        if not tasks:
+            raise step.fail(f"no .info.json file, API answer or mapping in {', '.join(map(str, sources))}")
+        reports = _run_parts(tasks, step.folder, settings.workers, progress)
+        _finish(step, reports, sources, root, settings, apart=any(task.kind != "info" for task in tasks))
+    return step
+
+
+def _finish(
+    step: BuildStep,
+    reports: Sequence[IngestReport],
+    sources: Sequence[Path],
+    root: Path,
+    settings: PipelineSettings,
+    *,
+    apart: bool,
+) -> None:
+    import shutil
+
+    from vivant.build.mimic.ingestion.consolidation import consolidate
+    from vivant.build.mimic.ingestion.datasheet import write_datasheet
+
+    report = consolidate(step.folder, reports, apart=apart, memory=settings.memory, workers=settings.workers)
+    write_datasheet(step.folder, report, sources, settings.ingest, settings.memory, settings.workers)
+    (step.folder / MEDIA).write_text(f"{root}\n", encoding="utf-8")
+    shutil.rmtree(step.folder / "parts")
+    step.count("videos", into=report.videos_in, out=report.videos, why=report.left)
+    step.count("comments", into=report.comments_in, out=report.comments, why=report.left_comments)
+    if report.mended:
+        step.note(
+            f"{report.mended:,} values could not be used and were taken as unknown; see quarantine.parquet"
+        )
+    for note, number in sorted(report.notes.items()):
+        step.note(f"{number:,} {note}")
+    if not report.videos:
+        reasons = "; ".join(f"{reason} ({number})" for reason, number in sorted(report.left.items())[:5])
+        raise step.fail(
+            f"not one of {report.videos_in:,} records could be used: {reasons or 'there are none'}"
+        )
+
+
+def media_root(work: Path) -> Path | None:
+    """Where the video files of the data taken in lie; None where the data came without files."""
+    path = work / "ingest" / MEDIA
+    return Path(path.read_text(encoding="utf-8").rstrip("\n")) if path.is_file() else None
+
+
+def _common_folder(sources: Sequence[Path]) -> Path:
+    folders = [str((source if source.is_dir() else source.parent).resolve()) for source in sources]
+    return Path(os.path.commonpath(folders))
+
+
+def _list_parts(
+    step: BuildStep, sources: Sequence[Path], media: Path, salt: bytes, settings: IngestSettings
+) -> Iterator[_Task]:
+    def task(name: str, files: Sequence[str], kind: str) -> _Task:
+        return _Task(name, tuple(files), kind, str(media), str(step.folder), salt, settings)
+
+    infos: list[str] = []
+    others: list[tuple[str, str]] = []
+    for source in sources:
+        for path in sorted(_list_files(source.resolve())):
+            if path.endswith(".info.json"):
+                infos.append(path)
+            elif path.endswith((".json", ".jsonl")):
+                others.append((path, "api"))
+            elif path.endswith((".yaml", ".yml")) and source.is_file():
+                others.append((path, "table"))
+            elif source.is_file():
+                raise step.fail(f"{source} is no .info.json, .json, .jsonl or mapping (.yaml)")
+    for number in range(0, len(infos), _PART):
+        yield task(f"info-{number // _PART:06d}", infos[number : number + _PART], "info")
+    for number, (path, kind) in enumerate(others):
+        yield task(f"{kind}-{number:06d}", [path], kind)
+
+
+def _list_files(source: Path) -> Iterator[str]:
+    if source.is_file():
+        yield str(source)
+        return
+    for folder, _, names in os.walk(source):
+        for name in names:
+            if name.endswith((".json", ".jsonl")):
+                yield f"{folder}{os.sep}{name}"
+
+
+def _run_parts(
+    tasks: Sequence[_Task], folder: Path, workers: int, progress: ProgressCallback
+) -> list[IngestReport]:
+    """All parts' reports in their order; parts that an interrupted run has finished are not done again."""
+    total = sum(len(task.files) for task in tasks)
+    reports_by_name: dict[str, IngestReport] = {}
+    for task in tasks:
+        before = folder / "parts" / f"{task.name}.json"
+        if before.is_file():
+            reports_by_name[task.name] = msgspec.json.decode(before.read_bytes(), type=IngestReport)
+    remaining = [task for task in tasks if task.name not in reports_by_name]
+    read = total - sum(len(task.files) for task in remaining)
+
+    def done(task: _Task) -> None:
+        nonlocal read
+        read += len(task.files)
+        progress(read, total, "files read")
+
+    reports = ProcessPool(workers if total >= _WORTH_PROCESSES else 1, _ingest_part).map(remaining, done)
+    reports_by_name |= {task.name: report for task, report in zip(remaining, reports, strict=True)}
+    return [reports_by_name[task.name] for task in tasks]
+
+
+def _ingest_part(task: _Task) -> IngestReport:
+    settings = task.settings
+    anonymiser = Anonymiser(task.salt, settings.mentions, settings.links)
+    writer = RecordWriter(Path(task.folder), task.name, anonymiser, settings.batch)
+    defaults = SourceDefaults(settings.platform, settings.licence)
+    if task.kind == "info":
+        for file in task.files:
+            ingest_info(file, task.media, writer, defaults)
+    elif task.kind == "api":
+        from vivant.build.mimic.ingestion.youtube import ingest_api_responses
+
+        ingest_api_responses(Path(task.files[0]), Path(task.media), writer, defaults)
+    else:
+        from vivant.build.mimic.ingestion.tables import ingest_tables
+
+        ingest_tables(Path(task.files[0]), writer, defaults)
+    return writer.close()
+
+
+__all__ = ["SALT", "ingest", "media_root"]

@@ -1,0 +1,139 @@
+"""After all parts are written: videos that came twice, comments whose video never came, and the data sheet."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from vivant.build.mimic.database import connect, parquet_source
+from vivant.build.mimic.ingestion.writer import IngestReport
+from vivant.build.mimic.schema import COMMENTS, QUARANTINE, VIDEOS
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+_TWICE = "the same video twice"
+_ORPHANS = "its video was not taken in"
+_REPEATED = "the same comment twice"
+
+
+def consolidate(
+    folder: Path, reports: Sequence[IngestReport], *, apart: bool, memory: str, workers: int
+) -> IngestReport:
+    """All parts as one report, with duplicates and orphans taken out of the files and put into the quarantine.
+
+    `apart`: comments came from files of their own, so that each must be looked up among the videos.
+    """
+    report = _merge_reports(reports)
+    for kind, schema in (("videos", VIDEOS), ("comments", COMMENTS)):
+        if not any((folder / kind).glob("*.parquet")):
+            pq.write_table(schema.empty_table(), folder / kind / "empty.parquet")
+    with connect(folder.parent, memory, workers) as db:
+        twice = _drop_repeated_videos(db, folder, report)
+        if apart or twice:
+            _drop_repeated_comments(db, folder, report)
+    _write_quarantine(folder, report)
+    return report
+
+
+def _merge_reports(reports: Sequence[IngestReport]) -> IngestReport:
+    total = IngestReport()
+    reasons, left_comments, notes = Counter[str](), Counter[str](), Counter[str]()
+    for part in reports:
+        total.videos += part.videos
+        total.videos_in += part.videos_in
+        total.comments += part.comments
+        total.comments_in += part.comments_in
+        total.mended += part.mended
+        total.quarantine += part.quarantine
+        reasons.update(part.left)
+        left_comments.update(part.left_comments)
+        notes.update(part.notes)
+    total.left, total.left_comments, total.notes = dict(reasons), dict(left_comments), dict(notes)
+    return total
+
+
+def _drop_repeated_videos(db: DuckDBPyConnection, folder: Path, report: IngestReport) -> bool:
+    """Of two records of one video the one with more comments' places is not known: the first file's stays."""
+    videos = folder / "videos"
+    repeated = db.execute(
+        f"SELECT ref, count(*) FROM {parquet_source(videos)} GROUP BY ref HAVING count(*) > 1 ORDER BY ref"
+    ).fetchall()
+    if not repeated:
+        return False
+    db.execute(
+        f"CREATE TEMP TABLE kept AS SELECT filename, file_row_number FROM read_parquet('{_glob(videos)}', "
+        "filename = true, file_row_number = true) "
+        "QUALIFY row_number() OVER (PARTITION BY ref ORDER BY filename, file_row_number) = 1"
+    )
+    _rewrite(
+        db,
+        videos,
+        f"SELECT v.* EXCLUDE (filename, file_row_number) FROM read_parquet('{_glob(videos)}', filename = true, "
+        "file_row_number = true) v SEMI JOIN kept USING (filename, file_row_number)",
+    )
+    extra = sum(number - 1 for _, number in repeated)
+    report.videos -= extra
+    report.left[_TWICE] = report.left.get(_TWICE, 0) + extra
+    report.quarantine += [
+        (ref, f"{number} records", f"{_TWICE}; the first was kept") for ref, number in repeated
+    ]
+    return True
+
+
+def _drop_repeated_comments(db: DuckDBPyConnection, folder: Path, report: IngestReport) -> None:
+    comments = folder / "comments"
+    db.execute(f"CREATE TEMP TABLE known AS SELECT ref, id FROM {parquet_source(folder / 'videos')}")
+    # A comment of a table may name its video by the id alone, where only one platform has it.
+    db.execute(
+        "CREATE TEMP TABLE alone AS SELECT id, min(ref) AS full_ref FROM known GROUP BY id HAVING count(*) = 1"
+    )
+    named = (
+        f"SELECT coalesce(full_ref, ref) AS ref, c.id, text, likes, time, reply_to FROM {parquet_source(comments)} c "
+        "LEFT JOIN alone ON ref[:2] = '?/' AND alone.id = ref[3:]"
+    )
+    orphans = db.execute(
+        f"SELECT ref, count(*) FROM ({named}) ANTI JOIN known USING (ref) GROUP BY ref ORDER BY ref"
+    ).fetchall()
+    _rewrite(
+        db,
+        comments,
+        f"SELECT * FROM ({named}) SEMI JOIN known USING (ref) "
+        "QUALIFY row_number() OVER (PARTITION BY ref, id ORDER BY likes DESC NULLS LAST, text) = 1",
+    )
+    remaining = db.execute(f"SELECT count(*) FROM {parquet_source(comments)}").fetchone()
+    assert remaining is not None
+    lost = sum(number for _, number in orphans)
+    repeated = report.comments - lost - remaining[0]
+    report.comments = remaining[0]
+    for reason, number in ((_ORPHANS, lost), (_REPEATED, repeated)):
+        if number:
+            report.left_comments[reason] = report.left_comments.get(reason, 0) + number
+    report.quarantine += [(ref, f"{number} comments", _ORPHANS) for ref, number in orphans]
+    if repeated:
+        report.quarantine.append(("", f"{repeated} comments", _REPEATED))
+
+
+def _rewrite(db: DuckDBPyConnection, folder: Path, query: str) -> None:
+    new = folder / "settled.tmp"
+    target = str(new).replace("'", "''")
+    db.execute(f"COPY ({query}) TO '{target}' (FORMAT parquet, COMPRESSION zstd)")
+    for old in folder.glob("*.parquet"):
+        old.unlink()
+    new.rename(folder / "settled.parquet")
+
+
+def _glob(folder: Path) -> str:
+    return str(folder / "*.parquet").replace("'", "''")
+
+
+def _write_quarantine(folder: Path, report: IngestReport) -> None:
+    sources, items, reasons = ([row[place] for row in report.quarantine] for place in range(3))
+    columns = (["ingest"] * len(sources), sources, items, reasons)
+    arrays = [pa.array(column, pa.string()) for column in columns]
+    pq.write_table(pa.table(arrays, schema=QUARANTINE), folder / "quarantine.parquet")

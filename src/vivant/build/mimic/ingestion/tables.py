@@ -1,0 +1,70 @@
+"""Tables in any shape (CSV, TSV, JSON lines, JSON, Parquet) by a mapping file: see docs/mimic.md for its form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from vivant.benchmarks.mimic.mapping import iter_fields, read_mapping
+from vivant.build.mimic.ingestion import values
+from vivant.build.mimic.ingestion.values import InvalidValueError, parse_row
+from vivant.build.mimic.ingestion.writer import RecordWriter
+from vivant.build.mimic.ingestion.ytdlp import SourceDefaults, add_raw_comments
+from vivant.core.errors import DataError
+
+_THEIRS = {"id": "id", "text": "text", "like_count": "likes", "timestamp": "time", "parent": "reply_to"}
+
+
+def ingest_tables(mapping: Path, writer: RecordWriter, defaults: SourceDefaults) -> None:
+    """Read the tables that a mapping names into the writer; rows that cannot be used go into its quarantine."""
+    mapped = read_mapping(mapping)
+    for location, fields in iter_fields(mapped.videos, mapping.parent):
+        if isinstance(fields, DataError):
+            writer.leave(location, "", str(fields), kind="broken row")
+        else:
+            _add_video(fields, location, writer, defaults)
+    if mapped.comments is None:
+        return
+    for number, (location, fields) in enumerate(iter_fields(mapped.comments, mapping.parent), 1):
+        if isinstance(fields, DataError):
+            writer.leave_comments(location, f"broken row: {fields}", 1, new=True)
+            continue
+        video = values.parse_text(fields.get("video"))
+        if not video:
+            writer.leave_comments(location, "names no video", 1, new=True)
+            continue
+        # Where rows have no ids of their own, their places serve.
+        fields.setdefault("id", f"c{number}")
+        add_raw_comments(video if "/" in video else f"?/{video}", [_rename_fields(fields)], (), writer)
+
+
+def _rename_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: fields.get(ours) for name, ours in _THEIRS.items()}
+
+
+def _add_video(fields: dict[str, Any], location: str, writer: RecordWriter, defaults: SourceDefaults) -> None:
+    fields.setdefault("platform", defaults.platform)
+    fields.setdefault("licence", defaults.licence)
+    comments = fields.pop("comments", None) or []
+    try:
+        row, problems = parse_row(fields)
+    except InvalidValueError as wrong:
+        writer.leave(location, "", str(wrong))
+        return
+    ref = writer.video(row)
+    for problem in problems:
+        writer.mend(location, ref, problem)
+    raw = [
+        {"text": comment} if isinstance(comment, str) else _rename_fields(comment)
+        for comment in _iter_comments(comments)
+    ]
+    add_raw_comments(ref, raw, (), writer)
+
+
+def _iter_comments(comments: Any) -> Iterator[dict[str, Any]]:
+    for comment in comments if isinstance(comments, list | tuple) else ():
+        if isinstance(comment, str):
+            yield {"text": comment}
+        elif isinstance(comment, Mapping):
+            yield _rename_fields(comment)

@@ -1,0 +1,191 @@
+"""Values as crawlers leave them → ours: counts in words, times in three shapes, texts that are numbers."""
+
+from __future__ import annotations
+
+import html
+import math
+import re
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from msgspec import Struct
+
+_COUNT = re.compile(r"([\d.,\s]*\d)\s*([KMB]?)", re.IGNORECASE)
+_TIMES = {"": 1, "k": 1_000, "m": 1_000_000, "b": 1_000_000_000}
+_LENGTH = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?")
+_CLOCK = re.compile(r"(?:(\d+):)?(\d{1,2}):(\d{2})")
+_MARKUP = re.compile(r"<[^>]{1,300}>")
+_LARGEST = 1 << 60
+_SECONDS = (0, 4_102_444_800)
+"""From 1970 to 2100."""
+
+
+class InvalidValueError(Exception):
+    """Says of a value what is wrong with it."""
+
+
+class VideoRow(Struct, gc=False):
+    """A video in the order of the columns after `ref`."""
+
+    platform: str
+    id: str
+    uploader: str = ""
+    title: str = ""
+    description: str = ""
+    tags: list[str] = []
+    topics: list[str] = []
+    category: str = ""
+    language: str = ""
+    uploaded: int | None = None
+    """Seconds since 1970."""
+    duration: float | None = None
+    width: int | None = None
+    height: int | None = None
+    views: int | None = None
+    likes: int | None = None
+    comment_count: int | None = None
+    licence: str = ""
+    source: str = ""
+    file: str = ""
+
+
+def parse_count(value: Any) -> int | None:
+    """A count: 1200, "1,200", "1.2K", 1200.0."""
+    if value is None or value == "":
+        return None
+    if isinstance(value, bool):
+        raise InvalidValueError(f"{value} is no count")
+    if isinstance(value, str):
+        match = _COUNT.fullmatch(value.strip())
+        if not match:
+            raise InvalidValueError(f"'{value[:40]}' is no count")
+        figures, unit = match.group(1).replace(" ", ""), match.group(2).lower()
+        number = float(figures.replace(",", ".")) if unit else float(re.sub(r"[.,\s]", "", figures))
+        value = number * _TIMES[unit]
+    if not isinstance(value, int | float) or not math.isfinite(value):
+        raise InvalidValueError(f"{str(value)[:40]} is no count")
+    if value < 0:
+        raise InvalidValueError(f"{value} is negative")
+    if value > _LARGEST:
+        raise InvalidValueError(f"{value} is too large to be a count")
+    return int(value)
+
+
+def parse_duration(value: Any) -> float | None:
+    """Seconds: 63, "63.5", "1:03", "PT1M3S"."""
+    if value is None or value == "":
+        return None
+    if isinstance(value, str):
+        clock = _CLOCK.fullmatch(value.strip())
+        named = _LENGTH.fullmatch(value.strip())
+        if clock:
+            value = int(clock.group(1) or 0) * 3600 + int(clock.group(2)) * 60 + int(clock.group(3))
+        elif named and value.strip() != "P":
+            days, hours, minutes, seconds = (float(part or 0) for part in named.groups())
+            value = ((days * 24 + hours) * 60 + minutes) * 60 + seconds
+        else:
+            try:
+                value = float(value)
+            except ValueError as error:
+                raise InvalidValueError(f"'{value[:40]}' is no length of time") from error
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise InvalidValueError(f"{str(value)[:40]} is no length of time")
+    if value < 0:
+        raise InvalidValueError(f"{value} is negative")
+    return float(value)
+
+
+def parse_time(value: Any) -> int | None:
+    """Seconds since 1970: a number of them, "20250131", or ISO 8601 (UTC where it names no zone)."""
+    if value is None or value == "":
+        return None
+    if isinstance(value, datetime):
+        value = int((value if value.tzinfo else value.replace(tzinfo=UTC)).timestamp())
+    if isinstance(value, str):
+        text = value.strip()
+        try:
+            if len(text) == 8 and text.isdecimal():
+                when = datetime.strptime(text, "%Y%m%d").replace(tzinfo=UTC)
+            elif re.fullmatch(r"\d{9,10}(\.\d+)?", text):
+                when = datetime.fromtimestamp(float(text), UTC)
+            else:
+                when = datetime.fromisoformat(text.replace("Z", "+00:00"))
+                when = when if when.tzinfo else when.replace(tzinfo=UTC)
+        except ValueError as error:
+            raise InvalidValueError(f"'{text[:40]}' is no time") from error
+        value = int(when.timestamp())
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise InvalidValueError(f"{str(value)[:40]} is no time")
+    if not _SECONDS[0] <= value <= _SECONDS[1]:
+        raise InvalidValueError(f"{value} is no time between 1970 and 2100")
+    return int(value)
+
+
+def parse_text(value: Any) -> str:
+    """A text; numbers as they are written; halves of surrogate pairs, which no file can hold, as U+FFFD."""
+    if value is None:
+        return ""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise InvalidValueError(f"a text is wanted, not {type(value).__name__}")
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return str(value).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def parse_texts(value: Any) -> list[str]:
+    """A list of texts, without empty ones."""
+    if value is None:
+        return []
+    if isinstance(value, str):
+        return [value] if value.strip() else []
+    if not isinstance(value, list | tuple):
+        raise InvalidValueError("a list of texts is wanted")
+    return [item for item in (parse_text(part).strip() for part in value) if item]
+
+
+def strip_markup(markup: str) -> str:
+    """A text that was written as HTML."""
+    return (
+        html.unescape(_MARKUP.sub("", markup.replace("<br>", "\n")))
+        if "<" in markup or "&" in markup
+        else markup
+    )
+
+
+def parse_language(value: Any) -> str:
+    """The language of a tag such as `en-US`; nothing where it is none."""
+    code = parse_text(value).replace("_", "-").partition("-")[0].strip().lower()
+    return code if code.isalpha() and len(code) in (2, 3) and code not in ("und", "zxx", "mis") else ""
+
+
+_PARSERS: dict[str, Callable[[Any], Any]] = {
+    **dict.fromkeys(
+        ("uploader", "title", "description", "category", "licence", "source", "file"), parse_text
+    ),
+    **dict.fromkeys(("tags", "topics"), parse_texts),
+    **dict.fromkeys(("width", "height", "views", "likes", "comment_count"), parse_count),
+    "language": parse_language,
+    "uploaded": parse_time,
+    "duration": parse_duration,
+}
+
+
+def parse_row(fields: Mapping[str, Any]) -> tuple[VideoRow, list[str]]:
+    """A video from values of any kind, and what had to be taken as unknown. Without platform and id: Wrong."""
+    names = {}
+    for name in ("platform", "id"):
+        names[name] = parse_text(fields.get(name)).strip()
+        if not names[name]:
+            hint = "; name it with `platform` in the settings" if name == "platform" else ""
+            raise InvalidValueError(f"no {name}{hint}")
+    row = VideoRow(platform=names["platform"].lower(), id=names["id"])
+    problems = []
+    for name, read in ((name, _PARSERS[name]) for name in VideoRow.__struct_fields__[2:]):
+        try:
+            value: Any = read(fields.get(name))
+        except InvalidValueError as wrong:
+            problems.append(f"{name}: {wrong}")
+        else:
+            setattr(row, name, value)
+    return row, problems

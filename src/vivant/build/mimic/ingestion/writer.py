@@ -1,0 +1,213 @@
+"""Normalised records → Parquet, a bounded number at a time, in parts that are there whole or not at all."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from msgspec import Struct
+
+from vivant.build.mimic.ingestion.privacy import Anonymiser
+from vivant.build.mimic.ingestion.values import VideoRow
+from vivant.build.mimic.schema import COMMENTS, VIDEOS
+
+_UNSAFE = re.compile(r"[\s/\\\x00-\x1f]")
+
+
+class IngestReport(Struct):
+    """What became of the records of one part."""
+
+    videos: int = 0
+    videos_in: int = 0
+    comments: int = 0
+    comments_in: int = 0
+    left: dict[str, int] = {}
+    """Why videos were left out: reason → how many."""
+    left_comments: dict[str, int] = {}
+    mended: int = 0
+    """Values that were taken as unknown."""
+    notes: dict[str, int] = {}
+    quarantine: list[tuple[str, str, str]] = []
+    """Source, item, reason."""
+
+
+class RecordWriter:
+    """Takes videos and comments and writes one Parquet file of each."""
+
+    def __init__(self, folder: Path, name: str, anonymiser: Anonymiser, batch: int) -> None:
+        self._paths = {kind: folder / kind / f"{name}.parquet" for kind in ("videos", "comments")}
+        self._done = folder / "parts" / f"{name}.json"
+        self._anonymiser = anonymiser
+        self._batch = batch
+        self._rows: list[VideoRow] = []
+        self._columns: tuple[list[Any], ...] = ([], [], [], [], [])
+        self._refs: list[str] = []
+        self._runs: list[int] = []
+        self._files: dict[str, pq.ParquetWriter] = {}
+        self._left: Counter[str] = Counter()
+        self._left_comments: Counter[str] = Counter()
+        self._notes: Counter[str] = Counter()
+        self.report = IngestReport()
+
+    # ── what comes in ──
+
+    def video(self, row: VideoRow) -> str:
+        """Take a video in and return its ref."""
+        if _UNSAFE.search(row.id):
+            row.id = _UNSAFE.sub("_", row.id)
+        self._rows.append(row)
+        self.report.videos_in += 1
+        self.report.videos += 1
+        if len(self._rows) >= self._batch:
+            self._flush_videos()
+        return f"{row.platform}/{row.id}"
+
+    def comments(
+        self,
+        ref: str,
+        ids: Sequence[str],
+        texts: Sequence[str],
+        likes: Sequence[int | None],
+        times: Sequence[float | None],
+        answered: Sequence[str | None],
+    ) -> None:
+        """Take comments of one video in; those without a text, and those that come twice, are left out."""
+        if not ids:
+            return
+        self.report.comments_in += len(ids)
+        columns: tuple[Sequence[Any], ...] = (ids, texts, likes, times, answered)
+        if not all(texts) or len(set(ids)) != len(ids):
+            columns = self._drop_unusable(ref, columns)
+        for column, new in zip(self._columns, columns, strict=True):
+            column.extend(new)
+        self._refs.append(ref)
+        self._runs.append(len(columns[0]))
+        self.report.comments += len(columns[0])
+        if len(self._columns[0]) >= self._batch:
+            self._flush_comments()
+
+    def _drop_unusable(self, ref: str, columns: tuple[Sequence[Any], ...]) -> tuple[Sequence[Any], ...]:
+        rows: list[tuple[Any, ...]] = []
+        ids: set[str] = set()
+        why: Counter[str] = Counter()
+        for row in zip(*columns, strict=True):
+            if not row[1] or not row[1].strip():
+                why["no text"] += 1
+            elif row[0] in ids:
+                why["the same comment twice"] += 1
+            else:
+                ids.add(row[0])
+                rows.append(row)
+        for reason, number in why.items():
+            self.leave_comments(ref, reason, number)
+        return tuple(zip(*rows, strict=True)) if rows else ((), (), (), (), ())
+
+    def leave(self, source: str, item: str, reason: str, *, kind: str = "") -> None:
+        """A record that cannot be used. `kind` is the reason in the table of counts, where many are alike."""
+        self.report.videos_in += 1
+        self._left[kind or reason] += 1
+        self.report.quarantine.append((source, item, reason))
+
+    def leave_comments(self, ref: str, reason: str, number: int, *, new: bool = False) -> None:
+        """Comments that cannot be used: one line for all of a video. `new`: they have not been counted yet."""
+        self.report.comments_in += number if new else 0
+        self._left_comments[reason] += number
+        self.report.quarantine.append((ref, f"{number} comments", reason))
+
+    def mend(self, source: str, item: str, problem: str) -> None:
+        """A value that is taken as unknown; the record stays."""
+        self.report.mended += 1
+        self.report.quarantine.append((source, item, f"{problem}; taken as unknown, the rest is kept"))
+
+    def note(self, what: str) -> None:
+        """Something worth a sentence, counted."""
+        self._notes[what] += 1
+
+    # ── what goes out ──
+
+    def close(self) -> IngestReport:
+        """Write what is left, put the files in their places, and leave word that the part is whole."""
+        self._flush_videos()
+        self._flush_comments()
+        for kind, file in self._files.items():
+            file.close()
+            self._paths[kind].with_suffix(".tmp").replace(self._paths[kind])
+        self.report.left = dict(self._left)
+        self.report.left_comments = dict(self._left_comments)
+        self.report.notes = dict(self._notes)
+        self._done.write_bytes(msgspec.json.encode(self.report))
+        return self.report
+
+    def _put(self, kind: str, table: pa.Table) -> None:
+        file = self._files.get(kind)
+        if file is None:
+            path = self._paths[kind].with_suffix(".tmp")
+            file = self._files[kind] = pq.ParquetWriter(
+                path,
+                table.schema,
+                compression="zstd",
+                compression_level=1,
+                use_dictionary=["ref", "platform", "uploader", "category", "language", "licence", "reply_to"],
+                write_statistics=["ref"],
+            )
+        file.write_table(table)
+
+    def _flush_videos(self) -> None:
+        rows = self._rows
+        if not rows:
+            return
+        hidden = self._anonymiser
+        cells = zip(*map(msgspec.structs.astuple, rows), strict=True)
+        columns: dict[str, Any] = dict(zip(VideoRow.__struct_fields__, cells, strict=True))
+        columns["ref"] = [f"{row.platform}/{row.id}" for row in rows]
+        columns["uploader"] = [hidden.uploader(row.platform, row.uploader) for row in rows]
+        columns["uploaded"] = pa.array(columns["uploaded"], pa.timestamp("s"))
+        for name in ("title", "description"):
+            columns[name] = hidden.texts(columns[name])
+        columns["tags"] = [_clean_tags(tags, hidden) for tags in columns["tags"]]
+        arrays = [
+            column.cast(field.type) if isinstance(column, pa.Array) else pa.array(column, field.type)
+            for field, column in ((field, columns[field.name]) for field in VIDEOS)
+        ]
+        self._put("videos", pa.table(arrays, schema=VIDEOS))
+        self._rows = []
+
+    def _flush_comments(self) -> None:
+        ids, texts, likes, times, answered = self._columns
+        if not ids:
+            return
+        rows = np.repeat(np.arange(len(self._refs)), self._runs)
+        arrays = [
+            pa.array(self._refs, pa.string()).take(pa.array(rows)),
+            pa.array(ids, pa.string()),
+            self._anonymiser.texts(texts),
+            pa.array(likes, pa.int64()),
+            pa.array(times, pa.float64())
+            .cast(pa.int64(), safe=False)
+            .cast(pa.timestamp("s"))
+            .cast(pa.timestamp("us")),
+            _convert_parents(answered),
+        ]
+        self._put("comments", pa.table(arrays, schema=COMMENTS))
+        for column in (*self._columns, self._refs, self._runs):
+            column.clear()
+
+
+def _convert_parents(names: list[str | None]) -> pa.Array:
+    """Whom comments answer: nobody where yt-dlp says `root`."""
+    column = pc.fill_null(pa.array(names, pa.string()), "")
+    return pc.if_else(pc.equal(column, "root"), "", column)
+
+
+def _clean_tags(tags: list[str], anonymiser: Anonymiser) -> list[str]:
+    if any("@" in tag or "." in tag for tag in tags):
+        return [made for made in map(anonymiser.text, tags) if made]
+    return tags

@@ -1,0 +1,147 @@
+"""Answers of the YouTube Data API: lists of videos, of comment threads and of comments, as JSON or JSON lines."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from vivant.build.mimic.ingestion.raw_json import convert_to_utf8, parse_json_leniently
+from vivant.build.mimic.ingestion.values import InvalidValueError, parse_row, strip_markup
+from vivant.build.mimic.ingestion.writer import RecordWriter
+from vivant.build.mimic.ingestion.ytdlp import SourceDefaults, add_raw_comments
+
+CATEGORIES = {
+    "1": "Film & Animation", "2": "Autos & Vehicles", "10": "Music", "15": "Pets & Animals", "17": "Sports",
+    "18": "Short Movies", "19": "Travel & Events", "20": "Gaming", "21": "Videoblogging", "22": "People & Blogs",
+    "23": "Comedy", "24": "Entertainment", "25": "News & Politics", "26": "Howto & Style", "27": "Education",
+    "28": "Science & Technology", "29": "Nonprofits & Activism",
+}  # fmt: skip
+_ADDRESS = "https://www.youtube.com/watch?v="
+
+
+def ingest_api_responses(path: Path, media: Path, writer: RecordWriter, defaults: SourceDefaults) -> None:
+    """Read a file of answers into the writer. Comments may come before, after or without their videos."""
+    source = os.path.relpath(path, media)
+    try:
+        for number, answer in _iter_responses(path, source, writer):
+            _ingest_response(answer, f"{source}:{number}" if number else source, writer, defaults)
+    except InvalidValueError as wrong:
+        writer.leave(source, "", str(wrong), kind=str(wrong).partition(" after ")[0].partition(":")[0])
+    except OSError as error:
+        writer.leave(source, "", f"cannot be read: {error.strerror}", kind="cannot be read")
+
+
+def _iter_responses(path: Path, source: str, writer: RecordWriter) -> Iterator[tuple[int, Any]]:
+    if path.suffix != ".jsonl":
+        yield 0, parse_json_leniently(convert_to_utf8(path.read_bytes())[0])
+        return
+    with path.open("rb") as lines:
+        for number, line in enumerate(lines, 1):
+            if line.strip():
+                try:
+                    yield number, parse_json_leniently(convert_to_utf8(line)[0])
+                except InvalidValueError as wrong:
+                    writer.leave(source, f"line {number}", str(wrong), kind="broken line")
+
+
+def _ingest_response(answer: Any, source: str, writer: RecordWriter, defaults: SourceDefaults) -> None:
+    items = answer.get("items", [answer]) if isinstance(answer, Mapping) else answer
+    if not isinstance(items, list):
+        raise InvalidValueError("no answer of the YouTube Data API: `items` is not a list")
+    for number, item in enumerate(items, 1):
+        kind = item.get("kind", "") if isinstance(item, Mapping) else ""
+        snippet = item.get("snippet") if isinstance(item, Mapping) else None
+        location = f"item {number}"
+        if not isinstance(snippet, Mapping):
+            writer.leave(source, location, "no `snippet` in it", kind="no snippet")
+        elif kind == "youtube#commentThread" or "topLevelComment" in snippet:
+            _add_thread(item, writer)
+        elif kind == "youtube#comment" or "textDisplay" in snippet or "textOriginal" in snippet:
+            _add_comments(str(snippet.get("videoId") or ""), [item], writer)
+        elif kind in ("youtube#video", ""):
+            _add_video(item, snippet, source, location, writer, defaults)
+        else:
+            writer.leave(
+                source, location, f"a {kind}, not a video or a comment", kind="not a video or a comment"
+            )
+
+
+def _mapping_at(item: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    part = item.get(name)
+    return part if isinstance(part, Mapping) else {}
+
+
+def _add_video(
+    item: Mapping[str, Any],
+    snippet: Mapping[str, Any],
+    source: str,
+    location: str,
+    writer: RecordWriter,
+    defaults: SourceDefaults,
+) -> None:
+    statistics, details = _mapping_at(item, "statistics"), _mapping_at(item, "contentDetails")
+    name = item.get("id")
+    if isinstance(name, Mapping):  # an answer of `search`
+        name = name.get("videoId")
+    topics = _mapping_at(item, "topicDetails").get("topicCategories")
+    number = str(snippet.get("categoryId") or "")
+    fields = {
+        "platform": "youtube",
+        "id": name,
+        "uploader": snippet.get("channelId") or snippet.get("channelTitle"),
+        "title": snippet.get("title"),
+        "description": snippet.get("description"),
+        "tags": snippet.get("tags"),
+        "topics": [str(topic).rsplit("/", 1)[-1].replace("_", " ") for topic in topics]
+        if isinstance(topics, list)
+        else None,
+        "category": CATEGORIES.get(number, number),
+        "language": snippet.get("defaultAudioLanguage") or snippet.get("defaultLanguage"),
+        "uploaded": snippet.get("publishedAt"),
+        "duration": details.get("duration"),
+        "views": statistics.get("viewCount"),
+        "likes": statistics.get("likeCount"),
+        "comment_count": statistics.get("commentCount"),
+        "licence": _mapping_at(item, "status").get("license") or defaults.licence,
+        "source": f"{_ADDRESS}{name}" if name else None,
+    }
+    try:
+        row, problems = parse_row(fields)
+    except InvalidValueError as wrong:
+        writer.leave(source, location, str(wrong))
+        return
+    ref = writer.video(row)
+    for problem in problems:
+        writer.mend(source, ref, problem)
+
+
+def _add_thread(item: Mapping[str, Any], writer: RecordWriter) -> None:
+    snippet = _mapping_at(item, "snippet")
+    replies = _mapping_at(item, "replies").get("comments")
+    comments = [snippet.get("topLevelComment"), *(replies if isinstance(replies, list) else [])]
+    _add_comments(str(snippet.get("videoId") or ""), comments, writer)
+
+
+def _add_comments(video: str, comments: list[Any], writer: RecordWriter) -> None:
+    raw: list[Any] = []
+    for comment in comments:
+        snippet = _mapping_at(comment, "snippet") if isinstance(comment, Mapping) else {}
+        video = video or str(snippet.get("videoId") or "")
+        words = snippet.get("textOriginal")
+        raw.append(
+            {
+                "id": comment.get("id"),
+                "text": strip_markup(str(snippet.get("textDisplay") or "")) if words is None else words,
+                "like_count": snippet.get("likeCount"),
+                "timestamp": snippet.get("publishedAt"),
+                "parent": snippet.get("parentId"),
+            }
+            if snippet
+            else comment
+        )
+    if not video:
+        writer.leave_comments("youtube/", "no videoId", len(raw), new=True)
+        return
+    add_raw_comments(f"youtube/{video}", raw, (), writer)

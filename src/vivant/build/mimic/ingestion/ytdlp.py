@@ -1,0 +1,313 @@
+"""yt-dlp's `.info.json` files, with comments.
+
+A file that is as yt-dlp writes it is decoded straight into structs with the few fields that are wanted; one with a
+value of another kind (a count as text, a null where there should be a number) is read again by looser rules, and
+what those cannot use goes into the quarantine.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta, Struct
+
+from vivant.build.mimic.ingestion import values
+from vivant.build.mimic.ingestion.privacy import remove_names
+from vivant.build.mimic.ingestion.raw_json import (
+    convert_to_utf8,
+    parse_json_leniently,
+    read_spans,
+    split_off_comments,
+)
+from vivant.build.mimic.ingestion.values import InvalidValueError, VideoRow, parse_row
+from vivant.build.mimic.ingestion.writer import RecordWriter
+
+LARGE = 64 << 20
+"""Bytes from which a file's comments are read piece by piece."""
+_Count = Annotated[int, Meta(ge=0, le=1 << 60)] | None
+_Seconds = Annotated[float, Meta(ge=0, le=4_102_444_800)] | None
+_KINDS = ("mp4", "webm", "mkv", "mov")
+
+
+class _Comment(Struct, gc=False):
+    id: str
+    text: str = ""
+    like_count: _Count = None
+    timestamp: _Seconds = None
+    parent: str | None = None
+
+
+class _Info(Struct, gc=False):
+    id: str
+    title: str | None = None
+    description: str | None = None
+    extractor_key: str | None = None
+    ie_key: str | None = None
+    extractor: str | None = None
+    uploader_id: str | None = None
+    channel_id: str | None = None
+    uploader: str | None = None
+    channel: str | None = None
+    tags: list[str] | None = None
+    topics: list[str] | None = None
+    categories: list[str] | None = None
+    language: str | None = None
+    timestamp: _Seconds = None
+    upload_date: str | None = None
+    duration: _Seconds = None
+    width: _Count = None
+    height: _Count = None
+    view_count: _Count = None
+    like_count: _Count = None
+    comment_count: _Count = None
+    license: str | None = None
+    webpage_url: str | None = None
+    ext: str | None = None
+    kind: str | None = msgspec.field(default=None, name="_type")
+    comments: list[_Comment] | None = None
+
+
+_DECODER = msgspec.json.Decoder(_Info)
+_COMMENTS = msgspec.json.Decoder(list[_Comment])
+
+
+class SourceDefaults(Struct, frozen=True):
+    """What is said for records that do not say it."""
+
+    platform: str = ""
+    licence: str = ""
+
+
+def ingest_info(
+    path: str, media: str, writer: RecordWriter, defaults: SourceDefaults, *, large: int = LARGE
+) -> None:
+    """Read one `.info.json` into the writer, or into its quarantine."""
+    source = relative(path, media)
+    try:
+        _ingest_file(path, source, media, writer, defaults, large)
+    except InvalidValueError as wrong:
+        writer.leave(
+            source,
+            "",
+            str(wrong),
+            kind=str(wrong).partition(" (")[0].partition(" after ")[0].partition(":")[0],
+        )
+    except OSError as error:
+        writer.leave(source, "", f"cannot be read: {error.strerror}", kind="cannot be read")
+
+
+def _ingest_file(
+    path: str, source: str, media: str, writer: RecordWriter, defaults: SourceDefaults, large: int
+) -> None:
+    spans = None
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        size = os.fstat(descriptor).st_size
+        content = os.read(descriptor, size) if size < large else b""
+    finally:
+        os.close(descriptor)
+    if size >= large:
+        content, spans = split_off_comments(path)
+    try:
+        info = _DECODER.decode(content)
+        row = _make_row(info, path, media, defaults)
+    except (msgspec.MsgspecError, UnicodeDecodeError, InvalidValueError):
+        ref, names = _ingest_leniently(content, source, path, media, writer, defaults)
+    else:
+        ref, names = writer.video(row), (info.uploader or "", info.channel or "")
+        if info.comments:
+            _add_comments(ref, info.comments, names, writer)
+    if spans:
+        for chunk in read_spans(path, spans):
+            try:
+                _add_comments(ref, _COMMENTS.decode(chunk), names, writer)
+            except (msgspec.MsgspecError, UnicodeDecodeError):
+                try:
+                    add_raw_comments(ref, parse_json_leniently(convert_to_utf8(chunk)[0]), names, writer)
+                except InvalidValueError as wrong:
+                    writer.leave_comments(ref, f"a run of comments: {wrong}", chunk.count(b'"id"'), new=True)
+
+
+def _make_row(info: _Info, path: str, media: str, defaults: SourceDefaults) -> VideoRow:
+    names = [name for name in (info.uploader, info.channel) if name]
+    title, description = remove_names([info.title or "", info.description or ""], names)
+    platform = info.extractor_key or info.ie_key or info.extractor or defaults.platform
+    if not platform or not info.id.strip() or info.kind not in (None, "video"):
+        raise InvalidValueError("the looser rules say why")
+    if info.timestamp is not None:
+        uploaded: int | None = int(info.timestamp)
+    else:
+        uploaded = values.parse_time(info.upload_date)
+    tags = info.tags or _find_hashtags(description)
+    return VideoRow(
+        platform=platform.lower().partition(":")[0],
+        id=info.id,
+        uploader=info.channel_id or info.uploader_id or info.uploader or "",
+        title=title,
+        description=description,
+        tags=tags,
+        topics=info.topics or [],
+        category=info.categories[0] if info.categories else "",
+        language=values.parse_language(info.language),
+        uploaded=uploaded,
+        duration=info.duration,
+        width=info.width,
+        height=info.height,
+        views=info.view_count,
+        likes=info.like_count,
+        comment_count=info.comment_count,
+        licence=info.license or defaults.licence,
+        source=info.webpage_url or "",
+        file=_find_video(path, info.ext, media),
+    )
+
+
+def _add_comments(
+    ref: str, comments: Sequence[_Comment], names: tuple[str, ...], writer: RecordWriter
+) -> None:
+    texts = remove_names([c.text for c in comments], [name for name in names if name])
+    writer.comments(
+        ref,
+        [c.id for c in comments],
+        texts,
+        [c.like_count for c in comments],
+        [c.timestamp for c in comments],
+        [c.parent for c in comments],
+    )
+
+
+def _find_hashtags(text: str) -> list[str]:
+    """On platforms without tags people write them into the text."""
+    return (
+        [word[1:].rstrip(".,!") for word in text.split() if word[0] == "#" and len(word) > 2]
+        if "#" in text
+        else []
+    )
+
+
+def relative(path: str, folder: str) -> str:
+    """A path as seen from a folder; for those inside it without asking the system."""
+    start = f"{folder}{os.sep}"
+    return path[len(start) :] if path.startswith(start) else os.path.relpath(path, folder)
+
+
+def _find_video(path: str, ext: str | None, media: str) -> str:
+    folder, _, name = path.rpartition(os.sep)
+    beside = _list_videos(folder, os.stat(folder or ".").st_mtime_ns)  # noqa: PTH116 - a Path for every file costs time
+    if not beside:
+        return ""
+    stem = name.removesuffix(".info.json")
+    for kind in (ext, *_KINDS):
+        if kind and f"{stem}.{kind}" in beside:
+            return relative(f"{folder}{os.sep}{stem}.{kind}", media)
+    return ""
+
+
+@lru_cache(maxsize=256)
+def _list_videos(folder: str, changed: int) -> frozenset[str]:
+    """Names in a folder but those of metadata, as it is since it was `changed`."""
+    del changed
+    with os.scandir(folder or ".") as entries:
+        return frozenset(entry.name for entry in entries if not entry.name.endswith(".json"))
+
+
+# ── by looser rules ──
+
+_NAMES = {
+    "uploader": ("channel_id", "uploader_id", "uploader"),
+    "category": ("categories",),
+    "uploaded": ("timestamp", "upload_date"),
+    "views": ("view_count",),
+    "likes": ("like_count",),
+    "licence": ("license",),
+    "source": ("webpage_url",),
+}
+_SAME = (
+    "id",
+    "title",
+    "description",
+    "tags",
+    "topics",
+    "language",
+    "duration",
+    "width",
+    "height",
+    "comment_count",
+)
+
+
+def _ingest_leniently(
+    content: bytes, source: str, path: str, media: str, writer: RecordWriter, defaults: SourceDefaults
+) -> tuple[str, tuple[str, ...]]:
+    content, encoding = convert_to_utf8(content)
+    if encoding != "utf-8":
+        writer.note(
+            f"files in {encoding.removesuffix('-sig')} with a mark"
+            if "utf" in encoding
+            else f"files read as {encoding}"
+        )
+    info = parse_json_leniently(content)
+    if not isinstance(info, Mapping):
+        raise InvalidValueError(f"not an object but a {type(info).__name__}")
+    if info.get("_type") not in (None, "video"):
+        raise InvalidValueError(f"a {info['_type']}, not a video")
+    fields: dict[str, Any] = {name: info.get(name) for name in _SAME}
+    for name, theirs in _NAMES.items():
+        fields[name] = next((info[key] for key in theirs if info.get(key) not in (None, "")), None)
+    if isinstance(fields["category"], list):
+        fields["category"] = fields["category"][0] if fields["category"] else None
+    names = tuple(
+        name for name in (info.get("uploader"), info.get("channel")) if isinstance(name, str) and name
+    )
+    fields["platform"] = next(
+        (info[key] for key in ("extractor_key", "ie_key", "extractor") if info.get(key)), defaults.platform
+    )
+    row, problems = parse_row(fields)
+    row.title, row.description = remove_names([row.title, row.description], names)
+    row.platform = row.platform.partition(":")[0]
+    row.licence = row.licence or defaults.licence
+    row.tags = row.tags or _find_hashtags(row.description)
+    row.file = _find_video(path, None, media)
+    ref = writer.video(row)
+    for problem in problems:
+        writer.mend(source, ref, problem)
+    comments = info.get("comments")
+    if isinstance(comments, list):
+        add_raw_comments(ref, comments, names, writer)
+    elif comments is not None:
+        writer.mend(source, ref, "comments: a list is wanted")
+    return ref, names
+
+
+def add_raw_comments(ref: str, comments: Sequence[Any], names: Sequence[str], writer: RecordWriter) -> None:
+    """Comments whose values may be of any kind: id, text, like_count, timestamp, parent."""
+    columns: tuple[list[Any], ...] = ([], [], [], [], [])
+    odd = 0
+    for number, comment in enumerate(comments, 1):
+        if not isinstance(comment, Mapping):
+            odd += 1
+            continue
+        try:
+            body = values.parse_text(comment.get("text"))
+            name = values.parse_text(comment.get("id")) or f"c{number}"
+            parent = values.parse_text(comment.get("parent"))
+        except InvalidValueError:
+            odd += 1
+            continue
+        numbers: list[int | None] = []
+        for field, read in (("like_count", values.parse_count), ("timestamp", values.parse_time)):
+            try:
+                numbers.append(read(comment.get(field)))
+            except InvalidValueError as wrong:
+                writer.mend(ref, f"comment {name}", f"{field}: {wrong}")
+                numbers.append(None)
+        for column, value in zip(columns, (name, body, *numbers, parent), strict=True):
+            column.append(value)
+    if odd:
+        writer.leave_comments(ref, "not a comment: no object, or no text in it", odd, new=True)
+    ids, texts, likes, times, parents = columns
+    writer.comments(ref, ids, remove_names(texts, names), likes, times, parents)

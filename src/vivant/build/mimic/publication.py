@@ -1,0 +1,130 @@
+"""The step publish: the benchmark as a folder that others can use, and as ids that may be passed on.
+
+WORK/publish/full   videos.jsonl, items.jsonl, videos/, pool/, README.md, DATASHEET.md, audit and proof, SHA256SUMS
+WORK/publish/ids    ids.jsonl, README.md, SHA256SUMS
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections import Counter
+from pathlib import Path
+
+import msgspec
+
+from vivant.benchmarks.mimic.format import (
+    ITEMS,
+    VIDEOS,
+    MimicItem,
+    MimicVideo,
+    iter_items,
+    iter_videos,
+)
+from vivant.build.mimic.data_cards import render_card, render_datasheet, render_ids_card
+from vivant.build.mimic.ids_edition import FILE, IdsHeader, write_ids
+from vivant.build.mimic.media_files import find_media, link_or_copy
+from vivant.build.mimic.settings import PipelineSettings
+from vivant.build.mimic.steps import BuildStep, begin_step
+from vivant.build.mimic.tasks import MEDIA
+from vivant.core.files import write_jsonl
+from vivant.core.progress import ProgressCallback, ignore_progress
+
+STEP = "publish"
+SUMS = "SHA256SUMS"
+_FROM_AUDIT = ("audit.md", "audit.json", "solved.txt", "overlaps.jsonl")
+_FROM_SPLIT = ("proof.json", "proof.md")
+
+
+def publish(
+    work: Path,
+    settings: PipelineSettings,
+    progress: ProgressCallback = ignore_progress,
+    *,
+    force: bool = False,
+) -> BuildStep:
+    """Write both editions."""
+    parameters = {"publish": msgspec.to_builtins(settings.publish), "ingest": _name_settings(settings)}
+    inputs = ["split", "tasks", "audit", "pool"]
+    with begin_step(work, STEP, inputs, parameters, force=force) as step:
+        if not step.done:
+            full, ids = step.folder / "full", step.folder / "ids"
+            full.mkdir()
+            ids.mkdir()
+            items = [item for _, item in iter_items(work / "audit")]
+            videos = [video for _, video in iter_videos(work / "tasks")]
+            write_jsonl(full / VIDEOS, videos)
+            write_jsonl(full / ITEMS, items)
+            there = _copy(work, full, videos, progress)
+            (full / "README.md").write_text(render_card(work, settings, videos, items), encoding="utf-8")
+            (full / "DATASHEET.md").write_text(
+                render_datasheet(work, settings, videos, items), encoding="utf-8"
+            )
+            _write_ids(ids, settings, videos, items)
+            for folder in (full, ids):
+                write_sums(folder)
+            _report(step, videos, items, there)
+    return step
+
+
+def _name_settings(settings: PipelineSettings) -> dict[str, str]:
+    return {"mentions": settings.ingest.mentions, "links": settings.ingest.links}
+
+
+def _copy(work: Path, full: Path, videos: list[MimicVideo], progress: ProgressCallback) -> int:
+    """Everything that stands elsewhere in the work folder; returns how many video files there are."""
+    for step, names in (("audit", _FROM_AUDIT), ("split", _FROM_SPLIT)):
+        for name in names:
+            shutil.copyfile(work / step / name, full / name)
+    figures = work / "audit" / "figures"
+    if figures.is_dir():
+        shutil.copytree(figures, full / "figures")
+    (full / "pool").mkdir()
+    shutil.copyfile(work / "pool" / VIDEOS, full / "pool" / VIDEOS)
+    media = msgspec.json.decode((work / "tasks" / MEDIA).read_bytes(), type=dict[str, str])
+    there = 0
+    for number, video in enumerate(videos):
+        source = find_media(work, media.get(video.ref, ""))
+        if source is not None:
+            link_or_copy(source, full / video.path)
+            there += 1
+        progress(number + 1, len(videos), "videos put in place")
+    return there
+
+
+def _write_ids(
+    folder: Path, settings: PipelineSettings, videos: list[MimicVideo], items: list[MimicItem]
+) -> None:
+    header = IdsHeader(
+        name=settings.publish.name,
+        licence=settings.publish.licence,
+        description_characters=settings.tasks.description_characters,
+        mentions=settings.ingest.mentions,
+        links=settings.ingest.links,
+    )
+    write_ids(folder / FILE, header, videos, items)
+    (folder / "README.md").write_text(render_ids_card(settings, len(videos), len(items)), encoding="utf-8")
+
+
+def write_sums(folder: Path) -> None:
+    """SHA-256 of every file, in the form that `sha256sum -c` reads."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != SUMS)
+    lines = []
+    for path in files:
+        with path.open("rb") as file:
+            lines.append(
+                f"{hashlib.file_digest(file, 'sha256').hexdigest()}  {path.relative_to(folder).as_posix()}\n"
+            )
+    (folder / SUMS).write_text("".join(lines), encoding="utf-8")
+
+
+def _report(step: BuildStep, videos: list[MimicVideo], items: list[MimicItem], there: int) -> None:
+    step.count("videos", out=len(videos))
+    for task, number in Counter(item.task for item in items).items():
+        step.count(f"{task} items", out=number)
+    if there < len(videos):
+        step.note(
+            f"{len(videos) - there:,} of {len(videos):,} video files are not at hand: the folder cannot be run until "
+            "they are (ingest with --media, or `vivant data get mimic --from ids.jsonl`)"
+        )
+    step.note(f"check it: vivant data check mimic --data {step.work / STEP / 'full'}")

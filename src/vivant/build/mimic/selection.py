@@ -1,0 +1,246 @@
+"""The videos that become the benchmark: the most interacted-with of each platform, spread over strata.
+
+**The score.** Within each platform, every video gets its place (0 for the least, 1 for the most) by views,
+likes, comments, likes per view and comments per view; the score is their weighted mean. Places do not change
+when counts are rescaled, so platforms with other habits can be put side by side and one viral video
+weighs no more than its rank. Rates are drawn towards the platform's own (as if each video had the platform's
+median of views more, at the platform's rate), so that three likes on four views are no record. A count that is
+not known is left out of the mean; a video without any is not scored.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from vivant.benchmarks.mimic.names import choose_length_bucket
+from vivant.build.mimic.database import connect, parquet_source
+from vivant.build.mimic.settings import ANY, PipelineSettings, SelectSettings
+from vivant.build.mimic.steps import BuildStep, begin_step
+from vivant.build.mimic.strata import VideoCandidate, choose_videos
+from vivant.core.progress import ProgressCallback, ignore_progress
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+STEP = "select"
+CHOSEN = "chosen"
+"""The verdict on a video of the benchmark; every other verdict is a reason."""
+GIANT = "its uploader is too large, left to training"
+_NOT_TOP = "not among the top of its platform"
+_LARGER = (1.25, 1.5, 2, 3, 5, 10, 20, 50, 1000)
+"""Times the shares of platforms that are tried where too few could be chosen."""
+_PARTS = ("views", "likes", "comments", "like_rate", "comment_rate")
+_MISSING = {
+    "title": "trim(title) = ''",
+    "description": "trim(description) = ''",
+    "tags": "len(tags) = 0",
+    "topics": "len(topics) = 0",
+    "category": "category = ''",
+}
+
+
+def select_videos(
+    work: Path,
+    settings: PipelineSettings,
+    progress: ProgressCallback = ignore_progress,
+    *,
+    force: bool = False,
+) -> BuildStep:
+    """Choose the benchmark's videos; `videos.parquet` has every video with its score and why it is in or out."""
+    with begin_step(work, STEP, ["clean"], settings.select, force=force) as step:
+        if not step.done:
+            with connect(work, settings.memory, settings.workers) as connection:
+                progress(0, 2, "counting comments and scoring")
+                _score(connection, work, settings.select)
+                progress(1, 2, "choosing")
+                _choose(connection, step, settings.select)
+    return step
+
+
+def _score(connection: DuckDBPyConnection, work: Path, settings: SelectSettings) -> None:
+    """The table `scored`: a row a video."""
+    clean = work / "clean"
+    connection.execute(f"""
+        CREATE TEMP TABLE kept AS
+        SELECT ref, count(*) FILTER (reply_to = '') AS alone, count(*) AS all_comments
+        FROM {parquet_source(clean / "comments")} GROUP BY ref
+    """)
+    connection.execute(f"""
+        CREATE TEMP TABLE v AS
+        SELECT v.ref, v.platform, v.uploader, v.category, v.language, v.dup_group, v.title, v.description,
+               v.tags, v.topics, v.duration,
+               coalesce(kept.alone, 0) AS alone, v.views, v.likes,
+               coalesce(v.comment_count, kept.all_comments, 0) AS comments
+        FROM {parquet_source(clean / "videos")} v LEFT JOIN kept USING (ref)
+    """)
+    # A platform's own rates, and how many views' worth of them each video is given beforehand.
+    connection.execute("""
+        CREATE TEMP TABLE rates AS
+        SELECT platform, greatest(median(views), 1) AS prior,
+               sum(likes) FILTER (views > 0) / greatest(sum(views) FILTER (likes IS NOT NULL), 1) AS like_rate,
+               sum(comments) FILTER (views > 0) / greatest(sum(views), 1) AS comment_rate
+        FROM v GROUP BY platform
+    """)
+    percentiles = ", ".join(
+        f"CASE WHEN {part} IS NULL THEN NULL ELSE percent_rank() OVER "
+        f"(PARTITION BY platform, {part} IS NULL ORDER BY {part}) END AS p_{part}"
+        for part in _PARTS
+    )
+    weights = msgspec.to_builtins(settings.weights)
+    top = " + ".join(f"coalesce({weights[part]} * p_{part}, 0)" for part in _PARTS)
+    bottom = " + ".join(f"CASE WHEN p_{part} IS NULL THEN 0 ELSE {weights[part]} END" for part in _PARTS)
+    connection.execute(f"""
+        CREATE TEMP TABLE scored AS
+        WITH rated AS (
+            SELECT v.* EXCLUDE (title, description, tags, topics),
+                   {_missing_expression(settings)} AS missing,
+                   (v.likes + r.prior * r.like_rate) / (v.views + r.prior) AS like_rate,
+                   (v.comments + r.prior * r.comment_rate) / (v.views + r.prior) AS comment_rate
+            FROM v JOIN rates r USING (platform)
+        ), placed AS (SELECT *, {percentiles} FROM rated),
+        summed AS (SELECT *, ({top}) / nullif({bottom}, 0) AS score FROM placed)
+        SELECT ref, platform, uploader, category, language, duration, dup_group, alone, missing,
+               round(score, 6) AS score,
+               CASE WHEN score IS NULL THEN NULL ELSE
+                   (rank() OVER (PARTITION BY platform ORDER BY round(score, 6) DESC NULLS LAST) - 1)
+                   / count(*) OVER (PARTITION BY platform) END AS place,
+               count(*) OVER (PARTITION BY uploader) / count(*) OVER () AS uploader_share
+        FROM summed
+    """)
+
+
+def _missing_expression(settings: SelectSettings) -> str:
+    whens = " ".join(f"WHEN {_MISSING[name]} THEN 'no {name}'" for name in dict.fromkeys(settings.require))
+    return f"CASE {whens} ELSE '' END" if whens else "''"
+
+
+def _choose(connection: DuckDBPyConnection, step: BuildStep, settings: SelectSettings) -> None:
+    total: int = _query(connection, "SELECT count(*) FROM scored")[0][0]
+    if not total:
+        raise step.fail("there are no clean videos; loosen the settings of the step clean")
+    unknown = "uploader = ''" if settings.uploaders == "known" else "false"
+    connection.execute(f"""
+        CREATE TEMP TABLE judged AS
+        SELECT *, CASE
+            WHEN {unknown} THEN 'its uploader is not known'
+            WHEN uploader <> '' AND uploader_share > {settings.giant} THEN '{GIANT}'
+            WHEN missing <> '' THEN missing
+            WHEN alone < {settings.fewest_comments} THEN 'too few comments'
+            WHEN score IS NULL THEN 'no views, likes or comments known'
+            WHEN place >= {_share_expression(settings.top)} THEN '{_NOT_TOP}'
+            ELSE '' END AS why
+        FROM scored
+    """)
+    candidates = _read_candidates(connection, settings.top)
+    chosen, why = choose_videos(candidates, settings)
+    before = dict(_query(connection, "SELECT why, count(*) FROM judged WHERE why <> '' GROUP BY why"))
+    reasons = Counter(before) + Counter(why.values())
+    if len(chosen) < settings.target:
+        raise step.fail(
+            _explain_shortage(total, len(candidates), len(chosen), settings, reasons)
+            + _suggest_remedy(connection, len(chosen), settings)
+        )
+    _write(connection, step, [(c.ref, c.length) for c in chosen], why)
+    step.count("videos", into=total, out=len(chosen), why=reasons)
+    strata = Counter(c.stratum for c in chosen)
+    step.note(
+        f"{len(strata)} strata of category × language × length; lowest score chosen {chosen[-1].score:.3f}"
+    )
+    for uploader, share in _query(
+        connection,
+        f"SELECT DISTINCT uploader, uploader_share FROM scored WHERE uploader <> '' "
+        f"AND uploader_share > {settings.giant} ORDER BY uploader_share DESC, uploader LIMIT 5",
+    ):
+        step.note(
+            f"uploader {uploader} has {share:.1%} of all videos, more than select.giant ({settings.giant:.0%}): "
+            "all of them are left to training"
+        )
+
+
+def _read_candidates(connection: DuckDBPyConnection, top: Mapping[str, float]) -> list[VideoCandidate]:
+    """The videos that could be chosen if such shares of platforms might be."""
+    rows = _query(
+        connection,
+        "SELECT ref, score, uploader, dup_group, category, language, duration FROM judged "
+        f"WHERE why IN ('', '{_NOT_TOP}') AND place < {_share_expression(top)}",
+    )
+    return [
+        VideoCandidate(
+            ref=ref,
+            score=score,
+            uploader=uploader,
+            dup_group=group,
+            category=category,
+            language=language,
+            length=choose_length_bucket(duration),
+        )
+        for ref, score, uploader, group, category, language, duration in rows
+    ]
+
+
+def _share_expression(top: Mapping[str, float]) -> str:
+    """The share of a platform that may be chosen, as an expression."""
+    whens = " ".join(
+        f"WHEN platform = '{name.replace(chr(39), chr(39) * 2)}' THEN {share}"
+        for name, share in sorted(top.items())
+        if name != ANY
+    )
+    rest = top.get(ANY, 0.0)
+    return f"CASE {whens} ELSE {rest} END" if whens else str(rest)
+
+
+def _explain_shortage(
+    total: int, candidates: int, chosen: int, settings: SelectSettings, reasons: Counter[str]
+) -> str:
+    most = ", ".join(f"{count:,} {reason}" for reason, count in reasons.most_common(3))
+    return (
+        f"{settings.target:,} videos are asked for, but of {total:,} only {candidates:,} are at the top of their "
+        f"platform and whole, and {chosen:,} could be chosen ({most}); "
+    )
+
+
+def _suggest_remedy(connection: DuckDBPyConnection, chosen: int, settings: SelectSettings) -> str:
+    """What to change: the smallest of some larger shares that were tried and do, if any does."""
+    most = chosen
+    for times in _LARGER:
+        top = {name: min(1.0, round(share * times, 4)) for name, share in settings.top.items()}
+        count = len(choose_videos(_read_candidates(connection, top), settings)[0])
+        if count >= settings.target:
+            written = ", ".join(f'"{name}": {share:g}' for name, share in top.items())
+            return f"set select.top to {{{written}}}, which gives them, or lower select.target to {chosen:,}"
+        most = max(most, count)
+    return (
+        f"lower select.target (raising select.top gives {most:,} at most), loosen the limit that costs most, "
+        "or bring more videos"
+    )
+
+
+def _write(
+    connection: DuckDBPyConnection, step: BuildStep, chosen: list[tuple[str, str]], why: dict[str, str]
+) -> None:
+    import polars as pl
+
+    later = pl.DataFrame(
+        {
+            "ref": [ref for ref, _ in chosen] + list(why),
+            "later": [CHOSEN] * len(chosen) + list(why.values()),
+        }
+    )
+    connection.register("later", later)
+    target = str(step.folder / "videos.parquet").replace("'", "''")
+    connection.execute(f"""
+        COPY (
+            SELECT ref, platform, uploader, category, language, dup_group, score, place,
+                   coalesce(later.later, judged.why) AS verdict
+            FROM judged LEFT JOIN later USING (ref) ORDER BY ref
+        ) TO '{target}' (FORMAT parquet, COMPRESSION zstd)
+    """)
+
+
+def _query(connection: DuckDBPyConnection, query: str) -> list[Any]:
+    return connection.execute(query).fetchall()
