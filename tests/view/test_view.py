@@ -22,7 +22,7 @@ from vivant.core.types import Image, Message, Record, Reply, Sample, Text
 from vivant.engine.evaluation import evaluate
 from vivant.runs.directory import RunDir
 from vivant.runs.log import LogWriter
-from vivant.view.query import Filter
+from vivant.view.query import SampleFilter
 from vivant.web.server import bind, is_loopback
 
 
@@ -236,11 +236,11 @@ def test_broken_lines_and_manifests_are_shown_as_such(tmp_path: Path) -> None:
 
 
 def test_a_damaged_index_is_made_again(runs: Path) -> None:
-    from vivant.view.index import Index
+    from vivant.view.index import RunIndex
 
     with a_viewer(runs) as address:
         assert get(f"{address}/run/a")[0] == 200
-        Index(runs / "a", "paper").file.write_bytes(b"no database" * 100)
+        RunIndex(runs / "a", "paper").file.write_bytes(b"no database" * 100)
         status, page, _ = get(f"{address}/run/a")
         assert status == 200 and page.split('id="total">')[1].startswith("10<")
 
@@ -285,9 +285,11 @@ def test_loopback_is_told_from_elsewhere() -> None:
 
 
 def test_filters_survive_their_own_address() -> None:
-    wanted = Filter(task="a/b", outcome="wrong", text='"x" & y', facets={"näme": "v=1&2"}, sort="-score")
-    assert Filter.read(dict(urllib.parse.parse_qsl(wanted.address()))) == wanted
-    assert Filter.read({"outcome": "'; DROP TABLE row", "sort": "n; --"}) == Filter()
+    wanted = SampleFilter(
+        task="a/b", outcome="wrong", text='"x" & y', facets={"näme": "v=1&2"}, sort="-score"
+    )
+    assert SampleFilter.parse(dict(urllib.parse.parse_qsl(wanted.address()))) == wanted
+    assert SampleFilter.parse({"outcome": "'; DROP TABLE row", "sort": "n; --"}) == SampleFilter()
 
 
 def test_repeats_are_rows_of_their_own(tmp_path: Path) -> None:
