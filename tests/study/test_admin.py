@@ -10,12 +10,12 @@ import pytest
 from tests.support.study_web import TOKEN, Clock, Walker, an_app, invited, served
 from vivant.study.loading import LoadedStudy
 from vivant.study.server import tokens as marks
-from vivant.study.store import Store
+from vivant.study.store import StudyStore
 
 pytest_plugins = ("tests.support.study_fixtures",)
 
 
-def test_the_admin_page_wants_its_token(app: Any, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_admin_page_wants_its_token(app: Any, store: StudyStore, monkeypatch: pytest.MonkeyPatch) -> None:
     compared: list[tuple[bytes, bytes]] = []
     true = hmac.compare_digest
 
@@ -57,7 +57,7 @@ def test_the_admins_session(study: LoadedStudy) -> None:
         assert walker.client.get("/admin/progress").status_code == 401
 
 
-def test_the_admin_steers(app: Any, study: LoadedStudy, store: Store) -> None:
+def test_the_admin_steers(app: Any, study: LoadedStudy, store: StudyStore) -> None:
     invited(app, store).walk()
     walker = Walker(app)
     walker.client.post("/admin/login", data={"token": TOKEN})

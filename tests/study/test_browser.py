@@ -19,7 +19,7 @@ from tests.support.study_process import StudyProcess
 from tests.support.study_web import TOKEN, an_app, fresh_postgres, served
 from vivant.study.design import PAGES, Kind
 from vivant.study.loading import LoadedStudy
-from vivant.study.store import Store, open_store
+from vivant.study.store import StudyStore, open_store
 from vivant.study.store.people import invite
 
 PATIENCE = 40_000
@@ -161,7 +161,7 @@ def live(tmp_path: Path) -> Iterator[Any]:
     """Studies served from a thread, with their stores."""
     opened: list[Any] = []
 
-    def start(kind: Kind = "mcq", **given: Any) -> tuple[str, Store]:
+    def start(kind: Kind = "mcq", **given: Any) -> tuple[str, StudyStore]:
         loaded = tiny_study(tmp_path / f"study{len(opened)}", kind, **given)
         store = served(loaded)
         server = a_thread(an_app(loaded, store))

@@ -18,17 +18,17 @@ from vivant.core.errors import UsageError, VivantError
 from vivant.runs.importing import import_answers
 from vivant.runs.run import Run
 from vivant.study.check import check_study
-from vivant.study.default_texts import LANGUAGES, check_words, texts_of
+from vivant.study.default_texts import LANGUAGES, format_check, load_texts
 from vivant.study.design import Kind, StudyItem, StudyMedia, StudyText
-from vivant.study.key import expected, fitting_key
+from vivant.study.key import expected_answers, load_fitting_key
 from vivant.study.loading import load_study
-from vivant.study.make import Wish, make_study
+from vivant.study.make import StudySpec, make_study
 
 
 def make(folder: Path, kind: Kind, *origin: str | Path, **more: Any) -> tuple[Any, Any, Any]:
-    made = make_study(folder, Wish(kind=kind, origin=tuple(map(str, origin)), **more))
+    made = make_study(folder, StudySpec(kind=kind, origin=tuple(map(str, origin)), **more))
     loaded = load_study(folder)
-    return made, loaded, fitting_key(loaded)
+    return made, loaded, load_fitting_key(loaded)
 
 
 def mmie_run(folder: Path, name: str, texts: dict[str, Any], model: str) -> Run:
@@ -263,7 +263,7 @@ def test_checks_say_what_to_answer(tmp_path: Path, kind: Kind) -> None:
     checks = [item for item in loaded.items if item.check]
     assert loaded.study.checks_per_participant == len(checks) == 3
     for item in checks:
-        wanted = expected(item, key[item.id])
+        wanted = expected_answers(item, key[item.id])
         word = item.options[wanted["choose"]]
         assert texts_in(item).count(f"“{word}”") == (2 if kind == "mcq" else 4)
         assert wanted.get("free", word) == word
@@ -271,11 +271,11 @@ def test_checks_say_what_to_answer(tmp_path: Path, kind: Kind) -> None:
 
 @pytest.mark.parametrize("kind", ["mcq", "free-then-mcq", "blind-comments", "rating", "pairwise"])
 def test_every_kind_has_its_words_in_both_languages(kind: Kind) -> None:
-    english, chinese = (texts_of(kind, language) for language in LANGUAGES)
+    english, chinese = (load_texts(kind, language) for language in LANGUAGES)
     assert english.instructions.startswith("# What you will do")
     assert chinese.instructions.startswith("# 您要做什么")
     assert "{" not in english.instructions + chinese.instructions + english.consent + chinese.consent
-    assert all("\n\n" in text for text in check_words(kind, LANGUAGES, "x"))
+    assert all("\n\n" in text for text in format_check(kind, LANGUAGES, "x"))
 
 
 @pytest.mark.parametrize(
@@ -298,7 +298,7 @@ def test_every_kind_has_its_words_in_both_languages(kind: Kind) -> None:
 )
 def test_what_cannot_be_made_leaves_nothing_behind(tmp_path: Path, wish: Any, part: str) -> None:
     with pytest.raises(UsageError if "short" in part else VivantError) as caught:
-        make_study(tmp_path / "s", msgspec.convert(wish, Wish))
+        make_study(tmp_path / "s", msgspec.convert(wish, StudySpec))
     assert part in str(caught.value)
     assert not (tmp_path / "s").exists()
 

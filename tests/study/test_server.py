@@ -14,22 +14,22 @@ from tests.support.study_kit import OPTIONS, tiny_study
 from tests.support.study_web import TOKEN, Walker, an_app, fresh_postgres, invited, served
 from vivant.study.design import PAGES, Kind
 from vivant.study.loading import LoadedStudy
-from vivant.study.store import Store
+from vivant.study.store import StudyStore
 from vivant.study.store.people import invite
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 @pytest.fixture
-def made(tmp_path: Path) -> Iterator[Callable[..., tuple[LoadedStudy, Store, Any]]]:
+def made(tmp_path: Path) -> Iterator[Callable[..., tuple[LoadedStudy, StudyStore, Any]]]:
     """Studies with their store and application; videos need not be watched unless a test says so."""
-    stores: list[Store] = []
+    stores: list[StudyStore] = []
 
-    def make(kind: Kind = "mcq", **given: Any) -> tuple[LoadedStudy, Store, Any]:
+    def make(kind: Kind = "mcq", **given: Any) -> tuple[LoadedStudy, StudyStore, Any]:
         own = {name: given.pop(name) for name in ("clock", "url") if name in given}
         serving = {
             name: given.pop(name)
-            for name in ("root", "anonymous", "origin", "secure", "preview", "limits", "tell")
+            for name in ("root", "anonymous", "origin", "secure", "preview", "limits")
             if name in given
         }
         loaded = tiny_study(tmp_path / f"study{len(stores)}", kind, **{"watch_whole": False, **given})
@@ -210,10 +210,10 @@ def test_withdrawing_takes_everything(made: Any) -> None:
 
 
 def test_a_platform_brings_people_and_gets_them_back(made: Any) -> None:
-    from vivant.study.server.tokens import Marks
+    from vivant.study.server.tokens import Tokens
 
     _, store, app = made(completion_url="https://platform.example/done")
-    door = Marks(store.secret).door()
+    door = Tokens(store.secret).door()
     ids = {"PROLIFIC_PID": "5f0c1d", "STUDY_ID": "s1", "SESSION_ID": "x1"}
     walker = Walker(app)
     walker.get(f"/start/{door}", params=ids)
@@ -233,10 +233,10 @@ def test_a_platform_brings_people_and_gets_them_back(made: Any) -> None:
 
 
 def test_an_open_link_without_a_platform(made: Any) -> None:
-    from vivant.study.server.tokens import Marks
+    from vivant.study.server.tokens import Tokens
 
     _, store, app = made(anonymous=True)
-    door = Marks(store.secret).door()
+    door = Tokens(store.secret).door()
     walker = Walker(app)
     walker.get(f"/start/{door}")
     walker.agree()
@@ -248,12 +248,12 @@ def test_an_open_link_without_a_platform(made: Any) -> None:
 
 def test_who_is_who(made: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     from vivant.cli.main import main
-    from vivant.study.server.tokens import Marks
+    from vivant.study.server.tokens import Tokens
 
     loaded, store, app = made()
     token = invite(store, 1)[0]
     ids = {"PROLIFIC_PID": "5f0c1d", "STUDY_ID": "s1", "SESSION_ID": "x1"}
-    Walker(app).get(f"/start/{Marks(store.secret).door()}", params=ids)
+    Walker(app).get(f"/start/{Tokens(store.secret).door()}", params=ids)
     link = f"https://lab.example/study/join/{token}"
     monkeypatch.setattr(sys, "argv", ["vivant", "study", "who", str(loaded.path), link, "5f0c1d", "else"])
     with pytest.raises(SystemExit):
@@ -281,18 +281,18 @@ def test_every_language_says_everything() -> None:
 
 def test_a_language_of_ones_own(tmp_path: Path) -> None:
     from vivant.core.errors import DataError
-    from vivant.study.server.interface import interfaces
+    from vivant.study.server.interface import load_interfaces
 
     with pytest.raises(DataError, match=r"interface\.fr\.yaml is missing"):
-        interfaces(tmp_path, ["en", "fr"])
+        load_interfaces(tmp_path, ["en", "fr"])
     (tmp_path / "interface.fr.yaml").write_text("continue: Continuer\n")
     with pytest.raises(DataError, match="lacks"):
-        interfaces(tmp_path, ["fr"])
+        load_interfaces(tmp_path, ["fr"])
     own = (
         (files("vivant.study") / "texts" / "en.yaml").read_text("utf-8").replace("Continue\n", "Continuer\n")
     )
     (tmp_path / "interface.fr.yaml").write_text(own)
-    assert interfaces(tmp_path, ["fr"])["fr"]("continue") == "Continuer"
+    assert load_interfaces(tmp_path, ["fr"])["fr"]("continue") == "Continuer"
 
 
 @pytest.mark.parametrize("stripped", [True, False])
@@ -320,10 +320,10 @@ def test_behind_a_proxy_with_a_prefix(made: Any, stripped: bool) -> None:
 
 
 def test_a_preview_records_nothing(tmp_path: Path) -> None:
-    from vivant.study.store.store import memory_store
+    from vivant.study.store.store import open_memory_store
 
     loaded = tiny_study(tmp_path / "study", watch_whole=False)
-    store = memory_store(loaded.path)
+    store = open_memory_store(loaded.path)
     store.raise_target(2)
     walker = Walker(an_app(loaded, store, preview=True))
     walker.get("/")

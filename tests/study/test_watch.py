@@ -12,15 +12,15 @@ from tests.support.study_kit import tiny_study
 from tests.support.study_web import Clock, an_app, invited, served
 from vivant.study.design import Kind
 from vivant.study.loading import LoadedStudy
-from vivant.study.store import Store
+from vivant.study.store import StudyStore
 
 
 @pytest.fixture
-def made(tmp_path: Path) -> Iterator[Callable[..., tuple[LoadedStudy, Store, Any]]]:
+def made(tmp_path: Path) -> Iterator[Callable[..., tuple[LoadedStudy, StudyStore, Any]]]:
     """Studies with their store and application."""
-    stores: list[Store] = []
+    stores: list[StudyStore] = []
 
-    def make(kind: Kind = "mcq", **given: Any) -> tuple[LoadedStudy, Store, Any]:
+    def make(kind: Kind = "mcq", **given: Any) -> tuple[LoadedStudy, StudyStore, Any]:
         own = {name: given.pop(name) for name in ("clock",) if name in given}
         loaded = tiny_study(tmp_path / f"study{len(stores)}", kind, **{"watch_whole": False, **given})
         stores.append(served(loaded, **own))
@@ -52,7 +52,7 @@ def test_watching(made: Any) -> None:
 def test_an_end_that_comes_too_soon(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from vivant.study.server import media
 
-    monkeypatch.setattr(media, "seconds", lambda _: 30.0)
+    monkeypatch.setattr(media, "media_duration", lambda _: 30.0)
     clock = Clock()
     _, store, app = made(watch_whole=True, clock=clock)
     walker = invited(app, store)
@@ -67,7 +67,7 @@ def test_an_end_that_comes_too_soon(made: Any, monkeypatch: pytest.MonkeyPatch) 
 def test_without_scripts_the_time_since_fetching_counts(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from vivant.study.server import media
 
-    monkeypatch.setattr(media, "seconds", lambda _: 30.0)
+    monkeypatch.setattr(media, "media_duration", lambda _: 30.0)
     clock = Clock()
     _, store, app = made(watch_whole=True, clock=clock)
     walker = invited(app, store)

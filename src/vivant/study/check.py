@@ -9,17 +9,17 @@ from msgspec import Struct
 
 from vivant.core.errors import DataError, VivantError
 from vivant.core.progress import ProgressCallback
-from vivant.study.balance import place_sizes
+from vivant.study.balance import count_places
 from vivant.study.design import ITEMS_FILE, KEY_FILE
-from vivant.study.key import key_faults, load_key
-from vivant.study.loading import LoadedStudy, StudyError, load_study, media_of
-from vivant.study.server.interface import interfaces
+from vivant.study.key import find_key_faults, load_key
+from vivant.study.loading import LoadedStudy, StudyError, list_media, load_study
+from vivant.study.server.interface import load_interfaces
 
 _CONSENT_MARK = "**Edit this page"
 _CONSENT_MARK_ZH = "**请编辑本页"
 
 
-class Checked(Struct, frozen=True, kw_only=True):
+class StudyCheck(Struct, frozen=True, kw_only=True):
     """What was found. A study without faults can be served; notes are for the researcher to weigh."""
 
     faults: tuple[str, ...] = ()
@@ -27,21 +27,21 @@ class Checked(Struct, frozen=True, kw_only=True):
     summary: str = ""
 
 
-def check_study(folder: Path, *, media: bool = True, progress: ProgressCallback | None = None) -> Checked:
+def check_study(folder: Path, *, media: bool = True, progress: ProgressCallback | None = None) -> StudyCheck:
     """Read everything, open every file."""
     try:
         loaded = load_study(folder)
     except StudyError as error:
-        return Checked(faults=error.faults)
+        return StudyCheck(faults=error.faults)
     faults: list[str] = []
     notes: list[str] = []
     try:
-        interfaces(folder, loaded.study.languages)
+        load_interfaces(folder, loaded.study.languages)
     except DataError as error:
         faults.append(str(error))
     try:
         key = load_key(folder)
-        faults += key_faults(loaded, key)
+        faults += find_key_faults(loaded, key)
     except StudyError as error:
         key = {}
         faults += error.faults
@@ -55,14 +55,14 @@ def check_study(folder: Path, *, media: bool = True, progress: ProgressCallback 
     if media:
         faults += _opened(loaded, progress)
     notes += _notes(loaded)
-    return Checked(faults=tuple(faults), notes=tuple(notes), summary=_summary(loaded))
+    return StudyCheck(faults=tuple(faults), notes=tuple(notes), summary=_summary(loaded))
 
 
 def _opened(loaded: LoadedStudy, progress: ProgressCallback | None) -> list[str]:
     """What is wrong with each media file, each opened once."""
     from vivant.media import verify
 
-    first = {media.file: item.id for item in loaded.items for media in media_of(item)}
+    first = {media.file: item.id for item in loaded.items for media in list_media(item)}
     found: list[str] = []
     for number, (file, item) in enumerate(first.items(), 1):
         try:
@@ -98,8 +98,8 @@ def _notes(loaded: LoadedStudy) -> list[str]:
 def _summary(loaded: LoadedStudy) -> str:
     study = loaded.study
     asked = [item for item in loaded.items if not item.check]
-    places = len(place_sizes(len(asked) * study.judgements_per_item, study.items_per_participant))
-    files = {media.file for item in loaded.items for media in media_of(item)}
+    places = len(count_places(len(asked) * study.judgements_per_item, study.items_per_participant))
+    files = {media.file for item in loaded.items for media in list_media(item)}
     checks = len(loaded.items) - len(asked)
     more = f" and {checks} attention checks" if checks else ""
     return (

@@ -7,16 +7,20 @@ from functools import cached_property
 from pathlib import Path
 
 from vivant.study.design import KeyLine, StudyItem
-from vivant.study.judgement import Judgement, Person
-from vivant.study.key import Key, fitting_key
+from vivant.study.judgement import StudyJudgement, StudyPerson
+from vivant.study.key import Key, load_fitting_key
 from vivant.study.loading import LoadedStudy, load_study
 
 
-class Collected:
+class StudyResults:
     """Everything that exports and reports are made of. Judgements of items that the study no longer has are odd."""
 
     def __init__(
-        self, loaded: LoadedStudy, key: Key, people: Mapping[str, Person], judgements: tuple[Judgement, ...]
+        self,
+        loaded: LoadedStudy,
+        key: Key,
+        people: Mapping[str, StudyPerson],
+        judgements: tuple[StudyJudgement, ...],
     ) -> None:
         self.loaded = loaded
         self.key = key
@@ -29,11 +33,11 @@ class Collected:
         return self.loaded.by_id
 
     @cached_property
-    def strangers(self) -> tuple[Judgement, ...]:
+    def strangers(self) -> tuple[StudyJudgement, ...]:
         """Judgements of items that are not in the study: it was changed after they were given."""
         return tuple(one for one in self.judgements if one.item not in self.items)
 
-    def counted(self, *, excluded: bool = False, checks: bool = False) -> Iterator[Judgement]:
+    def counted(self, *, excluded: bool = False, checks: bool = False) -> Iterator[StudyJudgement]:
         """Judgements of finished items by people who count, attention checks apart; `excluded`: theirs too."""
         for one in self.judgements:
             if not one.complete or one.check != checks or one.item not in self.items:
@@ -56,13 +60,13 @@ class Collected:
         return self.items[item].group or item
 
 
-def collect(folder: str | Path, database: str | None = None) -> Collected:
+def load_results(folder: str | Path, database: str | None = None) -> StudyResults:
     """Read a study, its key and its store. Raises where nothing was collected yet."""
     # Late: SQLAlchemy is an extra, and making a study needs none.
     from vivant.study.store import open_store
 
     loaded = load_study(folder)
-    key = fitting_key(loaded)
+    key = load_fitting_key(loaded)
     with open_store(folder, database, create=False) as store:
         people = {person.annotator: person for person in store.people()}
-        return Collected(loaded, key, people, tuple(store.judgements()))
+        return StudyResults(loaded, key, people, tuple(store.judgements()))

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from importlib.resources import files
 
 from vivant.core.errors import unknown
-from vivant.study.design import Criterion, Kind, Question, Words
+from vivant.study.design import Kind, LocalizedText, StudyCriterion, StudyQuestion
 from vivant.study.loading import CONSENT, INSTRUCTIONS, StudyTexts
 
 LANGUAGES = ("en", "zh")
-TITLES: Mapping[Kind, Words] = {
+TITLES: Mapping[Kind, LocalizedText] = {
     "mcq": {"en": "Look and choose", "zh": "观看并选择"},
     "free-then-mcq": {"en": "What are they doing?", "zh": "他们在做什么？"},
     "blind-comments": {"en": "Who wrote this comment?", "zh": "这条评论是谁写的？"},
@@ -26,7 +26,7 @@ MIME_WORDS: Mapping[str, Mapping[str, str]] = {
 }
 """Texts of the interface that ask after mimed actions, by language and name."""
 QUESTIONS = (
-    Question(
+    StudyQuestion(
         name="age",
         text={"en": "How old are you?", "zh": "您的年龄是？"},
         choices=(
@@ -37,7 +37,7 @@ QUESTIONS = (
             {"en": "I would rather not say", "zh": "不愿透露"},
         ),
     ),
-    Question(
+    StudyQuestion(
         name="fluency",
         text={
             "en": "How well do you understand the language of the tasks?",
@@ -50,7 +50,7 @@ QUESTIONS = (
             {"en": "Hardly", "zh": "很少"},
         ),
     ),
-    Question(
+    StudyQuestion(
         name="watching",
         text={"en": "How often do you watch videos on the internet?", "zh": "您多久看一次网络视频？"},
         choices=(
@@ -61,7 +61,7 @@ QUESTIONS = (
         required=False,
     ),
 )
-REALISM = Criterion(
+REALISM = StudyCriterion(
     name="realism",
     text={
         "en": "How much does it read like a real viewer's comment?",
@@ -70,13 +70,13 @@ REALISM = Criterion(
     low=0,
     high=5,
 )
-SCORE = Criterion(
+SCORE = StudyCriterion(
     name="score",
     text={"en": "How good is this answer on the whole?", "zh": "总的来说，这个回答有多好？"},
     low=0,
     high=6,
 )
-_POINTS: Mapping[str, Words] = {
+_POINTS: Mapping[str, LocalizedText] = {
     "text": {
         "en": "The text is fluent, correct and says what the question calls for.",
         "zh": "文字通顺、正确，并且答其所问。",
@@ -125,7 +125,7 @@ _POINTS: Mapping[str, Words] = {
         "zh": "没有错误、遗漏或跑题之处。",
     },
 }
-_FEELING = Criterion(
+_FEELING = StudyCriterion(
     name="feeling",
     text={
         "en": "Take one point off if the answer leaves you cold or moves you the wrong way.",
@@ -140,26 +140,28 @@ MMIE_POINTS: Mapping[str, tuple[str, ...]] = {
     "msr": ("question", "reading", "reasoning", "parts", "result", "excellence"),
 }
 """The six points of each category: their sum, less one where the feeling is wrong, is the score from 0 to 6."""
-_CATEGORIES: Mapping[str, Words] = {
+_CATEGORIES: Mapping[str, LocalizedText] = {
     "sa": {"en": "Stories that go on", "zh": "续写故事"},
     "pbl": {"en": "How to do a thing", "zh": "讲解做法"},
     "msr": {"en": "Problems to solve", "zh": "解答问题"},
 }
-_EACH: Words = {
+_EACH: LocalizedText = {
     "en": "The score from 0 to 6 is the number of these points that an answer earns:",
     "zh": "0 至 6 分，即回答达到以下各条的条数：",
 }
 
 
-def mmie_criteria(tasks: Sequence[str]) -> tuple[Criterion, ...]:
+def choose_mmie_criteria(tasks: Sequence[str]) -> tuple[StudyCriterion, ...]:
     """Point by point where all answers are of one category; one score from 0 to 6 where they are mixed."""
     if len(tasks) != 1 or tasks[0] not in MMIE_POINTS:
         return (SCORE,)
-    points = tuple(Criterion(name=name, text=_POINTS[name], low=0, high=1) for name in MMIE_POINTS[tasks[0]])
+    points = tuple(
+        StudyCriterion(name=name, text=_POINTS[name], low=0, high=1) for name in MMIE_POINTS[tasks[0]]
+    )
     return points if tasks[0] == "msr" else (*points, _FEELING)
 
 
-def mmie_guide(tasks: Sequence[str], language: str) -> str:
+def format_mmie_guide(tasks: Sequence[str], language: str) -> str:
     """For a score over several categories: what earns a point in each, as Markdown."""
     known = [task for task in MMIE_POINTS if task in tasks]
     if len(tasks) < 2 or not known:
@@ -172,7 +174,7 @@ def mmie_guide(tasks: Sequence[str], language: str) -> str:
     return "\n".join(lines).strip()
 
 
-def texts_of(kind: Kind, language: str, criteria: str = "") -> StudyTexts:
+def load_texts(kind: Kind, language: str, criteria: str = "") -> StudyTexts:
     """The bundled instructions and consent of a kind of study."""
     if language not in LANGUAGES:
         raise unknown("language", language, LANGUAGES, "(others: add their files to the study afterwards)")
@@ -183,23 +185,23 @@ def texts_of(kind: Kind, language: str, criteria: str = "") -> StudyTexts:
     return StudyTexts(filled, consent)
 
 
-_CHECK_MCQ: Words = {
+_CHECK_MCQ: LocalizedText = {
     "en": "This one checks that you are reading. Please choose “{}”.",
     "zh": "这一题用来确认您在认真阅读。请选择“{}”。",
 }
-_CHECK_FREE: Words = {
+_CHECK_FREE: LocalizedText = {
     "en": "This one checks that you are reading. Please write “{0}” first, then choose “{0}”.",
     "zh": "这一题用来确认您在认真阅读。请先写下“{0}”，再选择“{0}”。",
 }
-_CHECK_COMMENT: Words = {
+_CHECK_COMMENT: LocalizedText = {
     "en": "This line checks that you are reading. Please say that a machine wrote it, and give it 0.",
     "zh": "这一条用来确认您在认真阅读。请选择“机器”，并打 0 分。",
 }
-_CHECK_RATING: Words = {
+_CHECK_RATING: LocalizedText = {
     "en": "This one checks that you are reading. Please choose the lowest number by every criterion.",
     "zh": "这一题用来确认您在认真阅读。请在每条标准上都选最低分。",
 }
-_CHECK_SIDES: tuple[Words, Words] = (
+_CHECK_SIDES: tuple[LocalizedText, LocalizedText] = (
     {
         "en": "This one checks that you are reading. Please choose this answer.",
         "zh": "这一题用来确认您在认真阅读。请选择这个回答。",
@@ -209,9 +211,9 @@ _CHECK_SIDES: tuple[Words, Words] = (
 CHECK_OPTIONS = ("apple", "river", "window", "seven")
 
 
-def check_words(kind: Kind, languages: Sequence[str], word: str = "") -> tuple[str, ...]:
+def format_check(kind: Kind, languages: Sequence[str], word: str = "") -> tuple[str, ...]:
     """What an attention check of a kind says, in all languages of the study at once: one text, two for pairs."""
-    chosen: Mapping[Kind, tuple[Words, ...]] = {
+    chosen: Mapping[Kind, tuple[LocalizedText, ...]] = {
         "mcq": (_CHECK_MCQ,),
         "free-then-mcq": (_CHECK_FREE,),
         "blind-comments": (_CHECK_COMMENT,),

@@ -12,8 +12,17 @@ from msgspec import Struct
 
 from vivant.core.errors import DataError, MediaError, VivantError, unknown
 from vivant.media.paths import plain_file, resolve
-from vivant.study.balance import balance_faults
-from vivant.study.design import FORMAT, ITEMS_FILE, PAGES, STUDY_FILE, Study, StudyItem, StudyMedia, Words
+from vivant.study.balance import find_balance_faults
+from vivant.study.design import (
+    FORMAT,
+    ITEMS_FILE,
+    PAGES,
+    STUDY_FILE,
+    LocalizedText,
+    Study,
+    StudyItem,
+    StudyMedia,
+)
 
 INSTRUCTIONS, CONSENT = "instructions", "consent"
 _T = TypeVar("_T")
@@ -68,7 +77,7 @@ def load_study(folder: str | Path) -> LoadedStudy:
     faults += _word_faults(path / STUDY_FILE, study)
     faults += _item_faults(path / ITEMS_FILE, study, items)
     faults += _media_faults(path / ITEMS_FILE, root, items)
-    faults += balance_faults(path, study, items)
+    faults += find_balance_faults(path, study, items)
     if faults:
         raise StudyError(path, faults)
     return LoadedStudy(path=path, study=study, items=items, texts=texts, media_root=root)
@@ -105,14 +114,14 @@ def _study(folder: Path, faults: list[str]) -> Study | None:
 
 
 def _items(folder: Path, faults: list[str]) -> Iterator[StudyItem]:
-    for number, item in read_lines(folder / ITEMS_FILE, StudyItem):
+    for number, item in read_numbered_lines(folder / ITEMS_FILE, StudyItem):
         if isinstance(item, DataError):
             faults.append(f"{folder / ITEMS_FILE}, line {number}: {item}")
         else:
             yield item
 
 
-def read_lines(file: Path, kind: type[_T]) -> Iterator[tuple[int, _T | DataError]]:
+def read_numbered_lines(file: Path, kind: type[_T]) -> Iterator[tuple[int, _T | DataError]]:
     """Each line's value, or what is wrong with it."""
     decoder = msgspec.json.Decoder(kind)
     try:
@@ -147,7 +156,7 @@ def _texts(folder: Path, language: str, faults: list[str]) -> StudyTexts:
 def _word_faults(file: Path, study: Study) -> Iterator[str]:
     """Texts without a language, names that stand twice, scales without a width."""
 
-    def lacking(what: str, words: Words) -> Iterator[str]:
+    def lacking(what: str, words: LocalizedText) -> Iterator[str]:
         for language in study.languages:
             if not words.get(language, "").strip():
                 yield f"{file}: {what} has no text for the language '{language}'"
@@ -230,7 +239,7 @@ def _misfits(study: Study, item: StudyItem) -> Iterator[str]:
             yield f"it has no facet '{facet}', over which `balance` spreads items; add it or change `balance`"
 
 
-def media_of(item: StudyItem) -> Iterator[StudyMedia]:
+def list_media(item: StudyItem) -> Iterator[StudyMedia]:
     """All files of an item."""
     for content in (item.content, *(part.content for part in item.parts)):
         yield from (piece for piece in content if isinstance(piece, StudyMedia))
@@ -238,7 +247,7 @@ def media_of(item: StudyItem) -> Iterator[StudyMedia]:
 
 def _media_faults(file: Path, root: Path, items: tuple[StudyItem, ...]) -> Iterator[str]:
     for item in items:
-        for media in media_of(item):
+        for media in list_media(item):
             try:
                 # `resolve` remembers what it found once; the file may have gone since.
                 plain_file(resolve(root, media.file), media.file, f" from {root}")
@@ -246,7 +255,7 @@ def _media_faults(file: Path, root: Path, items: tuple[StudyItem, ...]) -> Itera
                 yield f"{file}, item '{item.id}': {error}"
 
 
-def study_faults(folder: str | Path) -> tuple[str, ...]:
+def find_study_faults(folder: str | Path) -> tuple[str, ...]:
     """Every fault of a study without its key; none where it can be served."""
     try:
         load_study(folder)

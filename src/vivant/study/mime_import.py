@@ -21,23 +21,23 @@ from vivant.benchmarks.mime import human, names
 from vivant.benchmarks.mime.files import json_lines, texts
 from vivant.core.errors import DataError, MediaError
 from vivant.core.types import Option, Sample, Video
-from vivant.study.balance import largest_share
-from vivant.study.default_texts import TITLES, texts_of
+from vivant.study.balance import find_largest_share
+from vivant.study.default_texts import TITLES, load_texts
 from vivant.study.design import STUDY_FILE, KeyLine, Study, StudyItem, StudyText
 from vivant.study.export.native import MIME
-from vivant.study.judgement import Judgement, Person
-from vivant.study.key import fitting_key
+from vivant.study.judgement import StudyJudgement, StudyPerson
+from vivant.study.key import load_fitting_key
 from vivant.study.loading import load_study
-from vivant.study.make.items import ROOT, SAMPLE, opaque
-from vivant.study.make.media_store import Shelf
-from vivant.study.writing import claim, write_study
+from vivant.study.make.items import ROOT, SAMPLE, opaque_name
+from vivant.study.make.media_store import MediaStore
+from vivant.study.writing import create_folder, write_study
 
 _NO_VIDEO = "(The video is not in this study's folder.)"
 _SHOWN = ("options", "label_idx")
 """What of a question differs from person to person."""
 
 
-class Imported(Struct, frozen=True, kw_only=True):
+class MimeImport(Struct, frozen=True, kw_only=True):
     """What was taken in."""
 
     people: int
@@ -65,7 +65,7 @@ class _Line(Struct, frozen=True):
 
 def import_mime(
     folder: Path, files: Sequence[Path], data: str | None = None, database: str | None = None
-) -> Imported:
+) -> MimeImport:
     """Take the judgements of several files into a study's store; `data` brings facets and videos to a new one."""
     # Late: SQLAlchemy is an extra.
     from vivant.study.store import open_store
@@ -77,12 +77,14 @@ def import_mime(
     if not (folder / STUDY_FILE).is_file():
         _make(folder, lines, data, notes)
     loaded = load_study(folder)
-    items = _by_video(loaded.items, fitting_key(loaded))
+    items = _by_video(loaded.items, load_fitting_key(loaded))
     judgements = [one for line in lines for one in _judgements(line, items)]
-    people = [Person(annotator=name, state="finished") for name in dict.fromkeys(x.annotator for x in lines)]
+    people = [
+        StudyPerson(annotator=name, state="finished") for name in dict.fromkeys(x.annotator for x in lines)
+    ]
     with open_store(folder, database) as store:
         store.add_imported(people, judgements)
-    return Imported(
+    return MimeImport(
         people=len(people), judgements=len(judgements), items=len(loaded.items), notes=tuple(notes)
     )
 
@@ -118,7 +120,7 @@ def _by_video(items: Sequence[StudyItem], key: Any) -> dict[str, StudyItem]:
     return found
 
 
-def _judgements(line: _Line, items: dict[str, StudyItem]) -> Iterator[Judgement]:
+def _judgements(line: _Line, items: dict[str, StudyItem]) -> Iterator[StudyJudgement]:
     item = items.get(line.video) or items.get(line.judged.sample_id)
     if item is None:
         raise DataError(
@@ -132,7 +134,7 @@ def _judgements(line: _Line, items: dict[str, StudyItem]) -> Iterator[Judgement]
     shown = tuple(item.options.index(text) for text in question.options)
     place = line.judged.question_i or 0
     if line.judged.user_answer is not None:
-        yield Judgement(
+        yield StudyJudgement(
             annotator=line.annotator,
             item=item.id,
             page="free",
@@ -140,7 +142,7 @@ def _judgements(line: _Line, items: dict[str, StudyItem]) -> Iterator[Judgement]
             position=place,
         )
     if line.judged.user_mcq_selection is not None:
-        yield Judgement(
+        yield StudyJudgement(
             annotator=line.annotator,
             item=item.id,
             page="choose",
@@ -162,8 +164,8 @@ def _make(folder: Path, lines: Sequence[_Line], data: str | None, notes: list[st
         if sorted(known.judged.question.options) != sorted(line.judged.question.options):
             raise DataError(f"{line.place}: other options for '{line.video}' than in {known.place}")
     index, root = _index(data)
-    claim(folder)
-    shelf = Shelf(folder, 0, copy=False)
+    create_folder(folder)
+    shelf = MediaStore(folder, 0, copy=False)
     items, key = [], []
     for line in first.values():
         item, entry = _item(line, index, root, shelf)
@@ -180,10 +182,10 @@ def _make(folder: Path, lines: Sequence[_Line], data: str | None, notes: list[st
         kind="free-then-mcq",
         title={"en": TITLES["free-then-mcq"]["en"]},
         origin="mime",
-        items_per_participant=largest_share(list(groups.values()), each, 43),
+        items_per_participant=find_largest_share(list(groups.values()), each, 43),
         judgements_per_item=each,
     )
-    write_study(folder, study, items, key, {"en": texts_of("free-then-mcq", "en")})
+    write_study(folder, study, items, key, {"en": load_texts("free-then-mcq", "en")})
 
 
 def _index(data: str | None) -> tuple[names.Index, Path]:
@@ -194,7 +196,7 @@ def _index(data: str | None) -> tuple[names.Index, Path]:
     return names.Index(benchmark.load(root, "mcq")), benchmark.media_root(root)
 
 
-def _item(line: _Line, index: names.Index, root: Path, shelf: Shelf) -> tuple[StudyItem, KeyLine]:
+def _item(line: _Line, index: names.Index, root: Path, shelf: MediaStore) -> tuple[StudyItem, KeyLine]:
     question = line.judged.question
     right = question.options[question.label_idx]
     # Sorted by the alphabet, so that the order tells nothing.
@@ -209,7 +211,7 @@ def _item(line: _Line, index: names.Index, root: Path, shelf: Shelf) -> tuple[St
             content = (StudyText(_NO_VIDEO),)
     item = StudyItem(
         id=sample.id,
-        group=opaque(sample.cluster),
+        group=opaque_name(sample.cluster),
         content=content,
         options=options,
         facets={name: value for name, value in sample.facets.items() if name != "action"},

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,8 +11,9 @@ import msgspec
 from vivant.benchmarks.mime.human import FILE_NAME
 from vivant.benchmarks.mimic import judgements as pack
 from vivant.core.files import write_atomic
-from vivant.study.collected import Collected
-from vivant.study.judgement import Judgement
+from vivant.study.collected import StudyResults
+from vivant.study.export.tables import write_csv_rows
+from vivant.study.judgement import StudyJudgement
 from vivant.study.make.items import MODEL, PACK, SAMPLE
 
 MIME = "mime"
@@ -23,7 +22,7 @@ FOLDERS = {"MIME": "mime-cropped", "REAL": "mime-real-resized"}
 """Where the original keeps the judgements of each data set: figures of people are computed file by file."""
 
 
-def is_mime(collected: Collected) -> bool:
+def is_mime(collected: StudyResults) -> bool:
     """Whether any item comes from MIME."""
     return any(
         MIME in line.extra or str(line.extra.get(SAMPLE, {}).get("task", "")).startswith("mime/")
@@ -31,7 +30,7 @@ def is_mime(collected: Collected) -> bool:
     )
 
 
-def write_mime(collected: Collected, out: Path) -> list[Path]:
+def write_mime(collected: StudyResults, out: Path) -> list[Path]:
     """`human_eval.jsonl` for each data set met."""
     lines: dict[str, list[bytes]] = {}
     for chosen, free in _both_pages(collected):
@@ -48,7 +47,7 @@ def write_mime(collected: Collected, out: Path) -> list[Path]:
     return written
 
 
-def _both_pages(collected: Collected) -> Iterator[tuple[Judgement, Judgement | None]]:
+def _both_pages(collected: StudyResults) -> Iterator[tuple[StudyJudgement, StudyJudgement | None]]:
     """Each choice with the free answer before it."""
     free = {(one.annotator, one.item): one for one in collected.counted() if one.page == "free"}
     for one in collected.counted():
@@ -57,7 +56,7 @@ def _both_pages(collected: Collected) -> Iterator[tuple[Judgement, Judgement | N
 
 
 def _mime_line(
-    collected: Collected, chosen: Judgement, free: Judgement | None, facets: Mapping[str, str]
+    collected: StudyResults, chosen: StudyJudgement, free: StudyJudgement | None, facets: Mapping[str, str]
 ) -> dict[str, Any]:
     item, key = collected.items[chosen.item], collected.line(chosen.item)
     shown = chosen.shown or tuple(range(len(item.options)))
@@ -90,7 +89,7 @@ def _mime_line(
     }
 
 
-def write_pack(collected: Collected, out: Path) -> list[Path]:
+def write_pack(collected: StudyResults, out: Path) -> list[Path]:
     """Judgements of a pack: as `vivant mimic score` reads them, and as plain rows."""
     packs = {line.extra[PACK] for line in collected.key.values() if PACK in line.extra}
     if len(packs) != 1:
@@ -109,7 +108,7 @@ def write_pack(collected: Collected, out: Path) -> list[Path]:
     header = pack.Judges(pack=packs.pop(), kind="people", name="people")
     scored, plain = out / "pack" / "judgements.jsonl", out / "pack" / "rows.csv"
     pack.write_judgements(scored, header, rows)
-    _write_csv(plain, pack.COLUMNS, [(r.annotator, r.item, r.verdict, r.realism) for r in rows])
+    write_csv_rows(plain, pack.COLUMNS, [(r.annotator, r.item, r.verdict, r.realism) for r in rows])
     return [scored, plain]
 
 
@@ -126,7 +125,7 @@ def total_score(answer: Any, criteria: list[str]) -> float | None:
     return None if None in values else float(sum(value for value in values if value is not None))
 
 
-def write_scores(collected: Collected, out: Path) -> list[Path]:
+def write_scores(collected: StudyResults, out: Path) -> list[Path]:
     """People's scores of answers, for `vivant judge-check`."""
     criteria = [criterion.name for criterion in collected.loaded.study.criteria]
     rows: list[tuple[Any, ...]] = []
@@ -138,14 +137,5 @@ def write_scores(collected: Collected, out: Path) -> list[Path]:
             model = key.extra.get(MODEL, {}).get(one.part, key.sources.get(one.part, ""))
             rows.append((name, score, model, one.annotator))
     path = out / "human_scores.csv"
-    _write_csv(path, ("id", "score", "model", "annotator"), rows)
+    write_csv_rows(path, ("id", "score", "model", "annotator"), rows)
     return [path]
-
-
-def _write_csv(path: Path, columns: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(["" if cell is None else cell for cell in row] for row in rows)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomic(path, buffer.getvalue().encode())

@@ -14,14 +14,14 @@ from vivant.benchmarks.mime import human as mime_human
 from vivant.benchmarks.registry import Selection
 from vivant.core.types import Option, Record, Reply, Sample, job_key
 from vivant.runs.importing import write_run
-from vivant.study.collected import Collected
-from vivant.study.judgement import Judgement
+from vivant.study.collected import StudyResults
+from vivant.study.judgement import StudyJudgement
 from vivant.study.make.items import ROOT, SAMPLE
 
 MODEL = "human"
 
 
-def write_human_run(collected: Collected, out: Path, mime_files: Sequence[Path] = ()) -> list[Path]:
+def write_human_run(collected: StudyResults, out: Path, mime_files: Sequence[Path] = ()) -> list[Path]:
     """A run directory per benchmark asked; none where the items are no samples of one."""
     samples = {
         item: msgspec.convert(line.extra[SAMPLE], Sample)
@@ -64,7 +64,7 @@ def _mime_parts(files: Sequence[Path], samples: Sequence[Sample]) -> list[Import
 
 
 def _parts(
-    collected: Collected, benchmark: Benchmark, samples: dict[str, Sample], root: Path
+    collected: StudyResults, benchmark: Benchmark, samples: dict[str, Sample], root: Path
 ) -> list[Imported]:
     answered: dict[str, list[Record]] = {}
     kept: dict[str, dict[str, Sample]] = {}
@@ -84,7 +84,7 @@ def _parts(
 
 
 def _record(
-    one: Judgement,
+    one: StudyJudgement,
     options: tuple[str, ...],
     sample: Sample,
     benchmark: Benchmark,

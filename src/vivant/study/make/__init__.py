@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from vivant.benchmarks.mimic.packs import open_key
 from vivant.core.errors import UsageError, VivantError, unknown
-from vivant.study.balance import group_of, largest_share, place_sizes, shortage
+from vivant.study.balance import count_places, count_shortage, find_largest_share, item_group
 from vivant.study.default_texts import (
     LANGUAGES,
     MIME_WORDS,
@@ -18,22 +18,28 @@ from vivant.study.default_texts import (
     REALISM,
     SCORE,
     TITLES,
-    mmie_criteria,
-    mmie_guide,
-    texts_of,
+    choose_mmie_criteria,
+    format_mmie_guide,
+    load_texts,
 )
-from vivant.study.design import PAGES, Criterion, Kind, Study, StudyItem, Words
+from vivant.study.design import PAGES, Kind, LocalizedText, Study, StudyCriterion, StudyItem
 from vivant.study.loading import load_study
 from vivant.study.make.checks import make_checks
-from vivant.study.make.items import Made, choice_items, comment_items, pair_items, rating_items
-from vivant.study.make.media_store import Shelf
-from vivant.study.make.sources import Filter, answered, asked, open_pack, open_runs
-from vivant.study.writing import claim, write_study
+from vivant.study.make.items import (
+    ItemSet,
+    make_choice_items,
+    make_comment_items,
+    make_pair_items,
+    make_rating_items,
+)
+from vivant.study.make.media_store import MediaStore
+from vivant.study.make.sources import SampleSelection, open_pack, open_runs, select_answers, select_samples
+from vivant.study.writing import create_folder, write_study
 
 USUAL_SHARE = 20
 
 
-class Wish(Struct, frozen=True, kw_only=True):
+class StudySpec(Struct, frozen=True, kw_only=True):
     """What the user asks of a new study."""
 
     kind: Kind
@@ -67,7 +73,7 @@ class NewStudy(Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...]
 
 
-def make_study(folder: Path, wish: Wish) -> NewStudy:
+def make_study(folder: Path, wish: StudySpec) -> NewStudy:
     """Write a study that can be served as it is. Raises where nothing could be asked."""
     if wish.kind not in PAGES:
         raise unknown("kind of study", wish.kind, PAGES)
@@ -78,8 +84,8 @@ def make_study(folder: Path, wish: Wish) -> NewStudy:
             raise unknown(
                 "language", language, LANGUAGES, "(others: add their files to the study afterwards)"
             )
-    claim(folder)
-    shelf = Shelf(folder, wish.seed, copy=wish.copy)
+    create_folder(folder)
+    shelf = MediaStore(folder, wish.seed, copy=wish.copy)
     notes: list[str] = []
     try:
         made, criteria, guide = _made(wish, shelf, notes)
@@ -115,16 +121,18 @@ def make_study(folder: Path, wish: Wish) -> NewStudy:
     for item, line in make_checks(wish.kind, wish.checks, wish.languages, criteria, wish.seed):
         items.append(item)
         key.append(line)
-    texts = {language: texts_of(wish.kind, language, guide.get(language, "")) for language in wish.languages}
+    texts = {
+        language: load_texts(wish.kind, language, guide.get(language, "")) for language in wish.languages
+    }
     mime = "mcq" in wish.kind and all(name.partition("/")[0] == "mime" for name in wish.origin)
     interface = {language: MIME_WORDS[language] for language in wish.languages} if mime else {}
     write_study(folder, study, items, key, texts, interface)
     load_study(folder)
-    places = len(place_sizes(len(made.items) * wish.judgements_per_item, share))
+    places = len(count_places(len(made.items) * wish.judgements_per_item, share))
     return NewStudy(study=study, items=len(made.items), places=places, notes=tuple(notes))
 
 
-def _leave(shelf: Shelf, folder: Path) -> None:
+def _leave(shelf: MediaStore, folder: Path) -> None:
     """Take back what a study that cannot be made has put on the disk."""
     if shelf.folder.is_dir():
         for file in shelf.folder.iterdir():
@@ -133,14 +141,16 @@ def _leave(shelf: Shelf, folder: Path) -> None:
     folder.rmdir()
 
 
-def _made(wish: Wish, shelf: Shelf, notes: list[str]) -> tuple[Made, tuple[Criterion, ...], Words]:
+def _made(
+    wish: StudySpec, shelf: MediaStore, notes: list[str]
+) -> tuple[ItemSet, tuple[StudyCriterion, ...], LocalizedText]:
     """Items, scales, and what the instructions say about the scales."""
     if wish.key is not None and wish.kind != "blind-comments":
         raise UsageError("--key is the key of a pack: it goes with --kind blind-comments")
-    wanted = Filter(where=wish.where, limit=wish.limit, seed=wish.seed)
+    wanted = SampleSelection(where=wish.where, limit=wish.limit, seed=wish.seed)
     if wish.kind in ("mcq", "free-then-mcq"):
-        found = asked(wish.origin, wish.data, wanted)
-        return choice_items(found, shelf, wish.balance, wish.seed, wish.question), (), {}
+        found = select_samples(wish.origin, wish.data, wanted)
+        return make_choice_items(found, shelf, wish.balance, wish.seed, wish.question), (), {}
     if wish.kind == "blind-comments":
         if wish.where:
             raise UsageError("--where does not apply to packs; choose when the pack is made")
@@ -150,38 +160,42 @@ def _made(wish: Wish, shelf: Shelf, notes: list[str]) -> tuple[Made, tuple[Crite
             notes.append(
                 "without --key nothing here knows who wrote what: exports are judgements of the pack"
             )
-        return comment_items(pack, key, shelf, wish.limit, wish.seed), (REALISM,), {}
+        return make_comment_items(pack, key, shelf, wish.limit, wish.seed), (REALISM,), {}
     if wish.kind == "pairwise":
         runs = open_runs(wish.origin, wish.kind, 2)
-        both = [answered(run, wanted, notes) for run in runs]
-        return pair_items(runs, both, shelf, wish.seed, reference=wish.reference), (), {}
+        both = [select_answers(run, wanted, notes) for run in runs]
+        return make_pair_items(runs, both, shelf, wish.seed, reference=wish.reference), (), {}
     runs = open_runs(wish.origin, wish.kind)
-    answers = [answered(run, wanted, notes) for run in runs]
-    made = rating_items(runs, answers, shelf, wish.seed, reference=wish.reference)
+    answers = [select_answers(run, wanted, notes) for run in runs]
+    made = make_rating_items(runs, answers, shelf, wish.seed, reference=wish.reference)
     tasks = sorted({one.sample.task for own in answers for one in own})
     if any(not task.startswith("mmie/") for task in tasks):
         return made, (SCORE,), {}
     short = [task.partition("/")[2] for task in tasks]
-    return made, mmie_criteria(short), {language: mmie_guide(short, language) for language in wish.languages}
+    return (
+        made,
+        choose_mmie_criteria(short),
+        {language: format_mmie_guide(short, language) for language in wish.languages},
+    )
 
 
-def _title(wish: Wish) -> Words:
+def _title(wish: StudySpec) -> LocalizedText:
     if wish.title:
         return dict.fromkeys(wish.languages, wish.title)
     return {language: TITLES[wish.kind][language] for language in wish.languages}
 
 
-def _share(wish: Wish, items: Sequence[StudyItem]) -> int:
+def _share(wish: StudySpec, items: Sequence[StudyItem]) -> int:
     """Items per participant: as asked, else the usual number or the most that leaves no judgement short."""
     known = {name for item in items for name in item.facets}
     for facet in wish.balance:
         if facet not in known:
             raise unknown("facet in --balance", facet, known)
-    groups = list(Counter(map(group_of, items)).values())
+    groups = list(Counter(map(item_group, items)).values())
     wanted = wish.items_per_participant or USUAL_SHARE
-    fits = largest_share(groups, wish.judgements_per_item, wanted)
+    fits = find_largest_share(groups, wish.judgements_per_item, wanted)
     if wish.items_per_participant is not None and fits < wanted:
-        short = shortage(groups, wish.judgements_per_item, wanted)
+        short = count_shortage(groups, wish.judgements_per_item, wanted)
         raise UsageError(
             f"--items-per-participant {wanted}: {short} of {len(items) * wish.judgements_per_item} judgements would "
             f"be short, because there are {len(items)} items from {len(groups)} videos and nobody may meet a video "

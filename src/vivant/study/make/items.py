@@ -17,9 +17,9 @@ from vivant.core.errors import DataError, MediaError, UsageError
 from vivant.core.randomness import permutation, sample_ids
 from vivant.core.types import Record, Sample, Text, Video
 from vivant.runs.run import Run
-from vivant.study.design import KeyLine, Part, StudyItem, StudyText
-from vivant.study.make.media_store import Shelf
-from vivant.study.make.sources import Answered, Asked, key_of
+from vivant.study.design import KeyLine, StudyItem, StudyPart, StudyText
+from vivant.study.make.media_store import MediaStore
+from vivant.study.make.sources import AnsweredSample, LocatedSample, sample_key
 
 SAMPLE, ROOT, RUN, MODEL, PACK = "sample", "root", "run", "model", "pack"
 """What `KeyLine.extra` holds for exports: the sample and its media's folder; run and model of each part; the pack's
@@ -27,7 +27,7 @@ hash."""
 REFERENCE = "Reference / 参考答案"
 
 
-class Made(Struct, kw_only=True):
+class ItemSet(Struct, kw_only=True):
     """Items and their key, and what there is to say about those that were left out."""
 
     items: list[StudyItem] = field(default_factory=list)
@@ -49,19 +49,19 @@ class Made(Struct, kw_only=True):
         ]
 
 
-def opaque(*names: str) -> str:
+def opaque_name(*names: str) -> str:
     """A name that says nothing, the same for the same names."""
     return hashlib.sha256("\x1f".join(names).encode()).hexdigest()[:12]
 
 
-def choice_items(
-    found: Sequence[Asked], shelf: Shelf, balance: Sequence[str], seed: int, question: str = ""
-) -> Made:
+def make_choice_items(
+    found: Sequence[LocatedSample], shelf: MediaStore, balance: Sequence[str], seed: int, question: str = ""
+) -> ItemSet:
     """Questions with options, for people to choose from.
 
     Options change places: in some data the right one is always the first, which the items would then tell.
     """
-    made = Made()
+    made = ItemSet()
     samples = [one.sample for one in found]
     name_of = _namer(samples)
     kept = _quiet_facets(samples, balance)
@@ -74,11 +74,11 @@ def choice_items(
             made.lose("an option is empty or stands twice", sample.id)
         elif (parts := _shown(shelf, sample, one.root, made)) is not None:
             asked, content = parts
-            order = permutation(len(texts), seed, "study", "options", key_of(sample))
+            order = permutation(len(texts), seed, "study", "options", sample_key(sample))
             made.items.append(
                 StudyItem(
                     id=name_of(sample),
-                    group=opaque(sample.cluster) if sample.cluster else "",
+                    group=opaque_name(sample.cluster) if sample.cluster else "",
                     content=content,
                     question=question or asked,
                     options=tuple(texts[k] for k in order),
@@ -127,7 +127,7 @@ def _quiet_facets(samples: Sequence[Sample], balance: Sequence[str]) -> set[str]
     return quiet
 
 
-def _shown(shelf: Shelf, sample: Sample, root: Path, made: Made) -> tuple[str, Any] | None:
+def _shown(shelf: MediaStore, sample: Sample, root: Path, made: ItemSet) -> tuple[str, Any] | None:
     """The question's own words and what is looked at; None where a file is missing."""
     parts = [part for part in sample.question if not isinstance(part, Text) or part.text.strip()]
     texts = [part for part in parts if isinstance(part, Text)]
@@ -151,7 +151,7 @@ def _mimic_question(sample: Sample) -> str:
     return MIMIC_WORDING.get(f"mimic.{task}", "") if benchmark == "mimic" else ""
 
 
-def source_names(runs: Sequence[Run]) -> dict[str, str]:
+def name_sources(runs: Sequence[Run]) -> dict[str, str]:
     """What each run is called, by its folder: its model, with the run's name where two have the same one."""
     models = Counter(run.model for run in runs)
     return {
@@ -160,23 +160,23 @@ def source_names(runs: Sequence[Run]) -> dict[str, str]:
     }
 
 
-def rating_items(
+def make_rating_items(
     runs: Sequence[Run],
-    answers: Sequence[Sequence[Answered]],
-    shelf: Shelf,
+    answers: Sequence[Sequence[AnsweredSample]],
+    shelf: MediaStore,
     seed: int,
     *,
     reference: bool = False,
-) -> Made:
+) -> ItemSet:
     """One item an answer. Runs hide behind numbers that say nothing, which `balance` can use all the same."""
-    made = Made()
-    names = source_names(runs)
+    made = ItemSet()
+    names = name_sources(runs)
     numbers = permutation(len(runs), seed, "study", "runs", *(run.manifest.fingerprint for run in runs))
     name_of = _namer([one.sample for found in answers for one in found])
     for number, run, found in zip(numbers, runs, answers, strict=True):
         for one in found:
             name = f"{name_of(one.sample)}@{number + 1}" if len(runs) > 1 else name_of(one.sample)
-            part = opaque("answer", run.manifest.fingerprint, key_of(one.sample))
+            part = opaque_name("answer", run.manifest.fingerprint, sample_key(one.sample))
             item = _judged_item(name, one, {part: (run, one.record)}, shelf, made, reference=reference)
             if item is not None:
                 facets = {**item.facets, **({"source": str(number + 1)} if len(runs) > 1 else {})}
@@ -185,21 +185,21 @@ def rating_items(
     return made
 
 
-def pair_items(
+def make_pair_items(
     runs: Sequence[Run],
-    answers: Sequence[Sequence[Answered]],
-    shelf: Shelf,
+    answers: Sequence[Sequence[AnsweredSample]],
+    shelf: MediaStore,
     seed: int,
     *,
     reference: bool = False,
-) -> Made:
+) -> ItemSet:
     """One item a sample that both runs answered; which run comes first is drawn."""
-    made = Made()
-    names = source_names(runs)
-    others = {key_of(one.sample): one for one in answers[1]}
+    made = ItemSet()
+    names = name_sources(runs)
+    others = {sample_key(one.sample): one for one in answers[1]}
     name_of = _namer([one.sample for one in answers[0]])
     for one in answers[0]:
-        other = others.get(key_of(one.sample))
+        other = others.get(sample_key(one.sample))
         if other is None:
             made.lose("only one of the two runs answers it", one.sample.id)
             continue
@@ -207,9 +207,9 @@ def pair_items(
             made.lose("both answers are the same", one.sample.id)
             continue
         sides = [(runs[0], one.record), (runs[1], other.record)]
-        order = permutation(2, seed, "study", "sides", key_of(one.sample))
+        order = permutation(2, seed, "study", "sides", sample_key(one.sample))
         parts = {
-            opaque("side", sides[k][0].manifest.fingerprint, str(k), key_of(one.sample)): sides[k]
+            opaque_name("side", sides[k][0].manifest.fingerprint, str(k), sample_key(one.sample)): sides[k]
             for k in order
         }
         name = name_of(one.sample)
@@ -226,10 +226,10 @@ def _same(first: Record, second: Record) -> bool:
 
 def _judged_item(
     name: str,
-    one: Answered,
+    one: AnsweredSample,
     parts: dict[str, tuple[Run, Record]],
-    shelf: Shelf,
-    made: Made,
+    shelf: MediaStore,
+    made: ItemSet,
     *,
     reference: bool,
 ) -> StudyItem | None:
@@ -242,13 +242,13 @@ def _judged_item(
         if reference and sample.reference:
             content = (*content, StudyText(REFERENCE), *shelf.content(sample.reference, one.root))
         judged = tuple(
-            Part(id=part, content=shelf.content(_answer(record), one.root, run.dir.path))
+            StudyPart(id=part, content=shelf.content(_answer(record), one.root, run.dir.path))
             for part, (run, record) in parts.items()
         )
     except MediaError as error:
         made.lose("a file cannot be used", f"'{sample.id}': {error}")
         return None
-    group = opaque(sample.cluster or key_of(sample))
+    group = opaque_name(sample.cluster or sample_key(sample))
     return StudyItem(id=name, group=group, content=content, parts=judged, facets=dict(sample.facets))
 
 
@@ -256,7 +256,7 @@ def _answer(record: Record) -> Iterable[Any]:
     return record.reply.parts or (Text(record.reply.text),)
 
 
-def _judged_key(name: str, one: Answered, runs: dict[str, Run], names: dict[str, str]) -> KeyLine:
+def _judged_key(name: str, one: AnsweredSample, runs: dict[str, Run], names: dict[str, str]) -> KeyLine:
     return KeyLine(
         item=name,
         sources={part: names[str(run.dir.path)] for part, run in runs.items()},
@@ -268,14 +268,16 @@ def _judged_key(name: str, one: Answered, runs: dict[str, Run], names: dict[str,
     )
 
 
-def comment_items(pack: Pack, key: Key | None, shelf: Shelf, limit: int | None, seed: int) -> Made:
+def make_comment_items(
+    pack: Pack, key: Key | None, shelf: MediaStore, limit: int | None, seed: int
+) -> ItemSet:
     """One item a video with all of its comments. Without the pack's key, nothing here knows who wrote them."""
-    made = Made()
+    made = ItemSet()
     root = Path(pack.header.root)
-    comments: dict[str, list[Part]] = {}
+    comments: dict[str, list[StudyPart]] = {}
     for entry in pack.items():
         comments.setdefault(entry.video, []).append(
-            Part(id=entry.item, content=(StudyText(entry.text.strip() or "…"),))
+            StudyPart(id=entry.item, content=(StudyText(entry.text.strip() or "…"),))
         )
     kept = set(sample_ids(list(comments), limit or len(comments), seed, "study"))
     for video in pack.videos():

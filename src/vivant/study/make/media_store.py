@@ -18,7 +18,7 @@ _PLAYABLE = (".mp4", ".m4v", ".webm", ".mov", ".ogv")
 """What browsers can play, as far as names tell."""
 
 
-class Shelf:
+class MediaStore:
     """Puts files into a study's media folder, each once.
 
     A file gets a second name there (a hard link), so that it takes no room and cannot lead out of the folder;

@@ -21,11 +21,11 @@ from msgspec import Struct
 
 from vivant.metrics.paired import holm
 from vivant.metrics.text import plain
-from vivant.study.collected import Collected
-from vivant.study.judgement import Judgement
-from vivant.study.key import expected
+from vivant.study.collected import StudyResults
+from vivant.study.judgement import StudyJudgement
+from vivant.study.key import expected_answers
 from vivant.study.report.measures import PREFERENCES
-from vivant.study.report.ranks import NO_RANKS, Tests, rank_tests
+from vivant.study.report.ranks import NO_RANKS, Tests, compute_rank_tests
 
 LEVEL = 0.05
 FAST = 1 / 3
@@ -34,7 +34,7 @@ ENOUGH = 8
 """Equal answers below this number are no sign of anything."""
 
 
-class Annotator(Struct, frozen=True, kw_only=True):
+class AnnotatorStatistics(Struct, frozen=True, kw_only=True):
     """What is known of one person's judging."""
 
     annotator: str
@@ -70,7 +70,7 @@ class _Case(Struct, frozen=True):
     """Where on the page the answer stood; None where places do not move."""
 
 
-def annotators(collected: Collected) -> list[Annotator]:
+def compute_annotator_statistics(collected: StudyResults) -> list[AnnotatorStatistics]:
     """Everybody who judged, excluded people included, in the order of their first judgement."""
     given = list(collected.counted(excluded=True))
     cases = [case for one in given if (case := _case(collected, one)) is not None]
@@ -83,7 +83,7 @@ def annotators(collected: Collected) -> list[Annotator]:
     outcomes = {name: _outcome(by_person[name], said) for name in names}
     times = _seconds(given)
     passed = _checks(collected)
-    ranks = rank_tests(collected, given) if collected.loaded.study.kind == "rating" else None
+    ranks = compute_rank_tests(collected, given) if collected.loaded.study.kind == "rating" else None
     matches = sum(sum(outcome.alike) for outcome in outcomes.values())
     compared = sum(len(outcome.alike) for outcome in outcomes.values())
     rough = [
@@ -98,11 +98,11 @@ def annotators(collected: Collected) -> list[Annotator]:
     same = holm([row[4] for row in rough])
     usual = median(times.values()) if len(times) >= 3 else None
     items = Counter(name for name, _ in {(one.annotator, one.item) for one in given})
-    found: list[Annotator] = []
+    found: list[AnnotatorStatistics] = []
     for (name, alike, p_chance, _, _), p_others, p_same in zip(rough, others, same, strict=True):
         good, tried = passed.get(name, (0, 0))
         outcome = outcomes[name]
-        one = Annotator(
+        one = AnnotatorStatistics(
             annotator=name,
             items=items[name],
             hits=sum(outcome.hits),
@@ -120,12 +120,12 @@ def annotators(collected: Collected) -> list[Annotator]:
     return found
 
 
-def _excluded(collected: Collected, name: str) -> str:
+def _excluded(collected: StudyResults, name: str) -> str:
     person = collected.people.get(name)
     return person.excluded if person is not None else ""
 
 
-def _with_signs(one: Annotator, usual: float | None) -> Annotator:
+def _with_signs(one: AnnotatorStatistics, usual: float | None) -> AnnotatorStatistics:
     signs: list[str] = []
     # Not above chance, and below the others: with either alone, few answers or hard items would mark anybody.
     if one.p_chance is not None and one.p_others is not None and one.p_chance > LEVEL > one.p_others:
@@ -139,7 +139,7 @@ def _with_signs(one: Annotator, usual: float | None) -> Annotator:
     return msgspec.structs.replace(one, signs=tuple(signs))
 
 
-def _case(collected: Collected, one: Judgement) -> _Case | None:
+def _case(collected: StudyResults, one: StudyJudgement) -> _Case | None:
     item = collected.items[one.item]
     unit = f"{one.item}\x1f{one.part}"
     if one.page == "choose" and isinstance(one.answer, int):
@@ -237,7 +237,7 @@ def upper_tail(chances: Sequence[float], hits: int) -> float:
     return min(1.0, float(ways[hits]))
 
 
-def _seconds(given: Sequence[Judgement]) -> dict[str, float]:
+def _seconds(given: Sequence[StudyJudgement]) -> dict[str, float]:
     """Each person's median time per item, all its pages together."""
     times: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
     for one in given:
@@ -250,14 +250,14 @@ def _seconds(given: Sequence[Judgement]) -> dict[str, float]:
     return {name: median(values) for name, values in people.items()}
 
 
-def _checks(collected: Collected) -> dict[str, tuple[int, int]]:
+def _checks(collected: StudyResults) -> dict[str, tuple[int, int]]:
     """Attention checks passed and met, by person."""
     answers: dict[tuple[str, str], dict[str, Any]] = defaultdict(dict)
     for one in collected.counted(excluded=True, checks=True):
         answers[one.annotator, one.item][one.part or one.page] = one.answer
     found: dict[str, tuple[int, int]] = {}
     for (name, item), given in answers.items():
-        wanted = expected(collected.items[item], collected.line(item))
+        wanted = expected_answers(collected.items[item], collected.line(item))
         good = all(_as_expected(given.get(place), answer) for place, answer in wanted.items())
         passed, met = found.get(name, (0, 0))
         found[name] = (passed + good, met + 1)

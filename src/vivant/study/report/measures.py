@@ -9,15 +9,15 @@ from msgspec import Struct
 from vivant.benchmarks.mimic.packs import HUMAN
 from vivant.metrics.agreement import Level
 from vivant.metrics.text import plain
-from vivant.study.collected import Collected
+from vivant.study.collected import StudyResults
 from vivant.study.export.native import total_score
-from vivant.study.judgement import Judgement
+from vivant.study.judgement import StudyJudgement
 
 PREFERENCES = ("first", "second", "tie")
 VERDICTS = ("human", "ai")
 
 
-class Value(Struct, frozen=True, kw_only=True):
+class MeasuredValue(Struct, frozen=True, kw_only=True):
     """One figure from one judgement."""
 
     annotator: str
@@ -30,12 +30,12 @@ class Value(Struct, frozen=True, kw_only=True):
     """Who made what was judged, where the key says so."""
 
 
-class Measure(Struct, frozen=True, kw_only=True):
+class StudyMeasure(Struct, frozen=True, kw_only=True):
     """A column: accuracy, the share judged human, a criterion."""
 
     name: str
     title: str
-    values: tuple[Value, ...]
+    values: tuple[MeasuredValue, ...]
     binary: bool = False
     scale: float = 1.0
     """Tables print the mean times this."""
@@ -45,7 +45,7 @@ class Measure(Struct, frozen=True, kw_only=True):
     high: float | None = None
 
 
-class Codes(Struct, frozen=True, kw_only=True):
+class CodedAnswers(Struct, frozen=True, kw_only=True):
     """What agreement is computed over: for each judgement the unit and the answer as a number."""
 
     title: str
@@ -55,7 +55,7 @@ class Codes(Struct, frozen=True, kw_only=True):
     codes: tuple[float, ...]
 
 
-def measures(collected: Collected, judgements: Iterable[Judgement]) -> list[Measure]:
+def compute_measures(collected: StudyResults, judgements: Iterable[StudyJudgement]) -> list[StudyMeasure]:
     """Everything that a study of this kind measures, in the order of importance."""
     given = list(judgements)
     makers = {
@@ -68,8 +68,8 @@ def measures(collected: Collected, judgements: Iterable[Judgement]) -> list[Meas
     return [one for one in makers[collected.loaded.study.kind](collected, given) if one.values]
 
 
-def _value(collected: Collected, one: Judgement, value: float, source: str = "") -> Value:
-    return Value(
+def _value(collected: StudyResults, one: StudyJudgement, value: float, source: str = "") -> MeasuredValue:
+    return MeasuredValue(
         annotator=one.annotator,
         item=one.item,
         unit=f"{one.item}\x1f{one.part}" if one.part else one.item,
@@ -79,10 +79,10 @@ def _value(collected: Collected, one: Judgement, value: float, source: str = "")
     )
 
 
-def _choices(collected: Collected, given: list[Judgement]) -> Iterator[Measure]:
-    right: list[Value] = []
+def _choices(collected: StudyResults, given: list[StudyJudgement]) -> Iterator[StudyMeasure]:
+    right: list[MeasuredValue] = []
     chances: list[float] = []
-    words: list[Value] = []
+    words: list[MeasuredValue] = []
     for one in given:
         key = collected.line(one.item)
         if one.page == "choose" and one.answer is not None and key.option is not None:
@@ -97,18 +97,18 @@ def _choices(collected: Collected, given: list[Judgement]) -> Iterator[Measure]:
 
 
 def _share(
-    name: str, title: str, values: list[Value], chance: float | None = None, *, binary: bool = True
-) -> Measure:
+    name: str, title: str, values: list[MeasuredValue], chance: float | None = None, *, binary: bool = True
+) -> StudyMeasure:
     """Values from 0 to 1, printed in percent."""
-    return Measure(
+    return StudyMeasure(
         name=name, title=title, values=tuple(values), binary=binary, scale=100, chance=chance, low=0, high=1
     )
 
 
-def _comments(collected: Collected, given: list[Judgement]) -> Iterator[Measure]:
-    right: list[Value] = []
-    human: list[Value] = []
-    scales: dict[str, list[Value]] = {c.name: [] for c in collected.loaded.study.criteria}
+def _comments(collected: StudyResults, given: list[StudyJudgement]) -> Iterator[StudyMeasure]:
+    right: list[MeasuredValue] = []
+    human: list[MeasuredValue] = []
+    scales: dict[str, list[MeasuredValue]] = {c.name: [] for c in collected.loaded.study.criteria}
     for one in given:
         if one.page != "comments" or not isinstance(one.answer, dict):
             continue
@@ -126,11 +126,11 @@ def _comments(collected: Collected, given: list[Judgement]) -> Iterator[Measure]
     yield from _criteria(collected, scales)
 
 
-def _ratings(collected: Collected, given: list[Judgement]) -> Iterator[Measure]:
+def _ratings(collected: StudyResults, given: list[StudyJudgement]) -> Iterator[StudyMeasure]:
     criteria = collected.loaded.study.criteria
     names = [criterion.name for criterion in criteria]
-    scales: dict[str, list[Value]] = {name: [] for name in names}
-    totals: list[Value] = []
+    scales: dict[str, list[MeasuredValue]] = {name: [] for name in names}
+    totals: list[MeasuredValue] = []
     for one in given:
         if one.page != "rate" or not isinstance(one.answer, dict):
             continue
@@ -143,7 +143,7 @@ def _ratings(collected: Collected, given: list[Judgement]) -> Iterator[Measure]:
             totals.append(_value(collected, one, total, source))
     if len(names) > 1 and "score" not in names:
         low, high = sum(c.low for c in criteria), sum(c.high for c in criteria)
-        yield Measure(
+        yield StudyMeasure(
             name="total",
             title=f"Sum of all criteria, {low}–{high}",
             values=tuple(totals),
@@ -153,9 +153,9 @@ def _ratings(collected: Collected, given: list[Judgement]) -> Iterator[Measure]:
     yield from _criteria(collected, scales)
 
 
-def _criteria(collected: Collected, scales: dict[str, list[Value]]) -> Iterator[Measure]:
+def _criteria(collected: StudyResults, scales: dict[str, list[MeasuredValue]]) -> Iterator[StudyMeasure]:
     for criterion in collected.loaded.study.criteria:
-        yield Measure(
+        yield StudyMeasure(
             name=criterion.name,
             title=f"{criterion.name}, {criterion.low}–{criterion.high}",
             values=tuple(scales[criterion.name]),
@@ -164,10 +164,10 @@ def _criteria(collected: Collected, scales: dict[str, list[Value]]) -> Iterator[
         )
 
 
-def _pairs(collected: Collected, given: list[Judgement]) -> Iterator[Measure]:
+def _pairs(collected: StudyResults, given: list[StudyJudgement]) -> Iterator[StudyMeasure]:
     """For each source: how often it is preferred, a tie counting half."""
-    values: list[Value] = []
-    ties: list[Value] = []
+    values: list[MeasuredValue] = []
+    ties: list[MeasuredValue] = []
     for one in given:
         if one.page != "pair" or one.answer not in PREFERENCES:
             continue
@@ -181,12 +181,12 @@ def _pairs(collected: Collected, given: list[Judgement]) -> Iterator[Measure]:
     yield _share("ties", "Ties, %", ties)
 
 
-def codes(collected: Collected, judgements: Iterable[Judgement]) -> list[Codes]:
+def code_answers(collected: StudyResults, judgements: Iterable[StudyJudgement]) -> list[CodedAnswers]:
     """The answers as numbers: the same for the same answer to the same unit, whatever the order shown."""
     kind = collected.loaded.study.kind
     found: dict[tuple[str, Level], list[tuple[str, str, float]]] = {}
 
-    def add(title: str, level: Level, one: Judgement, code: float) -> None:
+    def add(title: str, level: Level, one: StudyJudgement, code: float) -> None:
         found.setdefault((title, level), []).append((one.annotator, f"{one.item}\x1f{one.part}", code))
 
     for one in judgements:
@@ -202,7 +202,7 @@ def codes(collected: Collected, judgements: Iterable[Judgement]) -> list[Codes]:
                     level: Level = "interval" if kind == "blind-comments" else "ordinal"
                     add(criterion.name, level, one, float(one.answer[criterion.name]))
     return [
-        Codes(
+        CodedAnswers(
             title=title,
             level=level,
             annotators=tuple(row[0] for row in rows),

@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Sequence
 
 from vivant.core.table import Cell, Table
-from vivant.study.collected import Collected
-from vivant.study.report.annotators import Annotator
+from vivant.study.collected import StudyResults
+from vivant.study.report.annotators import AnnotatorStatistics
 
 SHORT = 12
 """Characters of an annotator's hash in tables."""
 
 
-def progress_table(collected: Collected) -> Table:
+def build_progress_table(collected: StudyResults) -> Table:
     """How far the study is."""
     study = collected.loaded.study
     asked = [item for item in collected.loaded.items if not item.check]
@@ -47,7 +47,7 @@ def progress_table(collected: Collected) -> Table:
     return Table(title="Progress", columns=("", "so far"), body=tuple(body), notes=tuple(notes))
 
 
-def annotator_table(found: Sequence[Annotator], *, ratings: bool = False) -> Table:
+def build_annotator_table(found: Sequence[AnnotatorStatistics], *, ratings: bool = False) -> Table:
     """One line a person, with what speaks against them."""
     body: list[tuple[Cell, ...]] = [
         (
@@ -91,7 +91,7 @@ def annotator_table(found: Sequence[Annotator], *, ratings: bool = False) -> Tab
     )
 
 
-def _likeness(one: Annotator, ratings: bool) -> Cell:
+def _likeness(one: AnnotatorStatistics, ratings: bool) -> Cell:
     if one.like_others is None:
         return None
     return f"{one.like_others:.2f}" if ratings else one.like_others * 100
@@ -103,7 +103,7 @@ def _p(value: float | None) -> str | None:
     return "<0.001" if value < 0.001 else f"{value:.3f}"
 
 
-def exclusion_table(collected: Collected) -> Table:
+def build_exclusion_table(collected: StudyResults) -> Table:
     """Who was left out, and why."""
     counts = Counter(one.annotator for one in collected.counted(excluded=True))
     people = [person for person in collected.people.values() if person.excluded]
@@ -115,7 +115,7 @@ def exclusion_table(collected: Collected) -> Table:
     )
 
 
-def question_table(collected: Collected) -> Table:
+def build_question_table(collected: StudyResults) -> Table:
     """What people said about themselves; free texts are in exports only."""
     body: list[tuple[Cell, ...]] = []
     language = collected.loaded.study.languages[0]

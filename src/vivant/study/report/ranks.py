@@ -9,9 +9,9 @@ from statistics import fmean, median
 
 from vivant.metrics.agreement import spearman
 from vivant.metrics.distributions import normal_p_value, t_p_value
-from vivant.study.collected import Collected
+from vivant.study.collected import StudyResults
 from vivant.study.export.native import total_score
-from vivant.study.judgement import Judgement
+from vivant.study.judgement import StudyJudgement
 
 Tests = tuple[float | None, float | None, float | None]
 """How like the others; how often chance alone gives that; how often somebody like the others does."""
@@ -20,7 +20,7 @@ _FEW = 5
 """Items that two need in common before a correlation says anything."""
 
 
-def rank_tests(collected: Collected, given: Sequence[Judgement]) -> dict[str, Tests]:
+def compute_rank_tests(collected: StudyResults, given: Sequence[StudyJudgement]) -> dict[str, Tests]:
     """For each person with enough ratings that others rated too."""
     criteria = [criterion.name for criterion in collected.loaded.study.criteria]
     ratings: dict[str, dict[str, float]] = defaultdict(dict)

@@ -15,16 +15,22 @@ from vivant.core.table import Cell, Row, Table
 from vivant.metrics.agreement import fleiss_kappa, krippendorff_alpha, percent_agreement
 from vivant.metrics.intervals import Interval
 from vivant.metrics.two_way import numbered, two_way_interval
-from vivant.study.collected import Collected
+from vivant.study.collected import StudyResults
 from vivant.study.design import KEY_FILE
-from vivant.study.judgement import Judgement
-from vivant.study.report.measures import Codes, Measure, Value, codes, measures
+from vivant.study.judgement import StudyJudgement
+from vivant.study.report.measures import (
+    CodedAnswers,
+    MeasuredValue,
+    StudyMeasure,
+    code_answers,
+    compute_measures,
+)
 
 MOST_VALUES = 12
 """Facets with more values are shown only where they are asked for."""
 
 
-def figure(measure: Measure, values: Sequence[Value]) -> tuple[float, Interval | None]:
+def compute_mean(measure: StudyMeasure, values: Sequence[MeasuredValue]) -> tuple[float, Interval | None]:
     """The mean on the table's scale, with an interval that counts items' groups and people."""
     column = np.array([value.value for value in values], np.float64)
     shares = measure.binary or (measure.scale == 100 and bool(np.isin(column, (0.0, 1.0)).all()))
@@ -43,19 +49,19 @@ def figure(measure: Measure, values: Sequence[Value]) -> tuple[float, Interval |
     return float(column.mean()) * measure.scale, interval.scaled(measure.scale) if interval else None
 
 
-def result_table(collected: Collected) -> Table:
+def build_result_table(collected: StudyResults) -> Table:
     """Each measure, of each source where the key names them; beside it the same with excluded people."""
     body: list[tuple[Cell, ...]] = []
     rows: list[Row] = []
     rules: list[int] = []
-    every = {m.name: m for m in measures(collected, collected.counted(excluded=True))}
+    every = {m.name: m for m in compute_measures(collected, collected.counted(excluded=True))}
     anybody = any(person.excluded for person in collected.people.values())
     methods: set[str] = set()
-    for measure in measures(collected, collected.counted()):
+    for measure in compute_measures(collected, collected.counted()):
         if body:
             rules.append(len(body))
         for source, values in _by_source(measure.values):
-            mean, interval = figure(measure, values)
+            mean, interval = compute_mean(measure, values)
             methods |= {interval.method} if interval else set()
             same = [v for v in every[measure.name].values if not source or v.source == source]
             body.append(
@@ -63,9 +69,9 @@ def result_table(collected: Collected) -> Table:
                     measure.title,
                     source or "all",
                     mean,
-                    ends(interval),
+                    format_ends(interval),
                     None if measure.chance is None else measure.chance * measure.scale,
-                    *((figure(measure, same)[0],) if anybody else ()),
+                    *((compute_mean(measure, same)[0],) if anybody else ()),
                     len(values),
                     len({value.unit for value in values}),
                     len({value.annotator for value in values}),
@@ -85,7 +91,7 @@ def result_table(collected: Collected) -> Table:
     )
 
 
-def _result_note(collected: Collected, found: bool, methods: set[str]) -> str:
+def _result_note(collected: StudyResults, found: bool, methods: set[str]) -> str:
     if methods:
         return f"Intervals count groups of items and people, not judgements: {'; '.join(sorted(methods))}."
     if found:
@@ -95,7 +101,7 @@ def _result_note(collected: Collected, found: bool, methods: set[str]) -> str:
     return f"Nothing can be measured without the key: {collected.loaded.path / KEY_FILE} says what is right."
 
 
-def _by_source(values: Sequence[Value]) -> Iterator[tuple[str, list[Value]]]:
+def _by_source(values: Sequence[MeasuredValue]) -> Iterator[tuple[str, list[MeasuredValue]]]:
     sources = sorted({value.source for value in values})
     if len(sources) == 1:
         yield sources[0], list(values)
@@ -105,10 +111,10 @@ def _by_source(values: Sequence[Value]) -> Iterator[tuple[str, list[Value]]]:
 
 
 def _row(
-    collected: Collected,
-    measure: Measure,
+    collected: StudyResults,
+    measure: StudyMeasure,
     group: dict[str, str],
-    values: Sequence[Value],
+    values: Sequence[MeasuredValue],
     mean: float,
     interval: Interval | None,
 ) -> Row:
@@ -129,17 +135,17 @@ def _row(
     )
 
 
-def facet_tables(collected: Collected, by: Sequence[str] = ()) -> list[Table]:
+def build_facet_tables(collected: StudyResults, by: Sequence[str] = ()) -> list[Table]:
     """The first measure by the values of each facet."""
     facets = {item: collected.facets(item) for item in collected.items}
-    known = sorted({name for values in facets.values() for name in values})
+    none_if_nan = sorted({name for values in facets.values() for name in values})
     for name in by:
-        if name not in known:
-            raise unknown("facet", name, known)
+        if name not in none_if_nan:
+            raise unknown("facet", name, none_if_nan)
     found: list[Table] = []
-    for measure in measures(collected, collected.counted())[:1]:
-        for name in by or known:
-            groups: dict[str, list[Value]] = defaultdict(list)
+    for measure in compute_measures(collected, collected.counted())[:1]:
+        for name in by or none_if_nan:
+            groups: dict[str, list[MeasuredValue]] = defaultdict(list)
             for value in measure.values:
                 groups[facets[value.item].get(name, "")].append(value)
             if by or 1 < len(groups) <= MOST_VALUES:
@@ -147,15 +153,17 @@ def facet_tables(collected: Collected, by: Sequence[str] = ()) -> list[Table]:
     return found
 
 
-def _facet_table(collected: Collected, measure: Measure, name: str, groups: dict[str, list[Value]]) -> Table:
+def _facet_table(
+    collected: StudyResults, measure: StudyMeasure, name: str, groups: dict[str, list[MeasuredValue]]
+) -> Table:
     body: list[tuple[Cell, ...]] = []
     rows: list[Row] = []
     for label in sorted(groups, key=natural):
         for source, values in _by_source(groups[label]):
-            mean, interval = figure(measure, values)
+            mean, interval = compute_mean(measure, values)
             shown = f"{label} · {source}" if source else label
             body.append(
-                (shown, mean, ends(interval), len(values), len({value.annotator for value in values}))
+                (shown, mean, format_ends(interval), len(values), len({value.annotator for value in values}))
             )
             group = {name: label, **({"source": source} if source else {})}
             rows.append(_row(collected, measure, group, values, mean, interval))
@@ -167,13 +175,13 @@ def _facet_table(collected: Collected, measure: Measure, name: str, groups: dict
     )
 
 
-def agreement_table(collected: Collected) -> Table:
+def build_agreement_table(collected: StudyResults) -> Table:
     """How far people agree on the same thing, without excluded people and with them."""
     body: list[tuple[Cell, ...]] = []
     anybody = any(person.excluded for person in collected.people.values())
     choices = [("counted people", False)] + ([("with excluded", True)] if anybody else [])
     for label, excluded in choices:
-        found = codes(collected, collected.counted(excluded=excluded))
+        found = code_answers(collected, collected.counted(excluded=excluded))
         body += [(one.title, label, *_agreement(one)) for one in found]
     return Table(
         title="Agreement",
@@ -196,7 +204,7 @@ def agreement_table(collected: Collected) -> Table:
     )
 
 
-def _agreement(one: Codes) -> tuple[Cell, ...]:
+def _agreement(one: CodedAnswers) -> tuple[Cell, ...]:
     units, values = numbered(list(one.units)), np.array(one.codes, np.float64)
     sizes = np.bincount(units)
     usual = Counter(sizes[sizes >= 2].tolist()).most_common(1)
@@ -207,16 +215,16 @@ def _agreement(one: Codes) -> tuple[Cell, ...]:
         kappa = fleiss_kappa(units[alike[units]], values[alike[units]])
     percent = percent_agreement(units, values)
     return (
-        known(percent * 100),
-        known(krippendorff_alpha(units, values, one.level)),
+        none_if_nan(percent * 100),
+        none_if_nan(krippendorff_alpha(units, values, one.level)),
         one.level,
-        known(kappa),
+        none_if_nan(kappa),
         over,
         int((sizes >= 2).sum()),
     )
 
 
-def time_table(judgements: Iterable[Judgement]) -> Table:
+def build_time_table(judgements: Iterable[StudyJudgement]) -> Table:
     """Seconds per page: the median and the quartiles."""
     pages: dict[str, dict[tuple[str, str], float]] = defaultdict(dict)
     for one in judgements:
@@ -250,11 +258,11 @@ def _quartiles(values: list[float]) -> tuple[float, float, float]:
     return low, median(values), high
 
 
-def known(value: float) -> float | None:
+def none_if_nan(value: float) -> float | None:
     """A figure, or nothing where the data cannot give it."""
     return None if math.isnan(value) else value
 
 
-def ends(interval: Interval | None, decimals: int = 1) -> str | None:
+def format_ends(interval: Interval | None, decimals: int = 1) -> str | None:
     """An interval as text."""
     return None if interval is None else f"{interval.low:.{decimals}f} – {interval.high:.{decimals}f}"
