@@ -342,7 +342,7 @@ def test_pages_are_accessible(browser: Browser, live: Any) -> None:
     fine(page)
     page.get_by_label("Admin token").fill(TOKEN)
     page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name="ProgressCallback")).to_be_visible()
+    expect(page.get_by_role("heading", name="Progress")).to_be_visible()
     fine(page)
     page.locator("a[href*='/admin/person/']").first.click()
     expect(page.get_by_text("Exclude, because")).to_be_visible()

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from tests.support.study_kit import tiny_study
 from vivant.core.errors import VivantError
-from vivant.study.balance import count_places, count_shortage, find_largest_share
+from vivant.study.balance import count_shortage, find_largest_share, list_place_sizes
 from vivant.study.check import check_study
 from vivant.study.design import PAGES, Kind, Study
 from vivant.study.key import expected_answers, load_fitting_key, load_key
@@ -152,7 +152,7 @@ def most_by_search(groups: list[int], judgements: int, share: int) -> int:
     """The largest number of judgements that places can give, by trying what each place takes."""
     needs = [size * judgements for size in groups]
     best = {tuple(needs): 0}
-    for size in count_places(sum(needs), share):
+    for size in list_place_sizes(sum(needs), share):
         after: dict[tuple[int, ...], int] = {}
         for left, done in best.items():
             open_groups = [place for place, need in enumerate(left) if need]
@@ -305,7 +305,7 @@ def test_what_serves_pages_never_imports_the_key() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout.split()
     assert "vivant.study.loading" in loaded
-    knowing = ("vivant.study.key", "vivant.study.collected", "vivant.study.report", "vivant.study.make")
+    knowing = ("vivant.study.key", "vivant.study.results", "vivant.study.report", "vivant.study.make")
     assert not [name for name in loaded if name.startswith(knowing)]
     for folder in ("server", "store"):
         for file in (package / folder).rglob("*.py"):

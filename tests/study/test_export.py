@@ -30,13 +30,13 @@ from vivant.judging.human_scores import read_human_scores
 from vivant.report.overview import overview
 from vivant.runs.importing import import_human
 from vivant.runs.run import load_run
-from vivant.study.collected import load_results
 from vivant.study.design import Kind, StudyItem
 from vivant.study.export import export_study
 from vivant.study.judgement import StudyJudgement
 from vivant.study.loading import load_study
 from vivant.study.make import StudySpec, make_study
 from vivant.study.mime_import import import_mime
+from vivant.study.results import load_results
 from vivant.study.store import open_store
 
 PARITY = conftest.PARITY / "mime"

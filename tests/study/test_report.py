@@ -18,13 +18,13 @@ from tests.support.study_kit import SOURCES, judged, tiny_study
 from vivant.core.errors import VivantError
 from vivant.core.randomness import generator
 from vivant.core.table import Table
-from vivant.study.collected import StudyResults, load_results
 from vivant.study.design import KeyLine, Kind, Study, StudyItem, StudyText
 from vivant.study.judgement import StudyJudgement, StudyPerson
 from vivant.study.loading import LoadedStudy
 from vivant.study.report.annotators import compute_annotator_statistics, upper_tail
 from vivant.study.report.page import all_tables, build_page
 from vivant.study.report.study import build_study_report
+from vivant.study.results import StudyResults, load_results
 from vivant.study.store import open_store
 
 

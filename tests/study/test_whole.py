@@ -12,13 +12,13 @@ from tests.support.mime_kit import MIME
 from tests.support.study_web import Walker, an_app, fresh_postgres, served
 from vivant.benchmarks.base import ScoreSettings
 from vivant.runs.run import load_run
-from vivant.study.collected import load_results
 from vivant.study.default_texts import CHECK_OPTIONS
 from vivant.study.export import export_study
 from vivant.study.key import load_key
 from vivant.study.loading import load_study
 from vivant.study.make import StudySpec, make_study
 from vivant.study.report.study import build_study_report
+from vivant.study.results import load_results
 from vivant.study.store.people import invite
 from vivant.study.writing import format_study_yaml
 

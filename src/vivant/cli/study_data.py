@@ -159,7 +159,7 @@ def export(
     """
     import time
 
-    from vivant.study.collected import load_results
+    from vivant.study.results import load_results
     from vivant.study.export import export_study
 
     place = out or folder / "exports" / time.strftime("%Y%m%d-%H%M%S", time.gmtime())
@@ -231,7 +231,7 @@ def report(
         vivant study report studies/mime --by angle --out report.html
     """
     from vivant.cli.output import deliver
-    from vivant.study.collected import load_results
+    from vivant.study.results import load_results
     from vivant.study.report.page import all_tables, write_page
     from vivant.study.report.study import build_study_report
 

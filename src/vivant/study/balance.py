@@ -15,7 +15,7 @@ def item_group(item: StudyItem) -> str:
     return item.group or f"\x1f{item.id}"
 
 
-def count_places(judgements: int, per_participant: int) -> list[int]:
+def list_place_sizes(judgements: int, per_participant: int) -> list[int]:
     """Items for each place: all full, and a smaller last one for what is left."""
     full, rest = divmod(judgements, per_participant)
     return [per_participant] * full + ([rest] if rest else [])
@@ -30,11 +30,11 @@ def count_shortage(groups: Sequence[int], judgements_per_item: int, per_particip
     """
     needs = sorted((size * judgements_per_item for size in groups), reverse=True)
     total = sum(needs)
-    places = Counter(count_places(total, per_participant))
-    most = left = total
+    places = Counter(list_place_sizes(total, per_participant))
+    most = remaining = total
     for k, need in enumerate(needs, 1):
-        left -= need
-        most = min(most, left + sum(min(size, k) * count for size, count in places.items()))
+        remaining -= need
+        most = min(most, remaining + sum(min(size, k) * count for size, count in places.items()))
     return total - most
 
 
@@ -46,8 +46,8 @@ def find_largest_share(groups: Sequence[int], judgements_per_item: int, at_most:
 
 def find_balance_faults(folder: Path, study: Study, items: Sequence[StudyItem]) -> Iterator[str]:
     """Numbers that cannot come true, with what to change."""
-    asked = [item for item in items if not item.check]
-    groups = list(Counter(map(item_group, asked)).values())
+    judged = [item for item in items if not item.check]
+    groups = list(Counter(map(item_group, judged)).values())
     checks = len({item_group(item) for item in items if item.check})
     if checks < study.checks_per_participant:
         yield (
@@ -60,12 +60,12 @@ def find_balance_faults(folder: Path, study: Study, items: Sequence[StudyItem]) 
     short = count_shortage(groups, study.judgements_per_item, study.items_per_participant)
     if not short:
         return
-    total = len(asked) * study.judgements_per_item
+    total = len(judged) * study.judgements_per_item
     fits = find_largest_share(groups, study.judgements_per_item, study.items_per_participant)
     reason = (
         f"nobody may meet one of the {len(groups)} groups twice"
-        if len(groups) < len(asked)
-        else f"there are only {len(asked)} items"
+        if len(groups) < len(judged)
+        else f"there are only {len(judged)} items"
     )
     remedy = f"set items_per_participant to {fits}"
     if len(groups) < study.items_per_participant:

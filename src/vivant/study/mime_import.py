@@ -59,8 +59,8 @@ class _Line(Struct, frozen=True):
     @property
     def annotator(self) -> str:
         """As the file has it where that is a digest; else hashed: names of people stay out of the store."""
-        given = self.judged.url_data.annotator
-        return given if re.fullmatch(r"[0-9a-f]{64}", given) else human.hashed(given)
+        annotator = self.judged.url_data.annotator
+        return annotator if re.fullmatch(r"[0-9a-f]{64}", annotator) else human.hashed(annotator)
 
 
 def import_mime(
@@ -71,14 +71,14 @@ def import_mime(
     from vivant.study.store import open_store
 
     notes: list[str] = []
-    lines = list(_first(files, notes))
+    lines = list(_read_lines(files, notes))
     if not lines:
         raise DataError(f"{', '.join(map(str, files))}: no judgements")
     if not (folder / STUDY_FILE).is_file():
-        _make(folder, lines, data, notes)
+        _make_study(folder, lines, data, notes)
     loaded = load_study(folder)
-    items = _by_video(loaded.items, load_fitting_key(loaded))
-    judgements = [one for line in lines for one in _judgements(line, items)]
+    items = _index_items(loaded.items, load_fitting_key(loaded))
+    judgements = [judgement for line in lines for judgement in _build_judgements(line, items)]
     people = [
         StudyPerson(annotator=name, state="finished") for name in dict.fromkeys(x.annotator for x in lines)
     ]
@@ -89,38 +89,38 @@ def import_mime(
     )
 
 
-def _first(files: Sequence[Path], notes: list[str]) -> Iterator[_Line]:
+def _read_lines(files: Sequence[Path], notes: list[str]) -> Iterator[_Line]:
     """Each line; of a person's several judgements of one video the first."""
     seen: set[tuple[str, str]] = set()
-    again = 0
+    repeated = 0
     for file in files:
         for number, raw in json_lines(file):
             if not human.is_judgement(raw):
                 raise DataError(f"{file}, line {number}: this is no line of {human.FILE_NAME}")
             line = _Line(f"{file}, line {number}", raw["question"], human.convert(file, number, raw))
             if (line.annotator, line.video) in seen:
-                again += 1
+                repeated += 1
                 continue
             seen.add((line.annotator, line.video))
             yield line
-    if again:
-        notes.append(f"repeated judgements of a person on one video dropped: {again}")
+    if repeated:
+        notes.append(f"repeated judgements of a person on one video dropped: {repeated}")
 
 
-def _by_video(items: Sequence[StudyItem], key: Any) -> dict[str, StudyItem]:
+def _index_items(items: Sequence[StudyItem], key: Any) -> dict[str, StudyItem]:
     """Items under all names that their videos go by."""
-    found: dict[str, StudyItem] = {}
+    by_name: dict[str, StudyItem] = {}
     for item in items:
         extra = key[item.id].extra if item.id in key else {}
         name = extra.get(SAMPLE, {}).get("extra", {}).get("file_name", "")
         url = extra.get(MIME, {}).get("s3_url", "")
-        for one in (item.id, names.join_key(name) if name else "", names.join_key(url) if url else ""):
-            if one:
-                found.setdefault(one, item)
-    return found
+        for alias in (item.id, names.join_key(name) if name else "", names.join_key(url) if url else ""):
+            if alias:
+                by_name.setdefault(alias, item)
+    return by_name
 
 
-def _judgements(line: _Line, items: dict[str, StudyItem]) -> Iterator[StudyJudgement]:
+def _build_judgements(line: _Line, items: dict[str, StudyItem]) -> Iterator[StudyJudgement]:
     item = items.get(line.video) or items.get(line.judged.sample_id)
     if item is None:
         raise DataError(
@@ -131,44 +131,44 @@ def _judgements(line: _Line, items: dict[str, StudyItem]) -> Iterator[StudyJudge
         raise DataError(
             f"{line.place}: its options are not those of the item '{item.id}'; import into a new folder"
         )
-    shown = tuple(item.options.index(text) for text in question.options)
-    place = line.judged.question_i or 0
+    shown_order = tuple(item.options.index(text) for text in question.options)
+    position = line.judged.question_i or 0
     if line.judged.user_answer is not None:
         yield StudyJudgement(
             annotator=line.annotator,
             item=item.id,
             page="free",
             answer=line.judged.user_answer,
-            position=place,
+            position=position,
         )
     if line.judged.user_mcq_selection is not None:
         yield StudyJudgement(
             annotator=line.annotator,
             item=item.id,
             page="choose",
-            answer=shown[line.judged.user_mcq_selection - 1],
-            shown=shown,
-            position=place,
+            answer=shown_order[line.judged.user_mcq_selection - 1],
+            shown=shown_order,
+            position=position,
         )
 
 
 # ── a study from the lines ───────────────────────────────────────────────────────────────────────
 
 
-def _make(folder: Path, lines: Sequence[_Line], data: str | None, notes: list[str]) -> None:
+def _make_study(folder: Path, lines: Sequence[_Line], data: str | None, notes: list[str]) -> None:
     first: dict[str, _Line] = {}
     counts: dict[str, int] = {}
     for line in lines:
-        known = first.setdefault(line.video, line)
+        existing = first.setdefault(line.video, line)
         counts[line.video] = counts.get(line.video, 0) + 1
-        if sorted(known.judged.question.options) != sorted(line.judged.question.options):
-            raise DataError(f"{line.place}: other options for '{line.video}' than in {known.place}")
-    index, root = _index(data)
+        if sorted(existing.judged.question.options) != sorted(line.judged.question.options):
+            raise DataError(f"{line.place}: other options for '{line.video}' than in {existing.place}")
+    index, root = _load_samples(data)
     create_folder(folder)
-    shelf = MediaStore(folder, 0, copy=False)
+    media = MediaStore(folder, 0, copy=False)
     items, key = [], []
     for line in first.values():
-        item, entry = _item(line, index, root, shelf)
+        item, entry = _build_item(line, index, root, media)
         items.append(item)
         key.append(entry)
     absent = sum(isinstance(item.content[0], StudyText) for item in items)
@@ -188,7 +188,7 @@ def _make(folder: Path, lines: Sequence[_Line], data: str | None, notes: list[st
     write_study(folder, study, items, key, {"en": load_texts("free-then-mcq", "en")})
 
 
-def _index(data: str | None) -> tuple[names.Index, Path]:
+def _load_samples(data: str | None) -> tuple[names.Index, Path]:
     if data is None:
         return names.Index(()), Path()
     benchmark = registry.get("mime")
@@ -196,16 +196,16 @@ def _index(data: str | None) -> tuple[names.Index, Path]:
     return names.Index(benchmark.load(root, "mcq")), benchmark.media_root(root)
 
 
-def _item(line: _Line, index: names.Index, root: Path, shelf: MediaStore) -> tuple[StudyItem, KeyLine]:
+def _build_item(line: _Line, index: names.Index, root: Path, media: MediaStore) -> tuple[StudyItem, KeyLine]:
     question = line.judged.question
     right = question.options[question.label_idx]
     # Sorted by the alphabet, so that the order tells nothing.
     options = tuple(sorted(question.options))
-    sample = _sample(line, index.find(question.s3_url, line.judged.sample_id), right)
+    sample = _build_sample(line, index.find(question.s3_url, line.judged.sample_id), right)
     content: tuple[Any, ...] = (StudyText(_NO_VIDEO),)
     if root != Path():
         try:
-            content = shelf.content(sample.question, root)
+            content = media.content(sample.question, root)
         except MediaError:
             # Judgements without their videos are still judgements; a note says how many there are.
             content = (StudyText(_NO_VIDEO),)
@@ -216,23 +216,23 @@ def _item(line: _Line, index: names.Index, root: Path, shelf: MediaStore) -> tup
         options=options,
         facets={name: value for name, value in sample.facets.items() if name != "action"},
     )
-    asked = {name: value for name, value in line.raw.items() if name not in _SHOWN}
+    question_fields = {name: value for name, value in line.raw.items() if name not in _SHOWN}
     entry = KeyLine(
         item=sample.id,
         option=options.index(right),
         accepted=texts(question.label),
-        extra={SAMPLE: msgspec.to_builtins(sample), ROOT: str(root.resolve()), MIME: asked},
+        extra={SAMPLE: msgspec.to_builtins(sample), ROOT: str(root.resolve()), MIME: question_fields},
     )
     return item, entry
 
 
-def _sample(line: _Line, known: Sample | None, right: str) -> Sample:
+def _build_sample(line: _Line, existing: Sample | None, right: str) -> Sample:
     """The sample with the options that people saw, which are not those of the released data."""
     question, url = line.judged.question, line.raw
     options = (right, *(text for text in question.options if text != right))
-    named = tuple(Option(option_name(place), text) for place, text in enumerate(options))
-    if known is not None:
-        return msgspec.structs.replace(known, options=named, key=0, answers=texts(question.label))
+    named = tuple(Option(option_name(position), text) for position, text in enumerate(options))
+    if existing is not None:
+        return msgspec.structs.replace(existing, options=named, key=0, answers=texts(question.label))
     name = names.file_name(question.s3_url) or line.judged.sample_id
     parsed = names.parse(name)
     real = parsed.dataset != "MIME"

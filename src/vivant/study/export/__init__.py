@@ -12,7 +12,7 @@ from vivant.core.errors import UsageError
 from vivant.study.export.tables import write_tables
 
 if TYPE_CHECKING:
-    from vivant.study.collected import StudyResults
+    from vivant.study.results import StudyResults
 
 
 class StudyExport(Struct, frozen=True, kw_only=True):
@@ -35,7 +35,7 @@ def export_study(
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UsageError(f"{out} exists already; choose another --out")
     study = collected.loaded.study
-    judgements = list(collected.counted()) if only_counted else list(collected.judgements)
+    judgements = list(collected.iter_counted()) if only_counted else list(collected.judgements)
     people = list(collected.people.values())
     hints: list[str] = []
     try:

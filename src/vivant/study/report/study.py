@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from vivant.core.table import Table
-from vivant.study.collected import StudyResults
 from vivant.study.report.annotators import AnnotatorStatistics, compute_annotator_statistics
 from vivant.study.report.people import (
     SHORT,
@@ -22,6 +21,7 @@ from vivant.study.report.tables import (
     build_result_table,
     build_time_table,
 )
+from vivant.study.results import StudyResults
 
 
 class StudyReport(Struct, frozen=True, kw_only=True):
@@ -43,10 +43,10 @@ def build_study_report(collected: StudyResults, by: Sequence[str] = ()) -> Study
     """Everything. `by` names the facets to show; default: those with two to twelve values."""
     everybody = compute_annotator_statistics(collected)
     results, agreement = build_result_table(collected), build_agreement_table(collected)
-    times = build_time_table(collected.counted())
+    times = build_time_table(collected.iter_counted())
     return StudyReport(
         collected=collected,
-        found=tuple(_words(results, agreement, times, everybody)),
+        found=tuple(_summarize(results, agreement, times, everybody)),
         progress=build_progress_table(collected),
         results=results,
         facets=tuple(build_facet_tables(collected, by)),
@@ -58,7 +58,7 @@ def build_study_report(collected: StudyResults, by: Sequence[str] = ()) -> Study
     )
 
 
-def _words(
+def _summarize(
     results: Table, agreement: Table, times: Table, everybody: Sequence[AnnotatorStatistics]
 ) -> Iterator[str]:
     if not results.rows:
@@ -75,10 +75,12 @@ def _words(
     if times.body:
         last = times.body[-1]
         yield f"An item takes {last[1]:.0f} seconds ({last[0]}, median)."
-    marked = [one for one in everybody if one.signs and not one.excluded]
+    marked = [statistics for statistics in everybody if statistics.signs and not statistics.excluded]
     if marked:
-        names = ", ".join(one.annotator[:SHORT] for one in marked[:5]) + ("…" if len(marked) > 5 else "")
+        names = ", ".join(statistics.annotator[:SHORT] for statistics in marked[:5]) + (
+            "…" if len(marked) > 5 else ""
+        )
         yield f"To be looked at: {len(marked)} of {len(everybody)} people show signs of careless answers ({names})."
-    left_out = [one for one in everybody if one.excluded]
+    left_out = [statistics for statistics in everybody if statistics.excluded]
     if left_out:
         yield f"{len(left_out)} people are excluded, with reasons; figures with them stand beside."

@@ -33,26 +33,26 @@ class StudyResults:
         return self.loaded.by_id
 
     @cached_property
-    def strangers(self) -> tuple[StudyJudgement, ...]:
+    def unknown_judgements(self) -> tuple[StudyJudgement, ...]:
         """Judgements of items that are not in the study: it was changed after they were given."""
-        return tuple(one for one in self.judgements if one.item not in self.items)
+        return tuple(judgement for judgement in self.judgements if judgement.item not in self.items)
 
-    def counted(self, *, excluded: bool = False, checks: bool = False) -> Iterator[StudyJudgement]:
+    def iter_counted(self, *, excluded: bool = False, checks: bool = False) -> Iterator[StudyJudgement]:
         """Judgements of finished items by people who count, attention checks apart; `excluded`: theirs too."""
-        for one in self.judgements:
-            if not one.complete or one.check != checks or one.item not in self.items:
+        for judgement in self.judgements:
+            if not judgement.complete or judgement.check != checks or judgement.item not in self.items:
                 continue
-            person = self.people.get(one.annotator)
+            person = self.people.get(judgement.annotator)
             if excluded or person is None or not person.excluded:
-                yield one
+                yield judgement
 
-    def line(self, item: str) -> KeyLine:
+    def key_line(self, item: str) -> KeyLine:
         """An item's line of the key; an empty one where there is none."""
         return self.key.get(item) or KeyLine(item=item)
 
     def facets(self, item: str) -> dict[str, str]:
         """All facets of an item, those that only the key may hold included."""
-        sample = self.line(item).extra.get("sample", {})
+        sample = self.key_line(item).extra.get("sample", {})
         return {**sample.get("facets", {}), **self.items[item].facets}
 
     def cluster(self, item: str) -> str:
