@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from vivant.metrics.bootstrap import RESAMPLES, Totals, totals
-from vivant.metrics.intervals import Group, mean_intervals, numbered
+from vivant.metrics.intervals import MetricGroup, mean_intervals, numbered
 
 GROUPS, SAMPLES = 100, 10_000
 PEER_GROUPS = 4
@@ -35,7 +35,7 @@ def ratio(sums: Column, sizes: Column, axis: int = -1) -> Column:
     return found
 
 
-def ours(groups: list[Group]) -> tuple[float, Ends]:
+def ours(groups: list[MetricGroup]) -> tuple[float, Ends]:
     """Seconds (the best of five rounds) from plain lists and names of clusters, and the ends."""
     best = float("inf")
     for _ in range(5):
@@ -65,7 +65,7 @@ def peer(groups: list[Totals]) -> tuple[float, Ends]:
     return time.perf_counter() - start, ends
 
 
-def kinds() -> dict[str, list[Group]]:
+def kinds() -> dict[str, list[MetricGroup]]:
     """The data: scores of 10,000 samples in each group."""
     rng = np.random.default_rng(0)
     alone = [f"sample{i}" for i in range(SAMPLES)]
@@ -73,14 +73,14 @@ def kinds() -> dict[str, list[Group]]:
     right = [(rng.random(SAMPLES) < rng.uniform(0.2, 0.9)).astype(np.float64).tolist() for _ in range(GROUPS)]
     scale = [rng.beta(2, 3, SAMPLES).tolist() for _ in range(GROUPS)]
     return {
-        "right or wrong": [Group(values, alone) for values in right],
-        "right or wrong, clusters of 10": [Group(values, tens) for values in right],
-        "on a scale": [Group(values, alone) for values in scale],
-        "on a scale, clusters of 10": [Group(values, tens) for values in scale],
+        "right or wrong": [MetricGroup(values, alone) for values in right],
+        "right or wrong, clusters of 10": [MetricGroup(values, tens) for values in right],
+        "on a scale": [MetricGroup(values, alone) for values in scale],
+        "on a scale, clusters of 10": [MetricGroup(values, tens) for values in scale],
     }
 
 
-def prepared(group: Group) -> Totals:
+def prepared(group: MetricGroup) -> Totals:
     """What the peer works on."""
     return totals(np.asarray(group.values), numbered(group.clusters or ()))
 

@@ -37,7 +37,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from tests.support.media_kit import Pixels, cut_copy, job, make_video, number_of, numbered, uneven
 
 from vivant.core.types import Clip, FramePolicy, Image, Video
-from vivant.media import Preparer, probe
+from vivant.media import MediaLoader, probe
 
 COUNT = 32
 CLIP = 360
@@ -138,11 +138,11 @@ def cpu_seconds() -> float:
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
-def ours(preparer: Preparer, path: Path, count: int = COUNT) -> tuple[Spent, list[int]]:
+def ours(loader: MediaLoader, path: Path, count: int = COUNT) -> tuple[Spent, list[int]]:
     """Time, and the numbers in the frames."""
     made = job(path.parent, Video(path.name), frames=FramePolicy(count=count))
     start, burnt = time.perf_counter(), cpu_seconds()
-    prepared = asyncio.run(preparer.prepare(made))
+    prepared = asyncio.run(loader.load(made))
     spent = Spent(time.perf_counter() - start, cpu_seconds() - burnt)
     clip = prepared.turns[0].parts[1]
     assert isinstance(clip, Clip)
@@ -172,12 +172,12 @@ def compare(folder: Path, rounds: int) -> bool:
         turns = rounds if name == "constant 720p" else 1
         for turn in range(turns):
             cache = folder / f"cache-{turn}"
-            with Preparer(cache, workers=1) as preparer:
+            with MediaLoader(cache, workers=1) as loader:
                 # A worker that has started, as a run has after its first video.
-                preparer.warm(folder, ["clip.mp4"], [FramePolicy(count=1)])
-                first, got = ours(preparer, path)
-            with Preparer(cache, workers=1) as preparer:
-                again, same = ours(preparer, path)
+                loader.warm(folder, ["clip.mp4"], [FramePolicy(count=1)])
+                first, got = ours(loader, path)
+            with MediaLoader(cache, workers=1) as loader:
+                again, same = ours(loader, path)
             other, seen = theirs(path) if peer else (Spent(0, 0), [])
             if turns > 1:
                 spent["ours"].append(first)
@@ -259,10 +259,10 @@ def peaks(folder: Path, jobs: Iterable[Any]) -> list[float]:
     PIL.Image.init()
     base = resident(os.getpid())
     found = []
-    with Preparer(folder / "cache-memory", workers=1) as preparer:
+    with MediaLoader(folder / "cache-memory", workers=1) as loader:
         for each in jobs:
             with Peak() as peak:
-                prepared = asyncio.run(preparer.prepare(each))
+                prepared = asyncio.run(loader.load(each))
             found.append(peak.highest - base)
             del prepared
     return found

@@ -28,13 +28,13 @@ from vivant.build.mime import ACTIONS, draw_background, make_avatar, perform
 from vivant.build.mime.clean import cut
 from vivant.build.mime.edition import Edition
 from vivant.build.mime.jobs import plan_jobs, run_jobs
+from vivant.build.mime.local_executor import LocalRenderExecutor
 from vivant.build.mime.plan import Staging
 from vivant.build.mime.plan_file import OwnAction, Specification
 from vivant.build.mime.rasterizer import Picture
 from vivant.build.mime.renderers import Performance, find_renderer
-from vivant.build.mime.rendering import lasting
+from vivant.build.mime.rendering import fit_length
 from vivant.build.mime.video import encode, framing, render_frames
-from vivant.build.mime.workers import LocalExecutor
 from vivant.core.errors import VivantError
 
 FASTEST, SLOWER, GROWTH = 60.0, 1.3, 1.1
@@ -55,7 +55,7 @@ def verdict(fine: bool) -> str:
 
 def drawing() -> list[Picture]:
     """Frames per second of a core; returns 150 frames for encoding."""
-    motion = lasting(perform(ACTIONS["Archery001"], 30.0), 150)
+    motion = fit_length(perform(ACTIONS["Archery001"], 30.0), 150)
     frames: list[Picture] = []
     for avatar in ("man", "woman", "spacesuit"):
         shapes = make_avatar(avatar).pose(motion)
@@ -77,7 +77,7 @@ def drawing() -> list[Picture]:
 
 def against_blender() -> None:
     """The same capsules by both, alpha and shadow included, without start-up."""
-    motion = cut(lasting(perform(ACTIONS["Archery001"], 30.0), 150), 60, 72)
+    motion = cut(fit_length(perform(ACTIONS["Archery001"], 30.0), 150), 60, 72)
     body = make_avatar("man")
     camera = replace(framing(body.pose(motion), SIZE), angle=30.0)
     performance = Performance(motion, body)
@@ -206,10 +206,10 @@ def jobs(folder: Path, count: int) -> None:
 
     spent = cpu()
     try:
-        run_jobs(part, folder, folder / "out", LocalExecutor(1), note)
+        run_jobs(part, folder, folder / "out", LocalRenderExecutor(1), note)
     except KeyboardInterrupt:
         print(f"stopped after {len(held)} videos")
-    outcome = run_jobs(part, folder, folder / "out", LocalExecutor(1), note)
+    outcome = run_jobs(part, folder, folder / "out", LocalRenderExecutor(1), note)
     spent = cpu() - spent
     # The stopped job's line was written before the stop: nothing was made twice.
     assert outcome.kept == count // 2 and outcome.total == count and not outcome.failed
@@ -223,7 +223,7 @@ def jobs(folder: Path, count: int) -> None:
         f"ratio {growth:.2f} (limit {GROWTH}) {verdict(growth <= GROWTH)}"
     )
     began, clock = cpu(), time.perf_counter()
-    again = run_jobs(part, folder, folder / "out", LocalExecutor(1))
+    again = run_jobs(part, folder, folder / "out", LocalRenderExecutor(1))
     assert (again.kept, again.made) == (count, 0)
     print(
         f"restart: {again.kept} videos known to be whole after {time.perf_counter() - clock:.2f} s "

@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from vivant.metrics.similarity import Encoder, best_similarity, load_encoder
+from vivant.metrics.similarity import SentenceEncoder, best_similarity, load_encoder
 
 LIMIT = 10.0
 ROUNDS = 3
@@ -75,7 +75,7 @@ def one_by_one(encode: Encode, texts: Sequence[str], labels: Sequence[Sequence[s
     return scores
 
 
-def peer(encoder: Encoder) -> tuple[str, Encode, bool]:
+def peer(encoder: SentenceEncoder) -> tuple[str, Encode, bool]:
     """The peer's name, how it encodes one text, and whether it is the one that the limit is about."""
     if importlib.util.find_spec("torch") and importlib.util.find_spec("sentence_transformers"):
         import torch

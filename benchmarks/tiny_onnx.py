@@ -49,18 +49,18 @@ def requests(tokens: int) -> list[Any]:
 
     from vivant.core.paths import cache_root
     from vivant.core.types import Clip, Decoding, FramePolicy, Job, Message, Request, Text, Turn
-    from vivant.media import Preparer
+    from vivant.media import MediaLoader
     from vivant.train.data.sources import Source, load, phrase
 
     examples = load([Source(benchmark="mimic/thinking", data="mini")], Path()).examples
     firsts = {example.video: example for example in examples}
     policy = FramePolicy(count=16, longest_side=96)
     made = []
-    with Preparer(cache_root(), workers=1) as preparer:
+    with MediaLoader(cache_root(), workers=1) as loader:
         for example in list(firsts.values())[:4]:
             shown = (Message("user", example.media),)
             job = Job(key="k", task="", id="k", messages=shown, root=example.media_root, frames=policy)
-            seen = asyncio.run(preparer.prepare(job)).turns[0].parts
+            seen = asyncio.run(loader.load(job)).turns[0].parts
             frames = [bitmap(frame) for part in seen if isinstance(part, Clip) for frame in part.frames]
             parts = (*frames, Text(phrase(example, 0, 0).text))
             decoding = Decoding(max_tokens=tokens)

@@ -24,7 +24,7 @@ def passes(count: int) -> tuple[Any, dict[str, list[dict[str, Any]]], int]:
     """A model, its passes in both ways, and the tokens that they hold."""
     import torch
 
-    from vivant.core.randomness import permutation
+    from vivant.core.randomness import shuffled_indices
     from vivant.train.data.packing import collate, pack
     from vivant.train.data.sources import Source, load, phrase
     from vivant.train.model.config import MimicChatConfig
@@ -42,7 +42,7 @@ def passes(count: int) -> tuple[Any, dict[str, list[dict[str, Any]]], int]:
     processor = Processor(parts, words, len(words))
     side = parts.vision.image_size
     frames = torch.randint(0, 255, (16, side, side, 3), dtype=torch.uint8).numpy()
-    order = permutation(len(examples), 0, "packing")
+    order = shuffled_indices(len(examples), 0, "packing")
     questions = []
     for place in order[: 4 * count]:
         said = phrase(examples[place], 0, 0)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -13,6 +15,43 @@ PARITY = Path(
     os.environ.get("VIVANT_PARITY") or Path(__file__).resolve().parents[2] / "shared" / "parity"
 ).absolute()
 """Real outputs and published scores: `VIVANT_PARITY`, else `../shared/parity`."""
+
+
+_MARKS = {
+    "tests/train/": "torch",
+    "tests/models/test_transformers.py": "torch",
+    "tests/engine/test_ray.py": "cluster",
+    "/test_browser.py": "browser",
+}
+"""What a file's tests need, by a part of its path."""
+
+_imported: set[ModuleType] = set()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests by their files, so that no file can be forgotten."""
+    for item in items:
+        for part, mark in _MARKS.items():
+            if part in item.path.as_posix():
+                item.add_marker(mark)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Import what a test file names under `if TYPE_CHECKING:` when its first test runs.
+
+    Torch, Ray, scipy and the like take seconds to import. Collecting the tests must not pay for them.
+    """
+    module = getattr(item, "module", None)
+    if module is None or module in _imported:
+        return
+    _imported.add(module)
+    tree = ast.parse(Path(module.__file__).read_text(encoding="utf-8"))
+    for node in tree.body:
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            exec(compile(ast.Module(node.body, []), module.__file__, "exec"), module.__dict__)
+    if "torch" in module.__dict__:
+        module.__dict__["torch"].set_num_threads(1)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

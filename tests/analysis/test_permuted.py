@@ -20,7 +20,7 @@ from vivant.benchmarks.base import Prompt, PromptContext
 from vivant.benchmarks.jsonl import Jsonl
 from vivant.cli.parsing import permute as read_permute
 from vivant.core.errors import UsageError
-from vivant.core.randomness import arrangement
+from vivant.core.randomness import nth_permutation
 from vivant.core.types import Option, Sample, job_key
 from vivant.engine import permutations as permute
 from vivant.engine.plan import make_plan
@@ -32,7 +32,7 @@ from vivant.runs.settings import RunSettings
 @given(st.integers(2, 6))
 def test_every_order_comes_once_and_every_round_is_balanced(length: int) -> None:
     usual = tuple(range(length))[::-1]
-    found = [arrangement(usual, index) for index in range(math.factorial(length))]
+    found = [nth_permutation(usual, index) for index in range(math.factorial(length))]
     assert found[0] == usual
     assert len(set(found)) == len(found)
     for start in range(0, len(found), length):
@@ -42,9 +42,9 @@ def test_every_order_comes_once_and_every_round_is_balanced(length: int) -> None
 
 def test_long_lists_do_not_repeat() -> None:
     usual = tuple(range(12))
-    assert len({arrangement(usual, index) for index in range(3000)}) == 3000
-    assert arrangement((), 5) == ()
-    assert arrangement((0,), 5) == (0,)
+    assert len({nth_permutation(usual, index) for index in range(3000)}) == 3000
+    assert nth_permutation((), 5) == ()
+    assert nth_permutation((0,), 5) == (0,)
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def test_moments_are_those_of_all_exchanges() -> None:
     from itertools import permutations
 
     rng = np.random.default_rng(0)
-    orders = [arrangement((2, 0, 3, 1), index) for index in (0, 1, 2, 7)]
+    orders = [nth_permutation((2, 0, 3, 1), index) for index in (0, 1, 2, 7)]
     places = rng.integers(4, size=4).tolist()
     options = [order[place] for order, place in zip(orders, places, strict=True)]
     counts = np.array(
@@ -222,7 +222,7 @@ def _p(rng: np.random.Generator, count: int, steady: float, drawn_to_first: floa
     for _ in range(count):
         base = tuple(rng.permutation(4).tolist())
         favourite = int(rng.integers(4))
-        orders = [arrangement(base, index) for index in range(4)]
+        orders = [nth_permutation(base, index) for index in range(4)]
         places = []
         for order in orders:
             option = favourite if rng.random() < steady else int(rng.integers(4))

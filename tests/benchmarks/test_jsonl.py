@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vivant.benchmarks.jsonl import Jsonl, option_name
+from vivant.benchmarks.jsonl import Jsonl
+from vivant.benchmarks.multiple_choice import option_name
 from vivant.core.errors import DataError
 from vivant.core.types import Image, Text, Video
 from vivant.engine.evaluation import evaluate

@@ -69,7 +69,7 @@ def test_image_needles_lie_at_their_depth_among_the_hay(tmp_path: Path) -> None:
 def test_the_benchmark_reads_asks_and_scores_them(tmp_path: Path, kind: Kind) -> None:
     folder = build_needles(tmp_path, kind=kind, depths=(2, 7), lengths=(0, 6), per_cell=2, seed=1)
     benchmark = MileBench()
-    assert benchmark.check(tmp_path).problems == ()
+    assert benchmark.data.check(benchmark, tmp_path).problems == ()
     samples = benchmark.load(tmp_path, f"milebench/{folder.name}")
     assert len(samples) == 8
     assert {(s.facets["depth"], s.facets["length"]) for s in samples} == {

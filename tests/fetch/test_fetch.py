@@ -16,7 +16,7 @@ import pytest
 from tests.support.helpers import vivant
 from tests.support.hub_server import Hub, Repository, hub, packed
 from vivant.benchmarks.sources import Repo, Source, find, sources
-from vivant.core.disk_space import size_text
+from vivant.core.disk_space import format_size
 from vivant.core.errors import DataError, UsageError
 from vivant.fetch.hub import Listing, Todo, ask, compare, fetch
 from vivant.fetch.note import NAME, Wanted
@@ -347,4 +347,4 @@ def test_every_source_is_whole() -> None:
     [(0, "0 B"), (999, "999 B"), (1500, "1.5 kB"), (182_000_000, "182 MB"), (3e12, "3000 GB")],
 )
 def test_sizes(size: float, text: str) -> None:
-    assert size_text(int(size)) == text
+    assert format_size(int(size)) == text

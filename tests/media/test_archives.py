@@ -11,8 +11,8 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from vivant.core.errors import DataError
-from vivant.core.file_parts import find_pieces, sound_pieces
-from vivant.media.archives import unpack, unsafe
+from vivant.core.file_parts import check_parts, find_parts
+from vivant.media.archives import unpack_archive, unsafe_reason
 
 STEM = "videos.tar.part."
 
@@ -53,10 +53,12 @@ FILES = {f"videos/नाम {n} - clip.mp4": content(n) for n in range(9)}
 def test_pieces_join_and_report_their_checksums(tmp_path: Path) -> None:
     paths = split(make_tar(FILES), tmp_path, 7001)
     assert len(paths) > 4
-    assert find_pieces(tmp_path, STEM) == paths
-    assert sound_pieces(paths, STEM) == (paths, [])
+    assert find_parts(tmp_path, STEM) == paths
+    assert check_parts(paths, STEM) == (paths, [])
     seen: list[tuple[int, int]] = []
-    result = unpack(paths, tmp_path / "out", progress=lambda done, total, _: seen.append((done, total)))
+    result = unpack_archive(
+        paths, tmp_path / "out", progress=lambda done, total, _: seen.append((done, total))
+    )
     assert result.complete
     assert (result.written, result.present) == (9, 0)
     assert {p.name: p.sha256 for p in result.pieces} == {
@@ -70,30 +72,30 @@ def test_pieces_join_and_report_their_checksums(tmp_path: Path) -> None:
 
 def test_a_finished_unpacking_is_not_done_again_and_a_lost_file_is_restored(tmp_path: Path) -> None:
     paths = split(make_tar(FILES), tmp_path, 7001)
-    first = unpack(paths, tmp_path / "out")
+    first = unpack_archive(paths, tmp_path / "out")
     reads: list[int] = []
-    again = unpack(paths, tmp_path / "out", progress=lambda done, _total, _name: reads.append(done))
+    again = unpack_archive(paths, tmp_path / "out", progress=lambda done, _total, _name: reads.append(done))
     assert reads == []
     assert (again.written, again.present, again.pieces) == (0, 9, first.pieces)
     lost = tmp_path / "out" / "videos/नाम 3 - clip.mp4"
     lost.write_bytes(b"short")
-    mended = unpack(paths, tmp_path / "out")
+    mended = unpack_archive(paths, tmp_path / "out")
     assert (mended.written, mended.present) == (1, 8)
     assert lost.read_bytes() == content(3)
 
 
 def test_a_torn_note_costs_a_second_reading_only(tmp_path: Path) -> None:
     paths = split(make_tar(FILES), tmp_path, 7001)
-    unpack(paths, tmp_path / "out")
+    unpack_archive(paths, tmp_path / "out")
     (note,) = (tmp_path / "out").glob(".unpacked-*")
     note.write_bytes(note.read_bytes()[:20])
-    assert (unpack(paths, tmp_path / "out").present) == 9
+    assert (unpack_archive(paths, tmp_path / "out").present) == 9
 
 
 def test_a_truncated_last_piece_gives_what_comes_before_it(tmp_path: Path) -> None:
     paths = split(make_tar(FILES), tmp_path, 7001)[:3]
     paths[-1].write_bytes(paths[-1].read_bytes()[:-1500])
-    result = unpack(paths, tmp_path / "out")
+    result = unpack_archive(paths, tmp_path / "out")
     assert not result.complete
     whole = sorted(p.name for p in (tmp_path / "out" / "videos").iterdir())
     assert result.written == len(whole)
@@ -106,8 +108,8 @@ def test_a_truncated_last_piece_gives_what_comes_before_it(tmp_path: Path) -> No
 
 def test_unpacking_goes_on_when_the_rest_arrives(tmp_path: Path) -> None:
     paths = split(make_tar(FILES), tmp_path, 7001)
-    part = unpack(paths[:3], tmp_path / "out")
-    result = unpack(paths, tmp_path / "out")
+    part = unpack_archive(paths[:3], tmp_path / "out")
+    result = unpack_archive(paths, tmp_path / "out")
     assert result.complete
     assert result.present == part.written > 0
     assert result.written + result.present == 9
@@ -117,7 +119,7 @@ def test_unpacking_goes_on_when_the_rest_arrives(tmp_path: Path) -> None:
 def test_a_cut_between_two_members_is_still_noticed(tmp_path: Path, keep: int) -> None:
     data = make_tar({"a.mp4": content(1, 512), "b.mp4": content(2, 512)})
     (tmp_path / "x.tar").write_bytes(data[: 1024 + 512 * keep])
-    result = unpack([tmp_path / "x.tar"], tmp_path / "out")
+    result = unpack_archive([tmp_path / "x.tar"], tmp_path / "out")
     assert result.written == 1
     assert len(result.problems) == 1
 
@@ -126,7 +128,7 @@ def test_a_damaged_header_in_the_middle_is_noticed(tmp_path: Path) -> None:
     data = bytearray(make_tar({"a.mp4": content(1, 512), "b.mp4": content(2, 512), "c.mp4": content(3, 512)}))
     data[1024:1100] = b"\xff" * 76
     (tmp_path / "x.tar").write_bytes(data)
-    result = unpack([tmp_path / "x.tar"], tmp_path / "out")
+    result = unpack_archive([tmp_path / "x.tar"], tmp_path / "out")
     assert result.written == 1
     assert "1 file(s) recovered" in result.problems[0]
 
@@ -134,17 +136,17 @@ def test_a_damaged_header_in_the_middle_is_noticed(tmp_path: Path) -> None:
 def test_gaps_and_cut_pieces_are_named(tmp_path: Path) -> None:
     paths = split(make_tar(FILES), tmp_path, 5000)
     paths[2].unlink()
-    sound, problems = sound_pieces(find_pieces(tmp_path, STEM), STEM)
+    sound, problems = check_parts(find_parts(tmp_path, STEM), STEM)
     assert sound == paths[:2]
     assert problems == [
         f"{tmp_path}: 1 piece(s) missing before {STEM}ad: {STEM}ac; fetch them",
     ]
     paths[2].write_bytes(b"z" * 100)
-    sound, problems = sound_pieces(find_pieces(tmp_path, STEM), STEM)
+    sound, problems = check_parts(find_parts(tmp_path, STEM), STEM)
     assert sound == paths[:3]
     assert "truncated, 100 of 5,000 bytes" in problems[0]
     paths[0].unlink()
-    sound, problems = sound_pieces(find_pieces(tmp_path, STEM), STEM)
+    sound, problems = check_parts(find_parts(tmp_path, STEM), STEM)
     assert sound == []
     assert f"{STEM}aa" in problems[0]
 
@@ -152,11 +154,11 @@ def test_gaps_and_cut_pieces_are_named(tmp_path: Path) -> None:
 def test_a_page_in_place_of_a_piece_is_called_so(tmp_path: Path) -> None:
     paths = split(make_tar(FILES), tmp_path, 5000)
     paths[1].write_bytes(b"<!DOCTYPE html><title>404</title>")
-    sound, problems = sound_pieces(paths, STEM)
+    sound, problems = check_parts(paths, STEM)
     assert sound == paths[:1]
     assert "an HTML page" in problems[0]
     (tmp_path / "p.tar").write_bytes(b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n")
-    result = unpack([tmp_path / "p.tar"], tmp_path / "out")
+    result = unpack_archive([tmp_path / "p.tar"], tmp_path / "out")
     assert "a Git LFS pointer" in result.problems[0]
 
 
@@ -176,13 +178,13 @@ def test_nothing_leaves_the_folder(tmp_path: Path) -> None:
     (tmp_path / "x.tar").write_bytes(make_tar({"ok.mp4": b"fine"}, extra))
     out = tmp_path / "out"
     out.mkdir()
-    result = unpack([tmp_path / "x.tar"], out)
+    result = unpack_archive([tmp_path / "x.tar"], out)
     assert result.written == 1
     assert len(result.problems) == len(extra)
     assert all("refused" in line for line in result.problems)
     assert list(outside.iterdir()) == []
     assert sorted(p.name for p in out.rglob("*") if not p.name.startswith(".")) == ["ok.mp4"]
-    assert unpack([tmp_path / "x.tar"], out).problems == result.problems
+    assert unpack_archive([tmp_path / "x.tar"], out).problems == result.problems
 
 
 def test_a_link_that_was_there_before_is_not_followed(tmp_path: Path) -> None:
@@ -192,7 +194,7 @@ def test_a_link_that_was_there_before_is_not_followed(tmp_path: Path) -> None:
     out.mkdir()
     (out / "videos").symlink_to(outside)
     (tmp_path / "x.tar").write_bytes(make_tar({"videos/a.mp4": b"aaaa"}))
-    result = unpack([tmp_path / "x.tar"], out)
+    result = unpack_archive([tmp_path / "x.tar"], out)
     assert result.written == 0
     assert "leads away" in result.problems[0]
     assert list(outside.iterdir()) == []
@@ -205,9 +207,9 @@ def test_a_tar_gz_and_its_truncation(tmp_path: Path) -> None:
     files = {f"images/{n}.png": noise.randbytes(4000) for n in range(6)}
     data = gzip.compress(make_tar(files))
     (tmp_path / "i.tar.gz").write_bytes(data)
-    assert unpack([tmp_path / "i.tar.gz"], tmp_path / "whole").written == 6
+    assert unpack_archive([tmp_path / "i.tar.gz"], tmp_path / "whole").written == 6
     (tmp_path / "t.tar.gz").write_bytes(data[: len(data) // 2])
-    result = unpack([tmp_path / "t.tar.gz"], tmp_path / "half")
+    result = unpack_archive([tmp_path / "t.tar.gz"], tmp_path / "half")
     assert 0 < result.written < 6
     assert f"{result.written} file(s) recovered" in result.problems[0]
 
@@ -219,7 +221,7 @@ def test_members_go_where_they_are_told_and_never_on_top_of_each_other(tmp_path:
     def place(path: PurePosixPath) -> PurePosixPath | None:
         return PurePosixPath(path.name) if path.suffix == ".mp4" else None
 
-    result = unpack([tmp_path / "x.tar"], tmp_path / "out", place=place)
+    result = unpack_archive([tmp_path / "x.tar"], tmp_path / "out", place=place)
     assert (tmp_path / "out" / "a.mp4").read_bytes() == b"1"
     assert result.written == 1
     assert "same place" in result.problems[0]
@@ -228,15 +230,15 @@ def test_members_go_where_they_are_told_and_never_on_top_of_each_other(tmp_path:
 
 def test_no_archive_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no archive to unpack"):
-        unpack([tmp_path / "none.tar"], tmp_path)
+        unpack_archive([tmp_path / "none.tar"], tmp_path)
     with pytest.raises(DataError, match="no archive to unpack"):
-        unpack([], tmp_path)
+        unpack_archive([], tmp_path)
     (tmp_path / "bad.tar").write_bytes(b"nonsense" * 400)
-    assert "no tar archive" in unpack([tmp_path / "bad.tar"], tmp_path / "o").problems[0]
+    assert "no tar archive" in unpack_archive([tmp_path / "bad.tar"], tmp_path / "o").problems[0]
 
 
 def test_unsafe_names() -> None:
-    assert unsafe("videos/a..b.mp4") == ""
-    assert unsafe("a\\..\\b")
-    assert unsafe("\\\\server\\x")
-    assert unsafe("d:/x")
+    assert unsafe_reason("videos/a..b.mp4") == ""
+    assert unsafe_reason("a\\..\\b")
+    assert unsafe_reason("\\\\server\\x")
+    assert unsafe_reason("d:/x")

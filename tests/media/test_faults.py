@@ -20,9 +20,9 @@ import pytest
 from tests.support.media_kit import job, make_video, number_of
 from vivant.core.errors import MediaError, UsageError
 from vivant.core.types import Clip, FramePolicy, MediaUse, Video
-from vivant.media import Preparer, probe, verify
-from vivant.media.frame_selection import Want
-from vivant.media.worker_pool import Pool
+from vivant.media import MediaLoader, probe, verify
+from vivant.media.frame_selection import FrameSelection
+from vivant.media.worker_pool import MediaWorkerPool
 from vivant.media.worker_protocol import FramesTask, ProbeTask, SoundTask
 
 FASTSTART = {"movflags": "faststart"}
@@ -34,18 +34,16 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def preparer(cache: Path) -> Iterator[Preparer]:
-    with Preparer(cache, workers=1) as made:
+def loader(cache: Path) -> Iterator[MediaLoader]:
+    with MediaLoader(cache, workers=1) as made:
         yield made
 
 
-def frames_of(preparer: Preparer, path: Path, count: int = 8) -> tuple[list[int], MediaUse]:
-    prepared = asyncio.run(
-        preparer.prepare(job(path.parent, Video(path.name), frames=FramePolicy(count=count)))
-    )
-    clip = prepared.turns[0].parts[1]
+def frames_of(loader: MediaLoader, path: Path, count: int = 8) -> tuple[list[int], MediaUse]:
+    loaded = asyncio.run(loader.load(job(path.parent, Video(path.name), frames=FramePolicy(count=count))))
+    clip = loaded.turns[0].parts[1]
     assert isinstance(clip, Clip)
-    return [number_of(frame.data) for frame in clip.frames], prepared.media[0]
+    return [number_of(frame.data) for frame in clip.frames], loaded.media[0]
 
 
 def damage(data: bytes, start: float, end: float) -> bytes:
@@ -54,12 +52,12 @@ def damage(data: bytes, start: float, end: float) -> bytes:
     return data[:first] + random.Random(4).randbytes(last - first) + data[last:]
 
 
-def test_a_damaged_stretch_costs_its_frames_alone(preparer: Preparer, tmp_path: Path) -> None:
+def test_a_damaged_stretch_costs_its_frames_alone(loader: MediaLoader, tmp_path: Path) -> None:
     # Raw H.264 would hide the gap; MP4 says how many frames there should be.
     path = make_video(tmp_path / "a.mp4", container=FASTSTART)
-    whole, _ = frames_of(preparer, path, 32)
+    whole, _ = frames_of(loader, path, 32)
     path.write_bytes(damage(path.read_bytes(), 0.5, 0.62))
-    got, use = frames_of(preparer, path, 32)
+    got, use = frames_of(loader, path, 32)
     assert len(got) == len(use.times) < 32
     assert f"{32 - len(got)} of 32 frames undecodable" in use.note
     # Frames before the damage are untouched, and numbering does not slip behind it.
@@ -69,11 +67,11 @@ def test_a_damaged_stretch_costs_its_frames_alone(preparer: Preparer, tmp_path: 
 
 @pytest.mark.parametrize(("name", "word"), [("a.mp4", "frames are there"), ("a.mkv", "s are there")])
 def test_a_file_cut_short_gives_what_is_there(
-    preparer: Preparer, tmp_path: Path, name: str, word: str
+    loader: MediaLoader, tmp_path: Path, name: str, word: str
 ) -> None:
     path = make_video(tmp_path / name, container=FASTSTART if name.endswith("mp4") else None)
     path.write_bytes(path.read_bytes()[: path.stat().st_size * 6 // 10])
-    got, use = frames_of(preparer, path)
+    got, use = frames_of(loader, path)
     assert got == sorted(got) and got[0] == 0 and 20 < got[-1] < 45
     assert "cut short" in use.note and word in use.note
     assert "cut short" in (verify(path) or "")
@@ -93,31 +91,31 @@ def test_a_file_cut_short_gives_what_is_there(
     ],
 )
 def test_what_is_no_video_is_named_for_what_it_is(
-    preparer: Preparer, tmp_path: Path, content: bytes, word: str
+    loader: MediaLoader, tmp_path: Path, content: bytes, word: str
 ) -> None:
     path = tmp_path / "clip.mp4"
     path.write_bytes(content)
     with pytest.raises(MediaError, match=r"^clip\.mp4 ") as caught:
-        frames_of(preparer, path)
+        frames_of(loader, path)
     assert word in str(caught.value) and "\n" not in str(caught.value)
     line = verify(path)
     assert line is not None and word in line and "clip.mp4" not in line
 
 
-def test_an_mp4_without_its_index(preparer: Preparer, tmp_path: Path) -> None:
+def test_an_mp4_without_its_index(loader: MediaLoader, tmp_path: Path) -> None:
     path = make_video(tmp_path / "a.mp4")
     path.write_bytes(path.read_bytes()[:-1000])
     with pytest.raises(MediaError, match=r"a\.mp4 cannot be opened"):
-        frames_of(preparer, path)
+        frames_of(loader, path)
 
 
-def test_a_playlist_in_disguise_opens_nothing_else(preparer: Preparer, tmp_path: Path) -> None:
+def test_a_playlist_in_disguise_opens_nothing_else(loader: MediaLoader, tmp_path: Path) -> None:
     make_video(tmp_path / "secret.mp4")
     (tmp_path / "list.m3u8").write_bytes(
         b"\0#EXTM3U\n#EXT-X-TARGETDURATION:9\n#EXTINF:9,\nsecret.mp4\n#EXT-X-ENDLIST\n"
     )
     with pytest.raises(MediaError, match="cannot be opened"):
-        frames_of(preparer, tmp_path / "list.m3u8")
+        frames_of(loader, tmp_path / "list.m3u8")
 
 
 def test_probe_and_verify(tmp_path: Path) -> None:
@@ -166,7 +164,7 @@ def pipe(tmp_path: Path) -> Path:
 
 def test_a_hang_ends_at_the_time_limit_and_the_next_file_works(pipe: Path, tmp_path: Path) -> None:
     good = make_video(tmp_path / "good.mp4", 5)
-    pool = Pool(1, time_limit=1.0)
+    pool = MediaWorkerPool(1, time_limit=1.0)
     assert probe(good, pool).frames == 5
     with pytest.raises(MediaError, match=r"endless\.mp4 could not be decoded within 1 s"):
         pool.run(ProbeTask(path=str(pipe), name="endless.mp4"))
@@ -176,7 +174,7 @@ def test_a_hang_ends_at_the_time_limit_and_the_next_file_works(pipe: Path, tmp_p
 
 def test_a_crash_costs_one_file(pipe: Path, tmp_path: Path) -> None:
     good = make_video(tmp_path / "good.mp4", 5)
-    pool = Pool(1, time_limit=60)
+    pool = MediaWorkerPool(1, time_limit=60)
     before = children()
     assert probe(good, pool).frames == 5
     (worker,) = children() - before
@@ -205,23 +203,23 @@ def test_a_file_that_hangs_is_tried_once_for_all_its_questions(
 ) -> None:
     path = make_video(tmp_path / "a.mp4", 5)
     tasks = []
-    run = Pool.run
+    run = MediaWorkerPool.run
 
-    def slow(self: Pool, task: ProbeTask) -> object:
+    def slow(self: MediaWorkerPool, task: ProbeTask) -> object:
         tasks.append(task)
         return run(self, ProbeTask(path=str(tmp_path / "pipe"), name="a.mp4"))
 
     os.mkfifo(tmp_path / "pipe")
-    monkeypatch.setattr(Pool, "run", slow)
-    with Preparer(tmp_path / "cache", workers=1, time_limit=0.5) as preparer:
+    monkeypatch.setattr(MediaWorkerPool, "run", slow)
+    with MediaLoader(tmp_path / "cache", workers=1, time_limit=0.5) as loader:
         for _ in range(3):
             with pytest.raises(MediaError, match=r"a\.mp4 could not be decoded within 0\.5 s"):
-                frames_of(preparer, path)
+                frames_of(loader, path)
     assert len(tasks) == 1
 
 
 def test_closing_ends_what_is_under_way(pipe: Path) -> None:
-    pool = Pool(1, time_limit=60)
+    pool = MediaWorkerPool(1, time_limit=60)
     errors: list[str] = []
 
     def hang() -> None:
@@ -245,9 +243,9 @@ def test_closing_ends_what_is_under_way(pipe: Path) -> None:
 def test_workers_die_with_a_killed_run(pipe: Path) -> None:
     script = (
         "import os, sys, threading\n"
-        "from vivant.media.worker_pool import Pool\n"
+        "from vivant.media.worker_pool import MediaWorkerPool\n"
         "from vivant.media.worker_protocol import ProbeTask\n"
-        "pool = Pool(1, 600)\n"
+        "pool = MediaWorkerPool(1, 600)\n"
         f"task = ProbeTask(path={str(pipe)!r}, name='x')\n"
         "threading.Thread(target=pool.run, args=(task,), daemon=True).start()\n"
         "sys.stdin.read()\n"
@@ -266,16 +264,16 @@ def test_workers_die_with_a_killed_run(pipe: Path) -> None:
 
 def test_senseless_settings_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="0 media workers"):
-        Preparer(tmp_path, workers=0)
+        MediaLoader(tmp_path, workers=0)
     with pytest.raises(UsageError, match="0 s each"):
-        Preparer(tmp_path, time_limit=0)
+        MediaLoader(tmp_path, time_limit=0)
 
 
 def test_a_cache_that_cannot_be_written_is_the_users_to_mend(tmp_path: Path) -> None:
     path = make_video(tmp_path / "a.mp4", 5)
     (tmp_path / "cache").write_text("a file where the folder should be")
-    with Preparer(tmp_path / "cache", workers=1) as preparer, pytest.raises(UsageError, match="cache"):
-        frames_of(preparer, path)
+    with MediaLoader(tmp_path / "cache", workers=1) as loader, pytest.raises(UsageError, match="cache"):
+        frames_of(loader, path)
 
 
 def test_no_mutation_of_a_file_upsets_the_reader(tmp_path: Path) -> None:
@@ -285,7 +283,7 @@ def test_no_mutation_of_a_file_upsets_the_reader(tmp_path: Path) -> None:
         for name in ("a.mp4", "a.mkv", "a.ts", "a.flv", "a.avi", "a.h264")
     ]
     chance = random.Random(11)
-    pool = Pool(1, time_limit=20)
+    pool = MediaWorkerPool(1, time_limit=20)
     victim = tmp_path / "victim.bin"
     for turn in range(90):
         data = bytearray(sources[turn % len(sources)].read_bytes())
@@ -300,7 +298,7 @@ def test_no_mutation_of_a_file_upsets_the_reader(tmp_path: Path) -> None:
         victim.write_bytes(data)
         sha256 = hashlib.sha256(data).hexdigest()
         common: dict[str, Any] = {"cache": str(tmp_path / "c"), "sha256": sha256, "path": str(victim)}
-        wants = (Want(FramePolicy()),)
+        wants = (FrameSelection(FramePolicy()),)
         for task in (
             FramesTask(name="victim.bin", wants=wants, **common),
             SoundTask(name="victim.bin", **common),

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy import stats as scipy_stats
 
 from vivant.metrics.bootstrap import Totals, percentile_ends, resampled_means, totals
-from vivant.metrics.intervals import Group, mean_interval, mean_intervals
+from vivant.metrics.intervals import MetricGroup, mean_interval, mean_intervals
 
 
 def ratio(sums: NDArray[np.float64], sizes: NDArray[np.float64], axis: int = -1) -> NDArray[np.float64]:
@@ -39,7 +39,7 @@ def test_resampling_clusters_is_scipys(kind: str) -> None:
 
 def test_groups_do_not_touch_each_other() -> None:
     rng = np.random.default_rng(1)
-    groups = [Group(rng.random(n).tolist()) for n in (90, 500, 90)]
+    groups = [MetricGroup(rng.random(n).tolist()) for n in (90, 500, 90)]
     together = mean_intervals(groups, method="bootstrap")
     small = mean_interval([0.0, 1.0, 1.0, 0.0, 1.0], method="bootstrap")
     assert together[0] != together[2]
@@ -47,7 +47,7 @@ def test_groups_do_not_touch_each_other() -> None:
         mean_intervals([groups[0]], method="bootstrap")[0]
         == mean_intervals([groups[0]], method="bootstrap")[0]
     )
-    with_other = mean_intervals([Group([0.0, 1.0, 1.0, 0.0, 1.0]), groups[1]], method="bootstrap")
+    with_other = mean_intervals([MetricGroup([0.0, 1.0, 1.0, 0.0, 1.0]), groups[1]], method="bootstrap")
     assert with_other[0] == small
 
 
@@ -67,7 +67,7 @@ def test_coverage() -> None:
     for _ in range(rounds):
         labels = np.repeat(np.arange(60), rng.integers(1, 12, 60))
         values = 0.4 + rng.normal(size=60)[labels] * 0.5 + rng.normal(size=labels.size)
-        groups.append(Group(values.tolist(), labels.tolist()))
+        groups.append(MetricGroup(values.tolist(), labels.tolist()))
     for found in mean_intervals(groups, method="bootstrap"):
         assert found is not None
         covered += found.low <= 0.4 <= found.high

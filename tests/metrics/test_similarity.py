@@ -19,13 +19,13 @@ from vivant.core.errors import DataError
 from vivant.core.paths import cache_root
 from vivant.metrics import minilm
 from vivant.metrics.minilm import ModelFiles, find_weights
-from vivant.metrics.similarity import Encoder, best_similarity, load_encoder
+from vivant.metrics.similarity import SentenceEncoder, best_similarity, load_encoder
 
 PARITY = conftest.PARITY / "mime" / "results"
 
 
 @pytest.fixture(scope="module")
-def encoder() -> Encoder:
+def encoder() -> SentenceEncoder:
     return load_encoder()
 
 
@@ -43,13 +43,13 @@ def no_weights(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     ("text", "similarity"),
     [("swinging an imaginary object", 0.20003661513328552), ("aiming a weapon", 0.5830660462379456)],
 )
-def test_published_similarities(encoder: Encoder, text: str, similarity: float) -> None:
+def test_published_similarities(encoder: SentenceEncoder, text: str, similarity: float) -> None:
     (found,) = best_similarity([text], [["shooting arrow"]], encoder)
     assert found == pytest.approx(similarity, abs=1e-6)
 
 
 @pytest.mark.skipif(not PARITY.is_dir(), reason="parity data are not here")
-def test_all_published_free_form_scores(encoder: Encoder) -> None:
+def test_all_published_free_form_scores(encoder: SentenceEncoder) -> None:
     files = sorted(PARITY.rglob("score_ff_*.csv"))
     assert files
     rows = []
@@ -63,7 +63,7 @@ def test_all_published_free_form_scores(encoder: Encoder) -> None:
     assert ((found >= 0.5) == (published >= 0.5)).all()
 
 
-def test_vectors_are_normalised_and_in_order(encoder: Encoder) -> None:
+def test_vectors_are_normalised_and_in_order(encoder: SentenceEncoder) -> None:
     texts = ["bowling", "a much longer description of a person who rolls a ball", "bowling", "", "Bowling"]
     vectors = encoder.encode(texts)
     assert vectors.shape == (5, 384)
@@ -74,14 +74,14 @@ def test_vectors_are_normalised_and_in_order(encoder: Encoder) -> None:
     assert encoder.encode([]).shape == (0, 384)
 
 
-def test_company_changes_nothing(encoder: Encoder) -> None:
+def test_company_changes_nothing(encoder: SentenceEncoder) -> None:
     texts = [" ".join(["word"] * n) + f" {n}" for n in range(1, 60, 3)]
     together = encoder.encode(texts)
     alone = np.concatenate([encoder.encode([text]) for text in texts])
     assert np.abs(together - alone).max() < 1e-6
 
 
-def test_only_the_first_256_tokens_count(encoder: Encoder) -> None:
+def test_only_the_first_256_tokens_count(encoder: SentenceEncoder) -> None:
     # Two of the 256 are the marks at the ends.
     long, longer, shorter = ("dog " * 254, "dog " * 254 + "violin " * 50, "dog " * 253 + "violin")
     vectors = encoder.encode([long, longer, shorter])
@@ -89,12 +89,12 @@ def test_only_the_first_256_tokens_count(encoder: Encoder) -> None:
     assert not np.allclose(vectors[0], vectors[2], atol=1e-4)
 
 
-def test_odd_texts_are_encoded(encoder: Encoder) -> None:
+def test_odd_texts_are_encoded(encoder: SentenceEncoder) -> None:
     odd = ["", " ", "\x00", "\ud83d half a pair", "🎳", "保龄球", "x" * 5000, "[SEP] [MASK]"]
     assert np.isfinite(encoder.encode(odd)).all()
 
 
-def test_best_label_counts(encoder: Encoder) -> None:
+def test_best_label_counts(encoder: SentenceEncoder) -> None:
     one, both = best_similarity(["bowling"] * 2, [["chess"], ("chess", "bowling")], encoder)
     assert both == pytest.approx(1, abs=1e-6)
     assert one < 0.5
@@ -173,7 +173,7 @@ def test_a_broken_tokenizer_is_named(copy: Path) -> None:
         load_encoder()
 
 
-def test_other_weights_are_refused(copy: Path, encoder: Encoder) -> None:
+def test_other_weights_are_refused(copy: Path, encoder: SentenceEncoder) -> None:
     # Such as a quantised copy gives: close, but no longer comparable.
     tensors = load_file(encoder.files.weights)
     name = "encoder.layer.5.output.dense.weight"
@@ -183,7 +183,7 @@ def test_other_weights_are_refused(copy: Path, encoder: Encoder) -> None:
         load_encoder()
 
 
-def test_an_exported_graph_gives_the_same(copy: Path, encoder: Encoder) -> None:
+def test_an_exported_graph_gives_the_same(copy: Path, encoder: SentenceEncoder) -> None:
     onnx = pytest.importorskip("onnx")
     graph, tensors = minilm._draw(load_file(encoder.files.weights))
     model = onnx.load_from_string(graph)

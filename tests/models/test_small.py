@@ -11,7 +11,7 @@ import pytest
 from tests.support.helpers import questions, vivant
 from tests.support.standin import openai, openai_says
 from vivant.core.errors import UsageError
-from vivant.core.generated_images import as_image
+from vivant.core.generated_images import encode_image
 from vivant.engine.evaluation import evaluate
 from vivant.engine.retry import RetryPolicy
 from vivant.models.base import ModelOptions
@@ -47,11 +47,11 @@ def test_pictures_of_a_replayed_run_come_along(tmp_path: Path) -> None:
     (tmp_path / "draws.py").write_text(
         "from pathlib import Path\n"
         "from vivant.core.types import Reply, Text\n"
-        "from vivant.core.generated_images import as_image\n"
+        "from vivant.core.generated_images import encode_image\n"
         "class Draws:\n"
         "    async def generate(self, request):\n"
         f"        data = Path({str(tmp_path / '0.png')!r}).read_bytes()\n"
-        "        return Reply(text='A', parts=(Text('A'), as_image(data)))\n"
+        "        return Reply(text='A', parts=(Text('A'), encode_image(data)))\n"
     )
     evaluate(str(path), f"{tmp_path / 'draws.py'}:Draws", out=str(tmp_path / "first"))
     run = evaluate(str(path), f"replay/{tmp_path / 'first'}", out=str(tmp_path / "again"))
@@ -59,7 +59,7 @@ def test_pictures_of_a_replayed_run_come_along(tmp_path: Path) -> None:
     assert (tmp_path / "again" / part.path.removeprefix("run:")).read_bytes() == (
         tmp_path / "0.png"
     ).read_bytes()
-    assert as_image((tmp_path / "0.png").read_bytes()).path.startswith("data:image/png")
+    assert encode_image((tmp_path / "0.png").read_bytes()).path.startswith("data:image/png")
 
 
 # ── scripted ──

@@ -15,8 +15,8 @@ from vivant.core.errors import VivantError
 from vivant.core.types import Reply
 from vivant.engine.evaluation import evaluate
 from vivant.report.html import build_report, write_report
-from vivant.report.html.markup import tag
-from vivant.report.html.svg import Mark, forest, heat
+from vivant.report.html.markup import element
+from vivant.report.html.svg import PlotPoint, draw_forest, draw_heatmap
 from vivant.runs.run import load_run
 
 EVIL = "<script>alert(1)</script>\u202e\x00\"'><img src=x onerror=alert(1)>"
@@ -180,17 +180,18 @@ def test_a_log_edited_by_hand_names_its_line(tmp_path: Path) -> None:
 
 
 def test_markup_escapes_whatever_it_did_not_make() -> None:
-    made = tag("p", "<b>", tag("b", "&"), title='"<')
+    made = element("p", "<b>", element("b", "&"), title='"<')
     assert made == '<p title="&quot;&lt;">&lt;b&gt;<b>&amp;</b></p>'
 
 
 def test_figures_survive_what_has_no_value() -> None:
-    drawn = forest(
-        [Mark(label="a" * 500, value=None), Mark(label="b", value=120.0, interval=(-5.0, 300.0))], "t"
+    drawn = draw_forest(
+        [PlotPoint(label="a" * 500, value=None), PlotPoint(label="b", value=120.0, interval=(-5.0, 300.0))],
+        "t",
     )
     assert "nan" not in drawn and drawn.count("<circle") == 1
-    assert "no sample" in heat(["1"], ["2", "3"], {("1", "2"): 50.0}, "t")
-    assert "<svg" in forest([], "nothing")
+    assert "no sample" in draw_heatmap(["1"], ["2", "3"], {("1", "2"): 50.0}, "t")
+    assert "<svg" in draw_forest([], "nothing")
 
 
 def test_cost_follows_from_tokens_and_the_prices_given(
@@ -204,9 +205,9 @@ def test_cost_follows_from_tokens_and_the_prices_given(
 
 
 def test_points_stand_where_their_figures_say_and_published_ones_are_hollow() -> None:
-    from vivant.report.html.svg import scatter
+    from vivant.report.html.svg import draw_scatter
 
-    drawn = str(scatter([("ours", 80.0, 4.0), ("theirs †", 20.0, 1.0)], "label", "Human %", "Realism"))
+    drawn = str(draw_scatter([("ours", 80.0, 4.0), ("theirs †", 20.0, 1.0)], "label", "Human %", "Realism"))
     circles = re.findall(r'<circle cx="([\d.]+)" cy="([\d.]+)" r="4.5" class="(\w+)"', drawn)
     (x1, y1, ours), (x2, y2, theirs) = circles
     assert (ours, theirs) == ("f0", "hollow")

@@ -336,10 +336,13 @@ def test_the_published_human_rows_survive_the_way_through_a_study(tmp_path: Path
     original = import_human(select(["mime"], [str(PARITY)]), tmp_path / "original", "zero-shot")
     theirs = original.scores("paper")
     for name in "123456":
-        assert MIME.layout(name, ours, "paper").body == MIME.layout(name, theirs, "paper").body
-    people = [MIME.layout("annotators", parts, "paper").body for parts in (ours, theirs)]
+        assert (
+            MIME.tables.build(MIME, name, ours, "paper").body
+            == MIME.tables.build(MIME, name, theirs, "paper").body
+        )
+    people = [MIME.tables.build(MIME, "annotators", parts, "paper").body for parts in (ours, theirs)]
     assert sorted(people[0]) == sorted(people[1])
-    (human,) = MIME.layout("1", ours, "paper").body
+    (human,) = MIME.tables.build(MIME, "1", ours, "paper").body
     assert human[1:] == pytest.approx((99.6, 89.5, 100.0, 77.2), abs=0.05)
 
 

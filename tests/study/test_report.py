@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests.support.runs_kit import call
 from tests.support.study_kit import SOURCES, judged, tiny_study
 from vivant.core.errors import VivantError
-from vivant.core.randomness import generator
+from vivant.core.randomness import derive_generator
 from vivant.core.table import Table
 from vivant.study.design import KeyLine, Kind, Study, StudyItem, StudyText
 from vivant.study.judgement import StudyJudgement, StudyPerson
@@ -182,7 +182,7 @@ def in_memory(people: dict[str, Any], items: int, options: int = 4, seed: int = 
     given: list[StudyJudgement] = []
     for name, skill in people.items():
         for place, item in enumerate(asked):
-            chance = generator(seed, name, item.id)
+            chance = derive_generator(seed, name, item.id)
             right = key[item.id].option
             assert right is not None
             shown = tuple(chance.sample(range(options), options))
@@ -241,7 +241,7 @@ def test_checks_speed_and_constant_ratings_are_signs(tmp_path: Path) -> None:
     def rate(name: str, item: StudyItem, *_: str) -> dict[str, int]:
         if name == "flat":
             return {"coherence": 3, "help": 3}
-        spread = generator(0, name, item.id).randint(0, 1)
+        spread = derive_generator(0, name, item.id).randint(0, 1)
         return {"coherence": number(item) % 6 + spread, "help": 0 if item.check else 3}
 
     people = ["ann", "bob", "cat", "dan", "flat"]

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from PIL import Image as Pillow
 
 from vivant.core.types import Job, Message, Part, Text
-from vivant.media.encoding import Encoder
+from vivant.media.encoding import FrameEncoder
 
 Pixels = npt.NDArray[np.uint8]
 _BITS = 10
@@ -162,7 +162,7 @@ def set_matrix(path: Path, a: int, b: int, c: int, d: int) -> Path:
 
 def full_decode(path: Path) -> list[Pixels]:
     """Every frame, from the first packet to the last, with no seek: what all frames are measured against."""
-    encoder = Encoder()
+    encoder = FrameEncoder()
     frames = []
     with av.open(str(path)) as container:
         stream = container.streams.video[0]

@@ -111,7 +111,7 @@ def raw_free(sample: Sample, text: str, **changes: Any) -> dict[str, Any]:
 
 def read(file: Path, data: Sequence[Sample], task: str) -> Imported:
     """An import that must be one."""
-    imported = MIME.read_predictions(file, data, task)
+    imported = MIME.native.read_predictions(file, data, task)
     assert imported is not None
     return imported
 

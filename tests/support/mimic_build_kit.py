@@ -21,7 +21,7 @@ from vivant.build.mimic.split import split
 from vivant.build.mimic.steps import begin
 from vivant.build.mimic.task_settings import Audit, Select
 from vivant.build.mimic.tasks import tasks
-from vivant.core.randomness import generator
+from vivant.core.randomness import derive_generator
 from vivant.metrics.text import plain
 
 SUBJECTS: Mapping[str, Sequence[tuple[str, str, str]]] = {
@@ -87,7 +87,7 @@ COMMENT_SCHEMA: dict[str, Any] = {
 
 def video(number: int, **changes: Any) -> dict[str, Any]:
     """A video of the world; its subject follows from its number."""
-    chance = generator(0, "kit", str(number))
+    chance = derive_generator(0, "kit", str(number))
     category = list(SUBJECTS)[number % len(SUBJECTS)]
     subject, doing, word = SUBJECTS[category][number // len(SUBJECTS) % 2]
     platform = "tiktok" if number % 3 == 0 else "youtube"
@@ -121,7 +121,7 @@ def video(number: int, **changes: Any) -> dict[str, Any]:
 
 def thread(of: Mapping[str, Any], count: int = 106) -> list[dict[str, Any]]:
     """Comments under a video: some about it, most about nothing."""
-    chance = generator(0, "kit", "comments", of["ref"])
+    chance = derive_generator(0, "kit", "comments", of["ref"])
     subject = of["topics"][0] if of["topics"] else "thing"
     doing, word = next(
         ((d, w) for group in SUBJECTS.values() for s, d, w in group if s == subject), ("doing", "part")

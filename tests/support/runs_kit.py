@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from vivant.core.randomness import arrangement
+from vivant.core.randomness import nth_permutation
 from vivant.core.types import Control, MediaUse, Option, Record, Reply, Sample, Text, job_key
 from vivant.runs.directory import RunDir, new_manifest
 from vivant.runs.log import LogWriter
@@ -38,7 +38,7 @@ def answer(
     sample: Sample, option: int | None, *, repeat: int = 0, permutation: int = 0, text: str | None = None
 ) -> Record:
     """A reply that chooses an option (by its place in the data) under an order; None chooses none."""
-    order = arrangement(tuple(range(len(sample.options))), permutation)
+    order = nth_permutation(tuple(range(len(sample.options))), permutation)
     shown = tuple(
         Option(own.name, sample.options[k].text) for own, k in zip(sample.options, order, strict=True)
     )

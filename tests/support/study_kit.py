@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from tests.support.media_kit import make_video
-from vivant.core.randomness import permutation
+from vivant.core.randomness import shuffled_indices
 from vivant.study.design import (
     PAGES,
     KeyLine,
@@ -152,7 +152,7 @@ def judged(
     for name in people:
         for position, item in enumerate(loaded.items):
             size = len(item.options) or len(item.parts)
-            order = shown(name, item) if shown else permutation(size, 0, name, item.id)
+            order = shown(name, item) if shown else shuffled_indices(size, 0, name, item.id)
             for page in PAGES[loaded.study.kind]:
                 parts = [part.id for part in item.parts] if page in ("comments", "rate") else [""]
                 for part in parts:

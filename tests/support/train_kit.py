@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from vivant.benchmarks.mimic.format import ITEMS, VIDEOS
-from vivant.core.randomness import generator
+from vivant.core.randomness import derive_generator
 
 SIDE, TIMES, FPS = 64, 16, 8
 COLOURS = {
@@ -73,7 +73,7 @@ def write_world(
     (folder / "videos").mkdir(parents=True)
     videos, items = [], []
     for number in range(count):
-        chance = generator(seed, "balls", str(number))
+        chance = derive_generator(seed, "balls", str(number))
         colour, ground = chance.choice(list(COLOURS)), chance.choice(list(GROUNDS))
         motion = chance.choice(list(MOTIONS))
         platform = "test" if number % 5 == 4 else "train"

@@ -10,7 +10,7 @@ import msgspec
 from vivant import mini
 from vivant.benchmarks import registry
 from vivant.core.files import write_jsonl
-from vivant.core.randomness import generator
+from vivant.core.randomness import derive_generator
 from vivant.core.types import Message, Record, Reply, Sample, Score, Text
 from vivant.runs.directory import RunDir, new_manifest
 from vivant.runs.run import Run
@@ -125,7 +125,7 @@ def _header(folder: RunDir, task: str) -> None:
 def _large(
     base: list[Sample], count: int, model: str, skill: float
 ) -> Iterator[tuple[Sample, Record, Score]]:
-    chance = generator(1, model)
+    chance = derive_generator(1, model)
     prompt = "Watch the video and say which action is shown. " * 8
     for number in range(count):
         first = base[number % len(base)]

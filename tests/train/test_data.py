@@ -6,7 +6,7 @@ import io
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
@@ -16,17 +16,15 @@ from tests.support.train_kit import recipe, write_world
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import PromptContext
 from vivant.core.errors import DataError, UsageError
-
-pytest.importorskip("torch")
-pytest.importorskip("transformers")
-
 from vivant.core.types import FramePolicy, Text
-from vivant.train.data.frames import FrameBank
-from vivant.train.data.sources import Example, Source, load, phrase
-from vivant.train.data.stream import Loader, Place, Stream
-from vivant.train.model.processing import Processor, shared_lines
-from vivant.train.settings import make_recipe
-from vivant.train.setup import own_tokenizer, sized
+
+if TYPE_CHECKING:  # imported when the first test of this file runs: see tests/conftest.py
+    from vivant.train.data.frames import FrameBank
+    from vivant.train.data.sources import Example, Source, load, phrase
+    from vivant.train.data.stream import Loader, Place, Stream
+    from vivant.train.model.processing import Processor, shared_lines
+    from vivant.train.settings import make_recipe
+    from vivant.train.setup import own_tokenizer, sized
 
 
 @pytest.fixture(scope="module")

@@ -7,11 +7,10 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
-import onnx
 import pytest
 from typer.testing import CliRunner
 
@@ -20,27 +19,26 @@ from vivant import mini
 from vivant.cli.demo import contestants
 from vivant.cli.train import app
 from vivant.core.errors import UsageError
-from vivant.core.randomness import generator
+from vivant.core.randomness import derive_generator
 from vivant.core.types import Clip, Decoding, Option, Picture, Request, Text, Turn
 from vivant.models.base import ModelError
 from vivant.models.registry import create
-from vivant.train.onnx_backend import SETTINGS
-from vivant.train.onnx_engine import Engine
 
-torch = pytest.importorskip("torch")
-pytest.importorskip("transformers")
-pytest.importorskip("onnxscript")
+if TYPE_CHECKING:  # imported when the first test of this file runs: see tests/conftest.py
+    import onnx
+    import torch
 
-from vivant.train.backend import Engine as TorchEngine  # noqa: E402
-from vivant.train.checkpoints import save_model  # noqa: E402
-from vivant.train.model.config import MimicChatConfig  # noqa: E402
-from vivant.train.model.modeling import MimicChat  # noqa: E402
-from vivant.train.model.processing import train_tokenizer  # noqa: E402
-from vivant.train.onnx_export import export_onnx, halve  # noqa: E402
-from vivant.train.settings import make_recipe  # noqa: E402
-from vivant.train.setup import sized  # noqa: E402
+    from vivant.train.backend import Engine as TorchEngine
+    from vivant.train.checkpoints import save_model
+    from vivant.train.model.config import MimicChatConfig
+    from vivant.train.model.modeling import MimicChat
+    from vivant.train.model.processing import train_tokenizer
+    from vivant.train.onnx_backend import SETTINGS
+    from vivant.train.onnx_engine import Engine
+    from vivant.train.onnx_export import export_onnx, halve
+    from vivant.train.settings import make_recipe
+    from vivant.train.setup import sized
 
-torch.set_num_threads(1)
 
 LFM2 = {
     "model_type": "lfm2",
@@ -72,7 +70,7 @@ def clip(count: int, motion: str = "left") -> Clip:
     from PIL import Image
 
     made = []
-    for pixels in frames("red", "sea", motion, generator(3, motion), times=count):
+    for pixels in frames("red", "sea", motion, derive_generator(3, motion), times=count):
         file = io.BytesIO()
         Image.fromarray(pixels).save(file, "PNG")
         made.append(Picture(file.getvalue(), "image/png", 64, 64))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -11,19 +11,15 @@ from tests.support.train_kit import recipe, write_world
 from vivant.core.types import FramePolicy
 from vivant.engine.evaluation import evaluate
 
-torch = pytest.importorskip("torch")
-pytest.importorskip("transformers")
-pytest.importorskip("accelerate")
-pytest.importorskip("tensorboard")
+if TYPE_CHECKING:  # imported when the first test of this file runs: see tests/conftest.py
+    import torch
+    from safetensors.torch import load_file
 
-from safetensors.torch import load_file  # noqa: E402
+    from vivant.train.checkpoints import load_model
+    from vivant.train.loop import train
+    from vivant.train.model.processing import train_tokenizer
+    from vivant.train.settings import make_recipe
 
-from vivant.train.checkpoints import load_model  # noqa: E402
-from vivant.train.loop import train  # noqa: E402
-from vivant.train.model.processing import train_tokenizer  # noqa: E402
-from vivant.train.settings import make_recipe  # noqa: E402
-
-torch.set_num_threads(1)
 
 _SMALL = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2}
 _CHAT = "{% for turn in messages %}<u>{{ turn.content }}</u>{% endfor %}{% if add_generation_prompt %}<a>{% endif %}"

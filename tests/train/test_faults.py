@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
@@ -14,14 +14,11 @@ from vivant.core.errors import DataError, UsageError, VivantError
 from vivant.models.base import ModelOptions
 from vivant.models.registry import create
 
-torch = pytest.importorskip("torch")
-pytest.importorskip("accelerate")
-pytest.importorskip("tensorboard")
-
-from vivant.train.checkpoints import CheckpointError, checkpoints, load_state  # noqa: E402
-from vivant.train.loop import TrainingError, train  # noqa: E402
-from vivant.train.model.modeling import MimicChat  # noqa: E402
-from vivant.train.settings import load_recipe, make_recipe  # noqa: E402
+if TYPE_CHECKING:  # imported when the first test of this file runs: see tests/conftest.py
+    from vivant.train.checkpoints import CheckpointError, checkpoints, load_state
+    from vivant.train.loop import TrainingError, train
+    from vivant.train.model.modeling import MimicChat
+    from vivant.train.settings import load_recipe, make_recipe
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import signal
 import socket
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
@@ -20,13 +20,12 @@ from tests.support.train_kit import recipe, write_world
 from vivant.cli.train import app
 from vivant.engine.evaluation import evaluate
 
-torch = pytest.importorskip("torch")
-pytest.importorskip("accelerate")
-pytest.importorskip("tensorboard")
+if TYPE_CHECKING:  # imported when the first test of this file runs: see tests/conftest.py
+    import torch
 
-from vivant.train.checkpoints import checkpoints, load_model, load_state  # noqa: E402
-from vivant.train.loop import train  # noqa: E402
-from vivant.train.settings import make_recipe  # noqa: E402
+    from vivant.train.checkpoints import checkpoints, load_model, load_state
+    from vivant.train.loop import train
+    from vivant.train.settings import make_recipe
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -11,19 +11,17 @@ import pytest
 
 from tests.support.train_kit import frames as clip
 from vivant.core.errors import UsageError
-from vivant.core.randomness import generator
+from vivant.core.randomness import derive_generator
 
-torch = pytest.importorskip("torch")
-pytest.importorskip("transformers")
-pytest.importorskip("peft")
+if TYPE_CHECKING:  # imported when the first test of this file runs: see tests/conftest.py
+    import torch
 
-from vivant.train.checkpoints import CheckpointError, load_model, save_model  # noqa: E402
-from vivant.train.data.packing import collate, pack  # noqa: E402
-from vivant.train.model.config import MimicChatConfig, Parts, check  # noqa: E402
-from vivant.train.model.modeling import MimicChat  # noqa: E402
-from vivant.train.model.processing import Processor, Question, train_tokenizer  # noqa: E402
+    from vivant.train.checkpoints import CheckpointError, load_model, save_model
+    from vivant.train.data.packing import collate, pack
+    from vivant.train.model.config import MimicChatConfig, Parts, check
+    from vivant.train.model.modeling import MimicChat
+    from vivant.train.model.processing import Processor, Question, train_tokenizer
 
-torch.set_num_threads(1)
 
 _SMALL = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2}
 _SEEING = {**_SMALL, "image_size": 32, "patch_size": 16}
@@ -78,7 +76,7 @@ def built(parts: Parts) -> tuple[MimicChat, Processor]:
 def asked(
     processor: Processor, number: int, text: str = "Which one? A. red B. green", times: int = 4
 ) -> Question:
-    seen = clip("red", "sea", "left", generator(number, "clip"), 32, times)
+    seen = clip("red", "sea", "left", derive_generator(number, "clip"), 32, times)
     return Question(processor.prompt(text, video=True), processor.answer("A"), seen, str(number))
 
 
@@ -270,7 +268,7 @@ def test_text_cannot_pass_for_a_mark() -> None:
 
 
 def test_rows_hold_everything_once_and_none_is_over_full() -> None:
-    chance = generator(0, "rows")
+    chance = derive_generator(0, "rows")
     lengths = [chance.randint(5, 100) for _ in range(200)]
     rows = pack(lengths, 128)
     assert sorted(place for row in rows for place in row) == list(range(200))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
@@ -19,19 +19,14 @@ from vivant.core.types import Sample, Text
 from vivant.engine.evaluation import evaluate
 from vivant.judging.judge_run import JudgeOptions, asks_of
 from vivant.runs.run import Run
+from vivant.train.recipes import bundled, recipe_text
 
-torch = pytest.importorskip("torch")
-pytest.importorskip("accelerate")
-pytest.importorskip("tensorboard")
-
-from vivant.train.data.sources import Source, load, phrase  # noqa: E402
-from vivant.train.data.split import PARTS, Split, divide  # noqa: E402
-from vivant.train.judge_data import write_judge_data  # noqa: E402
-from vivant.train.loop import train  # noqa: E402
-from vivant.train.recipes import bundled, recipe_text  # noqa: E402
-from vivant.train.settings import load_recipe, make_recipe  # noqa: E402
-
-torch.set_num_threads(1)
+if TYPE_CHECKING:  # imported when the first test of this file runs: see tests/conftest.py
+    from vivant.train.data.sources import Source, load, phrase
+    from vivant.train.data.split import PARTS, Split, divide
+    from vivant.train.judge_data import write_judge_data
+    from vivant.train.loop import train
+    from vivant.train.settings import load_recipe, make_recipe
 
 
 @pytest.mark.parametrize("name", sorted(bundled()))

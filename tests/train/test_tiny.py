@@ -4,33 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
 from typer.testing import CliRunner
 
 from tests.support.train_kit import recipe, write_world
+from vivant.benchmarks.mimic.format import ITEMS, VIDEOS, iter_items, iter_videos
+from vivant.build.mime.plan_file import mini_plan
 from vivant.build.mimic import mini
+from vivant.build.mimic.world import WorldPlan
+from vivant.build.mimic.world.phrases import load_topics
 from vivant.cli.train import app
 from vivant.core.errors import DataError, UsageError
 
-torch = pytest.importorskip("torch")
-pytest.importorskip("accelerate")
-pytest.importorskip("onnxscript")
+if TYPE_CHECKING:  # imported when the first test of this file runs: see tests/conftest.py
+    import torch
 
-from vivant.benchmarks.mimic.format import ITEMS, VIDEOS, iter_items, iter_videos  # noqa: E402
-from vivant.build.mime.plan_file import mini_plan  # noqa: E402
-from vivant.build.mimic.world import WorldPlan  # noqa: E402
-from vivant.build.mimic.world.phrases import load_topics  # noqa: E402
-from vivant.train.checkpoints import load_model, load_state  # noqa: E402
-from vivant.train.curves import curves_of, smooth  # noqa: E402
-from vivant.train.embedded import lessons, make  # noqa: E402
-from vivant.train.loop import train  # noqa: E402
-from vivant.train.model.fusion import Match  # noqa: E402
-from vivant.train.settings import make_recipe  # noqa: E402
-
-torch.set_num_threads(1)
+    from vivant.train.checkpoints import load_model, load_state
+    from vivant.train.curves import curves_of, smooth
+    from vivant.train.embedded import lessons, make
+    from vivant.train.loop import train
+    from vivant.train.model.fusion import Match
+    from vivant.train.settings import make_recipe
 
 
 # ── how well words fit ──

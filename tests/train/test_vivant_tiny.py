@@ -5,14 +5,16 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from vivant.benchmarks import registry
 from vivant.core.types import FramePolicy
 from vivant.engine.evaluation import evaluate
-from vivant.train.onnx_backend import bundled, read_settings
+
+if TYPE_CHECKING:  # imported when the first test of this file runs: see tests/conftest.py
+    from vivant.train.onnx_backend import bundled, read_settings
 
 FRAMES = FramePolicy(count=8)
 SOME = 24

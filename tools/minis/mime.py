@@ -9,7 +9,7 @@ from vivant.build.mime.choreography import find_action
 from vivant.build.mime.edition import MINI, stage
 from vivant.build.mime.jobs import build, workers_here
 from vivant.build.mime.plan import VARIANTS, plan_shots
-from vivant.build.mime.render_index import INDEX
+from vivant.build.mime.render_index import INDEX_FILE
 from vivant.build.mime.video import contact_sheet
 from vivant.core.errors import VivantError
 
@@ -51,7 +51,7 @@ def main(arguments: list[str]) -> int:
 
     try:
         build(MINI, out, show, workers=workers_here())
-        (out / INDEX).unlink()
+        (out / INDEX_FILE).unlink()
         for sheet in draw_sheets(out, Path(arguments[1])) if len(arguments) > 1 else []:
             print(sheet)
     except VivantError as error:

@@ -32,7 +32,7 @@ from vivant.runs.run import Run, load_run
 from vivant.runs.settings import differences
 
 
-class Pair(Struct, frozen=True, kw_only=True):
+class RunPair(Struct, frozen=True, kw_only=True):
     """One comparison: two runs on a task or a group of its samples, or two groups of one run."""
 
     first: str
@@ -75,7 +75,7 @@ class Flip(Struct, frozen=True, kw_only=True):
 class Comparison(Struct, frozen=True, kw_only=True):
     """All comparisons made together, and what must be known to judge them."""
 
-    pairs: tuple[Pair, ...]
+    pairs: tuple[RunPair, ...]
     flips: tuple[Flip, ...] = ()
     models: Mapping[str, str] = field(default_factory=dict)
     """The model of each run."""
@@ -119,7 +119,7 @@ def compare(
         raise UsageError("Name two runs or more; to compare groups of samples inside one: --between FACET")
     names = run_names(loaded)
     parts = {name: _by_task(run, protocol, where) for name, run in zip(names, loaded, strict=True)}
-    pairs: list[Pair] = []
+    pairs: list[RunPair] = []
     flips: list[Flip] = []
     notes: list[str] = []
     by = tuple(dict.fromkeys(by))
@@ -153,7 +153,7 @@ def run_names(runs: Sequence[Run]) -> list[str]:
     return ["/".join(run.dir.path.resolve().parts[-2:]) for run in runs]
 
 
-def corrected(pairs: Sequence[Pair]) -> Iterator[Pair]:
+def corrected(pairs: Sequence[RunPair]) -> Iterator[RunPair]:
     """The pairs with their p values corrected for being so many."""
     adjusted = holm([pair.result.p for pair in pairs])
     for pair, p in zip(pairs, adjusted, strict=True):
@@ -166,13 +166,13 @@ def _by_task(run: Run, protocol: Protocol, where: Sequence[str]) -> dict[str, Sc
 
 def _compare_task(
     first: str, second: str, one: ScoredRun, two: ScoredRun, by: tuple[str, ...]
-) -> tuple[list[Pair], list[Flip], list[str]]:
+) -> tuple[list[RunPair], list[Flip], list[str]]:
     benchmark = registry.of_task(one.task)
     a, b = by_sample(one, benchmark), by_sample(two, benchmark)
     shared = [name for name in a if name in b]
     if not shared:
         raise UsageError(f"{first} and {second} have no scored sample of {one.task} in common")
-    unparsed_value = benchmark.unparsed_value(one.protocol)
+    unparsed_value = benchmark.unparsed_value
     binary = is_binary(one, unparsed_value) and is_binary(two, unparsed_value)
     single = all(len(s.values) == 1 for name in shared for s in (a[name], b[name]))
     scale = benchmark.task(one.task).scale
@@ -190,12 +190,12 @@ def _compare_task(
             sizes[members[name]] += 1
         for name in shared:
             groups.setdefault(members[name], []).append(name)
-    pairs: list[Pair] = []
+    pairs: list[RunPair] = []
     for key in sorted(groups, key=lambda values: [natural(value) for value in values]):
         names = groups[key]
         before, after = [a[name] for name in names], [b[name] for name in names]
         pairs.append(
-            Pair(
+            RunPair(
                 first=first,
                 second=second,
                 task=one.task,

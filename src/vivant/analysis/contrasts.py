@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 
-from vivant.analysis.comparison import Comparison, Pair, corrected, run_names
+from vivant.analysis.comparison import Comparison, RunPair, corrected, run_names
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Protocol, ScoredRun
 from vivant.benchmarks.summary import (
@@ -49,7 +49,7 @@ def contrasts(
     held = set(between) & set(match or ())
     if held:
         raise UsageError(f"--match {held.pop()}: samples cannot agree in what is compared")
-    pairs: list[Pair] = []
+    pairs: list[RunPair] = []
     notes: list[str] = []
     names = run_names(runs)
     for name, run in zip(names, runs, strict=True):
@@ -76,17 +76,17 @@ def _of_task(
     by: tuple[str, ...],
     match: Sequence[str] | None,
     rest: bool,
-) -> list[Pair]:
+) -> list[RunPair]:
     benchmark = registry.of_task(part.task)
     grouped(part, benchmark, (facet, *by, *(match or ())))  # refuses a facet that no sample has
     samples = by_sample(part, benchmark)
     single = all(len(one.values) == 1 for one in samples.values())
-    binary = single and is_binary(part, benchmark.unparsed_value(part.protocol))
+    binary = single and is_binary(part, benchmark.unparsed_value)
     scale = benchmark.task(part.task).scale
     groups: dict[tuple[str, ...], list[SampleScores]] = {}
     for one in samples.values():
         groups.setdefault(tuple(one.sample.facets.get(name, "") for name in by), []).append(one)
-    found: list[Pair] = []
+    found: list[RunPair] = []
     for key in sorted(groups, key=lambda values: [natural(value) for value in values]):
         members = groups[key]
         value_of = _values(facet)
@@ -104,7 +104,7 @@ def _of_task(
             ]
             result, matched = _contrast(a, b, facets, binary)
             found.append(
-                Pair(
+                RunPair(
                     first=f"{facet}={first}",
                     second=REST if second == REST else f"{facet}={second}",
                     task=part.task,

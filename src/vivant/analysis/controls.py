@@ -113,7 +113,7 @@ def _base(run: Run, plain: Sequence[Run]) -> Run:
 def _of_task(one: ScoredRun, two: ScoredRun, run: Run, by: tuple[str, ...]) -> list[Left]:
     benchmark = registry.of_task(one.task)
     a, b = by_sample(one, benchmark), by_sample(two, benchmark)
-    unparsed_value = benchmark.unparsed_value(one.protocol)
+    unparsed_value = benchmark.unparsed_value
     binary = is_binary(one, unparsed_value) and is_binary(two, unparsed_value)
     binary = binary and all(len(s.values) == 1 for s in (*a.values(), *b.values()))
     groups: dict[tuple[str, ...], list[str]] = {}

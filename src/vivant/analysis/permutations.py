@@ -143,7 +143,7 @@ def _read(one: _Question) -> tuple[list[tuple[int, ...]], list[int]]:
 
 
 def _questions(run: ScoredRun, benchmark: Benchmark) -> list[_Question]:
-    unparsed_value = benchmark.unparsed_value(run.protocol)
+    unparsed_value = benchmark.unparsed_value
     found: dict[str, _Question] = {}
     for sample, record, score in run.rows:
         value = counted_value(run, score, unparsed_value)

@@ -51,7 +51,7 @@ class _Question(Struct):
 
 def repeats_of(run: ScoredRun, benchmark: Benchmark) -> Repeats:
     """Summarise a task of a repeated run. Raises where nothing was asked twice."""
-    unparsed_value = benchmark.unparsed_value(run.protocol)
+    unparsed_value = benchmark.unparsed_value
     questions: dict[tuple[str, int], _Question] = {}
     by_repeat: dict[int, list[float]] = {}
     for sample, record, score in run.rows:

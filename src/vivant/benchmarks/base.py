@@ -1,27 +1,30 @@
-"""What a benchmark is: the protocol that each folder here fulfils, and that third parties fulfil in theirs.
+"""What a benchmark is: `load`, `prompt` and `score`, implemented by each folder here and by plug-ins.
 
-A benchmark turns files into samples, samples into prompts, records into scores, and scores into its own
-tables. It knows no model and no engine.
+A benchmark turns files into samples, samples into prompts, and records into scores. It knows no model and no engine.
+What only some benchmarks have (judged tasks, native formats, published results, own tables) is in `parts`.
+A benchmark of multiple-choice questions needs `load` alone: see `multiple_choice`.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from msgspec import Struct, field
 
 from vivant.benchmarks.label_scheme import Scheme
-from vivant.benchmarks.rubric import JudgeAgreement, JudgeContext, JudgeInfo, Question, Rubric
-from vivant.benchmarks.verdict import Verdict
-from vivant.core.errors import UsageError, unknown
-from vivant.core.progress import ProgressCallback
-from vivant.core.randomness import arrangement, permutation
+from vivant.benchmarks.parts import DataFolder, JudgedTasks, NativeFormats, OwnTables, PublishedResults
+from vivant.benchmarks.rubric import JudgeInfo
+from vivant.benchmarks.task_options import TaskOption, parse_values
+from vivant.core.errors import UsageError, unknown_name_error
+from vivant.core.randomness import nth_permutation, shuffled_indices
 from vivant.core.types import Message, Option, Record, Sample, Score
 
 Protocol = Literal["paper", "strict"]
+PROTOCOLS: tuple[Protocol, ...] = ("paper", "strict")
+"""The first that a benchmark has is its default."""
 
 
 class TaskInfo(Struct, frozen=True, kw_only=True):
@@ -37,7 +40,7 @@ class TaskInfo(Struct, frozen=True, kw_only=True):
     chance: float | None = None
     """Expected value of a guess, on the scale of `Score.value`; None where it depends on the sample."""
     judged: bool = False
-    """Scored by a judge (see `Benchmark.ask_judge`), so that without one there is no score."""
+    """Scored by a judge (see `Benchmark.judged`), so that without one there is no score."""
 
 
 class Figure(Struct, frozen=True, kw_only=True):
@@ -88,8 +91,10 @@ class PromptContext(Struct, frozen=True, kw_only=True):
         Drawn by the sample's own seed, or that of the data; `--permute` asks for others beside it.
         """
         length = len(sample.options)
-        usual = permutation(length, self.seed, sample.task, sample.id) if shuffled else tuple(range(length))
-        return arrangement(usual, self.permutation)
+        usual = (
+            shuffled_indices(length, self.seed, sample.task, sample.id) if shuffled else tuple(range(length))
+        )
+        return nth_permutation(usual, self.permutation)
 
 
 class ScoreSettings(Struct, frozen=True, kw_only=True):
@@ -156,147 +161,79 @@ class DataReport(Struct, frozen=True, kw_only=True):
 
 
 class Benchmark(ABC):
-    """Subclass, set the class variables, implement the four stages."""
+    """Subclass, set the class attributes, implement `load`, `prompt` and `score`."""
 
     name: ClassVar[str]
     title: ClassVar[str]
-    summary: ClassVar[str] = ""
     tasks: ClassVar[tuple[TaskInfo, ...]]
+    summary: ClassVar[str] = ""
+    groups: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    """Names for several tasks at once (`milebench/T-1`); the empty name is what the benchmark's name alone means."""
     styles: ClassVar[tuple[str, ...]] = ("zero-shot",)
+    """Ways to phrase a question; the first is the default."""
     facets: ClassVar[tuple[str, ...]] = ()
     """Facets that every sample has; a user's own data may add others."""
-    protocols: ClassVar[tuple[Protocol, ...]] = ("paper", "strict")
+    protocols: ClassVar[tuple[Protocol, ...]] = ("strict",)
+    """`paper` is for a published way of scoring that must be reproduced to the digit."""
     settings: ClassVar[Mapping[str, Any]] = {}
     """Scoring settings and their defaults."""
-    layouts: ClassVar[Mapping[str, str]] = {}
-    """The benchmark's own tables by short name (`1`, `failures`), with a title each."""
-    figures: ClassVar[tuple[Figure, ...]] = ()
-    scatters: ClassVar[Mapping[str, tuple[str, str]]] = {}
-    """Layouts that are also drawn with a point per line: the columns across and up."""
-    exports: ClassVar[tuple[str, ...]] = ()
-    """Native formats that `export` writes."""
-    data_help: ClassVar[str] = ""
-    """Which files it reads and where they come from: shown where they are not found."""
+    task_options: ClassVar[tuple[TaskOption, ...]] = ()
+    """What only this benchmark understands: which of several files to read, say (`--task-option NAME=VALUE`)."""
+    unparsed_value: ClassVar[float | None] = 0.0
+    """What an unparsed reply counts as in a mean; None leaves it out."""
     illustrated_style: ClassVar[str] = ""
     """The style in which a model describes pictures that an image model then draws (`--image-model`)."""
-    data_options: ClassVar[Mapping[str, Any]] = {}
-    """What an instance may be made with, and the defaults: which of several files to read, say."""
+    answer_kinds: ClassVar[Mapping[str, Scheme]] = {}
+    """How the benchmark's paper sorts the answers of a task by kind, for `vivant reasoning`."""
+
+    data: ClassVar[DataFolder] = DataFolder()
+    judged: ClassVar[JudgedTasks] = JudgedTasks()
+    native: ClassVar[NativeFormats] = NativeFormats()
+    published: ClassVar[PublishedResults] = PublishedResults()
+    tables: ClassVar[OwnTables] = OwnTables()
 
     def __init__(self, **options: Any) -> None:
-        for name in options:
-            if name not in self.data_options:
-                raise unknown(f"{self.name} option", name, self.data_options)
-        self.options: Mapping[str, Any] = {**self.data_options, **options}
+        arguments = [option for option in self.task_options if not option.limit]
+        values = parse_values(arguments, options, f"{self.name} option").variant
+        self.options: Mapping[str, Any] = {**{o.key: o.default for o in arguments}, **values}
 
     @abstractmethod
     def load(self, root: Path, task: str) -> list[Sample]:
-        """Read the samples of one task from a folder (or file). Raises DataError naming file and item."""
+        """Read the samples of one task.
+
+        Args:
+            root: The folder (or file) with the data.
+            task: The task's full name, `benchmark/task`. It is the `task` of every sample.
+
+        Raises:
+            DataError: Where the data are wrong. The message names the file and the item.
+        """
 
     @abstractmethod
     def prompt(self, sample: Sample, context: PromptContext) -> Prompt:
-        """Phrase a sample in a style."""
+        """Phrase a sample in a style.
+
+        Where options are shown in another order than `sample.options`, `Prompt.order` says which.
+        """
 
     @abstractmethod
     def score(self, items: Sequence[tuple[Sample, Record]], settings: ScoreSettings) -> list[Score]:
-        """Score records of one task, in order. Only replies with status ok or truncated arrive here."""
-
-    def expand(self, selector: str) -> tuple[str, ...]:
-        """The names of the tasks that stand behind `benchmark/selector`: all of them for an empty one."""
-        if not selector:
-            return tuple(task.name for task in self.tasks)
-        if selector not in {task.name for task in self.tasks}:
-            raise unknown(f"{self.name} task", selector, [task.name for task in self.tasks])
-        return (selector,)
-
-    def media_root(self, root: Path) -> Path:
-        """The folder that media paths in samples are relative to."""
-        return root if root.is_dir() else root.parent
-
-    def available(self, root: Path, tasks: Sequence[str]) -> tuple[str, ...]:  # noqa: ARG002
-        """Those of `tasks` whose data are in `root`, for benchmarks that people hold in part."""
-        return tuple(tasks)
-
-    def check(self, root: Path, progress: ProgressCallback | None = None) -> DataReport | None:  # noqa: ARG002
-        """Read everything in `root` and say what is there and what is wrong; None where there is no check."""
-        return None
-
-    def frame_curves(self) -> Mapping[str, Sequence[tuple[float, float]]]:
-        """Published scores against the number of frames, by model, for sweeps."""
-        return {}
+        """Score records of one task: one score per item, in order. Only replies with status ok or truncated arrive."""
 
     def keep(self, sample: Sample, style: str) -> bool:  # noqa: ARG002
         """Whether a sample belongs to the test set in this style (few-shot leaves demonstrations out)."""
         return True
 
-    def chance(self, sample: Sample) -> float | None:
-        """Expected value of a guess on this sample."""
-        if sample.options:
-            return 1.0 / len(sample.options)
-        return self.task(sample.task).chance
-
-    def unparsed_value(self, protocol: Protocol) -> float | None:  # noqa: ARG002
-        """What an unparsed reply counts as in a mean; None leaves it out."""
-        return 0.0
-
-    def human(self, root: Path, task: str) -> Imported | None:  # noqa: ARG002
-        """People's answers, where the data hold them."""
-        return None
-
-    def published(self) -> Sequence[Published]:
-        """Rows from the paper."""
-        return ()
-
-    def layout(self, name: str, runs: Sequence[ScoredRun], protocol: Protocol) -> Any:  # noqa: ARG002
-        """One of the benchmark's own tables, as a `vivant.core.table.Table`."""
-        raise UsageError(f"{self.name} has no table '{name}'")
-
-    def read_predictions(self, file: Path, samples: Sequence[Sample], task: str) -> Imported | None:  # noqa: ARG002
-        """Read a prediction file in one of the benchmark's native formats; None where it is not one."""
-        return None
-
-    def export(self, run: ScoredRun, kind: str, out: Path) -> list[Path]:  # noqa: ARG002
-        """Write a run in a native format and return the files written."""
-        raise UsageError(f"{self.name} has no export format '{kind}'")
-
-    def export_run(self, parts: Sequence[ScoredRun], kind: str, out: Path) -> list[Path]:
-        """All tasks of a run in a native format: task by task, unless they share a file."""
-        return [path for part in parts for path in self.export(part, kind, out)]
-
-    def read_answers(self, root: Path) -> dict[str, list[Imported]]:  # noqa: ARG002
-        """Prepared answers in a native format (`--answers`), by model: one part per task."""
-        raise UsageError(f"{self.name} reads no prepared answers; see `vivant import`")
-
-    # ── for tasks with `judged` ──
-
-    def answer_kinds(self, task: str) -> Scheme | None:  # noqa: ARG002
-        """How the benchmark's paper sorts answers of a task by kind, for `vivant reasoning`."""
-        return None
-
-    def rubrics(self, protocol: Protocol) -> tuple[Rubric, ...]:  # noqa: ARG002
-        """All rubrics that `ask_judge` may use: they are part of the judge's fingerprint."""
-        return ()
-
-    def ask_judge(self, sample: Sample, record: Record, context: JudgeContext) -> Question | Score:  # noqa: ARG002
-        """What a judge is asked about one answer; a Score where there is nothing to ask."""
-        raise UsageError(f"{self.name} is not scored by judges")
-
-    def read_judge(self, text: str, rubric: Rubric, protocol: Protocol) -> Verdict:  # noqa: ARG002
-        """What a judge's reply says; the rubric's contract decides unless a protocol reads otherwise."""
-        return rubric.contract.read(text)
-
-    def judge_agreement(self) -> Sequence[JudgeAgreement]:
-        """Published figures of judges against people."""
-        return ()
-
-    def judged_value(self, verdict: Verdict, rubric: Rubric) -> float:
-        """A verdict as `Score.value`: its first figure, from 0 at the bottom of its scale to 1 at the top."""
-        first = rubric.contract.fields[0]
-        said = verdict.values[first.name]
-        if isinstance(said, str):
-            return first.choices.index(said) / max(1, len(first.choices) - 1)
-        return (said - first.low) / (first.high - first.low)
-
-    # ── shared, not to be overridden ──
+    def expand(self, selector: str) -> tuple[str, ...]:
+        """The names of the tasks that `benchmark/selector` names: a task, one of `groups`, or all for an empty one."""
+        names = tuple(task.name for task in self.tasks)
+        if selector in self.groups:
+            return self.groups[selector]
+        if not selector:
+            return names
+        if selector not in names:
+            raise unknown_name_error(f"{self.name} task", selector, [*names, *filter(None, self.groups)])
+        return (selector,)
 
     def task(self, name: str) -> TaskInfo:
         """The task called `name`, with or without the benchmark's name before it."""
@@ -306,5 +243,8 @@ class Benchmark(ABC):
                 return task
         raise UsageError(f"{self.name} has no task '{short}'; it has {', '.join(t.name for t in self.tasks)}")
 
-
-Factory = Callable[[], Benchmark]
+    def chance(self, sample: Sample) -> float | None:
+        """Expected value of a guess on this sample."""
+        if sample.options:
+            return 1.0 / len(sample.options)
+        return self.task(sample.task).chance

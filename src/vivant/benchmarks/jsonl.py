@@ -11,17 +11,18 @@ Fields of a line (docs/your-own-questions.md):
 
 from __future__ import annotations
 
-import string
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
 import msgspec
 from msgspec import Struct
 
-from vivant.benchmarks.base import Benchmark, Prompt, PromptContext, ScoreSettings, TaskInfo
+from vivant.benchmarks.base import Prompt, PromptContext, Protocol, ScoreSettings, TaskInfo
+from vivant.benchmarks.multiple_choice import MultipleChoice, make_options, user_message
+from vivant.benchmarks.parts import DataFolder
 from vivant.core.errors import DataError, VivantError
-from vivant.core.types import Audio, Image, Message, Option, Part, Record, Sample, Score, Text, Video
+from vivant.core.types import Audio, Image, Option, Part, Record, Sample, Score, Text, Video
 
 _MEDIA = {"image": Image, "video": Video, "audio": Audio}
 
@@ -42,7 +43,7 @@ class Line(Struct, forbid_unknown_fields=True):
     cluster: str | int | None = None
 
 
-class Jsonl(Benchmark):
+class Jsonl(MultipleChoice):
     """Questions from a file. Chosen by the path of the file: `vivant run ./mine.jsonl`."""
 
     name: ClassVar[str] = "jsonl"
@@ -53,8 +54,10 @@ class Jsonl(Benchmark):
     tasks: ClassVar[tuple[TaskInfo, ...]] = ()
     styles: ClassVar[tuple[str, ...]] = ("zero-shot", "cot", "bare")
     """`bare` adds nothing to a question but its choices."""
+    instructions: ClassVar[Mapping[str, str]] = {**MultipleChoice.instructions, "bare": ""}
     settings: ClassVar[dict[str, Any]] = {"threshold": 1.0}
-    data_help: ClassVar[str] = "The format is described in docs/your-own-questions.md."
+    protocols: ClassVar[tuple[Protocol, ...]] = ("paper", "strict")
+    data: ClassVar[DataFolder] = DataFolder("The format is described in docs/your-own-questions.md.")
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -86,7 +89,7 @@ class Jsonl(Benchmark):
                 raise DataError(f"{root}, line {number}: {error}") from error
             if sample.id in seen:
                 raise DataError(
-                    f"{root}, line {number}: the id '{sample.id}' stands already in line {seen[sample.id]}"
+                    f"{root}, line {number}: the id '{sample.id}' is already used in line {seen[sample.id]}"
                 )
             seen[sample.id] = number
             samples.append(sample)
@@ -95,20 +98,14 @@ class Jsonl(Benchmark):
         return samples
 
     def prompt(self, sample: Sample, context: PromptContext) -> Prompt:
-        """The question as it stands, the choices in the sample's own order, and how to answer."""
-        order = context.order(sample)
-        options = tuple(Option(option_name(i), sample.options[k].text) for i, k in enumerate(order))
-        tail = _INSTRUCTIONS[(bool(options), context.style)]
-        tail = context.wording.get(f"{'choices' if options else 'free'}.{context.style}", tail)
-        choices = "\n".join(f"{option.name}. {option.text}" for option in options)
-        closing = "".join(f"\n{line}" for line in (choices, tail) if line)
-        said = (*sample.question, Text(closing)) if closing else sample.question
+        """The question as it is, the choices in the sample's own order, and how to answer."""
+        if sample.options:
+            return super().prompt(sample, context)
+        instruction = context.wording.get(f"free.{context.style}", _FREE[context.style])
         return Prompt(
-            messages=(Message("user", said),),
-            options=options,
-            order=order,
+            messages=(user_message(sample.question, instruction),),
             max_tokens=1024 if context.style == "cot" else 128,
-            candidates=() if options else self._candidates(context.pool),
+            candidates=self._candidates(context.pool),
         )
 
     def _candidates(self, pool: tuple[Sample, ...]) -> tuple[str, ...]:
@@ -120,48 +117,29 @@ class Jsonl(Benchmark):
     def score(self, items: Sequence[tuple[Sample, Record]], settings: ScoreSettings) -> list[Score]:
         """Choices: the option read in the reply. Free text: equal to an accepted answer, or near enough in
         meaning to one where `threshold` is below 1."""
-        from vivant.metrics.choice import score_choice
-
         threshold = settings.values["threshold"]
-        free = [(sample, record) for sample, record in items if not sample.options]
-        nearness = dict(zip((record.key for _, record in free), _similarities(free, threshold), strict=True))
-        scores: list[Score] = []
-        for sample, record in items:
-            if sample.options:
-                scores.append(score_choice(sample, record))
-                continue
-            near, rule = nearness[record.key]
-            scores.append(
-                Score(
-                    key=record.key,
-                    task=record.task,
-                    id=record.id,
-                    value=float(near >= threshold),
-                    answer=final_line(record.reply.text),
-                    rule=rule,
-                    detail={"similarity": near},
-                )
+        choices = [item for item in items if item[0].options]
+        free = [item for item in items if not item[0].options]
+        scores = {score.key: score for score in super().score(choices, settings)}
+        for (_, record), (similarity, rule) in zip(free, _similarities(free, threshold), strict=True):
+            scores[record.key] = Score(
+                key=record.key,
+                task=record.task,
+                id=record.id,
+                value=float(similarity >= threshold),
+                answer=final_line(record.reply.text),
+                rule=rule,
+                detail={"similarity": similarity},
             )
-        return scores
+        return [scores[record.key] for _, record in items]
 
 
-_INSTRUCTIONS = {
-    (True, "zero-shot"): "Reply with the letter of the right choice and nothing else.",
-    (
-        True,
-        "cot",
-    ): "Think it through step by step, then write the letter of the right choice alone on the last line.",
-    (False, "zero-shot"): "Reply with the answer and nothing else.",
-    (False, "cot"): "Think it through step by step, then write the answer alone on the last line.",
-    (True, "bare"): "",
-    (False, "bare"): "",
+_FREE = {
+    "zero-shot": "Reply with the answer and nothing else.",
+    "cot": "Think it through step by step, then write the answer alone on the last line.",
+    "bare": "",
 }
-
-
-def option_name(index: int) -> str:
-    """A … Z, AA … AZ, BA …"""
-    letters = string.ascii_uppercase
-    return letters[index] if index < 26 else letters[index // 26 - 1] + letters[index % 26]
+"""How to answer a question without choices, by style."""
 
 
 def final_line(text: str) -> str:
@@ -175,27 +153,27 @@ def _plain(text: str) -> str:
 
 
 def _similarities(items: Sequence[tuple[Sample, Record]], threshold: float) -> list[tuple[float, str]]:
-    found: list[tuple[float, str]] = []
+    results: list[tuple[float, str]] = []
     for sample, record in items:
-        said = {_plain(record.reply.text), _plain(final_line(record.reply.text))}
-        equal = bool(said & {_plain(answer) for answer in sample.answers})
-        found.append((1.0, "equal") if equal else (0.0, "different"))
-    unequal = [i for i, (value, _) in enumerate(found) if value == 0.0]
+        replies = {_plain(record.reply.text), _plain(final_line(record.reply.text))}
+        equal = bool(replies & {_plain(answer) for answer in sample.answers})
+        results.append((1.0, "equal") if equal else (0.0, "different"))
+    unequal = [i for i, (value, _) in enumerate(results) if value == 0.0]
     if threshold < 1.0 and unequal:
         from vivant.metrics.similarity import best_similarity
 
         texts = [final_line(items[i][1].reply.text) for i in unequal]
         labels = [items[i][0].answers for i in unequal]
         for i, value in zip(unequal, best_similarity(texts, labels), strict=True):
-            found[i] = (value, "similarity")
-    return found
+            results[i] = (value, "similarity")
+    return results
 
 
 def _sample(line: Line, number: int, task: str) -> Sample:
     question = _media(line) + _question(line.question)
     if not question:
         raise DataError("there is no `question`, and no picture or video either")
-    options = tuple(Option(option_name(i), text) for i, text in enumerate(line.choices))
+    options = make_options(line.choices)
     if len(set(line.choices)) != len(line.choices):
         raise DataError("two `choices` are the same")
     if len(options) == 1:
@@ -258,11 +236,11 @@ def _question(question: str | list[str | dict[str, str]]) -> tuple[Part, ...]:
     if isinstance(question, str):
         return (Text(question),) if question else ()
     parts: list[Part] = []
-    for place, piece in enumerate(question):
+    for index, piece in enumerate(question):
         if isinstance(piece, str):
             parts.append(Text(piece))
         elif len(piece) != 1:
-            raise DataError(f"part {place} of `question` must have one field: text, image, video or audio")
+            raise DataError(f"part {index} of `question` must have one field: text, image, video or audio")
         else:
             (kind, value), *_ = piece.items()
             if kind == "text":
@@ -271,6 +249,6 @@ def _question(question: str | list[str | dict[str, str]]) -> tuple[Part, ...]:
                 parts.append(_MEDIA[kind](value))
             else:
                 raise DataError(
-                    f"part {place} of `question` is '{kind}'; it may be text, image, video or audio"
+                    f"part {index} of `question` is '{kind}'; it may be text, image, video or audio"
                 )
     return tuple(parts)

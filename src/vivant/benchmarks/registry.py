@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -13,8 +14,11 @@ from urllib.parse import unquote, urlsplit
 from msgspec import Struct
 
 from vivant import mini
-from vivant.benchmarks.base import Benchmark
-from vivant.core.errors import DataError, UsageError, unknown
+from vivant.benchmarks.base import PROTOCOLS, Benchmark, Protocol
+from vivant.benchmarks.plugin_files import load_class, remembered_files
+from vivant.benchmarks.task_options import TaskOptionValues, parse_values
+from vivant.benchmarks.validation import check_class
+from vivant.core.errors import DataError, UsageError, unknown_name_error
 
 _BUILTIN: Mapping[str, str] = {
     "mime": "vivant.benchmarks.mime:Mime",
@@ -24,6 +28,9 @@ _BUILTIN: Mapping[str, str] = {
     "mimic": "vivant.benchmarks.mimic:Mimic",
     "jsonl": "vivant.benchmarks.jsonl:Jsonl",
 }
+
+
+_FILE = re.compile(r"(?P<path>.+\.py)(?::(?P<cls>\w+))?(?:/(?P<task>.*))?")
 
 
 class Selection(Struct, frozen=True):
@@ -37,29 +44,81 @@ class Selection(Struct, frozen=True):
 
 
 def names() -> dict[str, str]:
-    """All benchmarks by name, with the dotted path of their class."""
-    found = dict(_BUILTIN)
-    for point in entry_points(group="vivant.benchmarks"):
-        found.setdefault(point.name, point.value)
-    return found
+    """All benchmarks by name, with where their class is: bundled, installed, and files that were run before."""
+    return {**remembered_files(), **_installed()}
+
+
+def _installed() -> dict[str, str]:
+    return {**{point.name: point.value for point in entry_points(group="vivant.benchmarks")}, **_BUILTIN}
 
 
 def get(name: str, **options: Any) -> Benchmark:
-    """The benchmark called `name`; options that it does not know are refused."""
-    # To list what others installed takes forty times as long as to find one of our own, which come first anyway.
-    known = _BUILTIN if name in _BUILTIN else names()
-    if name not in known:
-        raise unknown("benchmark", name, known, "(your own questions: a path that ends in .jsonl)")
-    module, _, attribute = known[name].partition(":")
+    """The benchmark called `name`, or the one in `./file.py[:Class]`; options that it does not know are refused."""
+    match = _FILE.fullmatch(name)
+    if match:
+        return load_class(Path(match["path"]), match["cls"] or "", _installed)(**options)
+    # To list what others installed takes forty times as long as to find a bundled one, which come first anyway.
+    sources = _BUILTIN if name in _BUILTIN else names()
+    if name not in sources:
+        hint = "(your own questions: a path that ends in .jsonl; your own benchmark: one that ends in .py)"
+        raise unknown_name_error("benchmark", name, sources, hint)
+    source = sources[name]
+    if ".py:" in source:
+        path, _, class_name = source.rpartition(":")
+        return load_class(Path(path), class_name, _installed)(**options)
+    module, _, attribute = source.partition(":")
     try:
         cls = getattr(import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise UsageError(f"The benchmark '{name}' cannot be loaded from {known[name]}: {error}") from error
-    try:
-        benchmark: Benchmark = cls(**options)
-    except TypeError as error:
-        raise UsageError(f"{name} does not take {', '.join(options)}: {error}") from error
+    except Exception as error:
+        if name in _BUILTIN:
+            raise
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise UsageError(f"The benchmark '{name}' cannot be loaded from {source}: {reason}") from error
+    if name not in _BUILTIN:
+        check_class(cls, source, name)
+    benchmark: Benchmark = cls(**options)
     return benchmark
+
+
+def split_selector(selector: str) -> tuple[str, str]:
+    """`mime/mcq` as (`mime`, `mcq`); `./my_bench.py:MyBench/mcq` as (`./my_bench.py:MyBench`, `mcq`)."""
+    match = _FILE.fullmatch(selector)
+    if match:
+        return match["path"] + (f":{match['cls']}" if match["cls"] else ""), match["task"] or ""
+    name, _, task = selector.partition("/")
+    return name, task
+
+
+def parse_task_options(selectors: Sequence[str], values: Mapping[str, Any]) -> TaskOptionValues:
+    """Check `--task-option NAME=VALUE` and split the values into a run's `variant` and `limits`.
+
+    Args:
+        selectors: The benchmarks of the run, as the user names them: `milebench/T-1`, `./mine.jsonl`.
+        values: Texts or Python values by name. Each name must belong to one of the benchmarks.
+    """
+    if not values:
+        return TaskOptionValues()
+    chosen = list(
+        dict.fromkeys(split_selector(selector)[0] for selector in selectors if not is_file(selector))
+    )
+    options = [option for name in chosen for option in get(name).task_options]
+    return parse_values(options, values, f"task option of {', '.join(chosen) or 'your own questions'}")
+
+
+def choose_protocol(tasks: Iterable[str], wanted: Protocol | None = None) -> Protocol:
+    """The protocol to score these tasks by: the one asked for, else the first that all of them have.
+
+    Raises UsageError where a benchmark does not have the one asked for.
+    """
+    benchmarks = {name: get(name) for name in dict.fromkeys(split_selector(task)[0] for task in tasks)}
+    for protocol in (wanted,) if wanted else PROTOCOLS:
+        lacking = [name for name, benchmark in benchmarks.items() if protocol not in benchmark.protocols]
+        if not lacking:
+            return protocol
+        if wanted:
+            has = " and ".join(benchmarks[lacking[0]].protocols)
+            raise UsageError(f"{lacking[0]} has no protocol '{wanted}', only {has}; leave out --protocol")
+    raise UsageError(f"{', '.join(benchmarks)} have no protocol in common; look at them one at a time")
 
 
 def of_task(task: str) -> Benchmark:
@@ -75,9 +134,10 @@ def is_file(selector: str) -> bool:
 def select(
     selectors: Sequence[str], data: Sequence[str] = (), options: Mapping[str, Any] | None = None
 ) -> list[Selection]:
-    """What `vivant run mime mmrv/… ./mine.jsonl --data …` means."""
-    options = options or {}
-    roots = _roots(data, [s for s in selectors if not is_file(s)])
+    """What `vivant run mime mmrv/… ./mine.jsonl ./my_bench.py --data …` means."""
+    options = parse_task_options(selectors, options or {}).variant
+    benchmarks = {name: get(name) for name, _ in map(split_selector, selectors) if not is_file(name)}
+    roots = _roots(data, [benchmark.name for benchmark in benchmarks.values()])
     chosen: list[Selection] = []
     for selector in selectors:
         if is_file(selector):
@@ -86,36 +146,39 @@ def select(
                 raise DataError(f"No such file: {path}")
             chosen.append(Selection(get("jsonl"), (f"jsonl/{path.stem}",), path))
             continue
-        name, _, rest = selector.partition("/")
-        if name == "jsonl":
+        source, task = split_selector(selector)
+        if source == "jsonl":
             raise UsageError("Give the path of your questions instead of 'jsonl', e.g. ./mine.jsonl")
-        benchmark = get(name, **options)
-        root = locate(benchmark, roots.get(name) or roots.get(""))
-        chosen.append(_present(benchmark, benchmark.expand(rest), root))
+        declared = {option.key for option in benchmarks[source].task_options}
+        benchmark = get(source, **{key: value for key, value in options.items() if key in declared})
+        match = _FILE.fullmatch(source)
+        folder = Path(match["path"]).expanduser().parent if match else None
+        root = locate(benchmark, roots.get(benchmark.name) or roots.get(""), folder)
+        chosen.append(_present(benchmark, benchmark.expand(task), root))
     return chosen
 
 
 def _present(benchmark: Benchmark, tasks: tuple[str, ...], root: Path) -> Selection:
     """Of several tasks, those whose data are there; a task named alone must be."""
-    there = tasks if len(tasks) == 1 else benchmark.available(root, tasks)
-    if not there:
+    available = tasks if len(tasks) == 1 else benchmark.data.available(benchmark, root, tasks)
+    if not available:
         raise DataError(
-            f"{root} holds none of {benchmark.name}'s tasks asked for. {benchmark.data_help}".strip()
+            f"{root} holds none of {benchmark.name}'s tasks asked for. {benchmark.data.help}".strip()
         )
-    absent = tuple(task for task in tasks if task not in there)
-    return Selection(benchmark, tuple(f"{benchmark.name}/{task}" for task in there), root, absent)
+    absent = tuple(task for task in tasks if task not in available)
+    return Selection(benchmark, tuple(f"{benchmark.name}/{task}" for task in available), root, absent)
 
 
-def _roots(data: Sequence[str], selectors: Sequence[str]) -> dict[str, str]:
+def _roots(data: Sequence[str], benchmarks: Sequence[str]) -> dict[str, str]:
     """`--data PATH` or, with several benchmarks, `--data name=PATH`."""
-    wanted = {selector.partition("/")[0] for selector in selectors}
+    wanted = set(benchmarks)
     roots: dict[str, str] = {}
     for entry in data:
         name, equals, path = entry.partition("=")
         if equals and name in wanted:
             roots[name] = path
         elif equals and not Path(entry).exists() and "/" not in name:
-            raise unknown("benchmark in --data", name, wanted)
+            raise unknown_name_error("benchmark in --data", name, wanted)
         else:
             roots[""] = entry
     if "" in roots and len(wanted) > 1 and roots[""] != "mini":
@@ -123,14 +186,14 @@ def _roots(data: Sequence[str], selectors: Sequence[str]) -> dict[str, str]:
     return roots
 
 
-def on_this_machine(place: str, remedy: str) -> Path:
-    """A place as a path. What lies in an object store is fetched when the user asks for it, never by a run."""
-    scheme, separator, _ = place.partition("://")
+def on_this_machine(address: str, remedy: str) -> Path:
+    """A path or URL as a path. What lies in an object store is fetched when the user asks for it, never by a run."""
+    scheme, separator, _ = address.partition("://")
     if not separator:
-        return Path(place).expanduser()
+        return Path(address).expanduser()
     if scheme == "file":
-        return Path(unquote(urlsplit(place).path))
-    raise UsageError(f"{place}: a run reads files on its own machine and downloads nothing; {remedy}")
+        return Path(unquote(urlsplit(address).path))
+    raise UsageError(f"{address}: a run reads files on its own machine and downloads nothing; {remedy}")
 
 
 def data_root() -> Path:
@@ -139,27 +202,35 @@ def data_root() -> Path:
     return on_this_machine(os.environ.get("VIVANT_DATA") or "data", remedy)
 
 
-def locate(benchmark: Benchmark, given: str | None = None) -> Path:
-    """The folder with a benchmark's data: what the user gave (`mini`: the bundled), or the data root's."""
-    if given == "mini":
-        found = mini.root(benchmark.name)
-        if found is None:
+def locate(benchmark: Benchmark, named: str | None = None, beside: Path | None = None) -> Path:
+    """The folder with a benchmark's data.
+
+    Args:
+        benchmark: The benchmark.
+        named: What the user says with `--data`; `mini` is the bundled edition.
+        beside: The folder of a benchmark's own file, used where nothing else is.
+    """
+    if named == "mini":
+        bundled = mini.root(benchmark.name)
+        if bundled is None:
             raise DataError(f"There is no bundled mini-edition of {benchmark.name}")
-        return found
-    if given:
-        remedy = f"fetch it once, on every node: vivant data get {benchmark.name} --from {given}"
-        path = on_this_machine(given, remedy)
+        return bundled
+    if named:
+        remedy = f"fetch it once, on every node: vivant data get {benchmark.name} --from {named}"
+        path = on_this_machine(named, remedy)
         if not path.exists():
             raise DataError(
-                f"Data for {benchmark.name}: {path} does not exist. {benchmark.data_help}".strip()
+                f"Data for {benchmark.name}: {path} does not exist. {benchmark.data.help}".strip()
             )
         return path
     path = data_root() / benchmark.name
     if path.exists():
         return path
+    if beside is not None:
+        return beside
     from vivant.benchmarks.sources import sources
 
-    tail = f" {benchmark.data_help}" if benchmark.data_help else ""
+    tail = f" {benchmark.data.help}" if benchmark.data.help else ""
     if benchmark.name in sources():
         tail = f" To fetch it: vivant data get {benchmark.name}.{tail}"
     small = " To try the bundled mini-edition: --data mini." if mini.root(benchmark.name) else ""

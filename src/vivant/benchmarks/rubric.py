@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from vivant.benchmarks.verdict import Contract
-from vivant.core.fenced_text import RULE, Material, code_of, fenced
+from vivant.core.fenced_text import RULE, FencedBlock, fence_blocks, fence_code
 from vivant.core.types import Message, Text
 
 
@@ -60,7 +60,7 @@ class Question(Struct, frozen=True, kw_only=True, gc=False):
     """What a judge is asked about one answer."""
 
     rubric: Rubric
-    materials: tuple[Material, ...]
+    materials: tuple[FencedBlock, ...]
     max_tokens: int = 1024
     lost_images: int = 0
     """Pictures that the judge does not get to see."""
@@ -73,10 +73,10 @@ class Question(Struct, frozen=True, kw_only=True, gc=False):
         `again` reminds of the form after a reply that could not be read; what that reply said is not
         repeated, since it may have been steered by the material.
         """
-        code = code_of(self.materials)
+        code = fence_code(self.materials)
         told = "An earlier reply did not keep to this form; keep to it exactly.\n" if again else ""
         closing = f"\nThat is all the material. Judge it now.\n{told}{self.rubric.contract.ask}"
-        user = fenced(self.materials, code, closing)
+        user = fence_blocks(self.materials, code, closing)
         return (self.rubric.system, Message("user", user))
 
 

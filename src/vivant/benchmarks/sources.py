@@ -13,7 +13,7 @@ import yaml
 from msgspec import Struct
 
 from vivant.benchmarks import registry
-from vivant.core.errors import UsageError, unknown
+from vivant.core.errors import UsageError, unknown_name_error
 from vivant.core.paths import cache_root
 
 
@@ -68,8 +68,8 @@ def find(name: str) -> Source:
     if name in known:
         return known[name]
     if name in registry.names():
-        raise UsageError(f"{name} cannot be fetched. {registry.get(name).data_help}")
-    raise unknown("source", name, known)
+        raise UsageError(f"{name} cannot be fetched. {registry.get(name).data.help}")
+    raise unknown_name_error("source", name, known)
 
 
 def place_of(name: str, source: Source) -> Path:

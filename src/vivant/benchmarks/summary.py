@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from vivant.benchmarks.base import Benchmark, Published, ScoredRun
 from vivant.benchmarks.rubric import JudgeInfo
-from vivant.core.errors import DataError, UsageError, unknown
+from vivant.core.errors import DataError, UsageError, unknown_name_error
 from vivant.core.table import Row
 from vivant.core.types import Record, Sample, Score
 
@@ -59,10 +59,10 @@ def summarise(
 ) -> list[Row]:
     """One row for all samples, or one for each combination of the facets `by`, naturally sorted."""
     # Late: numpy is not needed to plan a run, which reads conditions with this module.
-    from vivant.metrics.intervals import Group, mean_intervals
+    from vivant.metrics.intervals import MetricGroup, mean_intervals
 
     groups = grouped(run, benchmark, by)
-    unparsed_value = benchmark.unparsed_value(run.protocol)
+    unparsed_value = benchmark.unparsed_value
     binary = is_binary(run, unparsed_value)
     names = sorted(groups, key=lambda values: [natural(value) for value in values])
     counted = [
@@ -74,7 +74,7 @@ def summarise(
         for name in names
     ]
     found = mean_intervals(
-        [Group([v for _, v in items], [cluster_of(s) for s, _ in items]) for items in counted],
+        [MetricGroup([v for _, v in items], [cluster_of(s) for s, _ in items]) for items in counted],
         binary=binary,
         method=intervals,
     )
@@ -91,7 +91,7 @@ def grouped(run: ScoredRun, benchmark: Benchmark, by: Sequence[str]) -> dict[tup
     known = set(benchmark.facets).union(*(sample.facets for sample, _, _ in run.rows))
     for facet in by:
         if facet not in known:
-            raise unknown("facet", facet, known)
+            raise unknown_name_error("facet", facet, known)
     groups: dict[tuple[str, ...], list[Item]] = {} if by else {(): []}
     for item in run.rows:
         groups.setdefault(tuple(item[0].facets.get(facet, "") for facet in by), []).append(item)
@@ -216,7 +216,7 @@ class SampleScores(Struct, frozen=True):
 
 def by_sample(run: ScoredRun, benchmark: Benchmark) -> dict[str, SampleScores]:
     """The values of a run by sample id; samples without any are left out."""
-    unparsed_value = benchmark.unparsed_value(run.protocol)
+    unparsed_value = benchmark.unparsed_value
     found: dict[str, tuple[Sample, list[float], list[Score]]] = {}
     for sample, _, score in run.rows:
         value = counted_value(run, score, unparsed_value)
@@ -243,12 +243,12 @@ def _parse_condition(text: str, known: dict[str, set[str]]) -> Condition:
         raise UsageError(f"'{text}' is no condition; write --where facet=value or facet!=value")
     facet, sign, written = match.groups()
     if facet not in known:
-        raise unknown("facet", facet, known)
+        raise unknown_name_error("facet", facet, known)
     # A value may itself hold commas.
     values = [written] if written in known[facet] else [value.strip() for value in written.split(",")]
     for value in values:
         if value not in known[facet]:
-            raise unknown(facet, value, known[facet])
+            raise unknown_name_error(facet, value, known[facet])
     return Condition(facet, frozenset(values), sign == "!=")
 
 

@@ -12,7 +12,7 @@ from vivant.analysis import audit as audits
 from vivant.cli import options as o
 from vivant.cli.output import put
 from vivant.cli.parsing import pairs, split
-from vivant.core.errors import unknown
+from vivant.core.errors import unknown_name_error
 
 app = typer.Typer(add_completion=False)
 FORMATS = ("text", "markdown", "json")
@@ -48,7 +48,7 @@ def audit(
     """
     form = "markdown" if markdown else form
     if form not in FORMATS:
-        raise unknown("format", form, FORMATS)
+        raise unknown_name_error("format", form, FORMATS)
     folders = {name: Path(path).expanduser() for name, path in pairs(data, "--data").items()}
     cases = audits.audit(split(only), folders)
     if form == "json":

@@ -8,6 +8,7 @@ import typer
 
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Benchmark
+from vivant.benchmarks.task_options import TaskOption
 from vivant.cli.output import show
 from vivant.core.table import Table
 
@@ -35,6 +36,13 @@ def _mini(name: str) -> bool:
     return mini.root(name) is not None
 
 
+def _value(option: TaskOption) -> str:
+    """The default, as a user would write it."""
+    if option.default is None or option.default == "":
+        return "…"
+    return str(option.default).lower() if option.kind == "bool" else str(option.default)
+
+
 def _one(benchmark: Benchmark) -> Table:
     tasks = ", ".join(f"{benchmark.name}/{task.name}" for task in benchmark.tasks) or "one per file"
     body = [
@@ -44,9 +52,9 @@ def _one(benchmark: Benchmark) -> Table:
         ("facets", ", ".join(benchmark.facets) or "as the data have them"),
         ("protocols", ", ".join(benchmark.protocols)),
         ("scoring settings", ", ".join(f"{k}={v}" for k, v in benchmark.settings.items()) or "none"),
-        ("options", ", ".join(f"{k}={v}" for k, v in benchmark.data_options.items()) or "none"),
-        *((f"--layout {benchmark.name}:{k}", v) for k, v in benchmark.layouts.items()),
-        ("exports", ", ".join(benchmark.exports) or "none"),
-        ("data", benchmark.data_help),
+        *((f"--task-option {o.name}={_value(o)}", o.help) for o in benchmark.task_options),
+        *((f"--layout {benchmark.name}:{k}", v) for k, v in benchmark.tables.layouts.items()),
+        ("exports", ", ".join(benchmark.native.exports) or "none"),
+        ("data", benchmark.data.help),
     ]
     return Table(title=benchmark.title, columns=("", ""), body=tuple(body))

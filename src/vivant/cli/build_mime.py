@@ -47,10 +47,10 @@ def plan(file: Plan, preset: Preset = None, renderer: RendererName = None) -> No
 
         vivant build mime plan mini
     """
-    from vivant.build.mime.estimate import estimate, overview
+    from vivant.build.mime.estimate import estimate_render, overview
 
     spec, root = _plan(file, preset, renderer)
-    show(overview(spec, estimate(spec, root), str(file)))
+    show(overview(spec, estimate_render(spec, root), str(file)))
 
 
 @app.command()
@@ -77,19 +77,19 @@ def render(
         vivant run mime --data mine --model random
     """
     from vivant.build.mime.edition import Edition, stage
-    from vivant.build.mime.jobs import Executor, run_jobs, workers_here
-    from vivant.build.mime.workers import LocalExecutor
+    from vivant.build.mime.jobs import RenderExecutor, run_jobs, workers_here
+    from vivant.build.mime.local_executor import LocalRenderExecutor
 
     spec, root = _plan(file, preset, renderer)
-    hands: Executor
+    hands: RenderExecutor
     if executor == "ray":
-        from vivant.build.mime.ray_jobs import RayExecutor
+        from vivant.build.mime.ray_executor import RayRenderExecutor
 
-        hands = RayExecutor(address, say)
+        hands = RayRenderExecutor(address, say)
     else:
         if address is not None:
             raise UsageError("--address names a Ray cluster; add --executor ray")
-        hands = LocalExecutor(workers or workers_here())
+        hands = LocalRenderExecutor(workers or workers_here())
     edition = Edition(spec, tuple(stage(spec)))
     try:
         outcome = run_jobs(edition, root, out, hands, log_progress())

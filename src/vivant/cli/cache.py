@@ -9,13 +9,12 @@ import typer
 
 from vivant.cli.output import say, show
 from vivant.cli.parsing import duration
-from vivant.core.disk_space import size_text
+from vivant.core.disk_space import format_size
 from vivant.core.errors import UsageError
 from vivant.core.paths import cache_root
 from vivant.core.table import Table
 from vivant.engine import reply_cache as replies
-from vivant.media import trim as trim_media
-from vivant.media import usage as media_usage
+from vivant.media import measure_cache, trim_cache
 
 app = typer.Typer(invoke_without_command=True, add_completion=False)
 
@@ -36,11 +35,11 @@ def cache(ctx: typer.Context) -> None:
     if ctx.invoked_subcommand is not None:
         return
     root = cache_root()
-    media = media_usage(root)
+    media = measure_cache(root)
     count, size = replies.usage(root / "replies.sqlite")
     body = [
-        ("media", "frames, sound and pictures, by content", media.media, size_text(media.bytes)),
-        ("replies", "answers to identical requests", count, size_text(size)),
+        ("media", "frames, sound and pictures, by content", media.media, format_size(media.bytes)),
+        ("replies", "answers to identical requests", count, format_size(size)),
         ("models", "fetched with `vivant data get`", *_held(root / "models")),
     ]
     body += [(name, what, *_held(root / name)) for name, what in _OTHERS.items() if (root / name).is_dir()]
@@ -67,8 +66,8 @@ def trim(
         raise UsageError("--older-than needs a time, e.g. 30d")
     root = cache_root()
     if only in (None, "media"):
-        gone = trim_media(root, seconds)
-        say(f"media: {gone.media} entries removed, {size_text(gone.bytes)}")
+        gone = trim_cache(root, seconds)
+        say(f"media: {gone.media} entries removed, {format_size(gone.bytes)}")
     if only in (None, "replies"):
         say(f"replies: {replies.trim(root / 'replies.sqlite', seconds)} removed")
 
@@ -76,4 +75,4 @@ def trim(
 def _held(folder: Path) -> tuple[int, str]:
     """How many things a folder holds, and how large they are."""
     files = (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
-    return len(list(folder.glob("*"))), size_text(sum(file.stat().st_size for file in files))
+    return len(list(folder.glob("*"))), format_size(sum(file.stat().st_size for file in files))

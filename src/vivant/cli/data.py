@@ -11,7 +11,7 @@ from vivant import mini
 from vivant.benchmarks import registry
 from vivant.benchmarks.sources import Source, find, place_of, sources
 from vivant.cli.output import say, show
-from vivant.core.disk_space import size_text
+from vivant.core.disk_space import format_size
 from vivant.core.errors import DataError, UsageError
 from vivant.core.progress import log_progress
 from vivant.core.table import Table
@@ -44,8 +44,8 @@ def list_(
             (
                 name,
                 str(place),
-                size_text(_size(place)) if place.exists() else "no",
-                size_text(_size(bundled)) if bundled else "–",
+                format_size(_size(place)) if place.exists() else "no",
+                format_size(_size(bundled)) if bundled else "–",
                 *_facts(name, source, place, ask_hub),
             )
         )
@@ -68,7 +68,7 @@ def _facts(name: str, source: Source | None, place: Path, ask_hub: bool) -> tupl
             say(f"{name}: {error}")
             return "not known", "not known", "not known", origin
         licences = "; ".join(dict.fromkeys(listing.licences.values()))
-        return size_text(listing.size), licences, "yes" if listing.gated else "no", origin
+        return format_size(listing.size), licences, "yes" if listing.gated else "no", origin
     stated = "; ".join(dict.fromkeys(read_note(place, name).licences.values())) or source.licence
     return source.size or "–", stated, "yes" if source.gated else "no", origin
 
@@ -185,10 +185,10 @@ def _fetch(name: str, revision: str | None, dry_run: bool) -> None:
         if len(todo.missing) < len(listing.files)
         else []
     )
-    there += [f"{size_text(todo.arrived)} arrived before"] if todo.arrived else []
+    there += [f"{format_size(todo.arrived)} arrived before"] if todo.arrived else []
     say(
-        f"{len(todo.missing)} of {len(listing.files)} files to fetch, {size_text(todo.size)} of "
-        f"{size_text(listing.size)} → {place}" + (f" ({', '.join(there)})" if there else "")
+        f"{len(todo.missing)} of {len(listing.files)} files to fetch, {format_size(todo.size)} of "
+        f"{format_size(listing.size)} → {place}" + (f" ({', '.join(there)})" if there else "")
     )
     if dry_run:
         return

@@ -10,7 +10,7 @@ import typer
 from vivant.benchmarks import registry
 from vivant.cli import options as o
 from vivant.cli.output import protocol_name, say
-from vivant.core.errors import UsageError, unknown
+from vivant.core.errors import UsageError, unknown_name_error
 from vivant.runs.run import load_run
 
 app = typer.Typer(add_completion=False)
@@ -28,9 +28,9 @@ def export(
     """Write a run in a benchmark's native files, so that the original scripts can read them."""
     loaded = load_run(run)
     names = {task.partition("/")[0] for task in loaded.manifest.tasks}
-    formats = {form for name in names for form in registry.get(name).exports}
+    formats = {form for name in names for form in registry.get(name).native.exports}
     if kind not in formats:
-        raise unknown("export format", kind, formats)
+        raise unknown_name_error("export format", kind, formats)
     if loaded.manifest.settings.permute != 1:
         raise UsageError(f"{run} asks each question in several orders, which no native format can hold")
     written: list[Path] = []
@@ -38,9 +38,9 @@ def export(
         out.mkdir(parents=True, exist_ok=True)
         parts = loaded.scores(protocol_name(protocol))
         for name in sorted(names):
-            if kind in registry.get(name).exports:
+            if kind in registry.get(name).native.exports:
                 own = [part for part in parts if part.task.partition("/")[0] == name]
-                written += registry.get(name).export_run(own, kind, out)
+                written += registry.get(name).native.export(own, kind, out)
     except OSError as error:
         raise UsageError(f"Cannot write to {out}: {error.strerror}") from error
     for path in dict.fromkeys(written):

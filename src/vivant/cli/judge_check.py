@@ -14,7 +14,7 @@ from vivant.benchmarks.base import Protocol
 from vivant.cli import judges as j
 from vivant.cli import options as o
 from vivant.cli.output import protocol_name, say, show
-from vivant.core.errors import UsageError, unknown
+from vivant.core.errors import UsageError, unknown_name_error
 from vivant.core.table import Cell, Table, to_json, to_markdown
 from vivant.judging.human_scores import read_human_scores
 from vivant.judging.judge_run import JudgeOptions
@@ -62,7 +62,7 @@ def judge_check(
         vivant judge-check people.csv runs/mmie-a runs/mmie-b --judge openai/gpt-4o --pairs
     """
     if form not in _FORMATS:
-        raise unknown("format", form, _FORMATS)
+        raise unknown_name_error("format", form, _FORMATS)
     if bool(judges) != pairs:
         raise UsageError(
             "--judge and --pairs go together here; to have answers scored: vivant score RUN --judge …"

@@ -65,9 +65,9 @@ class LazyGroup(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args and not args[0].startswith("-") and args[0] not in COMMANDS:
-            from vivant.core.errors import unknown
+            from vivant.core.errors import unknown_name_error
 
-            raise unknown("command", args[0], COMMANDS, "(see `vivant --help`)")
+            raise unknown_name_error("command", args[0], COMMANDS, "(see `vivant --help`)")
         return super().resolve_command(ctx, args)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002

@@ -10,7 +10,7 @@ import typer
 
 from vivant.cli import judges as j
 from vivant.cli.output import say, show
-from vivant.core.errors import UsageError, unknown
+from vivant.core.errors import UsageError, unknown_name_error
 from vivant.judging.judge_run import JudgeOptions
 
 app = typer.Typer(no_args_is_help=True, add_completion=False)
@@ -148,7 +148,7 @@ def score(
     from vivant.core import table as tables
 
     if form not in tables.FORMATS:
-        raise unknown("format", form, tables.FORMATS)
+        raise unknown_name_error("format", form, tables.FORMATS)
     opened = Pack(pack_path)
     outcome = judge_outcome(opened, open_key(key, opened), judgements)
     made = judged_tables(outcome)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import cast
 
 from vivant.benchmarks.base import Protocol
-from vivant.core.errors import UsageError, unknown
+from vivant.core.errors import UsageError, unknown_name_error
 from vivant.core.table import Table
 
 
@@ -21,10 +21,10 @@ def show(table: Table) -> None:
     """A table on standard output, as wide as the terminal allows."""
     from rich.console import Console
 
-    from vivant.core.table import renderable, to_text
+    from vivant.core.table import to_rich, to_text
 
     if sys.stdout.isatty():
-        Console().print(renderable(table))
+        Console().print(to_rich(table))
     else:
         print(to_text(table), end="")
 
@@ -34,7 +34,7 @@ def deliver(made: Sequence[Table], form: str, out: Path | None) -> None:
     from vivant.core import table as tables
 
     if form not in tables.FORMATS:
-        raise unknown("format", form, tables.FORMATS)
+        raise unknown_name_error("format", form, tables.FORMATS)
     if form == "text" and out is None:
         for one in made:
             show(one)
@@ -58,7 +58,7 @@ def put(text: str, out: Path | None) -> None:
 def protocol_name(name: str) -> Protocol:
     """A protocol by name."""
     if name not in ("paper", "strict"):
-        raise unknown("protocol", name, ("paper", "strict"))
+        raise unknown_name_error("protocol", name, ("paper", "strict"))
     return cast(Protocol, name)
 
 

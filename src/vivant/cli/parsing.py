@@ -7,7 +7,7 @@ from typing import Any, Literal, cast, get_args
 
 import msgspec
 
-from vivant.core.errors import UsageError, unknown
+from vivant.core.errors import UsageError, unknown_name_error
 from vivant.core.types import Control, Decoding, FramePolicy
 from vivant.engine.evaluation import Executor, Options, load_wording
 from vivant.models.base import ModelOptions
@@ -51,7 +51,7 @@ def control(name: str) -> Control:
     """A control by name."""
     known = get_args(Control)
     if name not in known:
-        raise unknown("control", name, known)
+        raise unknown_name_error("control", name, known)
     return cast(Control, name)
 
 
@@ -102,7 +102,7 @@ def run_options(given: dict[str, Any]) -> Options:
     if given["models"]:
         known = load_models(given["models"])
         if model not in known:
-            raise unknown(f"model in {given['models']}", model, known)
+            raise unknown_name_error(f"model in {given['models']}", model, known)
         config = known[model]
         model, limits, decoding = config.spec, dict(config.limits), config.decoding
     if given["max_new_tokens"] is not None:

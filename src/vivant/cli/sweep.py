@@ -49,7 +49,7 @@ def sweep(
     drawn = figure or points[0].run.dir.path.parent / "frames.svg"
     curves: dict[str, Sequence[tuple[float, float]]] = {}
     for task in points[0].run.manifest.tasks:
-        curves.update(registry.of_task(task).frame_curves())
+        curves.update(registry.of_task(task).published.frame_curves())
     curve(table, drawn, published=curves)
     say(f"Figure: {drawn}    runs: {points[0].run.dir.path.parent}")
 

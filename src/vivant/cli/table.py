@@ -13,7 +13,7 @@ from vivant.cli import options as o
 from vivant.cli.output import deliver, protocol_name
 from vivant.cli.parsing import split
 from vivant.core import table as tables
-from vivant.core.errors import UsageError, unknown
+from vivant.core.errors import UsageError, unknown_name_error
 from vivant.report.overview import layout, overview
 from vivant.runs.run import Run, load_run
 
@@ -80,7 +80,7 @@ def table(
         vivant table runs/mime runs/mime-blind runs/mime-shuffled --controls
     """
     if form not in tables.FORMATS:
-        raise unknown("format", form, tables.FORMATS)
+        raise unknown_name_error("format", form, tables.FORMATS)
     named = {
         "--layout": bool(layout_name),
         "--repeats": repeats,

@@ -33,13 +33,13 @@ def export(
 
         vivant run mimic/thinking --data FOLDER --model onnx/models/mine-onnx --frames 16
     """
-    from vivant.core.errors import unknown
+    from vivant.core.errors import unknown_name_error
     from vivant.models.base import require
 
     if to != "onnx":
-        raise unknown("format", to, ("onnx",))
+        raise unknown_name_error("format", to, ("onnx",))
     if weights not in ("fp32", "fp16"):
-        raise unknown("--weights", weights, ("fp32", "fp16"))
+        raise unknown_name_error("--weights", weights, ("fp32", "fp16"))
     require("onnxscript", "train", "vivant train export")
     from vivant.train.onnx_export import export_onnx
 
@@ -117,12 +117,12 @@ def split(
         vivant run mime/mcq --where "$(vivant train split mime/mcq --data FOLDER --part test)" --model …
     """
     from vivant.benchmarks import registry
-    from vivant.core.errors import UsageError, unknown
+    from vivant.core.errors import UsageError, unknown_name_error
     from vivant.train.data.split import PARTS, Split
 
     chosen_part = next((each for each in PARTS if each == part), None)
     if chosen_part is None:
-        raise unknown("part", part, PARTS)
+        raise unknown_name_error("part", part, PARTS)
     counts = [int(text) if text.strip().isdigit() else -1 for text in sizes.split(",")]
     if len(counts) != 3 or min(counts) < 0:
         raise UsageError(f"--sizes {sizes}: three whole numbers are expected, e.g. 36,14,36")

@@ -11,7 +11,7 @@ _SPARE = 100_000_000
 """Bytes that are left free."""
 
 
-def check_room(place: Path, needed: int) -> None:
+def check_free_space(place: Path, needed: int) -> None:
     """Refuse to begin what the disk cannot hold."""
     folder = place.absolute()
     while not folder.exists():
@@ -19,12 +19,12 @@ def check_room(place: Path, needed: int) -> None:
     free = shutil.disk_usage(folder).free
     if free < needed + _SPARE:
         raise DataError(
-            f"{place}: {size_text(needed)} are needed, unpacking included, and {size_text(free)} are free; "
+            f"{place}: {format_size(needed)} are needed, unpacking included, and {format_size(free)} are free; "
             "make room, or set VIVANT_DATA or VIVANT_CACHE to another disk"
         )
 
 
-def size_text(size: int) -> str:
+def format_size(size: int) -> str:
     """Bytes for people."""
     value = float(size)
     for unit in ("B", "kB", "MB", "GB"):

@@ -22,7 +22,7 @@ class UsageError(VivantError):
     """An unknown name or an impossible combination of options."""
 
 
-def unknown(what: str, name: str, known: Iterable[str], hint: str = "") -> UsageError:
+def unknown_name_error(what: str, name: str, known: Iterable[str], hint: str = "") -> UsageError:
     """An error for a name that is not among `known`, with the nearest one suggested."""
     names = sorted(known)
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)

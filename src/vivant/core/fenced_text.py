@@ -26,19 +26,19 @@ RULE = (
 )
 
 
-class Material(Struct, frozen=True, gc=False):
+class FencedBlock(Struct, frozen=True, gc=False):
     """One piece of what is judged, by name: `question`, `answer`, `reference`."""
 
     name: str
     parts: tuple[Part, ...]
 
 
-def code_of(materials: Sequence[Material]) -> str:
+def fence_code(materials: Sequence[FencedBlock]) -> str:
     """Twelve hex digits that depend on all of the material."""
     return hashlib.sha256(_ENCODER.encode(materials)).hexdigest()[:12]
 
 
-def fenced(materials: Sequence[Material], code: str, closing: str = "") -> tuple[Part, ...]:
+def fence_blocks(materials: Sequence[FencedBlock], code: str, closing: str = "") -> tuple[Part, ...]:
     """The code, the materials each between their two marks, then a text; neighbouring texts made one."""
     merged: list[Part] = []
     text = f"Code: {code}\n"
@@ -54,16 +54,16 @@ def fenced(materials: Sequence[Material], code: str, closing: str = "") -> tuple
     return (*merged, Text(text + closing))
 
 
-class Found(Struct):
+class ParsedBlock(Struct):
     """A material as a model without understanding finds it again."""
 
     text: str = ""
     pictures: int = 0
 
 
-def materials_in(parts: Iterable[Content | Part]) -> dict[str, Found]:
+def parse_blocks(parts: Iterable[Content | Part]) -> dict[str, ParsedBlock]:
     """The materials of a request to a judge. The first mark sets the code; marks with another are text."""
-    found: dict[str, Found] = {}
+    found: dict[str, ParsedBlock] = {}
     code, open_name = "", ""
     for part in parts:
         if isinstance(part, Picture | Image):
@@ -82,7 +82,7 @@ def materials_in(parts: Iterable[Content | Part]) -> dict[str, Found]:
                 open_name = ""
             elif not open_name and not closing:
                 code, open_name = its_code, name
-                found[name] = Found()
+                found[name] = ParsedBlock()
             place = mark.end()
         if open_name:
             found[open_name].text += part.text[place:]

@@ -12,10 +12,10 @@ from typing import IO, Any, cast
 
 from msgspec import Struct
 
-from vivant.core.file_types import impostor
+from vivant.core.file_types import detect_impostor
 
 
-class Piece(Struct, frozen=True):
+class FilePart(Struct, frozen=True):
     """One file of an archive, as it was read."""
 
     name: str
@@ -24,7 +24,7 @@ class Piece(Struct, frozen=True):
     """Empty where reading stopped before the end of the piece."""
 
 
-def find_pieces(folder: Path, stem: str) -> list[Path]:
+def find_parts(folder: Path, stem: str) -> list[Path]:
     """Pieces `<stem>aa`, `<stem>ab` … (or `<stem>00` …) in the order in which they join."""
     pattern = re.compile(re.escape(stem) + r"(?:[a-z]+|[0-9]+)")
     if not folder.is_dir():
@@ -32,7 +32,7 @@ def find_pieces(folder: Path, stem: str) -> list[Path]:
     return sorted(path for path in folder.iterdir() if path.is_file() and pattern.fullmatch(path.name))
 
 
-def sound_pieces(pieces: Sequence[Path], stem: str) -> tuple[list[Path], list[str]]:
+def check_parts(pieces: Sequence[Path], stem: str) -> tuple[list[Path], list[str]]:
     """The pieces that may be joined from the start, and a line for every fault that ends them.
 
     `split` makes all pieces but the last equally long, so a shorter one in between has been cut.
@@ -51,7 +51,7 @@ def sound_pieces(pieces: Sequence[Path], stem: str) -> tuple[list[Path], list[st
                 f"{path.parent}: {len(gap)} piece(s) missing before {path.name}: {shown}; fetch them"
             )
             break
-        if disguise := impostor(head(path)):
+        if disguise := detect_impostor(read_head(path)):
             problems.append(f"{path}: {disguise}")
             break
         sound.append(path)
@@ -77,13 +77,13 @@ def _between(first: str, last: str) -> Iterator[str]:
     return (suffix for suffix in _suffixes(first) if first <= suffix < last)
 
 
-def head(path: Path) -> bytes:
+def read_head(path: Path) -> bytes:
     """The first bytes of a file, enough to tell what it is."""
     with path.open("rb") as file:
         return file.read(512)
 
 
-class Joined(io.RawIOBase):
+class JoinedFile(io.RawIOBase):
     """Several files as one stream, each hashed as it passes."""
 
     def __init__(self, paths: Sequence[Path], tell: Callable[[int], None]) -> None:
@@ -93,7 +93,7 @@ class Joined(io.RawIOBase):
         self._path = Path()
         self._hash = hashlib.sha256()
         self._tell = tell
-        self.pieces: list[Piece] = []
+        self.pieces: list[FilePart] = []
 
     def readable(self) -> bool:
         return True
@@ -112,7 +112,7 @@ class Joined(io.RawIOBase):
                 self._hash.update(view[:count])
                 self._tell(count)
                 return count
-            self.pieces.append(Piece(self._path.name, self._file.tell(), self._hash.hexdigest()))
+            self.pieces.append(FilePart(self._path.name, self._file.tell(), self._hash.hexdigest()))
             self._file.close()
             self._file = None
 

@@ -12,7 +12,7 @@ MAX_PIXELS = 89_478_485
 """A larger picture is taken for an attack on memory: Pillow's own limit."""
 
 
-class Look(Struct, frozen=True):
+class ImageHeader(Struct, frozen=True):
     """A picture's header."""
 
     media_type: str
@@ -24,7 +24,7 @@ class Look(Struct, frozen=True):
     """False where the end of the file is missing."""
 
 
-def impostor(head: bytes) -> str | None:
+def detect_impostor(head: bytes) -> str | None:
     """What a file is that was meant to be media but is text, with the remedy; None where it is not text."""
     start = head[:512].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     if not head:
@@ -42,25 +42,27 @@ _SOUNDS = ((b"RIFF", "audio/wav"), (b"ID3", "audio/mpeg"), (b"\xff\xfb", "audio/
            (b"fLaC", "audio/flac"))  # fmt: skip
 
 
-def browser_type(kind: str, head: bytes, name: str) -> str:
+def detect_browser_type(kind: str, head: bytes, name: str) -> str:
     """The type under which an image, video or audio file is sent to a browser, whatever the file's name.
 
     Raises MediaError for what is no media, or no picture that a browser shows.
     """
-    wrong = impostor(head)
+    wrong = detect_impostor(head)
     if wrong is not None:
         raise MediaError(f"{name} {wrong}")
     if kind == "video":
-        return video_type(head)
+        return detect_video_type(head)
     if kind == "image":
-        look = picture(head)
+        look = parse_image_header(head)
         if look is None:
             raise MediaError(f"{name} is no picture that a browser shows")
         return look.media_type
-    return next((media_type for start, media_type in _SOUNDS if head.startswith(start)), video_type(head))
+    return next(
+        (media_type for start, media_type in _SOUNDS if head.startswith(start)), detect_video_type(head)
+    )
 
 
-def picture(data: bytes) -> Look | None:
+def parse_image_header(data: bytes) -> ImageHeader | None:
     """Type, size and orientation of a JPEG, PNG, WebP or GIF; None for anything else or a broken header."""
     try:
         if data.startswith(b"\xff\xd8"):
@@ -78,15 +80,15 @@ def picture(data: bytes) -> Look | None:
     return None
 
 
-def _look(media_type: str, width: int, height: int, orientation: int, whole: bool) -> Look | None:
-    return Look(media_type, width, height, orientation, whole) if width and height else None
+def _look(media_type: str, width: int, height: int, orientation: int, whole: bool) -> ImageHeader | None:
+    return ImageHeader(media_type, width, height, orientation, whole) if width and height else None
 
 
 # Start-of-frame markers; C4, C8 and CC lie between them and mean other things.
 _FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 
 
-def _jpeg(data: bytes) -> Look | None:
+def _jpeg(data: bytes) -> ImageHeader | None:
     place, orientation, size = 2, 1, len(data)
     while place + 4 <= size:
         if data[place] != 0xFF:
@@ -112,7 +114,7 @@ def _jpeg(data: bytes) -> Look | None:
     return None
 
 
-def _png(data: bytes) -> Look | None:
+def _png(data: bytes) -> ImageHeader | None:
     width, height = struct.unpack_from(">II", data, 16)
     orientation, place, whole = 1, 8, False
     while place + 8 <= len(data):
@@ -127,7 +129,7 @@ def _png(data: bytes) -> Look | None:
     return _look("image/png", width, height, orientation, whole)
 
 
-def _webp(data: bytes) -> Look | None:
+def _webp(data: bytes) -> ImageHeader | None:
     width = height = 0
     orientation, place = 1, 12
     while place + 8 <= len(data):
@@ -168,7 +170,7 @@ def _orientation(tiff: bytes) -> int:
     return 1
 
 
-def video_type(head: bytes) -> str:
+def detect_video_type(head: bytes) -> str:
     """The media type of a video file, from its first bytes; `video/mp4` where they do not tell."""
     if head[4:8] == b"ftyp":
         return "video/quicktime" if head[8:12] == b"qt  " else "video/mp4"

@@ -28,20 +28,20 @@ _OPEN, _CLOSE = "<picture>", "</picture>"
 _MARKED = re.compile(r"<picture>(.*?)</picture>", re.DOTALL | re.IGNORECASE)
 
 
-class Described(Struct, frozen=True):
+class PictureDescription(Struct, frozen=True):
     """A place in a text where a picture is wanted, with what it should show."""
 
     text: str
 
 
-def mark(description: str) -> str:
+def mark_picture(description: str) -> str:
     """How a text asks for a picture."""
     return f"{_OPEN}{description}{_CLOSE}"
 
 
-def split_marks(text: str) -> list[str | Described]:
+def split_marks(text: str) -> list[str | PictureDescription]:
     """Texts and wanted pictures in order. A mark that is not closed, or describes nothing, stays text."""
-    pieces: list[str | Described] = []
+    pieces: list[str | PictureDescription] = []
     place = 0
     for match in _MARKED.finditer(text):
         wanted = " ".join(match[1].split())
@@ -49,37 +49,37 @@ def split_marks(text: str) -> list[str | Described]:
             continue
         if match.start() > place:
             pieces.append(text[place : match.start()])
-        pieces.append(Described(wanted))
+        pieces.append(PictureDescription(wanted))
         place = match.end()
     if place < len(text):
         pieces.append(text[place:])
     return pieces
 
 
-def as_image(data: bytes) -> Image:
+def encode_image(data: bytes) -> Image:
     """Encoded bytes as a part of a reply."""
-    return Image(f"{_DATA}{media_type(data)};base64,{b64encode(data).decode('ascii')}")
+    return Image(f"{_DATA}{detect_media_type(data)};base64,{b64encode(data).decode('ascii')}")
 
 
-def media_type(data: bytes) -> str:
+def detect_media_type(data: bytes) -> str:
     """By the first bytes; what is no picture is said to be none."""
-    from vivant.core.file_types import picture
+    from vivant.core.file_types import parse_image_header
 
-    look = picture(data)
+    look = parse_image_header(data)
     return look.media_type if look else "application/octet-stream"
 
 
-def self_contained(reply: Reply) -> bool:
+def is_self_contained(reply: Reply) -> bool:
     """Whether a reply may be kept apart from the files that a model left on disk."""
     return all(part.path.startswith(_DATA) for part in reply.parts if isinstance(part, Image))
 
 
-def inlined(reply: Reply) -> Reply:
+def inline_images(reply: Reply) -> Reply:
     """The reply with the pictures that a model left on disk inside it, to travel to another machine."""
     return msgspec.structs.replace(
         reply,
         parts=tuple(
-            as_image(_bytes(part.path))
+            encode_image(_bytes(part.path))
             if isinstance(part, Image) and not part.path.startswith(_DATA)
             else part
             for part in reply.parts
@@ -107,7 +107,7 @@ class PictureFolder:
         if image.path.startswith(PREFIX):
             return image
         data = _bytes(image.path)
-        name = hashlib.sha256(data).hexdigest()[:24] + _SUFFIXES.get(media_type(data), ".bin")
+        name = hashlib.sha256(data).hexdigest()[:24] + _SUFFIXES.get(detect_media_type(data), ".bin")
         path = self._folder / name
         if not path.exists():
             try:

@@ -14,25 +14,25 @@ _STRIDE = 999_983
 """A prime."""
 
 
-def derive(seed: int, *names: str) -> int:
+def derive_seed(seed: int, *names: str) -> int:
     """A 63-bit seed for the thing that `names` name."""
     text = "\x1f".join((str(seed), *names))
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1
 
 
-def generator(seed: int, *names: str) -> random.Random:
+def derive_generator(seed: int, *names: str) -> random.Random:
     """A generator of its own for the thing that `names` name."""
-    return random.Random(derive(seed, *names))
+    return random.Random(derive_seed(seed, *names))
 
 
-def permutation(length: int, seed: int, *names: str) -> tuple[int, ...]:
+def shuffled_indices(length: int, seed: int, *names: str) -> tuple[int, ...]:
     """A permutation of range(length) for the thing that `names` name."""
     order = list(range(length))
-    generator(seed, *names).shuffle(order)
+    derive_generator(seed, *names).shuffle(order)
     return tuple(order)
 
 
-def arrangement(order: Sequence[int], index: int) -> tuple[int, ...]:
+def nth_permutation(order: Sequence[int], index: int) -> tuple[int, ...]:
     """The `index`-th rearrangement of an order; 0 is the order itself.
 
     All n! of them come once before any comes again, in rounds of n: within a round every member stands
@@ -55,5 +55,5 @@ def sample_ids(ids: Sequence[str], limit: int, seed: int, name: str) -> list[str
     """`limit` of the ids, chosen by each id's own hash and returned in their original order."""
     if limit >= len(ids):
         return list(ids)
-    chosen = set(sorted(ids, key=lambda i: derive(seed, name, "limit", i))[:limit])
+    chosen = set(sorted(ids, key=lambda i: derive_seed(seed, name, "limit", i))[:limit])
     return [i for i in ids if i in chosen]

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct, field
 
-from vivant.core.errors import unknown
+from vivant.core.errors import unknown_name_error
 
 Cell = str | int | float | None
 
@@ -82,20 +82,20 @@ def to_text(table: Table, width: int | None = None) -> str:
 
     buffer = io.StringIO()
     console = Console(file=buffer, width=width or 160, color_system=None, highlight=False)
-    console.print(renderable(table))
+    console.print(to_rich(table))
     return "\n".join(line.rstrip() for line in buffer.getvalue().splitlines()) + "\n"
 
 
 _MANY = 10
 
 
-def holds_figures(table: Table, index: int) -> bool:
+def is_numeric_column(table: Table, index: int) -> bool:
     """Whether a column is one of figures; one that is all dashes is too, for others of its kind hold some."""
     cells = [row[index] for row in table.body]
     return any(isinstance(c, int | float) for c in cells) or not any(isinstance(c, str) for c in cells)
 
 
-def renderable(table: Table) -> Any:
+def to_rich(table: Table) -> Any:
     """The table as something Rich can print."""
     from rich import box
     from rich.console import Group
@@ -104,7 +104,7 @@ def renderable(table: Table) -> Any:
 
     drawn = RichTable(title=Text(table.title, style="bold"), title_justify="left", box=box.SIMPLE_HEAD)
     for index, column in enumerate(table.columns):
-        numeric = holds_figures(table, index)
+        numeric = is_numeric_column(table, index)
         # Where figures are many, their headings stand on several lines, so that names keep their room.
         heading = column.replace(" ", "\n") if numeric and len(table.columns) > _MANY else column
         drawn.add_column(Text(heading), justify="right" if numeric else "left", overflow="fold")
@@ -132,7 +132,7 @@ def to_markdown(table: Table) -> str:
     def line(cells: Sequence[str]) -> str:
         return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
-    numeric = [holds_figures(table, i) for i in range(len(table.columns))]
+    numeric = [is_numeric_column(table, i) for i in range(len(table.columns))]
     lines = [f"**{table.title}**", "", line(table.columns), line(["---:" if n else "---" for n in numeric])]
     lines += [line([format_cell(cell, table.decimals) for cell in row]) for row in table.body]
     lines += [f"\n{note}" for note in table.notes]
@@ -158,7 +158,7 @@ _LATEX = str.maketrans(
 
 def to_latex(table: Table) -> str:
     """A `booktabs` table that compiles as it is."""
-    numeric = [holds_figures(table, i) for i in range(len(table.columns))]
+    numeric = [is_numeric_column(table, i) for i in range(len(table.columns))]
     spec = "".join("r" if n else "l" for n in numeric)
     lines = [r"\begin{table}", r"\centering", rf"\begin{{tabular}}{{{spec}}}", r"\toprule"]
     lines.append(" & ".join(c.translate(_LATEX) for c in table.columns) + r" \\")
@@ -192,5 +192,5 @@ FORMATS = tuple(_WRITERS)
 def render(table: Table, form: str) -> str:
     """The table in one of `FORMATS`."""
     if form not in _WRITERS:
-        raise unknown("format", form, FORMATS)
+        raise unknown_name_error("format", form, FORMATS)
     return _WRITERS[form](table)

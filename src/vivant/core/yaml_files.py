@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 import yaml
 
-from vivant.core.errors import DataError, unknown
+from vivant.core.errors import DataError, unknown_name_error
 
 T = TypeVar("T")
 _UNKNOWN = re.compile(r"Object contains unknown field `(?P<name>[^`]*)`(?: - at `\$(?P<path>.*)`)?")
@@ -30,7 +30,9 @@ def read_yaml(file: Path, kind: type[T]) -> T:
         if match is None:
             raise DataError(f"{file}: {error}") from None
         place = f" at {match['path'].lstrip('.')}" if match["path"] else ""
-        raise DataError(f"{file}{place}: {unknown('field', match['name'], _fields(kind))}") from None
+        raise DataError(
+            f"{file}{place}: {unknown_name_error('field', match['name'], _fields(kind))}"
+        ) from None
 
 
 def _fields(kind: Any) -> list[str]:

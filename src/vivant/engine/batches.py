@@ -25,7 +25,7 @@ from msgspec import Struct
 
 from vivant.core.errors import MediaError, UsageError
 from vivant.core.files import write_atomic, write_jsonl
-from vivant.core.generated_images import PictureFolder, self_contained
+from vivant.core.generated_images import PictureFolder, is_self_contained
 from vivant.core.types import Job, Record, Reply
 from vivant.engine.executor import Hands
 from vivant.engine.reply_cache import ReplyCache
@@ -305,7 +305,11 @@ class BatchRunner:
                     extra={**record.extra, "batch": batch.id},
                 )
                 self._finish(done)
-                if self._cache is not None and reply.status in ("ok", "truncated") and self_contained(reply):
+                if (
+                    self._cache is not None
+                    and reply.status in ("ok", "truncated")
+                    and is_self_contained(reply)
+                ):
                     self._cache.put(record.fingerprint, reply)
         batch.collected = True
         self._folder.save(batch)

@@ -7,11 +7,12 @@ from pathlib import Path
 
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Benchmark, DataReport
+from vivant.benchmarks.validation import load_samples
 from vivant.core.errors import VivantError
 from vivant.core.progress import ProgressCallback
-from vivant.core.types import Audio, Image, Part, Sample, Video
+from vivant.core.types import Audio, Image, Part, Video
 from vivant.engine.plan import media_paths
-from vivant.media.inspection import open_problem
+from vivant.media.inspection import find_problem
 
 
 def check_data(name: str, given: str | None, progress: ProgressCallback | None = None) -> DataReport:
@@ -21,7 +22,7 @@ def check_data(name: str, given: str | None, progress: ProgressCallback | None =
         return check_media(selection.benchmark, selection.root, selection.tasks, progress)
     benchmark = registry.get(name)
     root = registry.locate(benchmark, given)
-    own = benchmark.check(root, progress)
+    own = benchmark.data.check(benchmark, root, progress)
     if own is not None:
         return own
     tasks = [f"{name}/{task}" for task in benchmark.expand("")]
@@ -37,7 +38,7 @@ def check_media(
     parts: dict[str, tuple[Part, str]] = {}
     for task in tasks:
         try:
-            samples: list[Sample] = benchmark.load(root, task)
+            samples = load_samples(benchmark, root, task)
         except VivantError as error:
             problems.append(str(error))
             continue
@@ -48,9 +49,9 @@ def check_media(
             for part in sample.question:
                 if isinstance(part, Image | Video | Audio):
                     parts.setdefault(part.path, (part, sample.id))
-    folder = benchmark.media_root(root)
+    folder = benchmark.data.media_root(root)
     for number, (path, (part, sample_id)) in enumerate(parts.items(), 1):
-        problem = open_problem(folder, part)
+        problem = find_problem(folder, part)
         if problem is not None:
             problems.append(f"{folder / path} (sample {sample_id}): {problem}")
         if progress is not None:

@@ -14,13 +14,13 @@ from typing import TypeVar
 from msgspec import Struct
 
 from vivant.core.errors import MediaError
-from vivant.core.file_types import picture
+from vivant.core.file_types import parse_image_header
 from vivant.core.types import Audio, FramePolicy, Image, Job, Text, Video
 from vivant.engine.budget import Price
 from vivant.engine.plan import Plan, TaskPlan
 from vivant.engine.tokens import PICTURE, REPLY, Usage, text_tokens
 from vivant.media.inspection import probe
-from vivant.media.paths import resolve
+from vivant.media.paths import resolve_media
 from vivant.models.base import Model
 from vivant.models.capabilities import PictureTokens
 
@@ -81,15 +81,15 @@ class _Files:
 
     def _picture(self, root: str, path: str, policy: FramePolicy) -> float | None:
         try:
-            with Path(resolve(root, path)).open("rb") as file:
-                look = picture(file.read(_HEAD))
+            with Path(resolve_media(root, path)).open("rb") as file:
+                look = parse_image_header(file.read(_HEAD))
         except (MediaError, OSError):
             return None
         return None if look is None else _tokens(look.width, look.height, policy, self._rule)
 
     def _video(self, job: Job, part: Video) -> tuple[float, float] | None:
         try:
-            info = probe(resolve(job.root, part.path))
+            info = probe(resolve_media(job.root, part.path))
         except MediaError:
             return None
         start, end = part.start or 0.0, part.end if part.end is not None else info.duration

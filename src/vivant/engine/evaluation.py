@@ -276,7 +276,7 @@ def _open_directory(directory: RunDir, prepared: Prepared) -> None:
         prepared.model.name,
         settings,
         planned={task.task: len(task.chosen) for task in tasks},
-        roots={task.task: str(task.benchmark.media_root(task.root).resolve()) for task in tasks},
+        roots={task.task: str(task.benchmark.data.media_root(task.root).resolve()) for task in tasks},
         command=command_line(),
         server=prepared.model.server,
         notes=prepared.plan.notes,
@@ -332,10 +332,10 @@ def _hands(model: Model, options: Options, say: Callable[[str], None]) -> Iterat
         with redirect_stdout(sys.stderr):
             yield RayHands(model, options, say)
         return
-    from vivant.media import Preparer
+    from vivant.media import MediaLoader
 
-    with Preparer(cache_root(), workers=options.workers) as preparer:
-        yield LocalHands(model, preparer, audio=options.audio, on_too_large=options.on_too_large)
+    with MediaLoader(cache_root(), workers=options.workers) as loader:
+        yield LocalHands(model, loader, audio=options.audio, on_too_large=options.on_too_large)
 
 
 def uses_cache(model: Model, options: Options) -> bool:

@@ -15,7 +15,7 @@ from vivant.core.errors import VivantError
 from vivant.core.types import Audio, Job, MediaUse, Reply, Text, Turn, Video
 from vivant.engine.request_building import fingerprints, fitted, request_for
 from vivant.engine.tokens import Load, measure
-from vivant.media import Prepared, Preparer
+from vivant.media import LoadedMedia, MediaLoader
 from vivant.models.base import Model, TransientError
 from vivant.models.request_limits import OnTooLarge
 
@@ -74,10 +74,10 @@ class LocalHands(Hands):
     """This process."""
 
     def __init__(
-        self, model: Model, preparer: Preparer, *, audio: bool = False, on_too_large: OnTooLarge = "shrink"
+        self, model: Model, loader: MediaLoader, *, audio: bool = False, on_too_large: OnTooLarge = "shrink"
     ) -> None:
         self._model = model
-        self._preparer = preparer
+        self._loader = loader
         self._audio = audio and model.takes.audio
         self._on_too_large = on_too_large
         self._fingerprints = fingerprints(model, audio=self._audio, on_too_large=on_too_large)
@@ -92,7 +92,7 @@ class LocalHands(Hands):
     async def look(self, job: Job) -> Look:
         if not self._model.takes.images:
             return Look(self._fingerprints.of(job, ()), ())
-        media = (await self._preparer.identify(job)) if _large(job) else self._preparer.describe(job)
+        media = (await self._loader.identify(job)) if _large(job) else self._loader.describe(job)
         return Look(self._fingerprints.of(job, media), media)
 
     async def prepare(self, job: Job, look: Look | None) -> Ready:
@@ -100,7 +100,7 @@ class LocalHands(Hands):
         if not self._model.takes.images:
             prepared = text_alone(job)
             return Ready(job, look, measure(prepared.turns, self._rule), prepared.turns)
-        prepared = await self._preparer.prepare(job, native_video=self._model.takes.video, audio=self._audio)
+        prepared = await self._loader.load(job, native_video=self._model.takes.video, audio=self._audio)
         prepared, notes, refused = await fitted(prepared, self._model, self._on_too_large)
         if notes:
             job = msgspec.structs.replace(job, notes=job.notes + notes)
@@ -126,13 +126,13 @@ def _large(job: Job) -> bool:
     return any(isinstance(part, Video | Audio) for message in job.messages for part in message.parts)
 
 
-def text_alone(job: Job) -> Prepared:
+def text_alone(job: Job) -> LoadedMedia:
     """A job for a model without eyes and ears."""
     turns = (
         Turn(message.role, tuple(part for part in message.parts if isinstance(part, Text)))
         for message in job.messages
     )
-    return Prepared(turns=tuple(turns), media=())
+    return LoadedMedia(turns=tuple(turns), media=())
 
 
 def one_line(text: str) -> str:

@@ -1,8 +1,8 @@
 """Under how many orders of its options a question is asked (`--permute`).
 
 Orders come in rounds: a question with n options that is asked n times shows every option once at every place
-(see `vivant.core.randomness.arrangement`). A question is asked in its usual order alone where the options refer to each
-other ("both A and C", "none of the above"), since another order would make them say something else.
+(see `vivant.core.randomness.nth_permutation`). A question is asked in its usual order alone where the options refer
+to each other ("both A and C", "none of the above"), since another order would make them say something else.
 """
 
 from __future__ import annotations

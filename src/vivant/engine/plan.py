@@ -11,11 +11,12 @@ from msgspec import Struct, field
 from vivant.benchmarks.base import Benchmark, PromptContext
 from vivant.benchmarks.registry import Selection
 from vivant.benchmarks.summary import matches, parse_where
-from vivant.core.errors import DataError, UsageError, unknown
-from vivant.core.randomness import derive, sample_ids
+from vivant.benchmarks.validation import check_stages, load_samples
+from vivant.core.errors import DataError, UsageError, unknown_name_error
+from vivant.core.randomness import derive_seed, sample_ids
 from vivant.core.types import Audio, Image, Job, Sample, Tokenizer, Video, job_key
 from vivant.engine.permutations import check, note, orders
-from vivant.media.controls import controlled
+from vivant.media.controls import apply_control
 from vivant.runs.settings import RunSettings, digest
 
 
@@ -62,7 +63,11 @@ def make_plan(
     tokenizer: Tokenizer | None = None,
 ) -> Plan:
     """Read the data of every selected task; `settings_for` completes the settings with their fingerprints."""
-    pools = [(chosen, task, _load(chosen, task)) for chosen in selections for task in chosen.tasks]
+    pools = [
+        (chosen, task, load_samples(chosen.benchmark, chosen.root, task))
+        for chosen in selections
+        for task in chosen.tasks
+    ]
     if len({task for _, task, _ in pools}) != len(pools):
         raise UsageError("A task is named twice")
     settings = settings_for({task: digest(pool)[:16] for _, task, pool in pools})
@@ -75,19 +80,11 @@ def make_plan(
     notes += [note for task in tasks for note in _notes(task, settings)]
     if not any(task.chosen for task in tasks):
         raise UsageError(f"No sample is left after --where {' '.join(settings.where) or '(none)'}")
+    for plan in tasks:
+        check_stages(plan.benchmark, plan.chosen, _context(plan, settings))
     if settings.permute != 1:
         _check_permutable(tasks, settings)
     return Plan(tasks=tuple(tasks), settings=settings, notes=tuple(notes))
-
-
-def _load(selection: Selection, task: str) -> list[Sample]:
-    pool = selection.benchmark.load(selection.root, task)
-    seen: set[str] = set()
-    for sample in pool:
-        if sample.id in seen:
-            raise DataError(f"{selection.root}: the id '{sample.id}' stands twice in {task}")
-        seen.add(sample.id)
-    return pool
 
 
 def _plan_task(
@@ -95,7 +92,7 @@ def _plan_task(
 ) -> TaskPlan:
     benchmark = selection.benchmark
     if settings.style not in benchmark.styles:
-        raise unknown(f"style of {benchmark.name}", settings.style, benchmark.styles)
+        raise unknown_name_error(f"style of {benchmark.name}", settings.style, benchmark.styles)
     chosen = [sample for sample in pool if benchmark.keep(sample, settings.style)]
     where = parse_where(settings.where, pool)
     chosen = [sample for sample in chosen if matches(sample, where)]
@@ -136,7 +133,7 @@ def _check_permutable(tasks: Sequence[TaskPlan], settings: RunSettings) -> None:
 
 def _jobs(plan: TaskPlan, settings: RunSettings) -> Iterator[Job]:
     usual = _context(plan, settings)
-    root = str(plan.benchmark.media_root(plan.root).resolve())
+    root = str(plan.benchmark.data.media_root(plan.root).resolve())
     asked = ((s, number) for s in plan.chosen for number in range(orders(s, settings.permute)))
     for sample, permutation in asked:
         context = msgspec.structs.replace(usual, permutation=permutation) if permutation else usual
@@ -144,7 +141,9 @@ def _jobs(plan: TaskPlan, settings: RunSettings) -> Iterator[Job]:
         decoding = settings.decoding
         if decoding.max_tokens is None and prompt.max_tokens is not None:
             decoding = msgspec.structs.replace(decoding, max_tokens=prompt.max_tokens)
-        messages = controlled(prompt.messages, "blind", 0) if settings.control == "blind" else prompt.messages
+        messages = (
+            apply_control(prompt.messages, "blind", 0) if settings.control == "blind" else prompt.messages
+        )
         for repeat in range(settings.repeat):
             key = job_key(plan.task, sample.id, repeat, permutation)
             variation = [f"~{permutation}"] * bool(permutation) + [str(repeat)] * bool(repeat)
@@ -163,7 +162,7 @@ def _jobs(plan: TaskPlan, settings: RunSettings) -> Iterator[Job]:
                 frames=settings.frames,
                 decoding=decoding,
                 control=settings.control,
-                seed=derive(settings.seed, plan.task, sample.id, *variation),
+                seed=derive_seed(settings.seed, plan.task, sample.id, *variation),
                 lost_images=prompt.lost_images,
                 notes=prompt.notes,
             )
@@ -184,7 +183,7 @@ def _notes(plan: TaskPlan, settings: RunSettings) -> Iterator[str]:
         yield told
     if settings.control == "blind":
         return
-    root = plan.benchmark.media_root(plan.root)
+    root = plan.benchmark.data.media_root(plan.root)
     files = {path: sample.id for sample in plan.chosen for path in media_paths(sample)}
     missing = [(path, sample) for path, sample in files.items() if not (root / path).is_file()]
     if missing and len(missing) == len(files):

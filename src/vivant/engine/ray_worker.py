@@ -18,7 +18,7 @@ import msgspec
 from msgspec import Struct
 
 from vivant.core.errors import MediaError, VivantError
-from vivant.core.generated_images import inlined
+from vivant.core.generated_images import inline_images
 from vivant.core.types import Image, Job, MediaUse, Reply, Text
 from vivant.engine.executor import LocalHands, Look, Ready
 from vivant.engine.tokens import Load
@@ -122,15 +122,15 @@ class Station:
     async def _open(self, setup: Setup) -> None:
         from vivant.core.paths import cache_root
         from vivant.engine.evaluation import Options, create_model
-        from vivant.media import Preparer
+        from vivant.media import MediaLoader
 
         if os.access(setup.folder, os.X_OK):
             os.chdir(setup.folder)
         options = msgspec.json.decode(setup.options, type=Options)
-        preparer = Preparer(cache_root(), workers=options.workers, threads=setup.threads)
-        self._closing = preparer
+        loader = MediaLoader(cache_root(), workers=options.workers, threads=setup.threads)
+        self._closing = loader
         self._hands = LocalHands(
-            create_model(options), preparer, audio=options.audio, on_too_large=options.on_too_large
+            create_model(options), loader, audio=options.audio, on_too_large=options.on_too_large
         )
         await self._hands.open()
 
@@ -201,7 +201,7 @@ class Station:
         outcome = await self._hands.ask(self._ready[number])
         if isinstance(outcome, Reply):
             if any(isinstance(part, Image) for part in outcome.parts):
-                outcome = inlined(outcome)
+                outcome = inline_images(outcome)
             return Answer(number=number, what="ask", reply=outcome)
         failure = Failure(
             message=str(outcome),

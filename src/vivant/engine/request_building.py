@@ -6,7 +6,7 @@ import asyncio
 
 from vivant.core.types import Job, MediaUse, Record, Reply, Request, Turn
 from vivant.engine.fingerprint import Fingerprints
-from vivant.media import Prepared
+from vivant.media import LoadedMedia
 from vivant.models.base import Model
 from vivant.models.request_limits import OnTooLarge, fit, problems
 
@@ -20,14 +20,14 @@ def fingerprints(model: Model, *, audio: bool, on_too_large: OnTooLarge) -> Fing
 
 
 async def fitted(
-    prepared: Prepared, model: Model, on_too_large: OnTooLarge
-) -> tuple[Prepared, tuple[str, ...], Reply | None]:
+    prepared: LoadedMedia, model: Model, on_too_large: OnTooLarge
+) -> tuple[LoadedMedia, tuple[str, ...], Reply | None]:
     """A request within the model's limits and the notes on it, or the reply that stands for one refused."""
     if model.budget is None or not any(problems(prepared.turns, model.budget)):
         return prepared, (), None
     fit_one = await asyncio.to_thread(fit, prepared.turns, prepared.media, model.budget, on_too_large)
     refused = Reply(status="too_long", error=fit_one.refused) if fit_one.refused else None
-    return Prepared(fit_one.turns, fit_one.media), fit_one.notes, refused
+    return LoadedMedia(fit_one.turns, fit_one.media), fit_one.notes, refused
 
 
 def request_for(job: Job, turns: tuple[Turn, ...]) -> Request:

@@ -10,7 +10,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from vivant.core.errors import MediaError
-from vivant.core.generated_images import PictureFolder, self_contained
+from vivant.core.generated_images import PictureFolder, is_self_contained
 from vivant.core.types import Job, Record, Reply
 from vivant.engine.budget import Held, Meter
 from vivant.engine.concurrency import AdaptiveLimit
@@ -214,7 +214,7 @@ class Runner:
                 self._meter.settle(held, reply)
         if reply is None:
             return
-        if self._cache is not None and reply.status in ("ok", "truncated") and self_contained(reply):
+        if self._cache is not None and reply.status in ("ok", "truncated") and is_self_contained(reply):
             self._cache.put(ready.look.fingerprint, reply)
         self._finish(
             ready.job, ready.look, reply, course.started, seconds=course.seconds, attempts=course.tries

@@ -61,15 +61,15 @@ def _default_base(prepared: Prepared) -> Path:
 
 def decode_once(prepared: Sequence[Prepared], say: Callable[[str], None]) -> None:
     """Fill the frame cache for all policies together."""
-    from vivant.media import Preparer
+    from vivant.media import MediaLoader
 
-    with Preparer(cache_root()) as preparer:
+    with MediaLoader(cache_root()) as loader:
         for task in prepared[0].plan.tasks:
-            root = str(task.benchmark.media_root(task.root).resolve())
+            root = str(task.benchmark.data.media_root(task.root).resolve())
             videos = sorted({p.path for s in task.chosen for p in s.question if isinstance(p, Video)})
             if videos:
                 say(f"{task.task}: decoding {len(videos)} videos once for all frame counts")
-                preparer.warm(root, videos, [each.plan.settings.frames for each in prepared])
+                loader.warm(root, videos, [each.plan.settings.frames for each in prepared])
 
 
 def sweep_table(points: Sequence[Point], protocol: Protocol = "paper", by: Sequence[str] = ()) -> Table:

@@ -16,12 +16,12 @@ from typing import Any
 from msgspec import Struct
 
 from vivant.benchmarks.sources import Repo, Source
-from vivant.core.disk_space import check_room, size_text
+from vivant.core.disk_space import check_free_space, format_size
 from vivant.core.errors import DataError, is_connection_fault
 from vivant.core.progress import ProgressCallback
 from vivant.fetch.note import Note, Wanted, read_note, write_note
 from vivant.fetch.stream import arrived_of, download
-from vivant.media.archives import unpack
+from vivant.media.archives import unpack_archive
 
 
 class Listing(Struct, frozen=True, kw_only=True):
@@ -131,11 +131,11 @@ def fetch(
 ) -> None:
     """Fetch what is missing. Stops with a line, and goes on there when it is called again."""
     if todo.missing:
-        check_room(todo.place, todo.room)
+        check_free_space(todo.place, todo.room)
     try:
         todo.place.mkdir(parents=True, exist_ok=True)
         for number, wanted in enumerate(todo.missing, 1):
-            say(f"[{number}/{len(todo.missing)}] {wanted.path}, {size_text(wanted.size)}")
+            say(f"[{number}/{len(todo.missing)}] {wanted.path}, {format_size(wanted.size)}")
             _fetch_one(listing, wanted, todo, tick)
             write_note(todo.place, todo.note)
         todo.note.revisions = dict(listing.revisions)
@@ -164,7 +164,7 @@ def unpack_archives(source: Source, place: Path, say: Callable[[str], None], tic
     if not source.unpack:
         return
     for archive in sorted(file for pattern in source.archives for file in place.glob(pattern)):
-        done = unpack([archive], place, progress=tick)
+        done = unpack_archive([archive], place, progress=tick)
         say(f"{archive.name}: {done.written} files unpacked, {done.present} there already")
         if done.problems:
             raise DataError(f"{archive}: {done.problems[0]}")

@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from vivant.core.disk_space import check_room, size_text
+from vivant.core.disk_space import check_free_space, format_size
 from vivant.core.errors import DataError, UsageError
 
 
@@ -103,10 +103,10 @@ def _remote_files(origin: str, place: Path) -> list[_File]:
 def _bring(files: list[_File], place: Path, say: Callable[[str], None], dry_run: bool) -> None:
     wanted = [file for file in files if not file.is_there()]
     size = sum(file.size for file in wanted)
-    say(f"{len(wanted)} of {len(files)} files, {size_text(size)} → {place}")
+    say(f"{len(wanted)} of {len(files)} files, {format_size(size)} → {place}")
     if dry_run or not wanted:
         return
-    check_room(place, size)
+    check_free_space(place, size)
     for file in wanted:
         # Written aside first: whatever stops this, a file under its own name is whole.
         aside = file.goal.with_name(f".{file.goal.name}.{os.getpid()}.part")

@@ -137,9 +137,11 @@ def _figures(judgements: Judgements, run: Run, protocol: Protocol) -> dict[str, 
     by_rubric = {
         rubric.name: benchmark
         for benchmark in map(registry.of_task, run.manifest.tasks)
-        for rubric in benchmark.rubrics(protocol)
+        for rubric in benchmark.judged.rubrics(protocol)
     }
-    return figures(judgements, lambda text, rubric: by_rubric[rubric.name].read_judge(text, rubric, protocol))
+    return figures(
+        judgements, lambda text, rubric: by_rubric[rubric.name].judged.read(text, rubric, protocol)
+    )
 
 
 # ── agreement ────────────────────────────────────────────────────────────────────────────────────

@@ -22,7 +22,7 @@ from vivant.benchmarks.rubric import JudgeContext, Question, Rubric
 from vivant.benchmarks.verdict import Verdict
 from vivant.core.errors import UsageError
 from vivant.core.paths import cache_root
-from vivant.core.randomness import derive
+from vivant.core.randomness import derive_seed
 from vivant.core.types import Decoding, Job, Record, Reply, Request
 from vivant.engine.evaluation import CacheUse, progress_for, stop_on_interrupt
 from vivant.engine.executor import LocalHands
@@ -206,7 +206,7 @@ class Judging:
         return len({split_key(key)[:2] for key in kept})
 
     async def _passes(self, log: LogWriter, asks: Sequence[Ask], total: int, done: int) -> Outcome:
-        from vivant.media import Preparer
+        from vivant.media import MediaLoader
 
         model = _KeptOpen(self._model)
         cache = self._open_cache()
@@ -214,7 +214,7 @@ class Judging:
         try:
             with (
                 progress_for(total, done) as progress,
-                Preparer(cache_root(), workers=1) as preparer,
+                MediaLoader(cache_root(), workers=1) as loader,
             ):
                 for attempt in range(self._settings.attempts):
                     watch = _Watch(self._note, progress if attempt == 0 else None)
@@ -224,7 +224,7 @@ class Judging:
                         if first is None:
                             continue
                         runner = Runner(
-                            hands=LocalHands(model, preparer),
+                            hands=LocalHands(model, loader),
                             log=log,
                             cache=cache if greedy or self._options.cache == "always" else None,
                             concurrency=self._options.concurrency,
@@ -264,7 +264,7 @@ class Judging:
     def _job(self, ask: Ask, sample: int, attempt: int) -> Job:
         question = ask.question
         drawn = bool(sample or attempt)
-        seed = derive(sample, "judge", ask.key, str(attempt))
+        seed = derive_seed(sample, "judge", ask.key, str(attempt))
         return Job(
             key=verdict_key(ask.key, sample, attempt),
             task=ask.task,
@@ -304,10 +304,10 @@ def judge_run(
     tasks = [task for task in run.manifest.tasks if registry.of_task(task).task(task).judged]
     if not tasks:
         raise UsageError(f"{run.name}: nothing in {', '.join(run.manifest.tasks)} is scored by a judge")
-    owners = {r.name: (r, b) for b in map(registry.of_task, tasks) for r in b.rubrics(protocol)}
+    owners = {r.name: (r, b) for b in map(registry.of_task, tasks) for r in b.judged.rubrics(protocol)}
 
     def read(text: str, rubric: Rubric) -> Verdict:
-        return owners[rubric.name][1].read_judge(text, rubric, protocol)
+        return owners[rubric.name][1].judged.read(text, rubric, protocol)
 
     summed = Outcome()
     fingerprints: list[str] = []
@@ -351,7 +351,7 @@ def asks_of(run: Run, tasks: Sequence[str], protocol: Protocol, options: JudgeOp
             max_images=options.max_images,
         )
         for sample, record in answers(task, samples, records, protocol):
-            question = benchmark.ask_judge(sample, record, context)
+            question = benchmark.judged.ask(sample, record, context)
             if isinstance(question, Question):
                 if options.wording:
                     own = question.rubric.reworded(options.wording)

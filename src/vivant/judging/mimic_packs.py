@@ -18,7 +18,7 @@ from vivant.benchmarks.mimic.packs import Pack
 from vivant.benchmarks.rubric import Criterion, Question, Rubric
 from vivant.benchmarks.verdict import Contract, Field, Verdict
 from vivant.core.errors import UsageError
-from vivant.core.fenced_text import Material
+from vivant.core.fenced_text import FencedBlock
 from vivant.core.types import Text, Video
 from vivant.judging.judge_run import Ask, JudgeOptions, Judging
 from vivant.models.registry import create
@@ -70,9 +70,9 @@ def asks(pack: Pack, rubric: Rubric = RUBRIC) -> Iterator[Ask]:
             question=Question(
                 rubric=rubric,
                 materials=(
-                    Material("video", (Video(video.file),)),
-                    Material("title", (Text(video.title),)),
-                    Material("answer", (Text(item.text),)),
+                    FencedBlock("video", (Video(video.file),)),
+                    FencedBlock("title", (Text(video.title),)),
+                    FencedBlock("answer", (Text(item.text),)),
                 ),
                 max_tokens=512,
             ),

@@ -19,11 +19,11 @@ from vivant.benchmarks.base import Protocol
 from vivant.benchmarks.rubric import JudgeContext, Question, Rubric
 from vivant.benchmarks.verdict import Contract, Field, Verdict
 from vivant.core.errors import MediaError, UsageError
-from vivant.core.fenced_text import Material
+from vivant.core.fenced_text import FencedBlock
 from vivant.core.generated_images import PREFIX
 from vivant.core.types import Image
 from vivant.judging.judge_run import Ask, JudgeOptions, Judging
-from vivant.media.paths import resolve
+from vivant.media.paths import resolve_media
 from vivant.models.registry import create
 from vivant.runs.judgements import FOLDER, Judgements, Said
 from vivant.runs.run import Run, answers
@@ -147,8 +147,8 @@ def _question(left: Question, right: Question) -> Question:
     second = next(material for material in right.materials if material.name == "answer")
     materials = [
         by_name["question"],
-        Material("first answer", by_name["answer"].parts),
-        Material("second answer", second.parts),
+        FencedBlock("first answer", by_name["answer"].parts),
+        FencedBlock("second answer", second.parts),
     ]
     if "reference" in by_name:
         materials.append(by_name["reference"])
@@ -167,25 +167,25 @@ def _questions(
     root = Path(run.manifest.roots.get(task, ""))
     context = JudgeContext(protocol=protocol, root=root, run=run.dir.path, max_images=options.max_images)
     for sample, record in answers(task, run.samples(), run.records(), protocol):
-        question = benchmark.ask_judge(sample, record, context)
+        question = benchmark.judged.ask(sample, record, context)
         if isinstance(question, Question) and record.repeat == 0:
             own = question.rubric.reworded(options.wording)
             moved = tuple(_moved(material, context, base) for material in question.materials)
             yield record.key, msgspec.structs.replace(question, rubric=own, materials=moved)
 
 
-def _moved(material: Material, context: JudgeContext, base: Path) -> Material:
+def _moved(material: FencedBlock, context: JudgeContext, base: Path) -> FencedBlock:
     parts = (
         Image(_from_base(part.path, context, base)) if isinstance(part, Image) else part
         for part in material.parts
     )
-    return Material(material.name, tuple(parts))
+    return FencedBlock(material.name, tuple(parts))
 
 
 def _from_base(path: str, context: JudgeContext, base: Path) -> str:
     inside = path.startswith(PREFIX)
     try:
-        real = resolve(context.run if inside else context.root, path.removeprefix(PREFIX))
+        real = resolve_media(context.run if inside else context.root, path.removeprefix(PREFIX))
     except MediaError:
         return path
     return os.path.relpath(real, base)

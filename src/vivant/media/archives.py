@@ -23,21 +23,21 @@ import msgspec
 from msgspec import Struct
 
 from vivant.core.errors import DataError
-from vivant.core.file_parts import Joined, Piece, head
-from vivant.core.file_types import impostor
+from vivant.core.file_parts import FilePart, JoinedFile, read_head
+from vivant.core.file_types import detect_impostor
 from vivant.core.progress import ProgressCallback
 
 _CHUNK = 1 << 20
 _JUNK = ("__MACOSX", ".DS_Store")
 
-Place = Callable[[PurePosixPath], PurePosixPath | None]
+MemberPath = Callable[[PurePosixPath], PurePosixPath | None]
 """Where a member goes, relative to the output folder; None leaves it out."""
 
 
-class Unpacked(Struct, frozen=True, kw_only=True):
+class UnpackResult(Struct, frozen=True, kw_only=True):
     """What an unpacking did, and what it could not do."""
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[FilePart, ...]
     written: int
     """Files extracted now."""
     present: int
@@ -83,7 +83,7 @@ class _Tar(tarfile.TarFile):
     tarinfo = _Entry
 
 
-def unsafe(name: str) -> str:
+def unsafe_reason(name: str) -> str:
     """Why a member of this name must not be extracted; '' where it may."""
     if name.startswith(("/", "\\")) or re.match(r"[A-Za-z]:[\\/]", name):
         return "an absolute path"
@@ -94,13 +94,13 @@ def unsafe(name: str) -> str:
     return ""
 
 
-def unpack(
+def unpack_archive(
     sources: Sequence[Path],
     out: Path,
     *,
-    place: Place | None = None,
+    place: MemberPath | None = None,
     progress: ProgressCallback | None = None,
-) -> Unpacked:
+) -> UnpackResult:
     """Extract a tar (plain or compressed, in one file or in pieces already in order) into `out`.
 
     Damaged archives give what comes before the damage and a line that says so; links, devices and paths
@@ -122,7 +122,7 @@ def unpack(
             progress(read, total, current)
 
     extraction = _Extraction(out, place)
-    raw = Joined(sources, tell)
+    raw = JoinedFile(sources, tell)
     try:
         with io.BufferedReader(raw, _CHUNK) as stream:
             try:
@@ -145,7 +145,7 @@ def unpack(
         extraction.clean()
     if broken:
         extraction.problems.append(_broken_line(sources, current, broken, extraction.whole))
-    result = Unpacked(
+    result = UnpackResult(
         pieces=tuple(raw.pieces),
         written=extraction.written,
         present=extraction.present,
@@ -159,7 +159,7 @@ def unpack(
 def _broken_line(sources: Sequence[Path], member: str, why: str, whole: int) -> str:
     last = sources[-1]
     if not whole and not member:
-        what = impostor(head(sources[0])) or f"no tar archive ({why}); fetch it again"
+        what = detect_impostor(read_head(sources[0])) or f"no tar archive ({why}); fetch it again"
         return f"{sources[0]}: {what}"
     where = f" in '{member}'" if member else ""
     what = f"{last}: truncated or damaged" if len(sources) == 1 else f"{last}: the pieces break off here"
@@ -169,7 +169,7 @@ def _broken_line(sources: Sequence[Path], member: str, why: str, whole: int) -> 
 class _Extraction:
     """Takes members one by one; keeps count of what became of them."""
 
-    def __init__(self, out: Path, place: Place | None) -> None:
+    def __init__(self, out: Path, place: MemberPath | None) -> None:
         self.out = out
         self.place = place
         self.written = 0
@@ -193,7 +193,7 @@ class _Extraction:
         name = member.name
         if member.isdir():
             return
-        reason = unsafe(name)
+        reason = unsafe_reason(name)
         if not reason and not member.isreg():
             kind = "a link" if member.issym() or member.islnk() else "a device or special file"
             reason = kind + (f" to {member.linkname}" if member.linkname else "")
@@ -250,7 +250,7 @@ def _state(path: Path) -> tuple[str, int, int]:
     return path.name, status.st_size, status.st_mtime_ns
 
 
-def _write_note(file: Path, sources: Sequence[Path], result: Unpacked, files: dict[str, int]) -> None:
+def _write_note(file: Path, sources: Sequence[Path], result: UnpackResult, files: dict[str, int]) -> None:
     read = zip(sources, result.pieces, strict=True)
     note = _Note(tuple((*_state(path), piece.sha256) for path, piece in read), files, result.problems)
     part = file.with_name(file.name + ".part")
@@ -258,7 +258,7 @@ def _write_note(file: Path, sources: Sequence[Path], result: Unpacked, files: di
     part.replace(file)
 
 
-def _already(file: Path, sources: Sequence[Path], out: Path) -> Unpacked | None:
+def _already(file: Path, sources: Sequence[Path], out: Path) -> UnpackResult | None:
     """The result of an earlier unpacking of the same pieces, if all its files are still there, whole."""
     if not file.is_file():
         return None
@@ -272,5 +272,5 @@ def _already(file: Path, sources: Sequence[Path], out: Path) -> Unpacked | None:
         path = out / name
         if not path.is_file() or path.stat().st_size != size:
             return None
-    pieces = tuple(Piece(name, size, digest) for name, size, _, digest in note.pieces)
-    return Unpacked(pieces=pieces, written=0, present=len(note.files), problems=note.problems)
+    pieces = tuple(FilePart(name, size, digest) for name, size, _, digest in note.pieces)
+    return UnpackResult(pieces=pieces, written=0, present=len(note.files), problems=note.problems)

@@ -17,7 +17,7 @@ from av.container import InputContainer
 from av.packet import Packet
 
 from vivant.core.errors import MediaError
-from vivant.media.scan import opened, packets_of
+from vivant.media.scan import iter_packets, open_media
 
 RATE = 16_000
 _SILENCE = bytes(2 * RATE)
@@ -34,7 +34,7 @@ def write_wav(
     Returns whether there is any sound track, and how many of its packets were damaged. The sound's length
     is not bounded by memory: it is written as it is decoded.
     """
-    with opened(path, name) as container:
+    with open_media(path, name) as container:
         stream = next((s for s in container.streams.audio if s.codec_context is not None), None)
         if stream is None:
             return False, 0
@@ -55,7 +55,7 @@ def write_wav(
 def _decode(container: InputContainer, stream: AudioStream, cutter: _Cutter) -> int:
     damaged = 0
     resampler, given = _resampler(), None
-    packets: Iterator[Packet[AudioStream] | None] = chain(packets_of(container, stream), (None,))
+    packets: Iterator[Packet[AudioStream] | None] = chain(iter_packets(container, stream), (None,))
     while True:
         try:
             frames = stream.codec_context.decode(next(packets))

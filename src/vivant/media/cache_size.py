@@ -5,35 +5,35 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from vivant.media.file_hashes import Identities
-from vivant.media.frame_cache import CacheUse, Store
+from vivant.media.file_hashes import FileHashes
+from vivant.media.frame_cache import CacheUsage, FrameCache
 from vivant.media.image_grid import GRIDS
 
 
-def usage(cache: Path) -> CacheUse:
+def measure_cache(cache: Path) -> CacheUsage:
     """What a cache folder holds of media."""
-    held = Store(cache).usage()
+    held = FrameCache(cache).usage()
     sizes = [path.stat().st_size for path in _grids(cache)]
-    return CacheUse(held.media + len(sizes), held.files + len(sizes), held.bytes + sum(sizes))
+    return CacheUsage(held.media + len(sizes), held.files + len(sizes), held.bytes + sum(sizes))
 
 
-def trim(cache: Path, older_than: float) -> CacheUse:
+def trim_cache(cache: Path, older_than: float) -> CacheUsage:
     """Remove what was made from media not used for so many seconds; returns what was removed.
 
     Safe beside running processes: what they miss they make again.
     """
     before = time.time() - older_than
-    removed = Store(cache).trim(older_than)
+    removed = FrameCache(cache).trim(older_than)
     sizes = []
     for path in _grids(cache):
         status = path.stat()
         if status.st_mtime < before:
             path.unlink(missing_ok=True)
             sizes.append(status.st_size)
-    identities = Identities(cache)
+    identities = FileHashes(cache)
     identities.forget(before)
     identities.close()
-    return CacheUse(removed.media + len(sizes), removed.files + len(sizes), removed.bytes + sum(sizes))
+    return CacheUsage(removed.media + len(sizes), removed.files + len(sizes), removed.bytes + sum(sizes))
 
 
 def _grids(cache: Path) -> list[Path]:

@@ -5,35 +5,37 @@ from __future__ import annotations
 from msgspec import Struct
 
 from vivant.core.errors import MediaError
-from vivant.core.file_types import picture as look_at
+from vivant.core.file_types import parse_image_header as look_at
 from vivant.core.types import Picture, Sound
-from vivant.media.frame_cache import SILENT, Store, flaw_name, frame_name, sound_name
-from vivant.media.frame_selection import Want, select
+from vivant.media.frame_cache import SILENT, FrameCache, flaw_name, frame_name, sound_name
+from vivant.media.frame_selection import FrameSelection, select_frames
 
 UNDECODABLE, DAMAGED = b"undecodable", b"damaged"
 
 
-class Frames(Struct, frozen=True, eq=False):
+class LoadedFrames(Struct, frozen=True, eq=False):
     """The frames of a video that a policy shows, in the video's order, and what was wrong with them."""
 
     pictures: tuple[Picture, ...]
     note: str = ""
 
 
-def cached_frames(store: Store, sha256: str, want: Want, name: str) -> Frames | None:
+def read_cached_frames(
+    cache: FrameCache, sha256: str, want: FrameSelection, name: str
+) -> LoadedFrames | None:
     """All frames that `want` asks for; None where one of them is yet to be decoded.
 
     Raises MediaError where the video has nothing in that window, or none of its frames can be decoded.
     """
-    table = store.table(sha256)
+    table = cache.table(sha256)
     if table is None:
         return None
     timeline = table.timeline()
-    indices = select(timeline, want, name)
+    indices = select_frames(timeline, want, name)
     pictures, damaged = [], 0
     for index in indices:
-        data = store.read(sha256, frame_name(want.policy, index))
-        flaw = store.read(sha256, flaw_name(want.policy, index))
+        data = cache.read(sha256, frame_name(want.policy, index))
+        flaw = cache.read(sha256, flaw_name(want.policy, index))
         look = None if data is None else look_at(data)
         if data is None or look is None:
             if flaw == UNDECODABLE:
@@ -47,22 +49,24 @@ def cached_frames(store: Store, sha256: str, want: Want, name: str) -> Frames | 
     notes = [table.info.note] if table.info.note else []
     notes += [f"{lost} of {len(indices)} frames undecodable"] if lost else []
     notes += [f"{damaged} of {len(indices)} frames damaged"] if damaged else []
-    store.touch(sha256)
-    return Frames(tuple(pictures), "; ".join(notes))
+    cache.touch(sha256)
+    return LoadedFrames(tuple(pictures), "; ".join(notes))
 
 
-class Track(Struct, frozen=True, eq=False):
+class SoundTrack(Struct, frozen=True, eq=False):
     """The sound of a file, if it has any."""
 
     sound: Sound | None
     note: str = ""
 
 
-def cached_sound(store: Store, sha256: str, start: float | None, end: float | None) -> Track | None:
+def read_cached_sound(
+    cache: FrameCache, sha256: str, start: float | None, end: float | None
+) -> SoundTrack | None:
     """The sound between two times; None where it is yet to be decoded."""
     entry = sound_name(start, end)
-    data = store.read(sha256, entry)
+    data = cache.read(sha256, entry)
     if data is None:
-        return None if store.read(sha256, SILENT) is None else Track(None)
-    store.touch(sha256)
-    return Track(Sound(data, "audio/wav"), (store.read(sha256, f"{entry}.flaw") or b"").decode())
+        return None if cache.read(sha256, SILENT) is None else SoundTrack(None)
+    cache.touch(sha256)
+    return SoundTrack(Sound(data, "audio/wav"), (cache.read(sha256, f"{entry}.flaw") or b"").decode())

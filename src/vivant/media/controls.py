@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from vivant.core.types import Control, Image, Message, Part, Text
-from vivant.media.frame_selection import arrange
+from vivant.media.frame_selection import order_frames
 
 
-def controlled(messages: tuple[Message, ...], control: Control, seed: int) -> tuple[Message, ...]:
+def apply_control(messages: tuple[Message, ...], control: Control, seed: int) -> tuple[Message, ...]:
     """The messages as a control leaves them; frames within a video are the policy's affair.
 
     `blind` keeps text alone. The others treat the pictures of one message as a sequence, like a video's
@@ -35,6 +35,6 @@ def _pictures(parts: Sequence[Part], control: Control, seed: int, name: str) -> 
         middle = places[(len(places) - 1) // 2]
         return [part for place, part in enumerate(parts) if place == middle or place not in places]
     changed = list(parts)
-    for place, source in zip(places, arrange(len(places), control, seed, name), strict=True):
+    for place, source in zip(places, order_frames(len(places), control, seed, name), strict=True):
         changed[place] = parts[places[source]]
     return changed

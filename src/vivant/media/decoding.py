@@ -20,8 +20,8 @@ from av.video.codeccontext import VideoCodecContext
 from av.video.frame import VideoFrame
 from av.video.stream import VideoStream
 
-from vivant.media.frame_cache import HIDDEN, KEY, Packets
-from vivant.media.scan import Scan, opened, packets_of, tolerant, video_stream
+from vivant.media.frame_cache import HIDDEN, KEY, PacketTable
+from vivant.media.scan import VideoScan, iter_frames, iter_packets, open_media, video_stream
 
 # Reading on is cheaper than a seek up to about so many packets; decoding on, than emptying the decoder.
 _READ_ON = 48
@@ -30,8 +30,8 @@ _DECODE_ON = 6
 _SKIPPING = frozenset(("h264", "hevc", "mpeg2video", "mpeg4"))
 
 
-def decode(
-    path: str, name: str, scan: Scan, wanted: Iterable[int], threads: int = 0
+def decode_frames(
+    path: str, name: str, scan: VideoScan, wanted: Iterable[int], threads: int = 0
 ) -> Iterator[tuple[int, VideoFrame | None]]:
     """Each wanted frame by its index, once, in the file's own order; None for what cannot be decoded."""
     indices = sorted(set(wanted))
@@ -41,7 +41,7 @@ def decode(
 
         def reopen(threads: int = threads) -> tuple[InputContainer, VideoStream]:
             files.close()
-            container = files.enter_context(opened(path, name))
+            container = files.enter_context(open_media(path, name))
             return container, video_stream(container, name, threads)
 
         if scan.packets is None:
@@ -54,7 +54,7 @@ def _by_counting(
     container: InputContainer, stream: VideoStream, indices: Sequence[int]
 ) -> Iterator[tuple[int, VideoFrame | None]]:
     left = set(indices)
-    frames = (frame for frame in tolerant(container, stream) if frame is not None)
+    frames = (frame for frame in iter_frames(container, stream) if frame is not None)
     for number, frame in enumerate(frames):
         if number in left:
             left.discard(number)
@@ -95,7 +95,7 @@ def _by_seeking(
 class _Index:
     """Where frames and keyframes are in the order of decoding."""
 
-    def __init__(self, packets: Packets) -> None:
+    def __init__(self, packets: PacketTable) -> None:
         self.pts = array("q", packets.pts)
         self.dts = array("q", packets.dts)
         self.places = array("q", packets.places)
@@ -173,7 +173,7 @@ class _Reader:
 
     def _rewind(self) -> None:
         self._container, self._stream = self._reopen()
-        self._packets = packets_of(self._container, self._stream)
+        self._packets = iter_packets(self._container, self._stream)
         self._next = 0
         """Where the packet that `_read` will give is."""
         self._full = False
@@ -209,7 +209,7 @@ class _Reader:
         """Seek, and read up to the first keyframe found there; False where that one is past `key`."""
         try:
             self._container.seek(time, stream=self._stream)
-            packets = packets_of(self._container, self._stream)
+            packets = iter_packets(self._container, self._stream)
             for packet in packets:
                 found = self._index.find(packet)
                 if found is not None:

@@ -12,10 +12,10 @@ from av.video.frame import VideoFrame
 from av.video.reformatter import Interpolation, VideoReformatter
 
 from vivant.core.types import FramePolicy
-from vivant.media.scan import turned
+from vivant.media.scan import frame_orientation
 
 
-def fit(width: int, height: int, longest_side: int | None) -> tuple[int, int]:
+def fit_size(width: int, height: int, longest_side: int | None) -> tuple[int, int]:
     """The size that a picture is shown in: as it is, or scaled so that its longer side fits."""
     longer = max(width, height)
     if longest_side is None or longer <= longest_side:
@@ -23,7 +23,7 @@ def fit(width: int, height: int, longest_side: int | None) -> tuple[int, int]:
     return max(1, round(width * longest_side / longer)), max(1, round(height * longest_side / longer))
 
 
-class Encoder:
+class FrameEncoder:
     """Turns frames of one video into JPEG or PNG; keeps its scaler between frames."""
 
     def __init__(self) -> None:
@@ -34,14 +34,14 @@ class Encoder:
 
     def pixels(self, frame: VideoFrame, longest_side: int | None = None) -> npt.NDArray[np.uint8]:
         """The frame as shown: scaled, turned and mirrored as the file says, red, green and blue."""
-        width, height = fit(frame.width, frame.height, longest_side)
+        width, height = fit_size(frame.width, frame.height, longest_side)
         scaled = self._scaler.reformat(
             frame, width=width, height=height, format="rgb24", interpolation=Interpolation.AREA, threads=1
         )
         rgb: npt.NDArray[Any] = scaled.to_ndarray()
         angle = frame.rotation
         if angle not in self._turns:
-            self._turns[angle] = turned(frame)
+            self._turns[angle] = frame_orientation(frame)
         exchanged, mirrored, upended = self._turns[angle]
         if exchanged:
             rgb = rgb.transpose(1, 0, 2)

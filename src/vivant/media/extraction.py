@@ -9,57 +9,59 @@ from pathlib import Path
 from vivant.core.types import FramePolicy
 from vivant.media.audio import write_wav
 from vivant.media.cached_media import DAMAGED, UNDECODABLE
-from vivant.media.decoding import decode
-from vivant.media.encoding import Encoder
-from vivant.media.frame_cache import SILENT, Store, encoding_key, flaw_name, frame_name, sound_name
-from vivant.media.frame_selection import Want, select
-from vivant.media.scan import Scan, scan
+from vivant.media.decoding import decode_frames
+from vivant.media.encoding import FrameEncoder
+from vivant.media.frame_cache import SILENT, FrameCache, encoding_key, flaw_name, frame_name, sound_name
+from vivant.media.frame_selection import FrameSelection, select_frames
+from vivant.media.scan import VideoScan, scan_video
 
 
-def known_scan(store: Store, sha256: str, path: str, name: str, threads: int = 0) -> Scan:
+def load_scan(cache: FrameCache, sha256: str, path: str, name: str, threads: int = 0) -> VideoScan:
     """A video's table: from the cache, or made and put there."""
-    table = store.table(sha256)
+    table = cache.table(sha256)
     if table is not None:
-        packets = None if table.sequential else store.packets(sha256)
+        packets = None if table.sequential else cache.packets(sha256)
         if table.sequential or packets is not None:
-            return Scan(table, packets)
-    made = scan(path, name, threads)
-    store.write_table(sha256, made.table, made.packets)
+            return VideoScan(table, packets)
+    made = scan_video(path, name, threads)
+    cache.write_table(sha256, made.table, made.packets)
     return made
 
 
-def extract(store: Store, sha256: str, path: str, name: str, wants: Iterable[Want], threads: int = 0) -> int:
+def extract_frames(
+    cache: FrameCache, sha256: str, path: str, name: str, wants: Iterable[FrameSelection], threads: int = 0
+) -> int:
     """Bring the frames of all `wants` into the cache and return how many had to be decoded.
 
     Frames that several policies share, and frames already there, are not decoded again; each frame is
     encoded and written as it comes, so memory does not grow with their number.
     """
-    known = known_scan(store, sha256, path, name, threads)
+    known = load_scan(cache, sha256, path, name, threads)
     timeline = known.table.timeline()
     todo: dict[int, dict[str, FramePolicy]] = {}
     for want in wants:
-        for index in select(timeline, want, name):
-            if not _has(store, sha256, want.policy, index):
+        for index in select_frames(timeline, want, name):
+            if not _has(cache, sha256, want.policy, index):
                 todo.setdefault(index, {})[encoding_key(want.policy)] = want.policy
-    encoder = Encoder()
-    for index, frame in decode(path, name, known, todo, threads):
+    encoder = FrameEncoder()
+    for index, frame in decode_frames(path, name, known, todo, threads):
         for policy in todo[index].values():
             if frame is None or frame.is_corrupt:
                 flaw = UNDECODABLE if frame is None else DAMAGED
-                store.write(sha256, flaw_name(policy, index), flaw)
+                cache.write(sha256, flaw_name(policy, index), flaw)
             if frame is not None:
-                store.write(sha256, frame_name(policy, index), encoder.encode(frame, policy))
+                cache.write(sha256, frame_name(policy, index), encoder.encode(frame, policy))
     return len(todo)
 
 
-def _has(store: Store, sha256: str, policy: FramePolicy, index: int) -> bool:
-    if store.read(sha256, frame_name(policy, index)) is not None:
+def _has(cache: FrameCache, sha256: str, policy: FramePolicy, index: int) -> bool:
+    if cache.read(sha256, frame_name(policy, index)) is not None:
         return True
-    return store.read(sha256, flaw_name(policy, index)) == UNDECODABLE
+    return cache.read(sha256, flaw_name(policy, index)) == UNDECODABLE
 
 
 def extract_sound(
-    store: Store,
+    cache: FrameCache,
     sha256: str,
     path: str,
     name: str,
@@ -70,18 +72,18 @@ def extract_sound(
     """Bring a file's sound into the cache; False where it has none."""
     origin = None
     if with_pictures:
-        table = known_scan(store, sha256, path, name).table
+        table = load_scan(cache, sha256, path, name).table
         origin = float(table.origin * Fraction(*table.base))
     entry = sound_name(start, end)
-    aside = store.aside(sha256, entry)
+    aside = cache.aside(sha256, entry)
     try:
         found, damaged = write_wav(path, name, Path(aside), start, end, origin)
         if damaged:
-            store.write(sha256, f"{entry}.flaw", f"{damaged} packets of sound undecodable".encode())
+            cache.write(sha256, f"{entry}.flaw", f"{damaged} packets of sound undecodable".encode())
         if found:
-            store.adopt(sha256, entry, aside)
+            cache.adopt(sha256, entry, aside)
         else:
-            store.write(sha256, SILENT, b"no sound track")
+            cache.write(sha256, SILENT, b"no sound track")
     finally:
         Path(aside).unlink(missing_ok=True)
     return found

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from vivant.core.errors import MediaError, UsageError
-from vivant.media.paths import plain_file
+from vivant.media.paths import stat_file
 
 SMALL = 1 << 20
 """Files below this many bytes are read on the spot, without a thread or a database."""
@@ -28,7 +28,7 @@ _SETTLED_NS = 50_000_000
 _DAY = 86_400
 
 
-class Identities:
+class FileHashes:
     """SHA-256 of files, by path."""
 
     def __init__(self, folder: Path) -> None:
@@ -39,7 +39,7 @@ class Identities:
 
     def sha256(self, real: str, name: str) -> str:
         """The hash of the file at `real`; MediaErrors call it `name`."""
-        status = plain_file(real, name)
+        status = stat_file(real, name)
         known = self.known(real, status)
         if known is None:
             if status.st_size < SMALL:

@@ -54,7 +54,7 @@ class VideoInfo(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What is wrong with it, where it can be used all the same."""
 
 
-class Table(Struct, frozen=True, kw_only=True):
+class FrameTable(Struct, frozen=True, kw_only=True):
     """When each frame of a video is shown."""
 
     base: tuple[int, int]
@@ -71,7 +71,7 @@ class Table(Struct, frozen=True, kw_only=True):
         return Timeline(array("q", self.pts), Fraction(*self.base), self.origin, self.end)
 
 
-class Packets(Struct, frozen=True, kw_only=True):
+class PacketTable(Struct, frozen=True, kw_only=True):
     """A video's packets in the order of decoding, as arrays of 64-bit numbers."""
 
     pts: bytes
@@ -85,7 +85,7 @@ class Packets(Struct, frozen=True, kw_only=True):
 KEY, HIDDEN = 1, 2
 
 
-class CacheUse(Struct, frozen=True):
+class CacheUsage(Struct, frozen=True):
     """How much a cache holds, or how much was removed from it."""
 
     media: int
@@ -118,7 +118,7 @@ SILENT = "silent"
 """The entry of a file that has no sound."""
 
 
-class Store:
+class FrameCache:
     """Entries of one cache folder."""
 
     def __init__(self, cache: Path) -> None:
@@ -176,15 +176,15 @@ class Store:
         except OSError as error:
             raise _unusable(aside, error) from None
 
-    def table(self, sha256: str) -> Table | None:
+    def table(self, sha256: str) -> FrameTable | None:
         """A video's table; None where it is not there, from another version, or damaged."""
-        return _unpack(self.read(sha256, "table"), Table)
+        return _unpack(self.read(sha256, "table"), FrameTable)
 
-    def packets(self, sha256: str) -> Packets | None:
+    def packets(self, sha256: str) -> PacketTable | None:
         """A video's packets; None as for `table`."""
-        return _unpack(self.read(sha256, "packets"), Packets)
+        return _unpack(self.read(sha256, "packets"), PacketTable)
 
-    def write_table(self, sha256: str, table: Table, packets: Packets | None) -> None:
+    def write_table(self, sha256: str, table: FrameTable, packets: PacketTable | None) -> None:
         """Packets first: whoever sees the table may rely on them."""
         if packets is not None:
             self.write(sha256, "packets", _pack(packets))
@@ -198,11 +198,11 @@ class Store:
             # Trimmed meanwhile, or a cache that may only be read: neither changes what was read from it.
             return
 
-    def usage(self) -> CacheUse:
+    def usage(self) -> CacheUsage:
         """What the cache holds."""
         return _total(self._folders())
 
-    def trim(self, older_than: float) -> CacheUse:
+    def trim(self, older_than: float) -> CacheUsage:
         """Remove all that was made from files not used for that many seconds; returns what was removed."""
         before = time.time() - older_than
         doomed = []
@@ -248,7 +248,7 @@ def _unpack(data: bytes | None, kind: type[_Entry]) -> _Entry | None:
         return None
 
 
-def _total(folders: list[Path]) -> CacheUse:
+def _total(folders: list[Path]) -> CacheUsage:
     sizes = [
         (Path(folder) / file).stat().st_size
         for top in folders
@@ -256,7 +256,7 @@ def _total(folders: list[Path]) -> CacheUse:
         for file in files
         if (Path(folder) / file).exists()
     ]
-    return CacheUse(len(folders), len(sizes), sum(sizes))
+    return CacheUsage(len(folders), len(sizes), sum(sizes))
 
 
 def _unusable(path: str, error: OSError) -> UsageError:

@@ -10,7 +10,7 @@ from fractions import Fraction
 from msgspec import Struct
 
 from vivant.core.errors import MediaError, UsageError
-from vivant.core.randomness import permutation
+from vivant.core.randomness import shuffled_indices
 from vivant.core.types import Control, FramePolicy
 
 # Times in seconds are decimal approximations of a stream's own ticks: 0.7 must mean the frame at 21/30.
@@ -41,7 +41,7 @@ class Timeline(Struct, frozen=True, eq=False):
         return float((self.end - self.origin) * self.base)
 
 
-class Want(Struct, frozen=True):
+class FrameSelection(Struct, frozen=True):
     """A policy as it applies to one use of a video: the part's own limits and the control included."""
 
     policy: FramePolicy
@@ -81,7 +81,7 @@ def check_policy(policy: FramePolicy) -> None:
             refuse(name, value, "a time in seconds from 0")
 
 
-def spread(available: int, count: int) -> list[int]:
+def spread_evenly(available: int, count: int) -> list[int]:
     """`count` indices from the first to the last of `available`, evenly; each one once where there are fewer.
 
     The same as `numpy.linspace(0, available - 1, count)` truncated to integers, to the last bit.
@@ -94,7 +94,7 @@ def spread(available: int, count: int) -> list[int]:
     return [int(i * step) for i in range(count - 1)] + [available - 1]
 
 
-def window(timeline: Timeline, want: Want, name: str = "the video") -> range:
+def select_window(timeline: Timeline, want: FrameSelection, name: str = "the video") -> range:
     """Indices of the frames shown between start and end: from the one on screen at `start` up to `end`.
 
     The part's limits and the policy's both hold. Raises MediaError where nothing is left between them.
@@ -116,14 +116,14 @@ def window(timeline: Timeline, want: Want, name: str = "the video") -> range:
     return range(first, max(stop, first + 1))
 
 
-def select(timeline: Timeline, want: Want, name: str = "the video") -> list[int]:
+def select_frames(timeline: Timeline, want: FrameSelection, name: str = "the video") -> list[int]:
     """Indices of the frames that a policy shows, ascending, each one once."""
-    frames = window(timeline, want, name)
+    frames = select_window(timeline, want, name)
     policy = want.policy
     if want.middle:
         return [frames[(len(frames) - 1) // 2]]
     if policy.select == "count":
-        return [frames[i] for i in spread(len(frames), policy.count)]
+        return [frames[i] for i in spread_evenly(len(frames), policy.count)]
     if policy.select == "every":
         chosen = list(frames[:: policy.every])
     elif policy.select == "fps":
@@ -131,7 +131,7 @@ def select(timeline: Timeline, want: Want, name: str = "the video") -> list[int]
     else:
         chosen = list(frames)
     if policy.cap is not None:
-        chosen = [chosen[i] for i in spread(len(chosen), policy.cap)]
+        chosen = [chosen[i] for i in spread_evenly(len(chosen), policy.cap)]
     return chosen
 
 
@@ -154,10 +154,10 @@ def _at_rate(timeline: Timeline, frames: range, fps: float) -> list[int]:
     return chosen
 
 
-def arrange(length: int, control: Control, seed: int, name: str) -> tuple[int, ...]:
+def order_frames(length: int, control: Control, seed: int, name: str) -> tuple[int, ...]:
     """The order in which `length` frames (or pictures) are shown under a control."""
     if control == "shuffled":
-        return permutation(length, seed, "frames", name)
+        return shuffled_indices(length, seed, "frames", name)
     if control == "reversed":
         return tuple(range(length - 1, -1, -1))
     return tuple(range(length))

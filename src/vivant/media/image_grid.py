@@ -27,7 +27,7 @@ _RECIPE = f"grid 1, {TILE} px, caption {CAPTION_SIZE}, quality {QUALITY}"
 """Part of every cached picture's name: change it when the drawing changes."""
 
 
-def shares(pictures: int, grids: int) -> list[range]:
+def split_into_grids(pictures: int, grids: int) -> list[range]:
     """Which pictures go into which grid: at most `grids` of them, all but the last equally full."""
     if pictures == 0:
         return []
@@ -43,7 +43,7 @@ def grid_digest(hashes: Iterable[bytes], first: int = 1) -> str:
     return name.hexdigest()
 
 
-def grid_file(pictures: Sequence[Path], first: int = 1, cache: Path | None = None) -> Path:
+def load_grid(pictures: Sequence[Path], first: int = 1, cache: Path | None = None) -> Path:
     """The file of a grid whose tiles are numbered from `first`; drawn where it is not cached yet."""
     hashes = []
     for picture in pictures:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from vivant.core.errors import MediaError
-from vivant.core.file_types import MAX_PIXELS, Look, impostor
-from vivant.core.file_types import picture as look_at
+from vivant.core.file_types import MAX_PIXELS, ImageHeader, detect_impostor
+from vivant.core.file_types import parse_image_header as look_at
 from vivant.core.types import FramePolicy, Picture
-from vivant.media.frame_cache import Store
+from vivant.media.frame_cache import FrameCache
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -41,14 +41,14 @@ _SUFFIXES = frozenset(
 _FAMILIES = {"image/jpeg": ("jpg", "JPEG"), "image/png": ("png", "PNG"), "image/webp": ("webp", "WEBP")}
 
 
-class Shown(Struct, frozen=True):
+class LoadedPicture(Struct, frozen=True):
     """A picture as it is sent, and what was done to it."""
 
     picture: Picture
     note: str = ""
 
 
-def as_is(data: bytes, policy: FramePolicy, name: str) -> Shown | None:
+def load_unchanged(data: bytes, policy: FramePolicy, name: str) -> LoadedPicture | None:
     """The picture with its bytes untouched; None where the policy or the picture itself calls for a change.
 
     Reads the header only. Raises MediaError for what claims more pixels than can be handled.
@@ -59,30 +59,34 @@ def as_is(data: bytes, policy: FramePolicy, name: str) -> Shown | None:
     _refuse_bomb(look.width, look.height, name)
     if look.orientation != 1 or (policy.longest_side or MAX_PIXELS) < max(look.width, look.height):
         return None
-    return Shown(Picture(data, look.media_type, look.width, look.height), "" if look.whole else "cut short")
+    return LoadedPicture(
+        Picture(data, look.media_type, look.width, look.height), "" if look.whole else "cut short"
+    )
 
 
-def changed(store: Store, sha256: str, data: bytes, policy: FramePolicy, name: str) -> Shown:
+def convert_picture(
+    cache: FrameCache, sha256: str, data: bytes, policy: FramePolicy, name: str
+) -> LoadedPicture:
     """The picture shrunk, turned or converted, in its own format where servers take that; made once."""
     look = look_at(data)
     suffix, _ = _FAMILIES.get(look.media_type if look else "", _FAMILIES["image/png"])
     # PNG has no quality; the others are encoded at the policy's.
     quality = "" if suffix == "png" else f"-{policy.quality}"
     entry = f"image{quality}-{policy.longest_side or 'full'}.{suffix}"
-    made = store.read(sha256, entry)
-    note = store.read(sha256, f"{entry}.note")
+    made = cache.read(sha256, entry)
+    note = cache.read(sha256, f"{entry}.note")
     if made is None or note is None:
         made, text = _convert(data, look, policy, name)
         note = text.encode()
-        store.write(sha256, f"{entry}.note", note)
-        store.write(sha256, entry, made)
+        cache.write(sha256, f"{entry}.note", note)
+        cache.write(sha256, entry, made)
     shown = look_at(made)
     if shown is None:
         raise MediaError(f"{name} cannot be converted: the result is no picture")
-    return Shown(Picture(made, shown.media_type, shown.width, shown.height), note.decode())
+    return LoadedPicture(Picture(made, shown.media_type, shown.width, shown.height), note.decode())
 
 
-def scaled(picture: Picture, longest_side: int, name: str, *, png: bool = False) -> Picture:
+def scale_picture(picture: Picture, longest_side: int, name: str, *, png: bool = False) -> Picture:
     """The picture with its longer side at most so long, in its own format where servers take that, or as PNG.
 
     For limits that are known only after a picture was read; nothing is cached.
@@ -120,7 +124,7 @@ def check_picture(data: bytes, name: str) -> None:
         image.load()
 
 
-def _convert(data: bytes, look: Look | None, policy: FramePolicy, name: str) -> tuple[bytes, str]:
+def _convert(data: bytes, look: ImageHeader | None, policy: FramePolicy, name: str) -> tuple[bytes, str]:
     from PIL import Image
 
     _, kind = _FAMILIES.get(look.media_type if look else "", _FAMILIES["image/png"])
@@ -185,7 +189,7 @@ def _opened(data: bytes, name: str) -> Iterator[Image.Image]:
     """The picture, its size checked; whatever Pillow objects to within becomes a MediaError."""
     from PIL import Image, UnidentifiedImageError
 
-    text = impostor(data[:512])
+    text = detect_impostor(data[:512])
     if text is not None:
         raise MediaError(f"{name} {text}")
     Image.init()

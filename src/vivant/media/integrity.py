@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import av
 
-from vivant.media.decoding import decode
-from vivant.media.scan import opened, packets_of, scan
+from vivant.media.decoding import decode_frames
+from vivant.media.scan import iter_packets, open_media, scan_video
 
 
-def problem(path: str, name: str) -> str | None:
+def find_stream_problem(path: str, name: str) -> str | None:
     """What is wrong with a file that opens, in one line; None where nothing is. Raises where it does not."""
-    with opened(path, name) as container:
+    with open_media(path, name) as container:
         pictures = any(
             not stream.disposition & av.stream.Disposition.attached_pic for stream in container.streams.video
         )
         if not pictures and container.streams.audio:
             return _sound(container.streams.audio[0], container)
-    found = scan(path, name)
+    found = scan_video(path, name)
     last = found.table.info.frames - 1
-    lost = [index for index, frame in decode(path, name, found, (0, last)) if frame is None]
+    lost = [index for index, frame in decode_frames(path, name, found, (0, last)) if frame is None]
     if found.table.info.note:
         return found.table.info.note
     if lost:
@@ -28,7 +28,7 @@ def problem(path: str, name: str) -> str | None:
 
 
 def _sound(stream: av.AudioStream, container: av.container.InputContainer) -> str | None:
-    for packet in packets_of(container, stream):
+    for packet in iter_packets(container, stream):
         if stream.codec_context.decode(packet):
             return None
     return "its sound cannot be decoded"

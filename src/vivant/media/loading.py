@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 from msgspec import Struct
 
 from vivant.core.errors import MediaError
-from vivant.core.file_types import impostor, video_type
+from vivant.core.file_types import detect_impostor, detect_video_type
 from vivant.core.types import (
     Audio,
     Clip,
@@ -28,15 +28,15 @@ from vivant.core.types import (
     Turn,
     Video,
 )
-from vivant.media.cached_media import Frames, Track, cached_frames, cached_sound
-from vivant.media.controls import controlled
-from vivant.media.file_hashes import SMALL, Identities
-from vivant.media.frame_cache import Store
-from vivant.media.frame_selection import Want, arrange, check_policy
-from vivant.media.image_grid import grid_digest, grid_file
-from vivant.media.images import Shown, as_is, changed
-from vivant.media.paths import plain_file, resolve
-from vivant.media.worker_pool import LostWorkerError, Pool
+from vivant.media.cached_media import LoadedFrames, SoundTrack, read_cached_frames, read_cached_sound
+from vivant.media.controls import apply_control
+from vivant.media.file_hashes import SMALL, FileHashes
+from vivant.media.frame_cache import FrameCache
+from vivant.media.frame_selection import FrameSelection, check_policy, order_frames
+from vivant.media.image_grid import grid_digest, load_grid
+from vivant.media.images import LoadedPicture, convert_picture, load_unchanged
+from vivant.media.paths import resolve_media, stat_file
+from vivant.media.worker_pool import LostWorkerError, MediaWorkerPool
 from vivant.media.worker_protocol import FramesTask, SoundTask
 
 _Given = ParamSpec("_Given")
@@ -47,7 +47,7 @@ _THREADS = min(9, (os.cpu_count() or 1) + 1)
 _RUN = "run:"
 
 
-class Prepared(Struct, frozen=True, eq=False):
+class LoadedMedia(Struct, frozen=True, eq=False):
     """A job's messages with their media read, and a record of what was used and how."""
 
     turns: tuple[Turn, ...]
@@ -55,25 +55,25 @@ class Prepared(Struct, frozen=True, eq=False):
 
     def __repr__(self) -> str:
         # asyncio writes out the result of `asyncio.run`; megabytes of bytes as text would take half a second.
-        return f"Prepared({len(self.turns)} turns, {len(self.media)} media)"
+        return f"LoadedMedia({len(self.turns)} turns, {len(self.media)} media)"
 
 
-class Preparer:
+class MediaLoader:
     """Reads, decodes and caches the media of jobs. Start one per run; `close` it, or use it as a context.
 
     Videos and sound are decoded in `workers` processes with `threads` each, every file within `time_limit`
     seconds. Pictures are read on the spot where they are small, in threads otherwise. MediaError means that
-    one job cannot be prepared; UsageError, that the cache cannot be used.
+    one job cannot be loaded; UsageError, that the cache cannot be used.
     """
 
     def __init__(
         self, cache: Path, *, workers: int = 2, time_limit: float = 120.0, threads: int = _THREADS
     ) -> None:
-        self._cache = Path(cache)
+        self._folder = Path(cache)
         self._threads = threads
-        self._store = Store(self._cache)
-        self._identities = Identities(self._cache)
-        self._pool = Pool(workers, time_limit)
+        self._frame_cache = FrameCache(self._folder)
+        self._hashes = FileHashes(self._folder)
+        self._pool = MediaWorkerPool(workers, time_limit)
         self._decoding = ThreadPoolExecutor(workers, "vivant-decode")
         self._reading = ThreadPoolExecutor(2, "vivant-read")
         # Two questions about one video decode it once: the second waits.
@@ -82,7 +82,7 @@ class Preparer:
         self._hopeless: dict[str, str] = {}
         """Files that hung or crashed a worker, by hash: they are not tried again for the next question."""
 
-    def __enter__(self) -> Preparer:
+    def __enter__(self) -> MediaLoader:
         return self
 
     def __exit__(
@@ -91,11 +91,11 @@ class Preparer:
         self.close()
 
     def close(self) -> None:
-        """End workers and threads; what is still being prepared ends with an error."""
+        """End workers and threads; what is still being loaded ends with an error."""
         self._pool.close()
         self._decoding.shutdown(wait=False, cancel_futures=True)
         self._reading.shutdown(wait=False, cancel_futures=True)
-        self._identities.close()
+        self._hashes.close()
 
     # ── which files ──
 
@@ -106,14 +106,14 @@ class Preparer:
         """
         return tuple(
             self._use(job, part)
-            for message in controlled(job.messages, job.control, job.seed)
+            for message in apply_control(job.messages, job.control, job.seed)
             for part in message.parts
             if not isinstance(part, Text)
         )
 
     async def identify(self, job: Job) -> tuple[MediaUse, ...]:
         """`describe`, with large files hashed in a thread."""
-        for message in controlled(job.messages, job.control, job.seed):
+        for message in apply_control(job.messages, job.control, job.seed):
             for part in message.parts:
                 if isinstance(part, Video | Audio):
                     await self._sha256(_real(job, part.path), part.path)
@@ -122,15 +122,15 @@ class Preparer:
     def _use(self, job: Job, part: Image | Video | Audio) -> MediaUse:
         if isinstance(part, Image):
             if part.tiles:
-                hashes = [self._identities.sha256(_real(job, tile), tile) for tile in part.tiles]
+                hashes = [self._hashes.sha256(_real(job, tile), tile) for tile in part.tiles]
                 return MediaUse("image", part.path, grid_digest(map(bytes.fromhex, hashes), part.first))
-            return MediaUse("image", part.path, self._identities.sha256(_real(job, part.path), part.path))
+            return MediaUse("image", part.path, self._hashes.sha256(_real(job, part.path), part.path))
         kind: Literal["video", "audio"] = "video" if isinstance(part, Video) else "audio"
-        return MediaUse(kind, part.path, self._identities.sha256(_real(job, part.path), part.path))
+        return MediaUse(kind, part.path, self._hashes.sha256(_real(job, part.path), part.path))
 
     # ── what is in them ──
 
-    async def prepare(self, job: Job, *, native_video: bool = False, audio: bool = False) -> Prepared:
+    async def load(self, job: Job, *, native_video: bool = False, audio: bool = False) -> LoadedMedia:
         """Read all media of a job, one after another.
 
         With `native_video`, a video is handed over as its file, unless only frames can honour the job (a
@@ -141,7 +141,7 @@ class Preparer:
             self._checked = job.frames
         turns: list[Turn] = []
         uses: list[MediaUse] = []
-        for message in controlled(job.messages, job.control, job.seed):
+        for message in apply_control(job.messages, job.control, job.seed):
             parts: list[Content] = []
             for part in message.parts:
                 if isinstance(part, Text):
@@ -161,30 +161,32 @@ class Preparer:
                     parts.append(track.sound)
                     uses.append(MediaUse("audio", part.path, sha256, note=track.note))
             turns.append(Turn(message.role, tuple(parts)))
-        return Prepared(tuple(turns), tuple(uses))
+        return LoadedMedia(tuple(turns), tuple(uses))
 
-    async def _picture(self, job: Job, part: Image) -> tuple[Shown, str]:
+    async def _picture(self, job: Job, part: Image) -> tuple[LoadedPicture, str]:
         if part.tiles:
             return await self._read(self._grid, job, part)
         real = _real(job, part.path)
-        if plain_file(real, part.path).st_size >= SMALL:
+        if stat_file(real, part.path).st_size >= SMALL:
             return await self._read(self._large_picture, real, part.path, job.frames)
-        data, sha256 = self._identities.read(real, part.path)
-        shown = as_is(data, job.frames, part.path)
+        data, sha256 = self._hashes.read(real, part.path)
+        shown = load_unchanged(data, job.frames, part.path)
         if shown is None:
-            shown = await self._read(changed, self._store, sha256, data, job.frames, part.path)
+            shown = await self._read(convert_picture, self._frame_cache, sha256, data, job.frames, part.path)
         return shown, sha256
 
-    def _large_picture(self, real: str, name: str, policy: FramePolicy) -> tuple[Shown, str]:
-        data, sha256 = self._identities.read(real, name)
-        return as_is(data, policy, name) or changed(self._store, sha256, data, policy, name), sha256
+    def _large_picture(self, real: str, name: str, policy: FramePolicy) -> tuple[LoadedPicture, str]:
+        data, sha256 = self._hashes.read(real, name)
+        return load_unchanged(data, policy, name) or convert_picture(
+            self._frame_cache, sha256, data, policy, name
+        ), sha256
 
-    def _grid(self, job: Job, part: Image) -> tuple[Shown, str]:
-        file = grid_file([Path(_real(job, tile)) for tile in part.tiles], part.first, self._cache)
+    def _grid(self, job: Job, part: Image) -> tuple[LoadedPicture, str]:
+        file = load_grid([Path(_real(job, tile)) for tile in part.tiles], part.first, self._folder)
         data = file.read_bytes()
         os.utime(file)
-        shown = as_is(data, job.frames, part.path)
-        return shown or changed(self._store, file.stem, data, job.frames, part.path), file.stem
+        shown = load_unchanged(data, job.frames, part.path)
+        return shown or convert_picture(self._frame_cache, file.stem, data, job.frames, part.path), file.stem
 
     async def _video(
         self,
@@ -197,14 +199,14 @@ class Preparer:
     ) -> None:
         real = _real(job, part.path)
         sha256 = await self._sha256(real, part.path)
-        want = Want(job.frames, part.start, part.end, job.control == "one-frame")
+        want = FrameSelection(job.frames, part.start, part.end, job.control == "one-frame")
         start, end = want.limits
         if native and job.control == "none" and start is None and end is None:
             parts.append(Clip((), real, _video_type(real, part.path)))
             uses.append(MediaUse("video", part.path, sha256))
         else:
             frames = await self._frames(sha256, real, part.path, want)
-            order = arrange(len(frames.pictures), job.control, job.seed, part.path)
+            order = order_frames(len(frames.pictures), job.control, job.seed, part.path)
             pictures = tuple(frames.pictures[place] for place in order)
             note = "; ".join(filter(None, (frames.note, "shown as frames, not as a file" if native else "")))
             parts.append(Clip(pictures, real, _video_type(real, part.path)))
@@ -215,17 +217,17 @@ class Preparer:
                 parts.append(track.sound)
                 uses.append(MediaUse("audio", part.path, sha256, note=track.note))
 
-    async def _frames(self, sha256: str, real: str, name: str, want: Want) -> Frames:
-        frames = await self._read(cached_frames, self._store, sha256, want, name)
+    async def _frames(self, sha256: str, real: str, name: str, want: FrameSelection) -> LoadedFrames:
+        frames = await self._read(read_cached_frames, self._frame_cache, sha256, want, name)
         if frames is None:
             async with self._lock(sha256):
                 # Decoded meanwhile, if there was a wait.
-                frames = await self._read(cached_frames, self._store, sha256, want, name)
+                frames = await self._read(read_cached_frames, self._frame_cache, sha256, want, name)
                 if frames is None:
                     await self._work(self._extract_task(sha256, real, name, (want,)))
-                    frames = await self._read(cached_frames, self._store, sha256, want, name)
+                    frames = await self._read(read_cached_frames, self._frame_cache, sha256, want, name)
         if frames is None:
-            raise MediaError(f"{name}: its frames vanished from the cache at {self._cache}; try again")
+            raise MediaError(f"{name}: its frames vanished from the cache at {self._folder}; try again")
         return frames
 
     async def _sound(
@@ -237,11 +239,11 @@ class Preparer:
         end: float | None,
         *,
         with_pictures: bool,
-    ) -> Track:
-        track = await self._read(cached_sound, self._store, sha256, start, end)
+    ) -> SoundTrack:
+        track = await self._read(read_cached_sound, self._frame_cache, sha256, start, end)
         if track is None:
             task = SoundTask(
-                cache=str(self._cache),
+                cache=str(self._folder),
                 sha256=sha256,
                 path=real,
                 name=name,
@@ -251,14 +253,16 @@ class Preparer:
             )
             async with self._lock(sha256):
                 await self._work(task)
-                track = await self._read(cached_sound, self._store, sha256, start, end)
+                track = await self._read(read_cached_sound, self._frame_cache, sha256, start, end)
         if track is None:
-            raise MediaError(f"{name}: its sound vanished from the cache at {self._cache}; try again")
+            raise MediaError(f"{name}: its sound vanished from the cache at {self._folder}; try again")
         return track
 
-    def _extract_task(self, sha256: str, real: str, name: str, wants: tuple[Want, ...]) -> FramesTask:
+    def _extract_task(
+        self, sha256: str, real: str, name: str, wants: tuple[FrameSelection, ...]
+    ) -> FramesTask:
         return FramesTask(
-            cache=str(self._cache), sha256=sha256, path=real, name=name, wants=wants, threads=self._threads
+            cache=str(self._folder), sha256=sha256, path=real, name=name, wants=wants, threads=self._threads
         )
 
     async def _work(self, task: FramesTask | SoundTask) -> None:
@@ -284,10 +288,12 @@ class Preparer:
 
         def one(video: Video) -> tuple[str, str]:
             try:
-                real = resolve(root, video.path)
-                sha256 = self._identities.sha256(real, video.path)
-                wants = tuple(Want(policy, video.start, video.end) for policy in policies)
-                if any(cached_frames(self._store, sha256, want, video.path) is None for want in wants):
+                real = resolve_media(root, video.path)
+                sha256 = self._hashes.sha256(real, video.path)
+                wants = tuple(FrameSelection(policy, video.start, video.end) for policy in policies)
+                if any(
+                    read_cached_frames(self._frame_cache, sha256, want, video.path) is None for want in wants
+                ):
                     self._pool.run(self._extract_task(sha256, real, video.path, wants))
             except MediaError as error:
                 return video.path, str(error)
@@ -299,10 +305,10 @@ class Preparer:
     # ── helpers ──
 
     async def _sha256(self, real: str, name: str) -> str:
-        status = plain_file(real, name)
-        if status.st_size < SMALL or self._identities.known(real, status):
-            return self._identities.sha256(real, name)
-        return await self._read(self._identities.sha256, real, name)
+        status = stat_file(real, name)
+        if status.st_size < SMALL or self._hashes.known(real, status):
+            return self._hashes.sha256(real, name)
+        return await self._read(self._hashes.sha256, real, name)
 
     def _lock(self, sha256: str) -> asyncio.Lock:
         lock = self._locks.get(sha256)
@@ -327,8 +333,8 @@ class Preparer:
 
 def _real(job: Job, path: str) -> str:
     if path.startswith(_RUN) and job.run:
-        return resolve(job.run, path.removeprefix(_RUN))
-    return resolve(job.root, path)
+        return resolve_media(job.run, path.removeprefix(_RUN))
+    return resolve_media(job.root, path)
 
 
 def _times(pictures: Sequence[Picture]) -> tuple[float, ...]:
@@ -338,7 +344,7 @@ def _times(pictures: Sequence[Picture]) -> tuple[float, ...]:
 def _video_type(real: str, name: str) -> str:
     with open(real, "rb") as file:
         head = file.read(512)
-    text = impostor(head)
+    text = detect_impostor(head)
     if text is not None:
         raise MediaError(f"{name} {text}")
-    return video_type(head)
+    return detect_video_type(head)

@@ -11,7 +11,7 @@ from functools import lru_cache
 from vivant.core.errors import MediaError
 
 
-def resolve(root: str | os.PathLike[str], path: str) -> str:
+def resolve_media(root: str | os.PathLike[str], path: str) -> str:
     """The real path of `path` under `root`; refuses whatever leaves the root, links included.
 
     Raises MediaError, also where there is no such file or it is not a plain file (a pipe would stall a run).
@@ -31,7 +31,7 @@ def _resolve(root: str, path: str) -> str:
         raise MediaError(
             f"{path} leads out of the data folder {root}; move the file inside or name a wider folder"
         )
-    plain_file(real, path, f" from {root}")
+    stat_file(real, path, f" from {root}")
     return real
 
 
@@ -40,7 +40,7 @@ def _real_root(root: str) -> str:
     return os.path.realpath(root)
 
 
-def plain_file(real: str, name: str, place: str = "") -> os.stat_result:
+def stat_file(real: str, name: str, place: str = "") -> os.stat_result:
     """A plain file's status. Raises MediaError under `name` where it is missing or something else."""
     try:
         status = os.stat(real)

@@ -19,8 +19,8 @@ from av.video.stream import VideoStream
 from msgspec import Struct
 
 from vivant.core.errors import MediaError
-from vivant.core.file_types import MAX_PIXELS, impostor
-from vivant.media.frame_cache import HIDDEN, KEY, Packets, Table, VideoInfo
+from vivant.core.file_types import MAX_PIXELS, detect_impostor
+from vivant.media.frame_cache import HIDDEN, KEY, FrameTable, PacketTable, VideoInfo
 
 # Formats that hold their media themselves. Playlists, which make libav open other files, are not among them.
 _FORMATS = (
@@ -36,18 +36,18 @@ _CHECKED = 12
 _PADDING = Fraction(1, 10)
 
 
-class Scan(Struct, frozen=True, eq=False):
+class VideoScan(Struct, frozen=True, eq=False):
     """What one pass over a file's packets gives."""
 
-    table: Table
-    packets: Packets | None
+    table: FrameTable
+    packets: PacketTable | None
 
 
 @contextmanager
-def opened(path: str, name: str) -> Iterator[InputContainer]:
+def open_media(path: str, name: str) -> Iterator[InputContainer]:
     """The file as libav sees it; whatever libav objects to becomes a MediaError under `name`."""
     with open(path, "rb") as file:
-        text = impostor(file.read(512))
+        text = detect_impostor(file.read(512))
     if text is not None:
         raise MediaError(f"{name} {text}")
     try:
@@ -86,9 +86,9 @@ def video_stream(container: InputContainer, name: str, threads: int = 0) -> Vide
     return stream
 
 
-def scan(path: str, name: str, threads: int = 0) -> Scan:
+def scan_video(path: str, name: str, threads: int = 0) -> VideoScan:
     """List a video's frames: by its packets' timestamps, or by decoding all of it where those mislead."""
-    with opened(path, name) as container:
+    with open_media(path, name) as container:
         stream = video_stream(container, name)
         rows, note = _demux(container, stream)
         if not rows:
@@ -129,7 +129,7 @@ def scan(path: str, name: str, threads: int = 0) -> Scan:
         container=kind,
         note=note,
     )
-    table = Table(
+    table = FrameTable(
         base=(base.numerator, base.denominator),
         origin=origin,
         end=end,
@@ -137,7 +137,7 @@ def scan(path: str, name: str, threads: int = 0) -> Scan:
         sequential=packets is None,
         info=info,
     )
-    return Scan(table, packets)
+    return VideoScan(table, packets)
 
 
 _Row = tuple[int | None, int | None, int, int, int]  # pts, dts, place, flags, duration
@@ -151,7 +151,7 @@ def _demux(container: InputContainer, stream: VideoStream) -> tuple[list[_Row], 
     # Matroska states how long it is but not how many frames it has, so all streams are followed to the end.
     timed = "matroska" in container.format.name
     try:
-        for packet in packets_of(container, *(container.streams if timed else (stream,))):
+        for packet in iter_packets(container, *(container.streams if timed else (stream,))):
             if timed and packet.pts is not None:
                 reached = max(reached, float((packet.pts + (packet.duration or 0)) * packet.time_base))
             if packet.stream_index != stream.index:
@@ -188,11 +188,11 @@ def _ascending(times: list[int]) -> bool:
     return all(a < b for a, b in pairwise(times))
 
 
-def _packets(rows: list[_Row]) -> Packets:
+def _packets(rows: list[_Row]) -> PacketTable:
     def column(values: Iterator[int]) -> bytes:
         return array("q", values).tobytes()
 
-    return Packets(
+    return PacketTable(
         pts=column(row[0] or 0 for row in rows),
         dts=column((row[0] or 0) if row[1] is None else row[1] for row in rows),
         places=column(row[2] for row in rows),
@@ -211,16 +211,16 @@ def _head(path: str, name: str, threads: int) -> _Head:
     """The first frames, decoded: their timestamps, and the size of the picture as shown."""
     pts: list[int | None] = []
     damaged, width, height = False, 0, 0
-    with opened(path, name) as container:
+    with open_media(path, name) as container:
         stream = video_stream(container, name, threads)
         width, height = stream.codec_context.width, stream.codec_context.height
-        for frame in tolerant(container, stream):
+        for frame in iter_frames(container, stream):
             if frame is None:
                 damaged = True
                 continue
             if not pts:
                 width, height = frame.width, frame.height
-                if turned(frame)[0]:
+                if frame_orientation(frame)[0]:
                     width, height = height, width
             pts.append(frame.pts)
             if len(pts) == _CHECKED:
@@ -230,16 +230,16 @@ def _head(path: str, name: str, threads: int) -> _Head:
 
 def _count(path: str, name: str, threads: int, base: Fraction, rate: Fraction) -> tuple[list[int], Fraction]:
     """Times of all frames by decoding every one, and their unit; by the nominal rate where they have none."""
-    with opened(path, name) as container:
+    with open_media(path, name) as container:
         stream = video_stream(container, name, threads)
-        found = [frame.pts for frame in tolerant(container, stream) if frame is not None]
+        found = [frame.pts for frame in iter_frames(container, stream) if frame is not None]
     times = [value for value in found if value is not None]
     if len(times) == len(found) and _ascending(times):
         return times, base
     return list(range(len(found))), 1 / rate
 
 
-def packets_of(container: InputContainer, *streams: Stream) -> Iterator[Packet[Any]]:
+def iter_packets(container: InputContainer, *streams: Stream) -> Iterator[Packet[Any]]:
     """The packets of some streams from here on, without the empty ones at the end."""
     try:
         yield from (packet for packet in container.demux(*streams) if packet.size)
@@ -248,9 +248,9 @@ def packets_of(container: InputContainer, *streams: Stream) -> Iterator[Packet[A
         return
 
 
-def tolerant(container: InputContainer, stream: VideoStream) -> Iterator[VideoFrame | None]:
+def iter_frames(container: InputContainer, stream: VideoStream) -> Iterator[VideoFrame | None]:
     """All frames from the start; None stands for a packet that could not be decoded."""
-    packets: Iterator[Packet[VideoStream] | None] = chain(packets_of(container, stream), (None,))
+    packets: Iterator[Packet[VideoStream] | None] = chain(iter_packets(container, stream), (None,))
     while True:
         try:
             yield from stream.codec_context.decode(next(packets))
@@ -261,7 +261,7 @@ def tolerant(container: InputContainer, stream: VideoStream) -> Iterator[VideoFr
             yield None
 
 
-def turned(frame: VideoFrame) -> tuple[bool, bool, bool]:
+def frame_orientation(frame: VideoFrame) -> tuple[bool, bool, bool]:
     """How a frame is to be shown: rows and columns exchanged, then mirrored left-right, then upside down."""
     side_data = cast("Iterable[SideData]", frame.side_data)  # what PyAV's stubs say of it is not so
     matrix = next((data for data in side_data if data.type is Type.DISPLAYMATRIX), None)

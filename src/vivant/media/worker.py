@@ -18,11 +18,11 @@ import msgspec
 
 from vivant.core.errors import MediaError, VivantError
 from vivant.media.worker_protocol import (
-    Answer,
     FramesTask,
     ProbeTask,
     SoundTask,
     Task,
+    TaskResult,
     VerifyTask,
     receive,
     send,
@@ -51,52 +51,52 @@ def _listen(stream: BinaryIO, tasks: queue.SimpleQueue[bytes]) -> None:
     os._exit(0)
 
 
-def _ready() -> Answer:
+def _ready() -> TaskResult:
     try:
         import vivant.media.extraction  # noqa: F401 (loads libav now, so that no task's time pays for it)
     except ImportError as error:
-        return Answer(
+        return TaskResult(
             error=f"Video cannot be decoded here: {error}; install 'av' and 'simplejpeg'", kind="usage"
         )
-    return Answer()
+    return TaskResult()
 
 
-def _answer(task: Task) -> Answer:
+def _answer(task: Task) -> TaskResult:
     try:
-        return Answer(result=_do(task))
+        return TaskResult(result=_do(task))
     except MediaError as error:
-        return Answer(error=str(error))
+        return TaskResult(error=str(error))
     except VivantError as error:
-        return Answer(error=str(error), kind="usage")
+        return TaskResult(error=str(error), kind="usage")
     except MemoryError:
-        return Answer(error=f"{task.name} needs more memory than there is")
+        return TaskResult(error=f"{task.name} needs more memory than there is")
     except OSError as error:
-        return Answer(error=f"{task.name} cannot be read: {error.strerror or error}")
+        return TaskResult(error=f"{task.name} cannot be read: {error.strerror or error}")
     except Exception as error:
         place = traceback.extract_tb(error.__traceback__)[-1]
         where = f"{Path(place.filename).name}:{place.lineno}"
-        return Answer(error=f"{task.name}: {type(error).__name__}: {error} ({where})", kind="bug")
+        return TaskResult(error=f"{task.name}: {type(error).__name__}: {error} ({where})", kind="bug")
 
 
 def _do(task: Task) -> Any:
-    from vivant.media.extraction import extract, extract_sound
-    from vivant.media.frame_cache import Store
-    from vivant.media.integrity import problem
-    from vivant.media.scan import scan
+    from vivant.media.extraction import extract_frames, extract_sound
+    from vivant.media.frame_cache import FrameCache
+    from vivant.media.integrity import find_stream_problem
+    from vivant.media.scan import scan_video
 
     match task:
         case FramesTask():
-            store = Store(Path(task.cache))
-            return extract(store, task.sha256, task.path, task.name, task.wants, task.threads)
+            cache = FrameCache(Path(task.cache))
+            return extract_frames(cache, task.sha256, task.path, task.name, task.wants, task.threads)
         case SoundTask():
-            store = Store(Path(task.cache))
+            cache = FrameCache(Path(task.cache))
             return extract_sound(
-                store, task.sha256, task.path, task.name, task.start, task.end, task.with_pictures
+                cache, task.sha256, task.path, task.name, task.start, task.end, task.with_pictures
             )
         case ProbeTask():
-            return scan(task.path, task.name).table.info
+            return scan_video(task.path, task.name).table.info
         case VerifyTask():
-            return problem(task.path, task.name)
+            return find_stream_problem(task.path, task.name)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 
 from vivant.core.errors import MediaError, UsageError
-from vivant.media.worker_protocol import Answer, Task, receive, send
+from vivant.media.worker_protocol import Task, TaskResult, receive, send
 
 _START_LIMIT = 60.0
 _ENDING = "was not decoded: the run was ending"
@@ -29,7 +29,7 @@ class LostWorkerError(MediaError):
     """A file hung or crashed its worker, and would do so again."""
 
 
-class Pool:
+class MediaWorkerPool:
     """At most `workers` processes; a task may take `time_limit` seconds once a worker has it."""
 
     def __init__(self, workers: int = 2, time_limit: float = 120.0) -> None:
@@ -131,7 +131,7 @@ class _Worker:
         if answer.error:
             raise UsageError(answer.error)
 
-    def ask(self, task: Task, limit: float) -> Answer | None:
+    def ask(self, task: Task, limit: float) -> TaskResult | None:
         """Have a task done; None where the process died over it or was killed for taking too long."""
         assert self._process.stdin is not None
         try:
@@ -141,7 +141,7 @@ class _Worker:
             return None
         return self._hear(limit)
 
-    def _hear(self, limit: float) -> Answer | None:
+    def _hear(self, limit: float) -> TaskResult | None:
         assert self._process.stdout is not None
         timer = threading.Timer(limit, self._expire)
         timer.daemon = True
@@ -153,7 +153,7 @@ class _Worker:
             message = None
         finally:
             timer.cancel()
-        return None if message is None else msgspec.msgpack.decode(message, type=Answer)
+        return None if message is None else msgspec.msgpack.decode(message, type=TaskResult)
 
     def _expire(self) -> None:
         self.expired = True
@@ -179,6 +179,6 @@ def _kill_all(workers: set[_Worker]) -> None:
 
 
 @cache
-def shared_pool() -> Pool:
-    """The pool of functions that are called without a Preparer; ended when the program ends."""
-    return Pool()
+def shared_pool() -> MediaWorkerPool:
+    """The pool of functions that are called without a MediaLoader; ended when the program ends."""
+    return MediaWorkerPool()

@@ -7,7 +7,7 @@ from typing import IO, Any, Literal
 import msgspec
 from msgspec import Struct
 
-from vivant.media.frame_selection import Want
+from vivant.media.frame_selection import FrameSelection
 
 
 class FramesTask(Struct, frozen=True, kw_only=True, tag="frames"):
@@ -17,7 +17,7 @@ class FramesTask(Struct, frozen=True, kw_only=True, tag="frames"):
     sha256: str
     path: str
     name: str
-    wants: tuple[Want, ...]
+    wants: tuple[FrameSelection, ...]
     threads: int = 0
 
 
@@ -51,7 +51,7 @@ class VerifyTask(Struct, frozen=True, kw_only=True, tag="verify"):
 Task = FramesTask | SoundTask | ProbeTask | VerifyTask
 
 
-class Answer(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class TaskResult(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How a task ended."""
 
     result: Any = None

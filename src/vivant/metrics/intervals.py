@@ -34,7 +34,7 @@ class Interval(Struct, frozen=True):
         return Interval(self.low * factor, self.high * factor, self.method)
 
 
-class Group(Struct, frozen=True, eq=False):
+class MetricGroup(Struct, frozen=True, eq=False):
     """Values that belong together, and the cluster of each."""
 
     values: Sequence[float]
@@ -56,12 +56,12 @@ def mean_interval(
     come in clusters. Other values: Student's t on samples or on clusters. `binary` says which, where the
     values at hand cannot (all of them 0 on a scale to 6). `bootstrap` resamples clusters instead.
     """
-    group = Group(values, clusters)
+    group = MetricGroup(values, clusters)
     return mean_intervals([group], level=level, binary=binary, method=method, seed=seed)[0]
 
 
 def mean_intervals(
-    groups: Sequence[Group],
+    groups: Sequence[MetricGroup],
     *,
     level: float = 0.95,
     binary: bool | None = None,
@@ -75,7 +75,7 @@ def mean_intervals(
     return [_by_formula(data, labels, level, binary) for data, labels in prepared]
 
 
-def _prepared(group: Group) -> tuple[Values, Labels]:
+def _prepared(group: MetricGroup) -> tuple[Values, Labels]:
     values, clusters = group.values, group.clusters
     if clusters is not None and len(clusters) != len(values):
         raise ValueError(f"{len(values)} values but {len(clusters)} clusters")

@@ -27,7 +27,7 @@ _PROBE = ("aiming a weapon", "shooting arrow", 0.5830660462379456)
 _PROBE_TOLERANCE = 1e-5
 
 
-class Encoder:
+class SentenceEncoder:
     """Texts to unit vectors. Safe to share between threads."""
 
     def __init__(self, files: ModelFiles) -> None:
@@ -57,14 +57,14 @@ class Encoder:
         return out
 
 
-def load_encoder() -> Encoder:
+def load_encoder() -> SentenceEncoder:
     """The encoder, loaded once per process. Raises a DataError that says how to get the weights."""
     return _open(find_weights())
 
 
 @lru_cache(maxsize=2)
-def _open(files: ModelFiles) -> Encoder:
-    encoder = Encoder(files)
+def _open(files: ModelFiles) -> SentenceEncoder:
+    encoder = SentenceEncoder(files)
     first, second, expected = _PROBE
     try:
         vectors = encoder.encode([first, second])
@@ -84,7 +84,7 @@ def _open(files: ModelFiles) -> Encoder:
 
 
 def best_similarity(
-    texts: Sequence[str], labels_per_text: Sequence[Iterable[str]], encoder: Encoder | None = None
+    texts: Sequence[str], labels_per_text: Sequence[Iterable[str]], encoder: SentenceEncoder | None = None
 ) -> list[float]:
     """For each text, the highest cosine similarity to any of its labels."""
     encoder = encoder or load_encoder()

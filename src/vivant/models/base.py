@@ -38,11 +38,11 @@ class ModelOptions(Struct, frozen=True, kw_only=True):
 
     def take(self, **defaults: Any) -> dict[str, Any]:
         """The backend-specific settings over their defaults; an unknown one is refused by name."""
-        from vivant.core.errors import unknown
+        from vivant.core.errors import unknown_name_error
 
         for name in self.values:
             if name not in defaults:
-                raise unknown("model option", name, defaults)
+                raise unknown_name_error("model option", name, defaults)
         return {**defaults, **self.values}
 
 

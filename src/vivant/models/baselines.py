@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from vivant.core.errors import UsageError
-from vivant.core.randomness import generator
+from vivant.core.randomness import derive_generator
 from vivant.core.types import Reply, Request
 from vivant.models.base import Model, ModelOptions, Takes
 
@@ -47,7 +47,9 @@ def _plain(options: ModelOptions, rest: str, name: str) -> None:
 def create_random(rest: str, options: ModelOptions) -> Model:
     """Each option is as likely as the others; the choice depends on the run's seed and the sample."""
     _plain(options, rest, "random")
-    return Guesser("random", lambda request, texts: generator(request.seed, "guess").randrange(len(texts)))
+    return Guesser(
+        "random", lambda request, texts: derive_generator(request.seed, "guess").randrange(len(texts))
+    )
 
 
 def create_first(rest: str, options: ModelOptions) -> Model:

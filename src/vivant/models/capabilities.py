@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import Struct
 
-from vivant.core.errors import UsageError, unknown
+from vivant.core.errors import UsageError, unknown_name_error
 
 MB = 1_000_000
 MIB = 1024 * 1024
@@ -303,7 +303,7 @@ def server_facts(url: str, named: str | None = None) -> ServerFacts:
     if named is not None:
         known = {facts.name: facts for facts in OPENAI_SERVERS}
         if named not in known:
-            raise unknown("server", named, known)
+            raise unknown_name_error("server", named, known)
         return known[named]
     parts = urlsplit(url)
     host = parts.hostname or ""

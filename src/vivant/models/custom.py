@@ -8,14 +8,13 @@ each, the list of its pictures as encoded bytes in order. `batch_size` (default 
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import inspect
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from vivant.core.errors import UsageError, unknown
+from vivant.core.errors import UsageError, unknown_name_error
+from vivant.core.python_files import load_python_file
 from vivant.core.types import Clip, Picture, Reply, Request
 from vivant.models.base import Model, ModelOptions, Takes
 
@@ -28,25 +27,17 @@ def load_file(spec: str, options: ModelOptions) -> Model:
         raise UsageError(
             f"Model file {path} does not exist; `vivant models new {path.name}` writes an example"
         )
-    name = f"vivant_user_{path.stem}"
-    module_spec = importlib.util.spec_from_file_location(name, path)
-    if module_spec is None or module_spec.loader is None:
-        raise UsageError(f"Model file {path} cannot be loaded as Python")
-    module = importlib.util.module_from_spec(module_spec)
-    sys.modules[name] = module
-    try:
-        module_spec.loader.exec_module(module)
-    except Exception as error:
-        line = _line_in(error, path)
-        raise UsageError(f"Model file {path}{line} fails to load: {type(error).__name__}: {error}") from error
+    module = load_python_file(path, "Model file")
     classes = {
         key: value
         for key, value in vars(module).items()
-        if inspect.isclass(value) and value.__module__ == name and callable(getattr(value, "generate", None))
+        if inspect.isclass(value)
+        and value.__module__ == module.__name__
+        and callable(getattr(value, "generate", None))
     }
     if class_name:
         if class_name not in classes:
-            raise unknown(f"class in {path}", class_name, classes)
+            raise unknown_name_error(f"class in {path}", class_name, classes)
         chosen = classes[class_name]
     elif len(classes) == 1:
         chosen = next(iter(classes.values()))
@@ -151,18 +142,6 @@ def as_reply(result: Any) -> Reply:
     if isinstance(result, str):
         return Reply(text=result)
     raise TypeError(f"generate must return text or a Reply, not {type(result).__name__}")
-
-
-def _line_in(error: Exception, path: Path) -> str:
-    if isinstance(error, SyntaxError):
-        return f", line {error.lineno},"
-    trace = error.__traceback__
-    line = ""
-    while trace is not None:
-        if trace.tb_frame.f_code.co_filename == str(path):
-            line = f", line {trace.tb_lineno},"
-        trace = trace.tb_next
-    return line
 
 
 EXAMPLE = '''"""A model of your own. Try it: vivant run mime --model ./{file}:MyModel --limit 20"""

@@ -9,7 +9,7 @@ import re
 from statistics import fmean
 
 from vivant.core.errors import UsageError
-from vivant.core.fenced_text import Found, materials_in
+from vivant.core.fenced_text import ParsedBlock, parse_blocks
 from vivant.core.types import Reply, Request
 from vivant.models.base import Model, ModelOptions
 
@@ -28,15 +28,15 @@ class Heuristic(Model):
     async def generate(self, request: Request) -> Reply:
         if not request.candidates:
             return Reply(status="error", error="'heuristic' only judges; this request lists no verdicts")
-        found = materials_in(part for turn in request.turns for part in turn.parts)
+        found = parse_blocks(part for turn in request.turns for part in turn.parts)
         merit, why = weigh(found)
         place = round(merit * (len(request.candidates) - 1))
         return Reply(text=request.candidates[place], thinking=why)
 
 
-def weigh(found: dict[str, Found]) -> tuple[float, str]:
+def weigh(found: dict[str, ParsedBlock]) -> tuple[float, str]:
     """From 0 to 1, and what it is made of."""
-    answer = found.get("answer", Found())
+    answer = found.get("answer", ParsedBlock())
     words = _WORD.findall(answer.text.casefold())
     if not words and not answer.pictures:
         return 0.0, "the answer is empty"

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from vivant.core.errors import UsageError, unknown
+from vivant.core.errors import UsageError, unknown_name_error
 from vivant.models.base import Model, ModelOptions
 
 Factory = Callable[[str, ModelOptions], Model]
@@ -208,7 +208,7 @@ def create(spec: str, options: ModelOptions | None = None) -> Model:
     known = backends()
     if name not in known:
         hint = "" if "/" in spec else "(a model on a server is written backend/name, e.g. openai/gpt-4o-mini)"
-        raise unknown("model", spec if "/" not in spec else name, known, hint)
+        raise unknown_name_error("model", spec if "/" not in spec else name, known, hint)
     return _load(known[name].factory, name)(rest, options)
 
 

@@ -19,8 +19,8 @@ import msgspec
 from msgspec import Struct
 
 from vivant.core.types import SHRUNK, Clip, Content, MediaUse, Picture, Sound, Text, Turn
-from vivant.media.frame_selection import spread
-from vivant.media.images import scaled
+from vivant.media.frame_selection import spread_evenly
+from vivant.media.images import scale_picture
 from vivant.models.capabilities import Budget
 
 OnTooLarge = Literal["shrink", "refuse"]
@@ -169,7 +169,9 @@ class _Work:
         for place, picture in self._each():
             if picture.media_type not in formats:
                 longer = max(picture.width, picture.height)
-                self._put(place, scaled(picture, longer, self._name(place), png=True), "converted to PNG")
+                self._put(
+                    place, scale_picture(picture, longer, self._name(place), png=True), "converted to PNG"
+                )
                 changed += 1
         if changed:
             self.done.append(f"{changed} pictures converted to PNG")
@@ -214,7 +216,7 @@ class _Work:
         for i, frames in before.items():
             clip = self._parts[i]
             assert isinstance(clip, Clip)
-            kept = tuple(frames[k] for k in spread(len(frames), shares[i]))
+            kept = tuple(frames[k] for k in spread_evenly(len(frames), shares[i]))
             self._parts[i] = msgspec.structs.replace(clip, frames=kept)
 
     def _counts(self) -> list[str]:
@@ -232,7 +234,7 @@ class _Work:
             made = picture
             side = _side(picture, budget, count)
             if side < max(picture.width, picture.height):
-                made = scaled(picture, side, self._name(place))
+                made = scale_picture(picture, side, self._name(place))
             while budget.image_bytes is not None and encoded(made) > budget.image_bytes:
                 made = self._smaller(made, math.sqrt(budget.image_bytes / encoded(made)), place)
             if made is not picture:
@@ -260,7 +262,7 @@ class _Work:
         side = int(max(picture.width, picture.height) * min(_STEP, factor))
         if side < _LEAST_SIDE:
             raise _Refused(f"pictures would have to be smaller than {_LEAST_SIDE} pixels")
-        return scaled(picture, side, self._name(place))
+        return scale_picture(picture, side, self._name(place))
 
     def _each(self) -> Iterator[tuple[tuple[int, int], Picture]]:
         """Every picture with its place: the part's, and the frame's inside it (-1 for a picture)."""

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from vivant.core.errors import UsageError, unknown
+from vivant.core.errors import UsageError, unknown_name_error
 from vivant.core.types import Decoding
 
 
@@ -132,4 +132,4 @@ def _entry(entry: Any, where: str) -> ModelConfig:
 def _refuse_unknown(entry: Mapping[Any, Any], known: tuple[str, ...], where: str) -> None:
     for key in entry:
         if key not in known:
-            raise unknown(f"key in {where}:", str(key), known)
+            raise unknown_name_error(f"key in {where}:", str(key), known)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from vivant.analysis.comparison import Comparison, Flip, Pair
+from vivant.analysis.comparison import Comparison, Flip, RunPair
 from vivant.core.errors import UsageError
 from vivant.core.files import write_atomic
 from vivant.core.table import Cell, Row, Table
@@ -34,7 +34,7 @@ def comparison_table(found: Comparison) -> Table:
     labels = {} if inside else _labels(found)
     tasks = list(dict.fromkeys(pair.task for pair in found.pairs))
     lacking = any(pair.unpaired for pair in found.pairs)
-    columns: dict[str, Callable[[Pair], Cell]] = {}
+    columns: dict[str, Callable[[RunPair], Cell]] = {}
     if len({pair.run for pair in found.pairs}) > 1:
         columns["run"] = lambda pair: pair.run
     columns["first"] = lambda pair: labels.get(pair.first, pair.first)
@@ -74,11 +74,11 @@ def comparison_table(found: Comparison) -> Table:
     )
 
 
-def _facet(name: str) -> Callable[[Pair], Cell]:
+def _facet(name: str) -> Callable[[RunPair], Cell]:
     return lambda pair: pair.group.get(name, "all")
 
 
-def _interval(pair: Pair) -> str:
+def _interval(pair: RunPair) -> str:
     interval = pair.result.interval.scaled(pair.scale) if pair.result.interval else None
     return format_interval(interval.low, interval.high) if interval else "–"
 
@@ -114,7 +114,7 @@ def _notes(found: Comparison) -> list[str]:
     return notes
 
 
-def _row(found: Comparison, pair: Pair) -> Row:
+def _row(found: Comparison, pair: RunPair) -> Row:
     result, scale = pair.result, pair.scale
     interval = result.interval.scaled(scale) if result.interval else None
     return Row(

@@ -181,7 +181,7 @@ def draw_all(parts: Sequence[ScoredRun], out: Path, suffix: str = ".svg") -> lis
     written: list[Path] = []
     for name in dict.fromkeys(part.task.partition("/")[0] for part in parts):
         benchmark = registry.get(name)
-        for figure in benchmark.figures:
+        for figure in benchmark.tables.figures:
             chosen = [
                 part
                 for part in parts

@@ -69,7 +69,7 @@ def _agreement(
     ]
     rules = (len(body),)
     names = dict.fromkeys(task.partition("/")[0] for run in runs for task in run.manifest.tasks)
-    figures = [figure for name in names for figure in registry.get(name).judge_agreement()]
+    figures = [figure for name in names for figure in registry.get(name).judged.agreement()]
     for figure in figures:
         values = (getattr(figure, name) for name in METRICS)
         shown = (None if value is None else f"{value:.3f}" for value in values)

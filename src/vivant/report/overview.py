@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Protocol, ScoredRun
 from vivant.benchmarks.summary import judge_notes, published_row, restricted, summarise
-from vivant.core.errors import UsageError, unknown
+from vivant.core.errors import UsageError, unknown_name_error
 from vivant.core.table import Cell, Row, Table
 from vivant.core.types import SHRUNK
 from vivant.metrics.intervals import Method
@@ -178,7 +178,7 @@ def published_rows(tasks: set[str], by: Sequence[str]) -> list[Row]:
     return [
         published_row(figure)
         for task in sorted(tasks)
-        for figure in registry.of_task(task).published()
+        for figure in registry.of_task(task).published.rows()
         if figure.task == task and set(figure.group) == set(by)
     ]
 
@@ -187,12 +187,12 @@ def layout(name: str, runs: Sequence[Run], protocol: Protocol) -> Table:
     """A benchmark's own table: `mime:1`."""
     benchmark_name, colon, short = name.partition(":")
     benchmark = registry.get(benchmark_name)
-    if not colon or short not in benchmark.layouts:
-        raise unknown(
-            f"table of {benchmark_name}", short, benchmark.layouts, f"(write {benchmark_name}:NAME)"
+    if not colon or short not in benchmark.tables.layouts:
+        raise unknown_name_error(
+            f"table of {benchmark_name}", short, benchmark.tables.layouts, f"(write {benchmark_name}:NAME)"
         )
     parts = [p for p in scored(runs, protocol) if p.task.partition("/")[0] == benchmark_name]
     if not parts:
         raise UsageError(f"None of these runs holds {benchmark_name}")
-    table: Table = benchmark.layout(short, parts, protocol)
+    table: Table = benchmark.tables.build(benchmark, short, parts, protocol)
     return table

@@ -89,7 +89,9 @@ class RunDir:
             return True
         own = (self.log_file.name, self.samples_file.name, self.manifest_file.name)
         return self.log_bytes() == 0 and all(
-            file.name.startswith(own) for file in self.path.iterdir() if file.name != "scores"
+            file.name.removeprefix(".").startswith(own)
+            for file in self.path.iterdir()
+            if file.name != "scores"
         )
 
     def manifest(self) -> Manifest:
@@ -121,7 +123,7 @@ class RunDir:
 
     def samples(self) -> list[Sample]:
         """The samples planned, as the data stated them."""
-        return read_jsonl(self.samples_file, Sample)
+        return read_jsonl(self.samples_file, Sample, RunError)
 
     def records(self) -> dict[str, Record]:
         """The log by key."""

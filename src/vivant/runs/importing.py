@@ -12,7 +12,8 @@ from msgspec import Struct
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Benchmark, Imported, PromptContext, Protocol
 from vivant.benchmarks.registry import Selection
-from vivant.core.errors import DataError, UsageError, VivantError, unknown
+from vivant.benchmarks.validation import load_samples
+from vivant.core.errors import DataError, UsageError, VivantError, unknown_name_error
 from vivant.core.types import Option, Record, Reply, Sample, job_key
 from vivant.runs.directory import RunDir, RunError, command_line, new_manifest
 from vivant.runs.log import LogWriter
@@ -45,13 +46,13 @@ def import_predictions(
     benchmark = selection.benchmark
     if not file.exists():
         raise DataError(f"No such file: {file}")
-    samples = benchmark.load(selection.root, name)
-    imported = benchmark.read_predictions(file, samples, name)
+    samples = load_samples(benchmark, selection.root, name)
+    imported = benchmark.native.read_predictions(file, samples, name)
     if imported is None:
         imported = read_plain(file, samples, selection, style or benchmark.styles[0])
     settled = style or imported.style or benchmark.styles[0]
     if settled not in benchmark.styles:
-        raise unknown(f"style of {benchmark.name}", settled, benchmark.styles)
+        raise unknown_name_error(f"style of {benchmark.name}", settled, benchmark.styles)
     return write_run([imported], selection, out, model or imported.model or file.stem, settled)
 
 
@@ -70,7 +71,7 @@ def import_human(selections: Sequence[Selection], out: Path, style: str) -> Run:
     selection = selections[0]
     found = []
     for task in selection.tasks:
-        imported = selection.benchmark.human(selection.root, task)
+        imported = selection.benchmark.native.read_human(selection.benchmark, selection.root, task)
         if imported is None:
             raise DataError(f"{selection.root} holds no human answers for {task}")
         found.append(imported)
@@ -90,15 +91,16 @@ def import_answers(
     """
     if len(selectors) != 1:
         raise UsageError("--answers takes one benchmark at a time")
-    benchmark = registry.get(selectors[0].partition("/")[0], **(options or {}))
+    name, task = registry.split_selector(selectors[0])
+    benchmark = registry.get(name, **(options or {}))
     if not folder.exists():
         raise DataError(f"No such folder: {folder}")
-    wanted = {f"{benchmark.name}/{task}" for task in benchmark.expand(selectors[0].partition("/")[2])}
+    wanted = {f"{benchmark.name}/{each}" for each in benchmark.expand(task)}
     facets = _facets(selectors, data, options) if data else {}
     runs: list[Run] = []
-    by_model = benchmark.read_answers(folder)
+    by_model = benchmark.native.read_answers(benchmark, folder)
     for model, parts in by_model.items():
-        chosen = [part for part in parts if part.task in wanted or "/" not in selectors[0]]
+        chosen = [part for part in parts if part.task in wanted or not task]
         if not chosen:
             raise DataError(f"{folder} holds no answers to {selectors[0]}")
         imported = [_with_facets(part, facets) for part in chosen]
@@ -139,9 +141,9 @@ def _slug(*names: str) -> str:
 def export_result(run: Run, protocol: Protocol) -> list[Path]:
     """The original's own result file beside the log, where a benchmark has one."""
     benchmark = registry.of_task(run.manifest.tasks[0])
-    kinds = [kind for kind in benchmark.exports if kind.endswith("result")]
+    kinds = [kind for kind in benchmark.native.exports if kind.endswith("result")]
     parts = run.scores(protocol)
-    return [path for kind in kinds for path in benchmark.export_run(parts, kind, run.dir.path)]
+    return [path for kind in kinds for path in benchmark.native.export(parts, kind, run.dir.path)]
 
 
 def _settings(
@@ -174,7 +176,9 @@ def write_run(
         model,
         settings,
         planned={part.task: len(part.samples) for part in imported},
-        roots={part.task: str(selection.benchmark.media_root(selection.root).resolve()) for part in imported},
+        roots={
+            part.task: str(selection.benchmark.data.media_root(selection.root).resolve()) for part in imported
+        },
         origin="import",
         notes=tuple(note for part in imported for note in part.notes),
         command=command_line(),

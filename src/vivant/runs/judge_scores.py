@@ -23,7 +23,7 @@ def judged_scores(
 ) -> list[Score]:
     """The scores of one task: the mean of judges, each the mean of its verdicts that can be read."""
     verdicts = [
-        (one, one.said(lambda text, rubric: benchmark.read_judge(text, rubric, protocol))) for one in panel
+        (one, one.said(lambda text, rubric: benchmark.judged.read(text, rubric, protocol))) for one in panel
     ]
     context = JudgeContext(protocol=protocol, root=root, run=run)
     scores: list[Score] = []
@@ -32,7 +32,7 @@ def judged_scores(
         if by_judge:
             scores.append(_score(benchmark, record, by_judge))
             continue
-        asked = benchmark.ask_judge(sample, record, context)
+        asked = benchmark.judged.ask(sample, record, context)
         scores.append(asked if isinstance(asked, Score) else _blank(record, "missing", "not judged yet"))
     return scores
 
@@ -54,7 +54,7 @@ def _score(
         rubrics = {rubric.name: rubric for rubric in judgements.manifest.settings.rubrics}
         ordered = [said[number] for number in sorted(said)]
         read = [one for one in ordered if one.verdict.read]
-        own = [benchmark.judged_value(one.verdict, rubrics[one.rubric]) for one in read]
+        own = [benchmark.judged.value(one.verdict, rubrics[one.rubric]) for one in read]
         said_figures = [figure for one in read if (figure := _figure(one, rubrics[one.rubric])) is not None]
         if own:
             values.append(statistics.fmean(own))

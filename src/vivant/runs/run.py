@@ -8,7 +8,8 @@ from typing import Any
 
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Benchmark, Protocol, ScoredRun, ScoreSettings
-from vivant.core.errors import UsageError, VivantError, unknown
+from vivant.benchmarks.validation import score_records
+from vivant.core.errors import UsageError, VivantError, unknown_name_error
 from vivant.core.files import read_jsonl
 from vivant.core.types import Record, Sample, Score, job_key
 from vivant.runs.directory import Manifest, RunDir, RunError
@@ -58,7 +59,9 @@ class Run:
         header = self.dir.score_header(protocol)
         fresh = header is not None and not anew and header.judges == state
         if header is not None and fresh and header.values == (wanted if values else header.values):
-            stored = {score.key: score for score in read_jsonl(self.dir.score_file(protocol), Score)}
+            stored = {
+                score.key: score for score in read_jsonl(self.dir.score_file(protocol), Score, RunError)
+            }
             return self._gather(samples, records, stored, protocol, header.values, judges)
         scores: dict[str, Score] = {}
         for task in self.manifest.tasks:
@@ -90,7 +93,7 @@ class Run:
     ) -> dict[str, Score]:
         benchmark = registry.of_task(task)
         if protocol not in benchmark.protocols:
-            raise unknown(f"protocol of {benchmark.name}", protocol, benchmark.protocols)
+            raise unknown_name_error(f"protocol of {benchmark.name}", protocol, benchmark.protocols)
         judged = benchmark.task(task).judged
         scores: dict[str, Score] = {}
         readable: list[tuple[Sample, Record]] = []
@@ -106,7 +109,7 @@ class Run:
             found = judged_scores(benchmark, readable, judges, protocol, root, self.dir.path)
         else:
             settings = ScoreSettings(protocol=protocol, style=self.manifest.style, values=values)
-            found = benchmark.score(readable, settings)
+            found = score_records(benchmark, readable, settings)
         for score in found:
             scores[score.key] = score
         return scores
@@ -196,7 +199,7 @@ def scoring_values(benchmark: Benchmark, given: Mapping[str, Any] | None) -> dic
     values = dict(benchmark.settings)
     for name, value in (given or {}).items():
         if name not in values:
-            raise unknown(f"scoring setting of {benchmark.name}", name, values)
+            raise unknown_name_error(f"scoring setting of {benchmark.name}", name, values)
         values[name] = _like(values[name], value, name)
     return values
 

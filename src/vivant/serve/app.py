@@ -16,7 +16,7 @@ from starlette.routing import Route
 
 from vivant.core.errors import MediaError, VivantError
 from vivant.core.types import Clip, FramePolicy, Job, Message, Video
-from vivant.media import Preparer
+from vivant.media import MediaLoader
 from vivant.models.base import Model, TransientError
 from vivant.serve.wire import (
     WireError,
@@ -56,13 +56,13 @@ class _Endpoints:
     def __init__(self, model: Model, frames: FramePolicy, key: str) -> None:
         self._model, self._frames, self._key = model, frames, key
         self._folder = Path()
-        self._preparer: Preparer | None = None
+        self._loader: MediaLoader | None = None
 
     @asynccontextmanager
     async def lifespan(self, _: Starlette) -> AsyncIterator[None]:
         with tempfile.TemporaryDirectory(prefix="vivant-serve-") as folder:
             self._folder = Path(folder)
-            with Preparer(self._folder / "frames") as self._preparer:
+            with MediaLoader(self._folder / "frames") as self._loader:
                 await self._model.open()
                 try:
                     yield
@@ -105,7 +105,7 @@ class _Endpoints:
             raise WireError(401, "The key is missing or wrong: Authorization: Bearer …", "invalid_api_key")
 
     async def _decode(self, data: bytes, media_type: str) -> Clip:
-        assert self._preparer is not None
+        assert self._loader is not None
         with tempfile.NamedTemporaryFile(dir=self._folder, suffix=".video") as file:
             await asyncio.to_thread(file.write, data)
             file.flush()
@@ -117,7 +117,7 @@ class _Endpoints:
                 root=str(self._folder),
                 frames=self._frames,
             )
-            prepared = await self._preparer.prepare(job)
+            prepared = await self._loader.load(job)
         clips = [part for turn in prepared.turns for part in turn.parts if isinstance(part, Clip)]
         return Clip(clips[0].frames, "", media_type)
 

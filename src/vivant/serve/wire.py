@@ -13,8 +13,8 @@ from typing import Any, Literal
 import msgspec
 from msgspec import Struct
 
-from vivant.core.file_types import picture
-from vivant.core.randomness import derive
+from vivant.core.file_types import parse_image_header
+from vivant.core.randomness import derive_seed
 from vivant.core.types import Clip, Content, Decoding, Picture, Reply, Request, Sound, Text, Turn
 
 _DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+)?(?:;[\w=.+-]+)*;base64,", re.ASCII)
@@ -112,7 +112,7 @@ async def to_request(body: ChatRequest, decode: DecodeVideo, *, sound: bool) -> 
             seed=body.seed,
             stop=tuple(text for text in stop if text),
         ),
-        seed=body.seed if body.seed is not None else derive(0, "serve", uuid.uuid4().hex),
+        seed=body.seed if body.seed is not None else derive_seed(0, "serve", uuid.uuid4().hex),
         key=f"serve/{uuid.uuid4().hex}",
     )
 
@@ -139,10 +139,10 @@ async def _read_parts(content: Any, index: int, decode: DecodeVideo, sound: bool
 
 
 def _read_picture(data: bytes, where: str) -> Content:
-    look = picture(data)
-    if look is None or not look.whole:
+    header = parse_image_header(data)
+    if header is None or not header.whole:
         raise WireError(400, f"{where} is no whole picture of a known kind (JPEG, PNG, WebP, GIF)")
-    return Picture(data, look.media_type, look.width, look.height)
+    return Picture(data, header.media_type, header.width, header.height)
 
 
 def _read_sound(value: Any, where: str) -> Content:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 
-from vivant.core.errors import unknown
+from vivant.core.errors import unknown_name_error
 from vivant.study.design import Kind, LocalizedText, StudyCriterion, StudyQuestion
 from vivant.study.loading import CONSENT, INSTRUCTIONS, StudyTexts
 
@@ -177,7 +177,9 @@ def format_mmie_guide(tasks: Sequence[str], language: str) -> str:
 def load_texts(kind: Kind, language: str, criteria: str = "") -> StudyTexts:
     """The bundled instructions and consent of a kind of study."""
     if language not in LANGUAGES:
-        raise unknown("language", language, LANGUAGES, "(others: add their files to the study afterwards)")
+        raise unknown_name_error(
+            "language", language, LANGUAGES, "(others: add their files to the study afterwards)"
+        )
     folder = files("vivant.study") / "texts"
     instructions = (folder / f"{INSTRUCTIONS}.{kind}.{language}.md").read_text(encoding="utf-8")
     consent = (folder / f"{CONSENT}.{language}.md").read_text(encoding="utf-8")

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
-from vivant.core.errors import DataError, MediaError, unknown
-from vivant.media.paths import plain_file, resolve
+from vivant.core.errors import DataError, MediaError, unknown_name_error
+from vivant.media.paths import resolve_media, stat_file
 from vivant.study.balance import find_balance_faults
 from vivant.study.design import (
     FORMAT,
@@ -56,7 +56,7 @@ class LoadedStudy(Struct, frozen=True, kw_only=True):
 
     def media_file(self, file: str) -> Path:
         """The real path of a media file. Raises MediaError where it leaves the root or is gone."""
-        return Path(resolve(self.media_root, file))
+        return Path(resolve_media(self.media_root, file))
 
     @property
     def by_id(self) -> dict[str, StudyItem]:
@@ -102,7 +102,9 @@ def _read_study(folder: Path, faults: list[str]) -> Study | None:
     if not isinstance(content, dict):
         raise DataError(f"{file} should be a mapping with `kind`, `title` and the like")
     fields = Study.__struct_fields__
-    faults.extend(f"{file}: {unknown('field', str(name), fields)}" for name in content if name not in fields)
+    faults.extend(
+        f"{file}: {unknown_name_error('field', str(name), fields)}" for name in content if name not in fields
+    )
     values = {name: value for name, value in content.items() if name in fields}
     if values.get("format", FORMAT) != FORMAT:
         raise DataError(f"{file}: format {values['format']}; this version reads format {FORMAT}")
@@ -250,6 +252,6 @@ def _find_media_faults(file: Path, root: Path, items: tuple[StudyItem, ...]) -> 
         for media in list_media(item):
             try:
                 # `resolve` remembers what it found once; the file may have gone since.
-                plain_file(resolve(root, media.file), media.file, f" from {root}")
+                stat_file(resolve_media(root, media.file), media.file, f" from {root}")
             except MediaError as error:
                 yield f"{file}, item '{item.id}': {error}"

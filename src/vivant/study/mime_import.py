@@ -16,9 +16,9 @@ import msgspec
 from msgspec import Struct
 
 from vivant.benchmarks import registry
-from vivant.benchmarks.jsonl import option_name
 from vivant.benchmarks.mime import human, names
 from vivant.benchmarks.mime.files import json_lines, texts
+from vivant.benchmarks.multiple_choice import option_name
 from vivant.core.errors import DataError, MediaError
 from vivant.core.types import Option, Sample, Video
 from vivant.study.balance import find_largest_share
@@ -193,7 +193,7 @@ def _load_samples(data: str | None) -> tuple[names.Index, Path]:
         return names.Index(()), Path()
     benchmark = registry.get("mime")
     root = registry.locate(benchmark, data)
-    return names.Index(benchmark.load(root, "mcq")), benchmark.media_root(root)
+    return names.Index(benchmark.load(root, "mcq")), benchmark.data.media_root(root)
 
 
 def _build_item(line: _Line, index: names.Index, root: Path, media: MediaStore) -> tuple[StudyItem, KeyLine]:

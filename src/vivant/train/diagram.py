@@ -6,9 +6,10 @@ import sys
 from pathlib import Path
 
 import msgspec
+from markupsafe import Markup
 
 from vivant.core.errors import UsageError
-from vivant.report.html.markup import Html, tag
+from vivant.report.html.markup import element
 from vivant.train.model.config import Parts
 from vivant.train.model_size import Figures, figures
 from vivant.train.settings import size
@@ -22,15 +23,15 @@ def anatomy(parts: Parts, name: str) -> str:
     """An SVG of both branches, what joins them, and the language model, with their parameters and tokens."""
     counted = figures(parts)
     drawn = [
-        tag("rect", x=0, y=0, width=_WIDE, height=_HIGH, fill="#ffffff"),
+        element("rect", x=0, y=0, width=_WIDE, height=_HIGH, fill="#ffffff"),
         _box(20, 95, 110, 70, ("video", "any length"), _PLAIN),
         *_scene(parts, counted),
         *_motion(parts, counted),
         *_sentence(parts, counted),
     ]
-    arrow = tag(
+    arrow = element(
         "marker",
-        tag("path", d="M0,0 L8,4 L0,8 z", fill=_LINE),
+        element("path", d="M0,0 L8,4 L0,8 z", fill=_LINE),
         id="tip",
         markerWidth=8,
         markerHeight=8,
@@ -39,10 +40,10 @@ def anatomy(parts: Parts, name: str) -> str:
         orient="auto",
     )
     about = f"Anatomy of MIMIC-Chat {name}: two branches from a video into a language model"
-    return tag(
+    return element(
         "svg",
-        tag("title", about),
-        tag("defs", arrow),
+        element("title", about),
+        element("defs", arrow),
         *drawn,
         xmlns="http://www.w3.org/2000/svg",
         viewBox=f"0 0 {_WIDE} {_HIGH}",
@@ -52,7 +53,7 @@ def anatomy(parts: Parts, name: str) -> str:
     )
 
 
-def _scene(parts: Parts, counted: Figures) -> list[Html]:
+def _scene(parts: Parts, counted: Figures) -> list[Markup]:
     if not parts.spatial.on:
         return []
     side, spatial = parts.spatial.grid, parts.spatial
@@ -71,7 +72,7 @@ def _scene(parts: Parts, counted: Figures) -> list[Html]:
     ]
 
 
-def _motion(parts: Parts, counted: Figures) -> list[Html]:
+def _motion(parts: Parts, counted: Figures) -> list[Markup]:
     if not parts.temporal.on:
         return []
     temporal = parts.temporal
@@ -89,7 +90,7 @@ def _motion(parts: Parts, counted: Figures) -> list[Html]:
     ]
 
 
-def _sentence(parts: Parts, counted: Figures) -> list[Html]:
+def _sentence(parts: Parts, counted: Figures) -> list[Markup]:
     """The input in its order, and what reads it."""
     inside = parts.fusion.place == "layers"
     joined = "in its layers" if inside else f"{parts.fusion.join}: {parts.visual_tokens}"
@@ -121,10 +122,10 @@ def _millions(count: int) -> str:
     return f"{count / 1e6:.2f} M" if count < 1e7 else f"{count / 1e6:,.0f} M"
 
 
-def _box(x: float, y: float, wide: float, high: float, lines: tuple[str, ...], fill: str) -> Html:
+def _box(x: float, y: float, wide: float, high: float, lines: tuple[str, ...], fill: str) -> Markup:
     top = y + high / 2 - 8.5 * (len(lines) - 1) + 4.5
     texts = [
-        tag(
+        element(
             "text",
             line,
             x=x + wide / 2,
@@ -135,12 +136,12 @@ def _box(x: float, y: float, wide: float, high: float, lines: tuple[str, ...], f
         )
         for place, line in enumerate(lines)
     ]
-    frame = tag("rect", x=x, y=y, width=wide, height=high, rx=6, fill=fill, stroke=_LINE)
-    return tag("g", frame, *texts)
+    frame = element("rect", x=x, y=y, width=wide, height=high, rx=6, fill=fill, stroke=_LINE)
+    return element("g", frame, *texts)
 
 
-def _arrow(x1: float, y1: float, x2: float, y2: float) -> Html:
-    return tag("line", x1=x1, y1=y1, x2=x2, y2=y2, stroke=_LINE, stroke_width=1.5, marker_end="url(#tip)")
+def _arrow(x1: float, y1: float, x2: float, y2: float) -> Markup:
+    return element("line", x1=x1, y1=y1, x2=x2, y2=y2, stroke=_LINE, stroke_width=1.5, marker_end="url(#tip)")
 
 
 def main(arguments: list[str]) -> None:

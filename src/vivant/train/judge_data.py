@@ -17,11 +17,11 @@ from msgspec import Struct
 from vivant.benchmarks import registry
 from vivant.core.errors import DataError, UsageError
 from vivant.core.generated_images import PREFIX
-from vivant.core.randomness import generator
+from vivant.core.randomness import derive_generator
 from vivant.core.types import Image, Text
 from vivant.judging.human_scores import HumanScores, read_human_scores
 from vivant.judging.judge_run import Ask, JudgeOptions, asks_of
-from vivant.media.paths import resolve
+from vivant.media.paths import resolve_media
 from vivant.runs.run import Run
 
 
@@ -60,7 +60,11 @@ def write_judge_data(
             if score is None:
                 unscored += 1
                 continue
-            part = "test" if generator(seed, "judge-data", ask.task, ask.id).random() < held_out else "train"
+            part = (
+                "test"
+                if derive_generator(seed, "judge-data", ask.task, ask.id).random() < held_out
+                else "train"
+            )
             counts[part] += 1
             lines.append(_line(ask, run, score, part, media, out.parent))
     if not lines:
@@ -98,7 +102,9 @@ def _line(ask: Ask, run: Run, score: float, part: str, media: Path, base: Path) 
 
 def _copied(path: str, ask: Ask, run: Run, media: Path) -> Path:
     own = path.startswith(PREFIX)
-    file = Path(resolve(run.dir.path, path.removeprefix(PREFIX)) if own else resolve(Path(ask.root), path))
+    file = Path(
+        resolve_media(run.dir.path, path.removeprefix(PREFIX)) if own else resolve_media(Path(ask.root), path)
+    )
     kept = media / (run.name if own else ask.task.partition("/")[0]) / path.removeprefix(PREFIX)
     if not kept.exists():
         kept.parent.mkdir(parents=True, exist_ok=True)

@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from vivant.core.errors import UsageError, VivantError
 from vivant.core.paths import cache_root
-from vivant.core.randomness import derive
+from vivant.core.randomness import derive_seed
 from vivant.train.accelerator import (
     learnt,
     make_accelerator,
@@ -230,7 +230,7 @@ class Trainer:
         """One update. The loss is a mean over tokens of answers, or over answers, however many processes share them."""
         accelerator, number = self.accelerator, batch.step.place.step
         rank, world = accelerator.process_index, accelerator.num_processes
-        torch.manual_seed(derive(self.recipe.seed, "step", str(number), str(rank)))
+        torch.manual_seed(derive_seed(self.recipe.seed, "step", str(number), str(rank)))
         total = 0.0
         items = batch.step.answers if self.recipe.train.answers_alike else batch.step.answer_tokens
         for place, part in enumerate(batch.parts):

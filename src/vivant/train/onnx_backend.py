@@ -106,10 +106,10 @@ def create(rest: str, options: ModelOptions) -> Model:
 
 def create_bundled(rest: str, options: ModelOptions) -> Model:
     """`--model vivant/tiny`."""
-    from vivant.core.errors import unknown
+    from vivant.core.errors import unknown_name_error
 
     if rest not in BUNDLED:
-        raise unknown("bundled model", rest, BUNDLED)
+        raise unknown_name_error("bundled model", rest, BUNDLED)
     folder = bundled(rest)
     if folder is None:
         raise ModelError(

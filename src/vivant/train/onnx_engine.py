@@ -13,7 +13,7 @@ import onnxruntime
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from vivant.core.randomness import derive
+from vivant.core.randomness import derive_seed
 from vivant.core.types import Decoding, Picture, Reply, Request
 from vivant.models.base import ModelError
 from vivant.models.transformers_engine import writing
@@ -58,7 +58,7 @@ class Engine:
         logits, states = self.begin(ids, shown)
         made: list[int] = []
         while len(made) < most:
-            token = _choose(logits[-1], request.decoding, derive(request.seed, "token", str(len(made))))
+            token = _choose(logits[-1], request.decoding, derive_seed(request.seed, "token", str(len(made))))
             made.append(token)
             if token == self.settings.end or len(made) == most:
                 break

@@ -12,7 +12,7 @@ import msgspec
 import yaml
 from msgspec import Struct, field
 
-from vivant.core.errors import UsageError, unknown
+from vivant.core.errors import UsageError, unknown_name_error
 from vivant.core.types import FramePolicy
 from vivant.train.data.sources import Source
 from vivant.train.data.split import Split
@@ -171,7 +171,7 @@ def _model(said: Any) -> Any:
 def size(name: str) -> dict[str, Any]:
     """The bundled settings of a size."""
     if name not in SIZES:
-        raise unknown("size", str(name), SIZES)
+        raise unknown_name_error("size", str(name), SIZES)
     text = resources.files("vivant.train").joinpath("sizes", f"{name}.yaml").read_text("utf-8")
     content: dict[str, Any] = yaml.safe_load(text)
     return content

@@ -10,7 +10,7 @@ import msgspec
 import torch
 from msgspec import Struct
 
-from vivant.core.randomness import derive
+from vivant.core.randomness import derive_seed
 from vivant.train.checkpoints import load_model
 from vivant.train.data.sources import Example, answers, load, phrase
 from vivant.train.model.config import MimicChatConfig, Parts
@@ -41,7 +41,7 @@ def set_up(recipe: Recipe, base: Path, out: Path, say: Callable[[str], None], ac
     loaded = load(recipe.data.sources, base, recipe.seed)
     for note in loaded.notes:
         say(note)
-    torch.manual_seed(derive(recipe.seed, "weights") % 2**63)
+    torch.manual_seed(derive_seed(recipe.seed, "weights") % 2**63)
     if recipe.begin:
         model, processor = load_model(base / Path(recipe.begin).expanduser())
         model.learn_by(recipe.model)

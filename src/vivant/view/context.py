@@ -128,7 +128,7 @@ class ViewerContext:
 
     def sums(self, run: RunEntry, db: sqlite3.Connection) -> list[TaskSummary]:
         """Counts and scores per task."""
-        return self._remember((run.rid, _state(db), "sums"), lambda: summarize_tasks(db, self.protocol))
+        return self._remember((run.rid, _state(db), "sums"), lambda: summarize_tasks(db))
 
     def flip_counts(self, a: RunEntry, b: RunEntry, db: sqlite3.Connection, task: str) -> dict[str, int]:
         """How two runs agree."""

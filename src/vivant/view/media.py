@@ -11,11 +11,11 @@ from msgspec import Struct
 
 from vivant.benchmarks import registry
 from vivant.core.errors import MediaError, VivantError
-from vivant.core.file_types import browser_type
+from vivant.core.file_types import detect_browser_type
 from vivant.core.paths import cache_root
-from vivant.core.randomness import derive
+from vivant.core.randomness import derive_seed
 from vivant.core.types import Clip, Image, Job, Part, Picture, Record, Sample, Text
-from vivant.media import Preparer, resolve
+from vivant.media import MediaLoader, resolve_media
 from vivant.runs.directory import Manifest
 from vivant.view.catalog import RunEntry
 
@@ -60,7 +60,7 @@ class MediaAccess:
         if not folder:
             raise MediaError(f"{run.name} does not say where the media of {task} lie")
         try:
-            root = registry.of_task(task).media_root(Path(folder)).resolve()
+            root = registry.of_task(task).data.media_root(Path(folder)).resolve()
         except VivantError:
             root = Path(folder).resolve()
         if root == Path(root.anchor):
@@ -74,12 +74,12 @@ class MediaAccess:
         if isinstance(part, Text) or (isinstance(part, Image) and part.tiles):
             raise MediaError("This picture is made of others when it is sent; there is no file of it")
         if part.path.startswith("run:"):
-            path = resolve(run.path, part.path.removeprefix("run:"))
+            path = resolve_media(run.path, part.path.removeprefix("run:"))
         else:
-            path = resolve(self.root(run, task), part.path)
+            path = resolve_media(self.root(run, task), part.path)
         with open(path, "rb") as file:
             head = file.read(65536)
-        return MediaFile(path, browser_type(type(part).__name__.lower(), head, part.path))
+        return MediaFile(path, detect_browser_type(type(part).__name__.lower(), head, part.path))
 
 
 def count_images(record: Record) -> int:
@@ -92,7 +92,7 @@ class RequestImages:
 
     def __init__(self, files: MediaAccess) -> None:
         self._files = files
-        self._preparer: Preparer | None = None
+        self._loader: MediaLoader | None = None
         self._cache: OrderedDict[tuple[str, str], tuple[Picture, ...]] = OrderedDict()
         self._lock = asyncio.Lock()
 
@@ -116,10 +116,10 @@ class RequestImages:
     async def _prepare(self, run: RunEntry, record: Record) -> tuple[Picture, ...]:
         if run.manifest is None:
             raise MediaError(f"{run.name} has lost its manifest, which says which frames were shown")
-        if self._preparer is None:
-            self._preparer = Preparer(cache_root(), workers=1)
+        if self._loader is None:
+            self._loader = MediaLoader(cache_root(), workers=1)
         job = _build_job(run, run.manifest, record, self._files.root(run, record.task))
-        prepared = await self._preparer.prepare(job)
+        prepared = await self._loader.load(job)
         before = {use.path: use.sha256 for use in record.media}
         for use in prepared.media:
             if before.get(use.path) and before[use.path] != use.sha256:
@@ -135,9 +135,9 @@ class RequestImages:
 
     def close(self) -> None:
         """End the workers."""
-        if self._preparer is not None:
-            self._preparer.close()
-            self._preparer = None
+        if self._loader is not None:
+            self._loader.close()
+            self._loader = None
 
 
 def _build_job(run: RunEntry, manifest: Manifest, record: Record, root: Path) -> Job:
@@ -152,5 +152,5 @@ def _build_job(run: RunEntry, manifest: Manifest, record: Record, root: Path) ->
         run=str(run.path),
         frames=settings.frames,
         control=settings.control,
-        seed=derive(settings.seed, record.task, record.id, *repeat),
+        seed=derive_seed(settings.seed, record.task, record.id, *repeat),
     )

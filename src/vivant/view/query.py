@@ -194,7 +194,7 @@ class TaskSummary(Struct, frozen=True, kw_only=True):
     metric: str = ""
 
 
-def summarize_tasks(db: sqlite3.Connection, protocol: str) -> list[TaskSummary]:
+def summarize_tasks(db: sqlite3.Connection) -> list[TaskSummary]:
     """Counts per task, and the score with its interval where scores are there."""
     rows = db.execute(
         "SELECT task, count(*) samples, sum(log_at IS NOT NULL) answered, "
@@ -205,10 +205,10 @@ def summarize_tasks(db: sqlite3.Connection, protocol: str) -> list[TaskSummary]:
         )
         + " FROM row GROUP BY task ORDER BY task"
     ).fetchall()
-    return [_summarize(db, row, protocol) for row in rows]
+    return [_summarize(db, row) for row in rows]
 
 
-def _summarize(db: sqlite3.Connection, row: sqlite3.Row, protocol: str) -> TaskSummary:
+def _summarize(db: sqlite3.Connection, row: sqlite3.Row) -> TaskSummary:
     counts = {name: row[name] for name in row.keys() if name != "task"}  # noqa: SIM118 (a Row is no dict)
     try:
         benchmark = registry.of_task(row["task"])
@@ -216,7 +216,7 @@ def _summarize(db: sqlite3.Connection, row: sqlite3.Row, protocol: str) -> TaskS
     except VivantError:
         # A run of a benchmark that is not installed here can be looked at all the same.
         return TaskSummary(task=row["task"], **counts)
-    unparsed = benchmark.unparsed_value("strict" if protocol == "strict" else "paper")
+    unparsed = benchmark.unparsed_value
     scored = db.execute(
         "SELECT value, CASE cluster WHEN '' THEN id ELSE cluster END, outcome FROM row "
         "WHERE task = ? AND outcome IN ('scored', 'unparsed')",

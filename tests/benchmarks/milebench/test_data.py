@@ -10,7 +10,7 @@ from PIL import Image as Pillow
 
 from tests.support.milebench_kit import item, write_dataset
 from vivant.benchmarks.milebench import MileBench
-from vivant.benchmarks.milebench.datasets import DATASETS, GROUPS, expand, level
+from vivant.benchmarks.milebench.datasets import DATASETS, GROUPS, level
 from vivant.benchmarks.milebench.native import place
 from vivant.core.errors import DataError, UsageError
 from vivant.core.types import Image, Text
@@ -25,6 +25,7 @@ def test_the_table_of_datasets_adds_up() -> None:
     assert len(DATASETS) == 29
     assert sum(dataset.size for dataset in DATASETS) == 6440
     assert {dataset.group for dataset in DATASETS} == {group.name for group in GROUPS}
+    expand = MileBench().expand
     assert len(expand("realistic")) == 26
     assert expand("diagnostic") == ("TextNeedleInAHaystack", "ImageNeedleInAHaystack", "GPR1200")
     assert expand("S-4") == ("MMCoQA", "ALFRED")
@@ -135,16 +136,18 @@ def test_adversarial_and_combined_files(tmp_path: Path) -> None:
 def test_only_what_is_there_is_available(tmp_path: Path) -> None:
     write_dataset(tmp_path, "TQA", [item(0, "{image#1}", ["a.png"], "red", ["red", "blue"])])
     benchmark = MileBench()
-    assert benchmark.available(tmp_path, benchmark.expand("S-1")) == ("TQA",)
-    assert benchmark.available(tmp_path, ("milebench/WebQA", "milebench/TQA")) == ("milebench/TQA",)
-    assert MileBench(adv=True).available(tmp_path, ("TQA",)) == ()
+    assert benchmark.data.available(benchmark, tmp_path, benchmark.expand("S-1")) == ("TQA",)
+    assert benchmark.data.available(benchmark, tmp_path, ("milebench/WebQA", "milebench/TQA")) == (
+        "milebench/TQA",
+    )
+    assert MileBench(adv=True).data.available(MileBench(adv=True), tmp_path, ("TQA",)) == ()
 
 
 def test_options_are_checked() -> None:
     with pytest.raises(UsageError, match="did you mean 'combine'"):
         MileBench(combin=1)
     for bad in (-1, "two", True, 1.5):
-        with pytest.raises(UsageError, match="combine is the number"):
+        with pytest.raises(UsageError, match="combine is a whole number"):
             MileBench(combine=bad)
     with pytest.raises(UsageError, match="adv is true or false"):
         MileBench(adv="perhaps")
@@ -267,7 +270,7 @@ def test_check_lists_everything_at_once(tmp_path: Path) -> None:
     Pillow.new("RGB", (8, 6)).save(tmp_path / "TQA" / "images" / "a.png")
     write_dataset(tmp_path, "WebQA", [item(0, "", [], "x")], dataset="DocVQA")
     write_dataset(tmp_path, "Mine", [item(0, "", [], "x")])
-    report = MileBench().check(tmp_path)
+    report = MileBench().data.check(MileBench(), tmp_path)
     text = "\n".join(report.problems)
     for expected in (
         "sample 0: mark {image#4} has no picture",
@@ -296,23 +299,23 @@ def test_check_lists_everything_at_once(tmp_path: Path) -> None:
 )
 def test_check_looks_into_pictures(tmp_path: Path, content: bytes | None, message: str) -> None:
     write_dataset(tmp_path, "TQA", [item(9, "{image#1}", ["a.jpg"], "red", ["red", "blue"])])
-    assert MileBench().check(tmp_path).problems == ()
+    assert MileBench().data.check(MileBench(), tmp_path).problems == ()
     file = tmp_path / "TQA" / "images" / "a.jpg"
     file.write_bytes(file.read_bytes()[:-20] if content is None else content)
-    (problem,) = MileBench().check(tmp_path).problems
+    (problem,) = MileBench().data.check(MileBench(), tmp_path).problems
     assert f"sample 9: the picture images/a.jpg {message}" in problem
 
 
 def test_check_says_once_that_no_picture_is_there(tmp_path: Path) -> None:
     items = [item(n, "{image#1}", [f"{n}.png"], "red", ["red", "blue"]) for n in range(5)]
     write_dataset(tmp_path, "TQA", items, pictures=False)
-    (problem,) = MileBench().check(tmp_path).problems
+    (problem,) = MileBench().data.check(MileBench(), tmp_path).problems
     assert "images/0.png is not there, nor are the 4 others" in problem
 
 
 def test_check_of_an_empty_or_missing_folder(tmp_path: Path) -> None:
-    assert "none of the 29 datasets" in MileBench().check(tmp_path).problems[0]
-    assert "no folder" in MileBench().check(tmp_path / "nowhere").problems[0]
+    assert "none of the 29 datasets" in MileBench().data.check(MileBench(), tmp_path).problems[0]
+    assert "no folder" in MileBench().data.check(MileBench(), tmp_path / "nowhere").problems[0]
 
 
 def test_annotations_may_hold_numbers_as_answers(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ def root() -> Path:
 @pytest.fixture(scope="module")
 def samples(root: Path) -> list[Sample]:
     benchmark = MileBench()
-    tasks = benchmark.available(root, benchmark.expand(""))
+    tasks = benchmark.data.available(benchmark, root, benchmark.expand(""))
     return [sample for task in tasks for sample in benchmark.load(root, f"milebench/{task}")]
 
 
@@ -42,7 +42,7 @@ def test_every_group_has_a_dataset_and_every_level_a_sample(samples: list[Sample
 
 
 def test_it_is_whole_and_small(root: Path) -> None:
-    assert MileBench().check(root).problems == ()
+    assert MileBench().data.check(MileBench(), root).problems == ()
     assert sum(path.stat().st_size for path in root.rglob("*") if path.is_file()) < 2_500_000
 
 

@@ -47,7 +47,7 @@ def entry(sample_id: int | str, text: str = "A", **more: Any) -> dict[str, Any]:
 
 def test_predictions_are_joined_by_id_whatever_its_type(tmp_path: Path, samples: list[Sample]) -> None:
     file = predictions(tmp_path, [entry("2", "C"), entry(1, "B"), entry("0", "A")])
-    imported = MileBench().read_predictions(file, samples, TASK)
+    imported = MileBench().native.read_predictions(file, samples, TASK)
     assert imported is not None
     assert {record.id: record.reply.text for record in imported.records} == {"0": "A", "1": "B", "2": "C"}
     assert (imported.model, imported.task, imported.notes) == ("m", TASK, ())
@@ -71,19 +71,19 @@ def test_bad_predictions_get_one_line_with_file_and_id(
     tmp_path: Path, samples: list[Sample], entries: list[dict[str, Any]], message: str
 ) -> None:
     with pytest.raises(DataError, match=message) as caught:
-        MileBench().read_predictions(predictions(tmp_path, entries), samples, TASK)
+        MileBench().native.read_predictions(predictions(tmp_path, entries), samples, TASK)
     assert "pred.json" in str(caught.value)
 
 
 def test_another_format_is_left_to_others(tmp_path: Path, samples: list[Sample]) -> None:
     file = tmp_path / "plain.jsonl"
     file.write_text('{"id": 0, "response": "A"}\n')
-    assert MileBench().read_predictions(file, samples, TASK) is None
+    assert MileBench().native.read_predictions(file, samples, TASK) is None
 
 
 def test_another_key_in_the_predictions_is_noted(tmp_path: Path, samples: list[Sample]) -> None:
     entries = [entry(0, gt_response="red"), entry(1, gt_response="green"), entry(2, gt_response="green")]
-    imported = MileBench().read_predictions(predictions(tmp_path, entries), samples, TASK)
+    imported = MileBench().native.read_predictions(predictions(tmp_path, entries), samples, TASK)
     assert imported is not None
     (note,) = imported.notes
     assert "1 predictions bring another gt_response" in note
@@ -92,7 +92,7 @@ def test_another_key_in_the_predictions_is_noted(tmp_path: Path, samples: list[S
 
 def test_export_of_a_run_leaves_out_what_failed(tmp_path: Path, samples: list[Sample]) -> None:
     run = scored(samples, ["A", None, ""])
-    files = MileBench().export(run, "milebench", tmp_path / "out")
+    files = MileBench().native.export([run], "milebench", tmp_path / "out")
     folder = tmp_path / "out" / "model r" / "TQA"
     assert {file.name for file in files} == {
         "pred.json",
@@ -119,7 +119,7 @@ def test_export_of_a_run_leaves_out_what_failed(tmp_path: Path, samples: list[Sa
 def test_export_tells_what_the_model_saw(tmp_path: Path, samples: list[Sample]) -> None:
     shown = (Message("user", (Text("Look "), Image("TQA/images/a.png"), Text(" now"))),)
     run = scored(samples[:1], ["A"], messages=shown)
-    MileBench().export(run, "milebench", tmp_path / "out")
+    MileBench().native.export([run], "milebench", tmp_path / "out")
     (prediction,) = json.loads((tmp_path / "out" / "model r" / "TQA" / "pred.json").read_text())
     assert prediction == {
         "sample_id": 0,
@@ -133,15 +133,15 @@ def test_export_tells_what_the_model_saw(tmp_path: Path, samples: list[Sample]) 
 
 
 def test_results_gather_several_models(tmp_path: Path, samples: list[Sample]) -> None:
-    MileBench().export(scored(samples, ["A", "B", "C"], run="1"), "milebench", tmp_path)
-    MileBench().export(scored(samples, ["A", "A", "A"], run="2"), "milebench", tmp_path)
+    MileBench().native.export([scored(samples, ["A", "B", "C"], run="1")], "milebench", tmp_path)
+    MileBench().native.export([scored(samples, ["A", "A", "A"], run="2")], "milebench", tmp_path)
     lines = (tmp_path / "result.csv").read_text().splitlines()
     assert lines == ["Model,TQA (Accuracy)", "model 1,100.0", "model 2,33.33"]
 
 
 def test_an_unknown_export_is_refused(tmp_path: Path, samples: list[Sample]) -> None:
     with pytest.raises(UsageError, match="no export format 'csv'"):
-        MileBench().export(scored(samples, ["A", "B", "C"]), "csv", tmp_path)
+        MileBench().native.export([scored(samples, ["A", "B", "C"])], "csv", tmp_path)
 
 
 # ── models in YAML ──

@@ -69,7 +69,7 @@ def test_import_score_and_export_reproduce_every_file(folder: Path, tmp_path: Pa
     for given in sorted(outputs.iterdir()):
         task = f"milebench/{given.name}"
         samples = benchmark.load(folder / "data", task)
-        imported = benchmark.read_predictions(given / "pred.json", samples, task)
+        imported = benchmark.native.read_predictions(given / "pred.json", samples, task)
         assert imported is not None
         assert imported.model == "synthetic"
         records = {record.id: record for record in imported.records}
@@ -77,7 +77,7 @@ def test_import_score_and_export_reproduce_every_file(folder: Path, tmp_path: Pa
         scores = benchmark.score(items, ScoreSettings(protocol="paper"))
         rows = tuple((s, r, score) for (s, r), score in zip(items, scores, strict=True))
         run = ScoredRun(run="r", model="synthetic", style="zero-shot", task=task, protocol="paper", rows=rows)
-        benchmark.export(run, "milebench", tmp_path)
+        benchmark.native.export([run], "milebench", tmp_path)
         for name in ("eval.json", "eval_score.json", "pred_with_extracted.json"):
             ours = tmp_path / "synthetic" / given.name / name
             assert ours.exists() == (given / name).exists()

@@ -17,7 +17,7 @@ from vivant.benchmarks.milebench import MileBench
 from vivant.benchmarks.milebench.truncate import estimate, fit, window
 from vivant.core.errors import MediaError, UsageError
 from vivant.core.types import Image, Part, Sample, Text
-from vivant.media.image_grid import TILE, draw_grid, grid_file, shares
+from vivant.media.image_grid import TILE, draw_grid, load_grid, split_into_grids
 
 
 def words(text: str) -> list[str]:
@@ -180,7 +180,7 @@ def test_grids_of_the_release_are_used_where_they_are_there(tmp_path: Path) -> N
 
 @given(st.integers(0, 200), st.integers(1, 20))
 def test_shares_hold_every_picture_once_in_at_most_so_many_grids(pictures: int, grids: int) -> None:
-    found = shares(pictures, grids)
+    found = split_into_grids(pictures, grids)
     assert [index for share in found for index in share] == list(range(pictures))
     assert len(found) <= grids
 
@@ -214,13 +214,13 @@ def test_tiles_shrink_where_there_are_very_many(tmp_path: Path, monkeypatch: pyt
 def test_grids_are_cached_by_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("VIVANT_CACHE", str(tmp_path / "cache"))
     first = [picture(tmp_path / "a.png", (1, 2, 3)), picture(tmp_path / "b.png", (4, 5, 6))]
-    path = grid_file(first)
+    path = load_grid(first)
     stamp = path.stat().st_mtime_ns
-    assert grid_file(first) == path
+    assert load_grid(first) == path
     assert path.stat().st_mtime_ns == stamp
-    assert grid_file(first, first=3) != path
+    assert load_grid(first, first=3) != path
     picture(tmp_path / "b.png", (7, 8, 9))
-    assert grid_file(first) != path
+    assert load_grid(first) != path
     assert not list((tmp_path / "cache").rglob("*.part"))
 
 
@@ -231,9 +231,9 @@ def test_a_broken_picture_costs_its_sample_and_leaves_no_rubbish(
     broken = tmp_path / "broken.jpg"
     broken.write_bytes(b"<html>not found</html>")
     with pytest.raises(MediaError, match=r"broken.jpg"):
-        grid_file([broken])
+        load_grid([broken])
     with pytest.raises(MediaError, match=r"gone.jpg"):
-        grid_file([tmp_path / "gone.jpg"])
+        load_grid([tmp_path / "gone.jpg"])
     assert not [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
 
 

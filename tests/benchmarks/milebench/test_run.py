@@ -38,11 +38,11 @@ def test_a_whole_run_on_the_mini(tmp_path: Path) -> None:
     run = evaluate("milebench", "random", data=("mini",), out=str(tmp_path / "run"))
     parts = run.scores()
     assert sum(len(part.rows) for part in parts) == 98
-    for name in MileBench.layouts:
+    for name in MileBench.tables.layouts:
         text = to_text(layout(f"milebench:{name}", [run], "paper"))
         assert "random" in text
     for part in parts:
-        MileBench().export(part, "milebench", tmp_path / "out")
+        MileBench().native.export([part], "milebench", tmp_path / "out")
     results = json.loads((tmp_path / "out" / "result.json").read_text())
     assert len([d for half in results["random"].values() for d in half.values() if d]) == 13
 

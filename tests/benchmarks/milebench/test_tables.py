@@ -37,7 +37,7 @@ def right(run_samples: list[Sample], share: float, run: str = "r") -> ScoredRun:
 
 
 def table(name: str, runs: list[ScoredRun]) -> Table:
-    made = MileBench().layout(name, runs, "paper")
+    made = MileBench().tables.build(MileBench(), name, runs, "paper")
     assert isinstance(made, Table)
     to_text(made)
     to_json([made])
@@ -103,7 +103,7 @@ def test_published_means_are_those_of_their_columns_but_for_the_known_rows() -> 
     }
     assert round(fmean(rows["GPT-4V"][g] for g in ("N-1", "N-2", "I-1")), 1) == 95.2
     assert round(fmean(rows["GPT-4o"][g] for g in ("N-1", "N-2", "I-1")), 1) == 95.9
-    assert len(MileBench().published()) == 23 * 14
+    assert len(MileBench().published.rows()) == 23 * 14
 
 
 def test_errors_unparsed_and_guesses_are_counted_beside_the_score(tmp_path: Path) -> None:
@@ -154,9 +154,9 @@ def test_tables_without_anything_to_show_say_so(tmp_path: Path) -> None:
     run = right(samples(tmp_path, "TQA"), 1.0)
     for name in ("needles", "position"):
         with pytest.raises(UsageError):
-            MileBench().layout(name, [run], "paper")
+            MileBench().tables.build(MileBench(), name, [run], "paper")
     with pytest.raises(UsageError, match="no table 'mian'"):
-        MileBench().layout("mian", [run], "paper")
+        MileBench().tables.build(MileBench(), "mian", [run], "paper")
 
 
 def test_protocols_side_by_side_whatever_the_run_was_scored_with(tmp_path: Path) -> None:

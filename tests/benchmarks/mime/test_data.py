@@ -158,7 +158,7 @@ def test_legacy_videos_are_found_beside_and_in_videos(tmp_path: Path) -> None:
 
 
 def test_a_snapshot_in_the_hubs_cache_keeps_its_links(tmp_path: Path) -> None:
-    from vivant.media.paths import resolve
+    from vivant.media.paths import resolve_media
 
     blobs, snapshot = tmp_path / "blobs", tmp_path / "snapshots" / "8dadf4b" / "test"
     blobs.mkdir()
@@ -168,7 +168,7 @@ def test_a_snapshot_in_the_hubs_cache_keeps_its_links(tmp_path: Path) -> None:
     (snapshot / row("Archery001")["file_name"]).symlink_to("../../../blobs/f00d")
     for root in (tmp_path, snapshot.parent, snapshot, snapshot / "metadata.jsonl"):
         (sample,) = MIME.load(root, "ff")
-        assert Path(resolve(MIME.media_root(root), path_of(sample))).read_bytes() == b"video"
+        assert Path(resolve_media(MIME.data.media_root(root), path_of(sample))).read_bytes() == b"video"
 
 
 # ── what a sample says ──

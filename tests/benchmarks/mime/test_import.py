@@ -205,7 +205,7 @@ def test_a_bad_raw_file_is_refused_in_one_line(
     items = [raw_choice(s) if task == MCQ else raw_free(s, "x") for s in data[:2]]
     file = write_json(tmp_path / "raw_x_y_z.json", {"predictions": spoil(items)})
     with pytest.raises(DataError) as caught:
-        MIME.read_predictions(file, data, task)
+        MIME.native.read_predictions(file, data, task)
     assert "\n" not in str(caught.value)
     for part in ("raw_x_y_z.json", *parts):
         assert part in str(caught.value)
@@ -216,7 +216,7 @@ def test_a_file_of_the_other_task_is_named(tmp_path: Path, task: str, other: str
     data = samples(tmp_path, task)
     item = raw_free(data[0], "x") if task == MCQ else raw_choice(data[0])
     with pytest.raises(DataError, match=f"import it as {other}"):
-        MIME.read_predictions(write_json(tmp_path / "raw.json", [item]), data, task)
+        MIME.native.read_predictions(write_json(tmp_path / "raw.json", [item]), data, task)
 
 
 def test_files_of_other_kinds_are_left_to_others(tmp_path: Path) -> None:
@@ -228,10 +228,10 @@ def test_files_of_other_kinds_are_left_to_others(tmp_path: Path) -> None:
         "empty.jsonl": "",
     }.items():
         (tmp_path / name).write_text(text)
-        assert MIME.read_predictions(tmp_path / name, data, FF) is None
+        assert MIME.native.read_predictions(tmp_path / name, data, FF) is None
     (tmp_path / "torn.json").write_text('[{"video_path": ')
     with pytest.raises(DataError, match=r"torn.json is not valid JSON"):
-        MIME.read_predictions(tmp_path / "torn.json", data, FF)
+        MIME.native.read_predictions(tmp_path / "torn.json", data, FF)
 
 
 # ── score files ──
@@ -275,7 +275,7 @@ def test_a_score_file_on_another_order_is_found_out(tmp_path: Path) -> None:
     data = samples(tmp_path, FF, edition(real=False))
     file = score_file(tmp_path / "score_ff_x_y.csv", FF_HEADER, ff_rows(data[::-1]))
     with pytest.raises(DataError, match=r"row 1: ground_truth is 'controlling remote'.*not in the order"):
-        MIME.read_predictions(file, data, FF)
+        MIME.native.read_predictions(file, data, FF)
 
 
 def test_a_raw_file_beside_names_the_rows(tmp_path: Path) -> None:
@@ -283,7 +283,7 @@ def test_a_raw_file_beside_names_the_rows(tmp_path: Path) -> None:
     real = [s for s in data if s.facets["dataset"] == "REAL"][::-1]
     file = score_file(tmp_path / "score_ff_x_y.csv", FF_HEADER, ff_rows(real))
     with pytest.raises(DataError, match="not in the data's order; put the raw file of the same model beside"):
-        MIME.read_predictions(file, data, FF)
+        MIME.native.read_predictions(file, data, FF)
     write_json(tmp_path / "raw_ff_x_y.json", [raw_free(s, "x") for s in real[:2]])
     write_json(tmp_path / "raw_mcq_x_y.json", {"predictions": {"predictions": [raw_choice(s) for s in real]}})
     imported = read(file, data, FF)
@@ -296,7 +296,7 @@ def test_positions_in_a_smaller_set_are_refused_unless_the_folder_names_it(tmp_p
     data = samples(tmp_path, MCQ)
     rows = [f"{i},1" for i in range(4)]
     with pytest.raises(DataError, match="names its 4 rows by position, and the data hold 50 samples"):
-        MIME.read_predictions(
+        MIME.native.read_predictions(
             score_file(tmp_path / "score_mcq_x_y.csv", "instance_id,is_correct", rows), data, MCQ
         )
     rows = [f"{i},1" for i in range(5)]
@@ -318,5 +318,5 @@ def test_a_bad_score_file_is_refused(tmp_path: Path, rows: list[str], part: str)
     data = samples(tmp_path, MCQ, edition(real=False))
     file = score_file(tmp_path / "score_mcq_x_y.csv", "instance_id,is_correct", rows)
     with pytest.raises(DataError) as caught:
-        MIME.read_predictions(file, data, MCQ)
+        MIME.native.read_predictions(file, data, MCQ)
     assert part in str(caught.value)

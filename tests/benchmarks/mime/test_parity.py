@@ -56,7 +56,7 @@ def imported(file: Path, protocol: Protocol = "paper") -> ScoredRun:
 
 @cache
 def people(protocol: Protocol) -> tuple[ScoredRun, ...]:
-    found = [MIME.human(ROOT, task) for task in TASKS]
+    found = [MIME.native.read_human(MIME, ROOT, task) for task in TASKS]
     return tuple(scored(one, protocol, run="human") for one in found if one is not None)
 
 
@@ -120,7 +120,7 @@ def test_a_score_file_alone_joins_by_the_released_order(tmp_path: Path) -> None:
     from vivant.core.errors import DataError
 
     with pytest.raises(DataError, match="not in the data's order"):
-        MIME.read_predictions(alone, shuffled, "mime/mcq")
+        MIME.native.read_predictions(alone, shuffled, "mime/mcq")
 
 
 # ── tables ──
@@ -140,7 +140,7 @@ def expect(text: str) -> list[str]:
 
 
 def test_table_1() -> None:
-    assert shown(MIME.layout("1", all_runs(), "paper")) == {
+    assert shown(MIME.tables.build(MIME, "1", all_runs(), "paper")) == {
         ("Q7B",): expect("39.5/5.8 100.0/84.8"),
         ("Phi",): expect("29.1/2.3 93.5/67.4"),
         ("Gem",): expect("52.3/19.8 100.0/95.7"),
@@ -161,13 +161,13 @@ SCENES = {
 
 def test_tables_2_and_5() -> None:
     expected = {who: expect(cells) for who, cells in SCENES.items()}
-    assert shown(MIME.layout("5", all_runs(), "paper")) == expected
+    assert shown(MIME.tables.build(MIME, "5", all_runs(), "paper")) == expected
     zero_shot = {who[:1]: cells for who, cells in expected.items() if who[1:] != ("cot",)}
-    assert shown(MIME.layout("2", all_runs(), "paper")) == zero_shot
+    assert shown(MIME.tables.build(MIME, "2", all_runs(), "paper")) == zero_shot
 
 
 def test_table_3() -> None:
-    assert shown(MIME.layout("3", all_runs(), "paper")) == {
+    assert shown(MIME.tables.build(MIME, "3", all_runs(), "paper")) == {
         ("Q7B", "zero-shot"): expect("41.9/9.3"),
         ("Phi", "zero-shot"): expect("34.9/2.3"),
         ("Gem", "zero-shot"): expect("47.7/20.9"),
@@ -179,7 +179,7 @@ def test_table_3() -> None:
 
 
 def test_table_4() -> None:
-    assert shown(MIME.layout("4", all_runs(), "paper")) == {
+    assert shown(MIME.tables.build(MIME, "4", all_runs(), "paper")) == {
         ("Q7B", "MC"): expect("39.5 39.5 50.0 43.0 43.0 4.3"),
         ("Phi", "MC"): expect("29.1 31.4 33.7 33.7 32.0 1.9"),
         ("Gem", "MC"): expect("52.3 47.7 52.3 53.5 51.5 2.2"),
@@ -192,7 +192,7 @@ def test_table_4() -> None:
 
 
 def test_table_6() -> None:
-    table = MIME.layout("6", people("paper"), "paper")
+    table = MIME.tables.build(MIME, "6", people("paper"), "paper")
     assert [[format_cell(cell) for cell in row[2:]] for row in table.body] == [
         ["n", "1003", "991", "98.8", "1003", "905", "90.2"],
         ["j", "1536", "1520", "99.0", "1536", "1423", "92.6"],
@@ -201,22 +201,26 @@ def test_table_6() -> None:
 
 
 def test_people_first_videos_and_plain_accuracy() -> None:
-    by_name = {row[0]: row[1:] for row in MIME.layout("annotators", people("paper"), "paper").body}
+    by_name = {
+        row[0]: row[1:] for row in MIME.tables.build(MIME, "annotators", people("paper"), "paper").body
+    }
     assert [format_cell(cell) for cell in by_name["first videos, MIME"]] == ["60", "95.0", "88.3"]
     assert [format_cell(cell) for cell in by_name["all, MIME"]] == ["2539", "98.9", "91.7"]
-    strict = {row[0]: row[1:] for row in MIME.layout("annotators", people("strict"), "strict").body}
+    strict = {
+        row[0]: row[1:] for row in MIME.tables.build(MIME, "annotators", people("strict"), "strict").body
+    }
     assert format_cell(strict["first videos, MIME"][2]) == "70.0"
     assert format_cell(strict["all, MIME"][2]) == "83.3"
     # 59 people judged MIME and 4 REAL, two of them both.
     assert len(strict) == 61 + 4
-    scenes = shown(MIME.layout("2", people("strict"), "strict"))["Human",]
+    scenes = shown(MIME.tables.build(MIME, "2", people("strict"), "strict"))["Human",]
     assert scenes[1::2] == expect("85.7 81.0 89.5 83.3 83.8 82.6")
-    assert shown(MIME.layout("1", people("strict"), "strict"))["Human",][3] == "97.8"
+    assert shown(MIME.tables.build(MIME, "1", people("strict"), "strict"))["Human",][3] == "97.8"
 
 
 def test_the_failure_labels() -> None:
     file = next(file for file in RAW if is_partial(file) and "cot" in file.parts)
-    table = MIME.layout("failures", [imported(file)], "paper")
+    table = MIME.tables.build(MIME, "failures", [imported(file)], "paper")
     assert all(row[1:4] == row[4:] for row in table.body)
     assert table.columns[1:4] == ("base+blank@0", "base+aligned@0", "base+misaligned@0")
 
@@ -237,7 +241,7 @@ def test_published_rows_are_what_the_files_give() -> None:
     }
     short = {name: key for key, name in MODELS.items()}
     compared = 0
-    for figure in MIME.published():
+    for figure in MIME.published.rows():
         value = measured.get((short[figure.model], figure.style, figure.task, figure.group["variant"]))
         if value is not None:
             assert float(f"{round(value, 2):.1f}") == figure.value, figure

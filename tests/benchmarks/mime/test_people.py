@@ -75,18 +75,18 @@ def test_judgements_become_repeats_with_their_own_question(tmp_path: Path) -> No
 
 def test_judgements_are_found_in_the_data_folder(tmp_path: Path) -> None:
     data = samples(tmp_path, FF, edition(real=False))
-    assert MIME.human(tmp_path, FF) is None
+    assert MIME.native.read_human(MIME, tmp_path, FF) is None
     write_lines(tmp_path / "results" / "a" / "human_eval.jsonl", [judgement(data[0], "ann", "archery")])
-    found = MIME.human(tmp_path, FF)
+    found = MIME.native.read_human(MIME, tmp_path, FF)
     assert found is not None and len(found.records) == 1
     stranger = judgement(data[0], "ann", "x")
     stranger["question"]["s3_url"] = "https://example.org/Bowling003.mp4"
     write_lines(tmp_path / "results" / "b" / "human_eval.jsonl", [stranger])
-    found = MIME.human(tmp_path, FF)
+    found = MIME.native.read_human(MIME, tmp_path, FF)
     assert found is not None and len(found.records) == 1
     assert "passed over" in notes_of(found)
     with pytest.raises(DataError, match=r"1 of 1 judgements are on videos that the data do not hold.*line 1"):
-        MIME.read_predictions(tmp_path / "results" / "b" / "human_eval.jsonl", data, FF)
+        MIME.native.read_predictions(tmp_path / "results" / "b" / "human_eval.jsonl", data, FF)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_a_bad_judgement_is_refused(tmp_path: Path, changes: dict[str, Any], par
     data = samples(tmp_path, MCQ)
     file = write_lines(tmp_path / "human_eval.jsonl", [judgement(data[0], "ann", "x", **changes)])
     with pytest.raises(DataError) as caught:
-        MIME.read_predictions(file, data, MCQ)
+        MIME.native.read_predictions(file, data, MCQ)
     assert part in str(caught.value)
 
 
@@ -137,5 +137,5 @@ def test_bad_labels_are_refused(tmp_path: Path, text: str, part: str) -> None:
     data = samples(tmp_path, FF)
     (tmp_path / "labels.csv").write_text(text)
     with pytest.raises(DataError) as caught:
-        MIME.read_predictions(tmp_path / "labels.csv", data, FF)
+        MIME.native.read_predictions(tmp_path / "labels.csv", data, FF)
     assert part in str(caught.value)

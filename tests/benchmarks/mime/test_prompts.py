@@ -11,7 +11,7 @@ from tests.support.mime_kit import LABELS, MIME, row, samples
 from vivant.benchmarks.base import PromptContext
 from vivant.benchmarks.mime.prompts import DEMONSTRATIONS, WORDING
 from vivant.core.errors import UsageError
-from vivant.core.randomness import permutation
+from vivant.core.randomness import shuffled_indices
 from vivant.core.types import Message, Sample, Text, Video
 
 
@@ -31,7 +31,7 @@ def test_options_stand_in_the_samples_own_order(tmp_path: Path) -> None:
     pool = samples(tmp_path, "mime/mcq")
     for sample in pool:
         prompt = MIME.prompt(sample, context(pool, seed=7))
-        assert prompt.order == permutation(4, 7, "mime/mcq", sample.id)
+        assert prompt.order == shuffled_indices(4, 7, "mime/mcq", sample.id)
         assert [o.text for o in prompt.options] == [sample.options[i].text for i in prompt.order]
         assert [o.name for o in prompt.options] == ["A", "B", "C", "D"]
         assert (

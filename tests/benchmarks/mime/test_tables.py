@@ -73,7 +73,7 @@ def test_multiple_choice_and_free_form_stand_side_by_side() -> None:
         run_of({"base+blank@0": share(2, 4)}, "mime/ff", name="other"),
         run_of({"none": share(3, 4)}, name="real"),
     ]
-    table = MIME.layout("1", runs, "paper")
+    table = MIME.tables.build(MIME, "1", runs, "paper")
     assert table.columns == ("model", "MIME MC", "MIME FF", "REAL MC", "REAL FF")
     assert cells(table, "m") == ["25.0", "50.0", "75.0", "–"]
     assert [(row.run, row.group, row.n) for row in table.rows] == [
@@ -110,19 +110,19 @@ def test_the_papers_rounding_and_plain_rounding() -> None:
         (31, 86, "36.0", "36.0"),
     ):
         run = run_of({"base+blank@0": share(right, of)})
-        assert cells(MIME.layout("2", [run], "paper"), "m")[0] == paper
-        assert cells(MIME.layout("2", [run], "strict"), "m")[0] == plain
+        assert cells(MIME.tables.build(MIME, "2", [run], "paper"), "m")[0] == paper
+        assert cells(MIME.tables.build(MIME, "2", [run], "strict"), "m")[0] == plain
         asked = run_of({"base+blank@0": share(right, of)}, rounding="plain")
-        assert cells(MIME.layout("2", [asked], "paper"), "m")[0] == plain
+        assert cells(MIME.tables.build(MIME, "2", [asked], "paper"), "m")[0] == plain
         asked = run_of({"base+blank@0": share(right, of)}, rounding="paper")
-        assert cells(MIME.layout("2", [asked], "strict"), "m")[0] == paper
+        assert cells(MIME.tables.build(MIME, "2", [asked], "strict"), "m")[0] == paper
     with pytest.raises(UsageError, match="rounding is sideways"):
-        MIME.layout("2", [run_of({"none": [1.0]}, rounding="sideways")], "paper")
+        MIME.tables.build(MIME, "2", [run_of({"none": [1.0]}, rounding="sideways")], "paper")
 
 
 def test_errors_and_unparsed_are_counted_and_told() -> None:
     run = run_of({"base+blank@0": [1.0, 0.0, None, math.nan, math.nan]})
-    table = MIME.layout("2", [run], "paper")
+    table = MIME.tables.build(MIME, "2", [run], "paper")
     (row,) = table.rows
     assert (row.n, row.errors, row.unparsed) == (3, 2, 1)
     assert row.value == 33.33
@@ -138,38 +138,46 @@ def test_angles_have_a_mean_and_a_population_deviation() -> None:
         )
     )
     run = run_of({variant: share(right, 86) for variant, right in rights.items()})
-    table = MIME.layout("4", [run], "paper")
+    table = MIME.tables.build(MIME, "4", [run], "paper")
     assert cells(table, "m") == ["MC", "39.5", "39.5", "50.0", "43.0", "43.0", "4.3"]
     values = [right / 86 * 100 for right in rights.values()]
     found = {row.metric: row.value for row in table.rows}
     assert found["standard deviation over angles"] == pytest.approx(stats.tstd(values, ddof=0), abs=0.01)
     part = run_of({"base+blank@0": share(1, 2), "base+blank@90": share(1, 2)})
-    assert cells(MIME.layout("4", [part], "paper"), "m") == ["MC", "50.0", "50.0", "–", "–", "–", "–"]
+    assert cells(MIME.tables.build(MIME, "4", [part], "paper"), "m") == [
+        "MC",
+        "50.0",
+        "50.0",
+        "–",
+        "–",
+        "–",
+        "–",
+    ]
 
 
 def test_zero_shot_tables_leave_other_styles_out_and_say_so() -> None:
     runs = [run_of({"none": share(1, 2)}, style=style) for style in ("zero-shot", "cot")]
-    table = MIME.layout("1", runs, "paper")
+    table = MIME.tables.build(MIME, "1", runs, "paper")
     assert len(table.body) == 1
     assert "1 lines in other styles are left out; table 5 shows them." in table.notes
     with pytest.raises(UsageError, match="Table 1 shows zero-shot runs, and none is given"):
-        MIME.layout("1", runs[1:], "paper")
+        MIME.tables.build(MIME, "1", runs[1:], "paper")
 
 
 def test_a_table_without_its_samples_is_refused() -> None:
     with pytest.raises(UsageError, match="None of these runs holds samples that table 3 shows"):
-        MIME.layout("3", [run_of({"none": [1.0]})], "paper")
+        MIME.tables.build(MIME, "3", [run_of({"none": [1.0]})], "paper")
     with pytest.raises(UsageError, match="needs a run of the model 'human'"):
-        MIME.layout("annotators", [run_of({"none": [1.0]})], "paper")
+        MIME.tables.build(MIME, "annotators", [run_of({"none": [1.0]})], "paper")
     with pytest.raises(UsageError, match="table of mime '7'"):
-        MIME.layout("7", [run_of({"none": [1.0]})], "paper")
+        MIME.tables.build(MIME, "7", [run_of({"none": [1.0]})], "paper")
 
 
 def test_actors_are_compared_with_the_published_and_with_welchs_test() -> None:
     values = [float(x) for x in random.Random(3).choices((0, 1), k=61)]
     n, j = values[::2], values[1::2]
     for protocol in ("paper", "strict"):
-        table = MIME.layout("6", [run_of({"base+blank@0": values}, protocol=protocol)], protocol)
+        table = MIME.tables.build(MIME, "6", [run_of({"base+blank@0": values}, protocol=protocol)], protocol)
         t, p = ([row.value for row in table.rows if row.metric == metric] for metric in "tp")
         if protocol == "strict":
             expected = stats.ttest_ind(n, j, equal_var=False)
@@ -199,7 +207,7 @@ def test_groups_without_spread_have_no_t() -> None:
     for test in (ttest.welch, ttest.pooled):
         assert test([1.0, 1.0], [1.0, 1.0]).t is None
         assert test([1.0], [1.0]).p is None
-    table = MIME.layout("6", [run_of({"base+blank@0": [1.0] * 6})], "paper")
+    table = MIME.tables.build(MIME, "6", [run_of({"base+blank@0": [1.0] * 6})], "paper")
     assert "no spread" in to_text(table)
 
 
@@ -225,9 +233,9 @@ def test_annotators_are_scored_one_by_one(tmp_path: Path) -> None:
                 }
             )
     write_lines(tmp_path / "human_eval.jsonl", lines)
-    imported = MIME.human(tmp_path, "mime/mcq")
+    imported = MIME.native.read_human(MIME, tmp_path, "mime/mcq")
     assert imported is not None
-    table = MIME.layout("annotators", [scored(imported)], "paper")
+    table = MIME.tables.build(MIME, "annotators", [scored(imported)], "paper")
     assert [(row[1], row[2]) for row in table.body] == [(2, 100.0), (2, 50.0), (2, 50.0), (4, 75.0)]
     assert [row[0] for row in table.body][2:] == ["first videos, MIME", "all, MIME"]
     by_variant = summarise(scored(imported), MIME, ("variant",))
@@ -239,7 +247,7 @@ def test_failure_modes_are_counted_beside_the_published_ones(tmp_path: Path) -> 
     modes = ["none", "Confused by context", "none", "a mode of my own"]
     items = [raw_free(s, "x", fail_mode=mode) for s, mode in zip(data, modes, strict=False)]
     run = scored(read(write_json(tmp_path / "raw_ff_x_y.json", items), data, "mime/ff"))
-    table = MIME.layout("failures", [run], "paper")
+    table = MIME.tables.build(MIME, "failures", [run], "paper")
     assert table.columns[1:5] == VARIANTS[:4]
     found = {row[0]: row[1:] for row in table.body}
     assert found["none"] == (1, 0, 1, 0, 12, 11, 11)
@@ -248,14 +256,14 @@ def test_failure_modes_are_counted_beside_the_published_ones(tmp_path: Path) -> 
     assert found["all"] == (1, 1, 1, 1, 86, 86, 86)
     assert {row.source for row in table.rows} == {"measured", failures.PUBLISHED_SOURCE}
     with pytest.raises(UsageError, match="None of these runs holds failure labels"):
-        MIME.layout("failures", [run_of({"none": [1.0]}, "mime/ff")], "paper")
+        MIME.tables.build(MIME, "failures", [run_of({"none": [1.0]}, "mime/ff")], "paper")
 
 
 def test_every_layout_has_every_form() -> None:
     values = {variant: share(2, 8) for variant in (*VARIANTS, "none")}
     runs = [run_of(values, task, style=style, name=style) for task in TASKS for style in MIME.styles]
     for name in ("1", "2", "3", "4", "5", "6"):
-        table = MIME.layout(name, runs, "paper")
+        table = MIME.tables.build(MIME, name, runs, "paper")
         assert all(len(row) == len(table.columns) for row in table.body)
         for form in (to_text, to_csv, to_markdown, to_latex):
             assert "25.0" in form(table)
@@ -279,7 +287,7 @@ def test_published_cells_are_shares_of_the_samples() -> None:
         n = people.get(variant, 258) if figure.model == "human" else sizes.get(variant, 86)
         return {float(f"{round(k / n * 100, 2):.1f}") for k in range(n + 1)}
 
-    figures = MIME.published()
+    figures = MIME.published.rows()
     for figure in figures:
         assert figure.value in possible(figure), figure
         assert figure.source
@@ -318,13 +326,13 @@ def test_an_exported_run_comes_back_the_same(tmp_path: Path, task: str) -> None:
     run = ScoredRun(
         run="r", model="Qwen/Qwen2.5-VL", style="zero-shot", task=task, protocol="paper", rows=rows
     )
-    raw = MIME.export(run, "mime-raw", tmp_path / "out")
+    raw = MIME.native.export([run], "mime-raw", tmp_path / "out")
     short = task.rpartition("/")[2]
     assert [str(path.relative_to(tmp_path / "out")) for path in raw] == [
         f"mime-cropped/zero-shot/all/raw_{short}_qwen25vl_Qwen_Qwen2.5-VL.json",
         f"mime-real-resized/zero-shot/none/raw_{short}_qwen25vl_Qwen_Qwen2.5-VL.json",
     ]
-    score_files = MIME.export(run, "mime-score", tmp_path / "out")
+    score_files = MIME.native.export([run], "mime-score", tmp_path / "out")
     expected = {score.id: score for score in scores}
     for path in (*raw, *score_files):
         imported = read(path, data, task)
@@ -346,7 +354,7 @@ def test_samples_without_a_reply_keep_their_row(tmp_path: Path) -> None:
         (s, None, Score(key=f"mime/ff/{s.id}", task="mime/ff", id=s.id, status="missing")) for s in data
     )
     run = ScoredRun(run="r", model="m", style="cot", task="mime/ff", protocol="paper", rows=rows)
-    (path,) = MIME.export(run, "mime-score", tmp_path / "out")
+    (path,) = MIME.native.export([run], "mime-score", tmp_path / "out")
     with path.open() as file:
         written = list(csv.DictReader(file))
     assert [(row["instance_id"], row["correct"]) for row in written] == [
@@ -356,6 +364,6 @@ def test_samples_without_a_reply_keep_their_row(tmp_path: Path) -> None:
 
 def test_what_cannot_be_exported_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="mime-raw or mime-score, not 'xml'"):
-        MIME.export(run_of({"none": [1.0]}), "xml", tmp_path)
+        MIME.native.export([run_of({"none": [1.0]})], "xml", tmp_path)
     with pytest.raises(UsageError, match="has no options to write"):
-        MIME.export(run_of({"none": [1.0]}), "mime-raw", tmp_path)
+        MIME.native.export([run_of({"none": [1.0]})], "mime-raw", tmp_path)

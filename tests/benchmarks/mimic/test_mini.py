@@ -30,7 +30,7 @@ def decode(path: Path) -> list[np.ndarray[tuple[int, ...], np.dtype[np.uint8]]]:
 
 
 def test_it_is_whole_and_small() -> None:
-    report = Mimic().check(ROOT)
+    report = Mimic().data.check(Mimic(), ROOT)
     assert report.problems == ()
     videos = [video for _, video in iter_videos(ROOT)]
     assert len(videos) == VIDEOS and len({v.category for v in videos}) == 12

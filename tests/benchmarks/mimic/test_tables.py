@@ -48,12 +48,12 @@ def test_overall_counts_items_and_the_mean_counts_tasks(tmp_path: Path) -> None:
     items = [item(n, task) for task in names.THINKING for n in range(4 if task == "title" else 2)]
     root = folder(tmp_path, items=items)
     runs = [answered(BENCHMARK.load(root, task), 4 if task == "title" else 0) for task in names.THINKING]
-    table = BENCHMARK.layout("tasks", runs, "paper")
+    table = BENCHMARK.tables.build(BENCHMARK, "tasks", runs, "paper")
     row = dict(zip(table.columns, table.body[0], strict=True))
     assert row["Title"] == 100.0 and row["Tag"] == 0.0 and row["n"] == 4 + 6 * 2
     assert row["Overall"] == pytest.approx(100 * 4 / 16)
     assert row["Mean of tasks"] == pytest.approx(100 / 7)
-    axes = BENCHMARK.layout("axes", runs, "paper")
+    axes = BENCHMARK.tables.build(BENCHMARK, "axes", runs, "paper")
     assert [(line[1], line[2], line[4]) for line in axes.body] == [
         ("mimic/ciu", pytest.approx(100 * 4 / 6), 6),
         ("mimic/cam", 0.0, 6),
@@ -77,12 +77,16 @@ def test_the_published_rows_stand_below_with_both_means() -> None:
 
 
 def test_a_part_of_the_tasks_has_no_mean(tmp_path: Path) -> None:
-    table = BENCHMARK.layout("tasks", [answered(BENCHMARK.load(folder(tmp_path), "title"), 2)], "paper")
+    table = BENCHMARK.tables.build(
+        BENCHMARK, "tasks", [answered(BENCHMARK.load(folder(tmp_path), "title"), 2)], "paper"
+    )
     row = dict(zip(table.columns, table.body[0], strict=True))
     assert row["Overall"] == 50.0 and row["Mean of tasks"] is None and row["Pop"] is None
     assert "Gemini2.5-pro †" in to_text(table)
     with pytest.raises(UsageError, match="mimic/comment"):
-        BENCHMARK.layout("mimicking", [answered(BENCHMARK.load(tmp_path, "title"), 2)], "paper")
+        BENCHMARK.tables.build(
+            BENCHMARK, "mimicking", [answered(BENCHMARK.load(tmp_path, "title"), 2)], "paper"
+        )
 
 
 def commented(root: Path, texts: list[str], **settings: Any) -> ScoredRun:
@@ -105,8 +109,8 @@ def commented(root: Path, texts: list[str], **settings: Any) -> ScoredRun:
 
 def test_the_mimicking_table_has_people_beside_the_model(tmp_path: Path) -> None:
     run = commented(folder(tmp_path), ["same words", "same words", "other?", ""])
-    table = BENCHMARK.layout("mimicking", [run], "paper")
-    model, people = (dict(zip(table.columns, row, strict=True)) for row in table.body[:2])
+    table = BENCHMARK.tables.build(BENCHMARK, "mimicking", [run], "paper")
+    model, people = (dict[str, Any](zip(table.columns, row, strict=True)) for row in table.body[:2])
     assert people["Source"] == "human comments" and people["Same %"] == 0.0
     assert model["Same %"] == pytest.approx(200 / 3) and model["Asks %"] == pytest.approx(100 / 3)
     assert model["errors"] == 1 and model["Human %"] is None
@@ -127,17 +131,17 @@ def test_judgements_that_a_score_names_fill_the_first_columns(tmp_path: Path) ->
     file = tmp_path / "judged.json"
     file.write_bytes(msgspec.json.encode(Outcome(pack="p", panels=(panel,))))
     run = commented(folder(tmp_path / "d"), ["a b", "c d", "e f", "g h"], judged=str(file))
-    table = BENCHMARK.layout("mimicking", [run], "paper")
+    table = BENCHMARK.tables.build(BENCHMARK, "mimicking", [run], "paper")
     assert table.body[0][:3] == ("m", 25.0, 2.0) and table.body[1][:3] == ("human comments", 90.0, None)
     file.write_bytes(msgspec.json.encode(Outcome(pack="p", panels=(panel, panel))))
     with pytest.raises(UsageError, match="2 panels of judges"):
-        BENCHMARK.layout("mimicking", [run], "paper")
+        BENCHMARK.tables.build(BENCHMARK, "mimicking", [run], "paper")
     file.write_bytes(b"[]")
     with pytest.raises(DataError, match="was not written by"):
-        BENCHMARK.layout("mimicking", [run], "paper")
+        BENCHMARK.tables.build(BENCHMARK, "mimicking", [run], "paper")
     file.unlink()
     with pytest.raises(DataError, match="Cannot read the judgements"):
-        BENCHMARK.layout("mimicking", [run], "paper")
+        BENCHMARK.tables.build(BENCHMARK, "mimicking", [run], "paper")
 
 
 # ── text figures ──

@@ -50,7 +50,7 @@ def test_released_conversations(tmp_path: Path) -> None:
     ]
     root = released(tmp_path, items)
     benchmark = MMIE()
-    assert benchmark.available(root, ("sa", "pbl", "msr")) == ("pbl", "msr", "other")
+    assert benchmark.data.available(benchmark, root, ("sa", "pbl", "msr")) == ("pbl", "msr", "other")
     (sample,) = benchmark.load(root, "mmie/pbl")
     assert sample.question == (Text("How?"), Image("images/1.png"))
     assert sample.reference == (Text("First"), Image("images/2.png"), Text("Then"))
@@ -169,7 +169,7 @@ def test_the_archive_is_unpacked_safely(tmp_path: Path) -> None:
     _packed(root, {"../outside.png": b"x", "images/bad.png": b"not a picture"})
     with pytest.raises(DataError, match=r"not unpacked yet; `vivant data check mmie"):
         MMIE().load(root, "mmie/sa")
-    report = MMIE().check(root)
+    report = MMIE().data.check(MMIE(), root)
     assert (root / "images" / "0.png").is_file()
     assert not (tmp_path / "outside.png").exists()
     assert any("'../outside.png' refused" in line for line in report.problems)
@@ -185,7 +185,7 @@ def test_check_lists_everything_at_once(tmp_path: Path) -> None:
     ]
     folder = answers(tmp_path, items)
     (folder / "images" / "text.png").write_text("not a picture")
-    report = MMIE().check(folder)
+    report = MMIE().data.check(MMIE(), folder)
     text = "\n".join(report.problems)
     assert "'SA-1' stands 2 times" in text
     assert "'?': the category is none of" in text

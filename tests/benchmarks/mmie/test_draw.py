@@ -18,7 +18,7 @@ from tests.support.fault_server import Act, serving
 from tests.support.helpers import picture
 from tests.support.mmie_kit import vivant
 from vivant.core.errors import UsageError
-from vivant.core.generated_images import Described, mark, split_marks
+from vivant.core.generated_images import PictureDescription, mark_picture, split_marks
 from vivant.core.types import Image, Reply, Request, Text
 from vivant.engine.evaluation import evaluate
 from vivant.models.base import Model, ModelOptions
@@ -27,19 +27,23 @@ from vivant.models.draw.illustrated import MOST_PICTURES, Illustrated
 from vivant.models.draw.placeholder import card
 
 
-@given(st.lists(st.text(max_size=20) | st.builds(Described, st.text(max_size=20)), max_size=6))
-def test_marks_are_found_where_they_were_put(pieces: list[str | Described]) -> None:
-    text = "".join(mark(piece.text) if isinstance(piece, Described) else piece for piece in pieces)
+@given(st.lists(st.text(max_size=20) | st.builds(PictureDescription, st.text(max_size=20)), max_size=6))
+def test_marks_are_found_where_they_were_put(pieces: list[str | PictureDescription]) -> None:
+    text = "".join(
+        mark_picture(piece.text) if isinstance(piece, PictureDescription) else piece for piece in pieces
+    )
     found = split_marks(text)
-    again = "".join(mark(piece.text) if isinstance(piece, Described) else piece for piece in found)
+    again = "".join(
+        mark_picture(piece.text) if isinstance(piece, PictureDescription) else piece for piece in found
+    )
     assert "".join(again.split()) == "".join(text.split())
-    assert all(piece.text.strip() for piece in found if isinstance(piece, Described))
+    assert all(piece.text.strip() for piece in found if isinstance(piece, PictureDescription))
 
 
 def test_marks_that_are_not_closed_or_empty_stay_text() -> None:
     assert split_marks("a <picture>b") == ["a <picture>b"]
     assert split_marks("a <picture> </picture> b") == ["a <picture> </picture> b"]
-    assert split_marks("<PICTURE>x\ny</Picture>z") == [Described("x y"), "z"]
+    assert split_marks("<PICTURE>x\ny</Picture>z") == [PictureDescription("x y"), "z"]
 
 
 class Writer(Model):
@@ -67,7 +71,7 @@ class Broken(Drawer):
 
 
 def test_text_and_pictures_interleave_and_seeds_differ() -> None:
-    both = Illustrated(Writer(f"One {mark('a')} two {mark('a')}"), Broken([]))
+    both = Illustrated(Writer(f"One {mark_picture('a')} two {mark_picture('a')}"), Broken([]))
     reply = asyncio.run(both.generate(Request(turns=(), key="k")))
     kinds = [type(part).__name__ for part in reply.parts]
     assert kinds == ["Text", "Image", "Text", "Image"]
@@ -79,7 +83,7 @@ def test_text_and_pictures_interleave_and_seeds_differ() -> None:
 def test_a_failed_drawing_is_tried_again_without_asking_for_the_text_twice() -> None:
     from vivant.models.base import TransientError
 
-    writer = Writer(mark("a"))
+    writer = Writer(mark_picture("a"))
     both = Illustrated(writer, Broken([TransientError("busy")]))
     request = Request(turns=(), key="k")
     with pytest.raises(TransientError):
@@ -89,14 +93,14 @@ def test_a_failed_drawing_is_tried_again_without_asking_for_the_text_twice() -> 
 
 
 def test_a_refused_drawing_is_a_refusal_that_keeps_the_text() -> None:
-    both = Illustrated(Writer(f"x {mark('a')}"), Broken([DrawingRefusedError("no")]))
+    both = Illustrated(Writer(f"x {mark_picture('a')}"), Broken([DrawingRefusedError("no")]))
     reply = asyncio.run(both.generate(Request(turns=(), key="k")))
-    assert (reply.status, reply.text) == ("refused", f"x {mark('a')}")
+    assert (reply.status, reply.text) == ("refused", f"x {mark_picture('a')}")
     assert "picture 1: no" in reply.error
 
 
 def test_a_model_that_repeats_itself_does_not_fill_the_disk() -> None:
-    both = Illustrated(Writer(mark("again") * 50), Broken([]))
+    both = Illustrated(Writer(mark_picture("again") * 50), Broken([]))
     reply = asyncio.run(both.generate(Request(turns=(), key="k")))
     assert sum(isinstance(part, Image) for part in reply.parts) == MOST_PICTURES
     assert sum(isinstance(part, Text) for part in reply.parts) == 50 - MOST_PICTURES
@@ -143,7 +147,7 @@ def test_the_integrated_pipeline_end_to_end(tmp_path: Path) -> None:
     answered = msgspec.json.encode({"data": [{"b64_json": b64encode(data).decode()}]})
 
     def behave(_: int, body: dict[str, Any]) -> Act:
-        return Act(body=answered) if "prompt" in body else Act(f"Look {mark('a red kite')} there.")
+        return Act(body=answered) if "prompt" in body else Act(f"Look {mark_picture('a red kite')} there.")
 
     with serving(behave) as server:
         url = ModelOptions(base_url=server.url)

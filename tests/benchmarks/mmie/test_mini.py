@@ -34,7 +34,7 @@ def test_all_categories_two_fields_each_and_both_forms() -> None:
     assert all(any(isinstance(part, Image) for part in s.question) for s in samples)
     told = [s for s in samples if s.facets["category"] != "MSR"]
     assert all(any(isinstance(part, Image) for part in s.reference) for s in told)
-    report = MMIE().check(_root())
+    report = MMIE().data.check(MMIE(), _root())
     assert not report.problems
     assert sum(path.stat().st_size for path in _root().rglob("*") if path.is_file()) < 1_500_000
 

@@ -229,8 +229,8 @@ def test_exports_are_read_back_as_the_same_answers(tmp_path: Path) -> None:
     judged(run, lambda *_: Act(verdict(2)))
     benchmark = registry.get("mmie")
     (tmp_path / "out").mkdir()
-    (data,) = benchmark.export_run(run.scores(), "eval_input", tmp_path / "out")
-    (result,) = benchmark.export_run(run.scores(), "eval_result", tmp_path / "out")
+    (data,) = benchmark.native.export(run.scores(), "eval_input", tmp_path / "out")
+    (result,) = benchmark.native.export(run.scores(), "eval_result", tmp_path / "out")
     mine, theirs = judge_inputs(tmp_path / "out"), judge_inputs(folder)
     assert [(m.id, m.question, m.answer, m.gt_answer) for m in mine] == [
         (t.id, t.question, t.answer, t.gt_answer) for t in theirs

@@ -105,7 +105,7 @@ def test_everything_wrong_is_listed_at_once(tmp_path: Path) -> None:
     (videos / "ok.mp4").write_bytes(whole)
     (videos / "cut.mp4").write_bytes(whole[:200])
     (videos / "page.mp4").write_text("<!DOCTYPE html><title>404</title>")
-    report = MMRV().check(tmp_path)
+    report = MMRV().data.check(MMRV(), tmp_path)
     for words in (
         ("page.mp4", "HTML", "question_idx 1"),
         ("gone.mp4: missing", "question_idx 2"),

@@ -20,7 +20,7 @@ SAMPLES = [sample(n) for n in range(4)]
 
 
 def read(file: Path, samples: list[Sample] | None = None) -> Imported:
-    imported = MMRV().read_predictions(file, SAMPLES if samples is None else samples, "mcq")
+    imported = MMRV().native.read_predictions(file, SAMPLES if samples is None else samples, "mcq")
     assert imported is not None
     return imported
 
@@ -89,7 +89,7 @@ def test_failures_are_errors_and_empty_replies_are_unparsed(tmp_path: Path) -> N
 
 def refuse(file: Path, *words: str) -> None:
     with pytest.raises(DataError) as caught:
-        MMRV().read_predictions(file, SAMPLES, "mcq")
+        MMRV().native.read_predictions(file, SAMPLES, "mcq")
     line = str(caught.value)
     assert "\n" not in line
     for word in (file.name, *words):
@@ -116,10 +116,10 @@ def test_ids_that_do_not_fit_are_counted_and_the_first_is_named(tmp_path: Path) 
 def test_other_files_are_left_to_others(tmp_path: Path) -> None:
     plain = tmp_path / "plain.jsonl"
     plain.write_text('{"id": "0", "response": "[[A]]"}\n')
-    assert MMRV().read_predictions(plain, SAMPLES, "mcq") is None
+    assert MMRV().native.read_predictions(plain, SAMPLES, "mcq") is None
     table = tmp_path / "x.csv"
     table.write_text("a,b\n")
-    assert MMRV().read_predictions(table, SAMPLES, "mcq") is None
+    assert MMRV().native.read_predictions(table, SAMPLES, "mcq") is None
 
 
 def test_the_command_line_imports_tabulates_and_exports(tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_an_export_is_read_back_as_it_was(tmp_path: Path) -> None:
     run = scored(pairs, model="lab/m", style="cot")
     missing = (sample(2), None, Score(key=f"{TASK}/2", task=TASK, id="2", status="missing"))
     run = msgspec.structs.replace(run, rows=(*run.rows, missing))
-    (path,) = MMRV().export(run, "mmrv-raw", tmp_path)
+    (path,) = MMRV().native.export([run], "mmrv-raw", tmp_path)
     assert path.name == "lab_m_on_MMR_V_cot.json"
     first, second, third = json.loads(path.read_text())
     assert {k: v for k, v in first.items() if not k.startswith("lab/m")} == item(0)
@@ -162,4 +162,4 @@ def test_an_export_is_read_back_as_it_was(tmp_path: Path) -> None:
     again = scores(read(path))
     assert [again[n].value for n in ("0", "1")] == [score.value for _, _, score in run.rows[:2]]
     with pytest.raises(UsageError, match="mmrv-raw"):
-        MMRV().export(run, "csv", tmp_path)
+        MMRV().native.export([run], "csv", tmp_path)

@@ -46,7 +46,7 @@ PAIRS = [(one, record(one, text)) for one, text in zip(samples(), REPLIES, stric
 
 
 def test_the_main_table_has_the_runs_on_top_of_the_published_rows() -> None:
-    table = MMRV().layout("main", [scored(PAIRS)], "paper")
+    table = MMRV().tables.build(MMRV(), "main", [scored(PAIRS)], "paper")
     own = line(table)
     assert (own["overall"], own["implicit"], own["explicit"]) == (25.0 + 12.5, 50.0, 25.0)
     assert (own["art"], own["life"], own["film"], own["TV"]) == (50.0, 0.0, 50.0, 50.0)
@@ -69,31 +69,36 @@ def test_errors_stay_out_of_n() -> None:
     lost = Score(key=f"{TASK}/99", task=TASK, id="99", status="missing", rule="error")
     base = scored(PAIRS)
     own = line(
-        MMRV().layout(
-            "main", [msgspec.structs.replace(base, rows=(*base.rows, (sample(99), None, lost)))], "paper"
+        MMRV().tables.build(
+            MMRV(),
+            "main",
+            [msgspec.structs.replace(base, rows=(*base.rows, (sample(99), None, lost)))],
+            "paper",
         )
     )
     assert (own["overall"], own["n"], own["errors"]) == (37.5, 8, 1)
 
 
 def test_abilities_stand_in_the_order_of_the_paper() -> None:
-    table = MMRV().layout("abilities", [scored(PAIRS), scored(PAIRS, "paper", model="m2")], "paper")
+    table = MMRV().tables.build(
+        MMRV(), "abilities", [scored(PAIRS), scored(PAIRS, "paper", model="m2")], "paper"
+    )
     assert column(table, "code") == ["MU", "IS", "CAR", "VTI"] * 2
     assert column(table, "score") == [50.0, 50.0, 0.0, 50.0] * 2
     assert column(table, "n") == [2] * 8
     assert table.rules == (4,)
     strange = [(sample(5, abilityType_L2="Smell"), record(sample(5), "[[C]]"))]
-    assert line(MMRV().layout("abilities", [scored(strange)], "paper"))["ability"] == "Smell"
+    assert line(MMRV().tables.build(MMRV(), "abilities", [scored(strange)], "paper"))["ability"] == "Smell"
 
 
 def test_level_3_stands_below_its_level_2() -> None:
-    table = MMRV().layout("l3", [scored(PAIRS)], "paper")
+    table = MMRV().tables.build(MMRV(), "l3", [scored(PAIRS)], "paper")
     assert column(table, "level 3") == ["Creative Metaphor", "Art Symbols", "Forward Reasoning", "Video Type"]
     assert sum(value for value in column(table, "n") if isinstance(value, int)) == 8
 
 
 def test_every_step_of_the_extraction_is_counted() -> None:
-    own = line(MMRV().layout("extraction", [scored(PAIRS)], "paper"))
+    own = line(MMRV().tables.build(MMRV(), "extraction", [scored(PAIRS)], "paper"))
     counts = {
         name: own[name] for name in ("[[X]]", "\\boxed{X}", "last letter", "stored", "none", "empty reply")
     }
@@ -102,19 +107,19 @@ def test_every_step_of_the_extraction_is_counted() -> None:
     cut = Score(key=f"{TASK}/99", task=TASK, id="99", status="unparsed", rule="truncated")
     base = scored(PAIRS, "strict")
     more = msgspec.structs.replace(base, rows=(*base.rows, (sample(99), None, cut)))
-    counted = line(MMRV().layout("extraction", [more], "strict"))
+    counted = line(MMRV().tables.build(MMRV(), "extraction", [more], "strict"))
     assert (counted["truncated"], counted["n"]) == (1, 9)
-    strict = line(MMRV().layout("extraction", [scored(PAIRS, "strict")], "strict"))
+    strict = line(MMRV().tables.build(MMRV(), "extraction", [scored(PAIRS, "strict")], "strict"))
     assert (strict["[[X]]"], strict["last letter"], strict["none"]) == (3, 0, 3)
 
 
 def test_a_question_without_a_key_is_named_in_strict() -> None:
     odd = sample(268, correctAnswer="(K)")
     pairs = [*PAIRS, (odd, record(odd, "[[C]]"))]
-    table = MMRV().layout("main", [scored(pairs, "strict")], "strict")
+    table = MMRV().tables.build(MMRV(), "main", [scored(pairs, "strict")], "strict")
     assert (line(table)["n"], line(table)["errors"]) == (8, 0)
     assert any("268" in note and "no option" in note for note in table.notes)
-    assert line(MMRV().layout("main", [scored(pairs)], "paper"))["n"] == 9
+    assert line(MMRV().tables.build(MMRV(), "main", [scored(pairs)], "paper"))["n"] == 9
 
 
 def test_frames_come_from_the_log_or_are_given() -> None:
@@ -122,31 +127,31 @@ def test_frames_come_from_the_log_or_are_given() -> None:
         scored([(one, record(one, "[[C]]", frames=count)) for one in samples()[:right]], run=f"f{count}")
         for count, right in ((16, 4), (8, 8))
     ]
-    table = MMRV().layout("frames", runs, "paper")
+    table = MMRV().tables.build(MMRV(), "frames", runs, "paper")
     assert column(table, "frames") == [8, 16, *published.FRAMES]
     assert line(table, 8)["overall"] == 48.0
     assert line(table, 2)["overall"] == 42.6
     assert {row.group["frames"] for row in table.rows} == {"8", "16"}
     assert frames_table([(16, runs[0]), (8, runs[1])], "paper", MMRV()) == table
     with pytest.raises(UsageError, match="how many frames"):
-        MMRV().layout("frames", [scored(PAIRS)], "paper")
+        MMRV().tables.build(MMRV(), "frames", [scored(PAIRS)], "paper")
 
 
 def test_an_unknown_table_is_refused_with_the_nearest_name() -> None:
     with pytest.raises(UsageError, match="abilities"):
-        MMRV().layout("ability", [scored(PAIRS)], "paper")
+        MMRV().tables.build(MMRV(), "ability", [scored(PAIRS)], "paper")
 
 
 @pytest.mark.parametrize("name", ["main", "abilities", "l3", "extraction"])
 def test_tables_have_all_forms(name: str) -> None:
-    table = MMRV().layout(name, [scored(PAIRS)], "paper")
+    table = MMRV().tables.build(MMRV(), name, [scored(PAIRS)], "paper")
     assert "m" in to_text(table)
     assert to_markdown(table).count("\n|") >= len(table.body)
     assert "\\toprule" in to_latex(table)
 
 
 def test_published_figures_agree_with_the_text_of_the_paper() -> None:
-    figures = {(f.model, f.style, tuple(f.group.values())): f.value for f in MMRV().published()}
+    figures = {(f.model, f.style, tuple(f.group.values())): f.value for f in MMRV().published.rows()}
     models = [model for model, style, group in figures if style == "cot" and not group]
     assert len(models) == 20
     gain = sum(figures[m, "cot", ()] - figures[m, "zero-shot", ()] for m in models) / 20

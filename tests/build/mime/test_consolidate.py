@@ -24,7 +24,7 @@ from vivant.build.mime.consolidate import (
     settle_merges,
     write_consolidation,
 )
-from vivant.build.mime.labels import Judged, Merge, Reading, label_key, propose_merges, read_labels
+from vivant.build.mime.labels import JudgedLabel, LabelFile, Merge, label_key, propose_merges, read_labels
 from vivant.build.mime.plan_file import OwnAction
 from vivant.core.errors import DataError, UsageError
 from vivant.core.yaml_files import read_yaml
@@ -54,8 +54,8 @@ class Words:
         return np.asarray(array / np.linalg.norm(array, axis=1, keepdims=True), np.float32)
 
 
-def reading(rows: Sequence[tuple[str, str, str]] = ROWS) -> Reading:
-    return Reading(judged=tuple(Judged(*row) for row in rows), notes=())
+def reading(rows: Sequence[tuple[str, str, str]] = ROWS) -> LabelFile:
+    return LabelFile(judged=tuple(JudgedLabel(*row) for row in rows), notes=())
 
 
 def _write(path: Path, rows: Sequence[tuple[str, str, str]], head: str = "take,annotator,label") -> Path:
@@ -113,7 +113,7 @@ def test_case_punctuation_and_articles_are_no_difference() -> None:
     ],
 )
 def test_the_rule_for_other_numbers_of_annotators(labels: list[str], kept: bool, reason: str) -> None:
-    judged = [Judged("T", str(n), f"{label}ing") for n, label in enumerate(labels)]
+    judged = [JudgedLabel("T", str(n), f"{label}ing") for n, label in enumerate(labels)]
     (found,) = decide(judged, {one.key: one.key for one in judged})
     assert (found.kept, found.reason.replace("ing'", "'")) == (kept, reason)
     with pytest.raises(UsageError, match="4 of 3"):

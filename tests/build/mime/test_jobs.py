@@ -18,10 +18,11 @@ import pytest
 from tests.support.helpers import vivant
 from vivant.build.mime.check import check_folder
 from vivant.build.mime.edition import Edition, stage
-from vivant.build.mime.jobs import LOCK, Failed, Job, build, do_job, plan_jobs, run_jobs, span
+from vivant.build.mime.jobs import LOCK, FailedRender, RenderJob, build, do_job, plan_jobs, run_jobs, span
+from vivant.build.mime.local_executor import LocalRenderExecutor
 from vivant.build.mime.plan_file import Specification
-from vivant.build.mime.render_index import INDEX, Index, Made
-from vivant.build.mime.workers import LocalExecutor, Pool
+from vivant.build.mime.render_index import INDEX_FILE, RenderedVideo, RenderIndex
+from vivant.build.worker_pool import ProcessPool
 from vivant.core.errors import DataError, VivantError
 from vivant.core.files import lock_file
 
@@ -57,8 +58,10 @@ class Counting:
         self._stop_after = stop_after
         self._error = error
 
-    def run(self, jobs: Sequence[Job], out: Path) -> Generator[Made | Failed, None, None]:
-        for result in LocalExecutor(1).run(jobs, out):
+    def run(
+        self, jobs: Sequence[RenderJob], out: Path
+    ) -> Generator[RenderedVideo | FailedRender, None, None]:
+        for result in LocalRenderExecutor(1).run(jobs, out):
             if len(self.done) == self._stop_after:
                 raise self._error or KeyboardInterrupt
             self.done.append(result.file)
@@ -89,9 +92,11 @@ def test_a_second_run_in_a_folder_waits_its_turn(few: Edition, tmp_path: Path) -
         lock_file(tmp_path / LOCK, busy),
         pytest.raises(DataError, match=r"Another run is making videos in .*; wait for it"),
     ):
-        run_jobs(few, tmp_path, tmp_path, LocalExecutor(1))
+        run_jobs(few, tmp_path, tmp_path, LocalRenderExecutor(1))
     assert not list(tmp_path.glob("*.mp4")), "it has touched nothing"
-    assert run_jobs(few, tmp_path, tmp_path, LocalExecutor(1)).metadata is not None, "nothing stays locked"
+    assert run_jobs(few, tmp_path, tmp_path, LocalRenderExecutor(1)).metadata is not None, (
+        "nothing stays locked"
+    )
 
 
 def test_what_is_done_is_known_by_its_content(few: Edition, tmp_path: Path) -> None:
@@ -113,7 +118,7 @@ def test_what_is_done_is_known_by_its_content(few: Edition, tmp_path: Path) -> N
 def test_a_torn_index_costs_its_last_line_alone(few: Edition, tmp_path: Path) -> None:
     out = tmp_path / "out"
     run_jobs(few, tmp_path, out, Counting())
-    index = out / INDEX
+    index = out / INDEX_FILE
     index.write_bytes(index.read_bytes()[:-30])
     again = Counting()
     assert run_jobs(few, tmp_path, out, again).kept == 3 and len(again.done) == 1
@@ -143,8 +148,10 @@ def test_a_full_disk_is_one_line_and_leaves_nothing_half(few: Edition, tmp_path:
     # Whatever is written under the second video's hidden name finds no room.
     part = out / f".{second}.{os.getpid()}.part"
 
-    class Filling(LocalExecutor):
-        def run(self, jobs: Sequence[Job], folder: Path) -> Generator[Made | Failed, None, None]:
+    class Filling(LocalRenderExecutor):
+        def run(
+            self, jobs: Sequence[RenderJob], folder: Path
+        ) -> Generator[RenderedVideo | FailedRender, None, None]:
             part.symlink_to("/dev/full")
             return super().run(jobs, folder)
 
@@ -163,12 +170,14 @@ def test_single_failures_do_not_stop_the_others(few: Edition, tmp_path: Path) ->
     jobs = plan_jobs(few, tmp_path, "x")
     broken = msgspec.structs.replace(jobs[0], shot=msgspec.structs.replace(jobs[0].shot, scene="nowhere"))
     failed = do_job(broken, tmp_path)
-    assert isinstance(failed, Failed) and "nowhere" in failed.error
+    assert isinstance(failed, FailedRender) and "nowhere" in failed.error
 
-    class Half(LocalExecutor):
-        def run(self, jobs: Sequence[Job], out: Path) -> Generator[Made | Failed, None, None]:
+    class Half(LocalRenderExecutor):
+        def run(
+            self, jobs: Sequence[RenderJob], out: Path
+        ) -> Generator[RenderedVideo | FailedRender, None, None]:
             for number, result in enumerate(super().run(jobs, out)):
-                yield Failed(file=result.file, error="lightning") if number == 1 else result
+                yield FailedRender(file=result.file, error="lightning") if number == 1 else result
 
     outcome = run_jobs(few, tmp_path, tmp_path / "out", Half())
     assert [f.error for f in outcome.failed] == ["lightning"] and outcome.made == 3
@@ -184,8 +193,8 @@ def test_the_time_left_is_told(few: Edition, tmp_path: Path) -> None:
 
 
 def test_workers_make_the_same_videos(few: Edition, tmp_path: Path) -> None:
-    run_jobs(few, tmp_path, tmp_path / "one", LocalExecutor(1))
-    run_jobs(few, tmp_path, tmp_path / "two", LocalExecutor(2))
+    run_jobs(few, tmp_path, tmp_path / "one", LocalRenderExecutor(1))
+    run_jobs(few, tmp_path, tmp_path / "two", LocalRenderExecutor(2))
     assert videos(tmp_path / "one") == videos(tmp_path / "two") != []
     for name in [*videos(tmp_path / "one"), "metadata.jsonl", "plan.json"]:
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
@@ -203,8 +212,27 @@ def _deadly(task: tuple[int, str]) -> int:
 
 def test_a_task_that_kills_its_workers_is_given_up_and_the_others_are_done(tmp_path: Path) -> None:
     tasks = [(number, str(tmp_path)) for number in range(8)]
-    results = {task[0]: result for task, result in Pool[tuple[int, str], int](2, _deadly).run(tasks)}
+    results = {task[0]: result for task, result in ProcessPool[tuple[int, str], int](2, _deadly).run(tasks)}
     assert results == {number: None if number == 3 else number * number for number in range(8)}
+
+
+def _square(number: int) -> int:
+    time.sleep(0.05 if number == 0 else 0.0)
+    return number * number
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_pool_maps_in_the_order_of_the_tasks(workers: int) -> None:
+    done: list[int] = []
+    assert ProcessPool[int, int](workers, _square).map(range(5), done.append) == [0, 1, 4, 9, 16]
+    assert sorted(done) == [0, 1, 2, 3, 4]
+
+
+def test_a_pool_that_loses_its_workers_says_so(tmp_path: Path) -> None:
+    with pytest.raises(VivantError, match="2 worker processes died"):
+        ProcessPool[tuple[int, str], int](2, _deadly, attempts=2).map(
+            [(3, str(tmp_path)), (4, str(tmp_path))]
+        )
 
 
 def test_a_killed_render_leaves_no_half_video_and_resumes(tmp_path: Path) -> None:
@@ -226,7 +254,7 @@ def test_a_killed_render_leaves_no_half_video_and_resumes(tmp_path: Path) -> Non
     assert faults == ["metadata.jsonl: it is missing; rendering has not ended"]
     # Workers do not outlive the one that gave them work; what they had begun is swept away on resuming.
     time.sleep(1.5)
-    noted = sum(b'"video"' in line for line in (out / INDEX).read_bytes().splitlines())
+    noted = sum(b'"video"' in line for line in (out / INDEX_FILE).read_bytes().splitlines())
     before = {path.name: path.stat().st_mtime_ns for path in out.glob("*.mp4")}
     again = vivant("build", "mime", "render", plan, "--out", out, "--workers", "2", cwd=tmp_path)
     assert again.returncode == 0, again.stderr
@@ -238,7 +266,7 @@ def test_a_killed_render_leaves_no_half_video_and_resumes(tmp_path: Path) -> Non
 
 def test_an_index_knows_where_the_plans_files_are(few: Edition, tmp_path: Path) -> None:
     run_jobs(few, tmp_path, tmp_path / "out", Counting())
-    index = Index(tmp_path / "out")
+    index = RenderIndex(tmp_path / "out")
     made = index.find(few.shots[0].file)
     assert index.root == tmp_path and made is not None
     assert made.frames == 9 and made.least > 0.02
@@ -256,7 +284,7 @@ def test_a_bad_picture_is_refused_before_anything_is_rendered(tmp_path: Path) ->
 @pytest.mark.xdist_group("ray")
 def test_a_cluster_makes_the_same_videos(few: Edition, tmp_path: Path) -> None:
     pytest.importorskip("ray")
-    from vivant.build.mime.ray_jobs import RayExecutor
+    from vivant.build.mime.ray_executor import RayRenderExecutor
 
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     (tmp_path / "wall.png").write_bytes(_wall())
@@ -266,9 +294,9 @@ def test_a_cluster_makes_the_same_videos(few: Edition, tmp_path: Path) -> None:
     )
     there = Edition(spec, few.stagings)
     said: list[str] = []
-    outcome = run_jobs(there, tmp_path, tmp_path / "ray", RayExecutor(None, said.append))
+    outcome = run_jobs(there, tmp_path, tmp_path / "ray", RayRenderExecutor(None, said.append))
     assert outcome.made == 4 and "cores" in said[0]
-    run_jobs(there, tmp_path, tmp_path / "here", LocalExecutor(1))
+    run_jobs(there, tmp_path, tmp_path / "here", LocalRenderExecutor(1))
     for name in videos(tmp_path / "here"):
         assert (tmp_path / "ray" / name).read_bytes() == (tmp_path / "here" / name).read_bytes()
     assert run_jobs(there, tmp_path, tmp_path / "ray", Counting()).kept == 4

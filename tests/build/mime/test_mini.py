@@ -35,7 +35,7 @@ from vivant.build.mime.edition import metadata_document, plan_document
 from vivant.build.mime.plan import Staging, plan_shots
 from vivant.build.mime.rasterizer import Picture
 from vivant.build.mime.renderers import find_renderer
-from vivant.build.mime.rendering import set_scene, shoot, variation_of
+from vivant.build.mime.rendering import render_shot, set_up_action, variation_of
 from vivant.build.mime.semantic_choice import TOO_CLOSE, Similarities, choose_distractors, choose_misaligned
 from vivant.build.mime.video import framing, read_frames
 from vivant.core.errors import DataError, UsageError
@@ -214,7 +214,7 @@ def test_every_video_decodes_and_shows_a_person_before_its_background(action: st
 def test_videos_made_again_look_the_same(place: int, variant: str) -> None:
     staging = stagings()[place]
     (shot,) = (shot for shot in plan_shots([staging]) if shot.variant == variant)
-    frames = shoot(MINI, set_scene(MINI, staging, ROOT), shot, find_renderer("built-in"), ROOT)
+    frames = render_shot(MINI, set_up_action(MINI, staging, ROOT), shot, find_renderer("built-in"), ROOT)
     for made, bundled in zip(frames, video(shot.file), strict=True):
         gap = np.abs(made.astype(np.int16) - bundled.astype(np.int16))
         assert gap.mean() < MEAN_TOLERANCE

@@ -15,10 +15,16 @@ from vivant import mini
 from vivant.build.mime import ACTIONS, MINI, VARIANTS, load_plan, make_avatar, perform, stage, write_bvh
 from vivant.build.mime.clean import cut
 from vivant.build.mime.edition import Edition, metadata_document, read_edition
-from vivant.build.mime.estimate import estimate
+from vivant.build.mime.estimate import estimate_render
 from vivant.build.mime.plan import plan_shots
 from vivant.build.mime.renderers import Performance, find_renderer
-from vivant.build.mime.rendering import background_of, body_of, lasting, set_scene, shoot
+from vivant.build.mime.rendering import (
+    background_of,
+    body_of,
+    fit_length,
+    render_shot,
+    set_up_action,
+)
 from vivant.build.mime.video import read_frames
 from vivant.core.errors import VivantError
 
@@ -74,11 +80,11 @@ def test_a_plan_of_ones_own_brings_actions_avatars_and_backgrounds(tmp_path: Pat
 def test_own_files_reach_the_frames(tmp_path: Path) -> None:
     spec = load_plan(write(tmp_path))
     (staging,) = stage(msgspec.structs.replace(spec, actions=spec.actions[1:]))
-    scene = set_scene(spec, staging, tmp_path)
+    scene = set_up_action(spec, staging, tmp_path)
     recorded = perform(ACTIONS["Drinking01"], 12.0)
     assert scene.motion.fps == 6.0 and len(scene.motion) == round(recorded.seconds * 6)
     shot = plan_shots([staging], spec.shown)[1]
-    frames = list(shoot(spec, scene, shot, find_renderer("built-in"), tmp_path))
+    frames = list(render_shot(spec, scene, shot, find_renderer("built-in"), tmp_path))
     assert len(frames) == len(scene.motion)
     assert frames[0].shape == (64, 96, 3) and tuple(frames[0][0, 0]) == (200, 60, 40), "the picture is behind"
     red = np.mean([(f[..., 0] > 120) & (f[..., 1] < 50) & (f[..., 2] < 50) for f in frames])
@@ -162,7 +168,7 @@ def test_a_character_file_needs_blender(tmp_path: Path) -> None:
     with pytest.raises(VivantError, match="which Blender draws; set `renderer: cycles`"):
         load_plan(write(tmp_path, "actions: [Waving01]\navatars: {bot: {file: robot.glb}}\n"))
     with pytest.raises(VivantError, match="which Blender draws"):
-        scene = set_scene(MINI, stage(MINI)[0], tmp_path)
+        scene = set_up_action(MINI, stage(MINI)[0], tmp_path)
         next(
             find_renderer("built-in").layers(Performance(scene.motion, tmp_path / "robot.glb"), scene.camera)
         )
@@ -170,8 +176,8 @@ def test_a_character_file_needs_blender(tmp_path: Path) -> None:
 
 def test_videos_last_as_long_as_the_plan_says() -> None:
     motion = perform(ACTIONS["Rowing01"], 20.0)
-    assert np.array_equal(lasting(motion, 10).root, motion.root[:10])
-    long = lasting(motion, 150)
+    assert np.array_equal(fit_length(motion, 10).root, motion.root[:10])
+    long = fit_length(motion, 150)
     assert len(long) == 150
     step = np.linalg.norm(np.diff(long.root, axis=0), axis=1)
     usual = np.linalg.norm(np.diff(motion.root, axis=0), axis=1).max()
@@ -182,9 +188,9 @@ def test_frames_are_cut_from_the_middle(tmp_path: Path) -> None:
     staging = stage(MINI)[0]
     wide = msgspec.structs.replace(MINI, width=128, height=72, crop=(64, 48), fps=2.0)
     assert wide.size == (64, 48)
-    scene = set_scene(wide, staging, tmp_path)
+    scene = set_up_action(wide, staging, tmp_path)
     shot = plan_shots([staging])[3]
-    frame = next(shoot(wide, scene, shot, find_renderer("built-in"), tmp_path))
+    frame = next(render_shot(wide, scene, shot, find_renderer("built-in"), tmp_path))
     assert frame.shape == (48, 64, 3)
     whole = background_of(wide, shot.scene, scene.camera, tmp_path)
     middle = np.asarray(whole * 255).transpose(1, 2, 0)[:, 16:112].mean(axis=(0, 1))
@@ -193,9 +199,10 @@ def test_frames_are_cut_from_the_middle(tmp_path: Path) -> None:
 
 def test_counts_are_exact_and_time_and_disk_are_estimated(tmp_path: Path) -> None:
     spec = load_plan(write(tmp_path))
-    cost = estimate(spec, tmp_path)
+    cost = estimate_render(spec, tmp_path)
     scenes = [
-        set_scene(spec, s, tmp_path) for s in stage(msgspec.structs.replace(spec, actions=spec.actions[1:]))
+        set_up_action(spec, s, tmp_path)
+        for s in stage(msgspec.structs.replace(spec, actions=spec.actions[1:]))
     ]
     waving = len(perform(ACTIONS["Waving01"], 6.0))
     assert cost.videos == 6
@@ -227,12 +234,12 @@ def test_the_mini_edition_comes_out_of_its_plan() -> None:
     renderer = find_renderer(spec.renderer)
     for place, staging in enumerate(edition.stagings[:5]):
         shot = plan_shots([staging], spec.shown)[place % 10]
-        scene = set_scene(spec, staging, root)
+        scene = set_up_action(spec, staging, root)
         number = len(scene.motion) * 2 // 3
         still = replace(scene, motion=cut(scene.motion, number, number + 1))
         bundled = read_frames(root / shot.file)
         assert len(bundled) == len(scene.motion), shot.file
-        (made,) = shoot(spec, still, shot, renderer, root)
+        (made,) = render_shot(spec, still, shot, renderer, root)
         gap = np.abs(made.astype(int) - bundled[number].astype(int))
         # What encoding costs where a scene is busy.
         assert gap.mean() < 5.0 and np.quantile(gap, 0.995) < 55, (shot.file, gap.mean())

@@ -117,7 +117,7 @@ def test_the_same_benchmark_comes_back(world: World, tmp_path: Path) -> None:
     full = world.work / "publish" / "full"
     again = tmp_path / "mimic"
     assert [item for _, item in iter_items(again)] == [item for _, item in iter_items(full)]
-    assert Mimic().check(again).problems == ()
+    assert Mimic().data.check(Mimic(), again).problems == ()
     assert (again / "missing.jsonl").read_text() == ""
 
 
@@ -146,7 +146,7 @@ def test_what_is_gone_or_changed_is_left_out_and_counted(world: World, tmp_path:
     missing = Counter(json.loads(line)["reason"] for line in lines)
     assert missing["could not be fetched"] == 1 and missing["its video is gone"] == 7
     assert missing["the words of an option are gone or have changed"] >= 4
-    assert Mimic().check(tmp_path / "mimic").problems == ()
+    assert Mimic().data.check(Mimic(), tmp_path / "mimic").problems == ()
     # Back on the platform, it is fetched by the same command another day.
     words = [
         "data",

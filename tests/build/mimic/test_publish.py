@@ -43,7 +43,7 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_loader_reads_it_and_the_checker_finds_nothing(work: Path) -> None:
     full = work / "publish" / "full"
-    report = Mimic().check(full)
+    report = Mimic().data.check(Mimic(), full)
     assert report.problems == ()
     for task in THINKING:
         assert len(Mimic().load(full, task)) == 48
@@ -125,7 +125,7 @@ def test_what_cannot_be_shown_is_left_out_of_the_pool() -> None:
 
 def test_the_training_set_is_a_folder_of_the_same_format(work: Path) -> None:
     folder = work / "train"
-    assert Mimic().check(folder).problems == ()
+    assert Mimic().data.check(Mimic(), folder).problems == ()
     bench = {line.ref for _, line in iter_videos(work / "tasks")}
     trained = {line.ref for _, line in iter_videos(folder)}
     assert trained and not trained & bench

@@ -25,7 +25,7 @@ from vivant.build.mimic.task_settings import Select, Tasks
 from vivant.build.mimic.tasks import tasks
 from vivant.build.mimic.vectors import VectorStore
 from vivant.core.errors import DataError
-from vivant.core.randomness import generator
+from vivant.core.randomness import derive_generator
 from vivant.metrics.text import plain
 
 
@@ -223,7 +223,7 @@ def test_near_ranks_can_be_dealt_out_by_a_score() -> None:
 
     first = 0
     for number in range(200):
-        chance = generator(number, "near")
+        chance = derive_generator(number, "near")
         comments = []
         for n in range(130):
             kind = "moment" if chance.random() < (0.8 if n == 0 else 0.3) else "plain"
@@ -246,7 +246,7 @@ def test_where_the_right_one_cannot_hide_under_one_video_it_does_under_others() 
     near = Near(score, 0.2, Even((len, score)))
     longest = wordiest = 0
     for number in range(400):
-        chance = generator(number, "even")
+        chance = derive_generator(number, "even")
         loud = number % 5 == 0
         comments = [comment(0, 3000, "moment " + "x" * (60 if loud else 20))]
         for n in range(1, 130):

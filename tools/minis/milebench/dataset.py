@@ -10,7 +10,7 @@ from typing import Any
 
 from minis.milebench.drawing import Canvas
 from vivant.benchmarks.milebench.datasets import level
-from vivant.core.randomness import generator
+from vivant.core.randomness import derive_generator
 
 SEED = 2024
 
@@ -27,7 +27,7 @@ class DatasetWriter:
 
     def chance(self, *names: object) -> Random:
         """A generator for something in this dataset."""
-        return generator(SEED, "milebench-mini", self._name, *map(str, names))
+        return derive_generator(SEED, "milebench-mini", self._name, *map(str, names))
 
     def picture(self, canvas: Canvas, name: str) -> str:
         """Save a picture and return the name by which questions know it."""

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 import yaml
 
-from vivant.core.randomness import permutation
+from vivant.core.randomness import shuffled_indices
 
 LETTERS = "ABCDEFGHIJKLM"
 
@@ -25,7 +25,7 @@ def questions() -> list[dict[str, Any]]:
     for video in yaml.safe_load(text):
         for question in video["questions"]:
             options = question["options"]
-            order = permutation(len(options), 0, "mini-mmrv", video["video"], question["question"])
+            order = shuffled_indices(len(options), 0, "mini-mmrv", video["video"], question["question"])
             letters = [letter for letter in LETTERS if letter != question.get("skip")]
             items.append(
                 {

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from vivant.analysis.audit import milebench, mime, mimic, mmie, mmrv
 from vivant.analysis.audit.case import Case, as_markdown, as_text
-from vivant.core.errors import DataError, UsageError, unknown
+from vivant.core.errors import DataError, UsageError, unknown_name_error
 
 Maker = Callable[[Path | None], Sequence[Case]]
 MAKERS: Mapping[str, Maker] = {
@@ -41,7 +41,7 @@ def audit(only: Sequence[str] = (), data: Mapping[str, Path] | None = None) -> l
     data = data or {}
     for name, path in data.items():
         if name not in MAKERS:
-            raise unknown("benchmark in --data", name, MAKERS)
+            raise unknown_name_error("benchmark in --data", name, MAKERS)
         if not path.exists():
             raise DataError(f"--data {name}={path}: no such folder")
     known: dict[str, list[Case]] = {}
@@ -54,7 +54,7 @@ def audit(only: Sequence[str] = (), data: Mapping[str, Path] | None = None) -> l
     names = {case.name for case in cases}
     for word in only:
         if word not in names and word not in MAKERS:
-            raise unknown("check", word, [*MAKERS, *names])
+            raise unknown_name_error("check", word, [*MAKERS, *names])
     chosen = [case for name, own in known.items() for case in own if name in only or case.name in only]
     if not chosen:
         raise UsageError("There is nothing to check")

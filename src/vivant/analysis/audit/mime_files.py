@@ -18,7 +18,7 @@ from vivant.core.errors import DataError
 def people(root: Path, stated: Mapping[str, float]) -> tuple[str, ...]:
     """Accuracy of people's free answers by variant, and the printed figure, from `human_eval.jsonl`."""
     benchmark = registry.get("mime")
-    imported = benchmark.human(root, "mime/ff")
+    imported = benchmark.native.read_human(benchmark, root, "mime/ff")
     if imported is None:
         return (f"{root} holds no human_eval.jsonl, so people's answers were not recomputed.",)
     samples = {sample.id: sample for sample in imported.samples}

@@ -15,7 +15,7 @@ from vivant.benchmarks.label_scheme import Scheme
 from vivant.benchmarks.rubric import Criterion, Question, Rubric
 from vivant.benchmarks.verdict import Contract, Field, Verdict
 from vivant.core.errors import UsageError
-from vivant.core.fenced_text import Material
+from vivant.core.fenced_text import FencedBlock
 from vivant.core.randomness import sample_ids
 from vivant.core.types import Record, Sample, Score, Text
 from vivant.engine.runner import Outcome
@@ -158,7 +158,7 @@ def _asks(item: Item, rubrics: Mapping[str, Rubric]) -> Iterator[Ask]:
             record,
             _SEGMENTS,
             rubrics[f"reasoning-{len(item.reasoning.segments)}"],
-            (*common, Material("reasoning", (Text(numbered),))),
+            (*common, FencedBlock("reasoning", (Text(numbered),))),
         )
     if item.scheme is not None and not _settled(item):
         reply = "\n\n".join(filter(None, (record.reply.thinking, record.reply.text)))
@@ -166,11 +166,11 @@ def _asks(item: Item, rubrics: Mapping[str, Rubric]) -> Iterator[Ask]:
             record,
             _KIND,
             rubrics[f"kind-{item.scheme.name}"],
-            (*common, _accepted(item.sample, record), Material("answer", (Text(reply),))),
+            (*common, _accepted(item.sample, record), FencedBlock("answer", (Text(reply),))),
         )
 
 
-def _ask(record: Record, suffix: str, rubric: Rubric, materials: Sequence[Material]) -> Ask:
+def _ask(record: Record, suffix: str, rubric: Rubric, materials: Sequence[FencedBlock]) -> Ask:
     kept = tuple(material for material in materials if material.parts)
     return Ask(
         key=record.key + suffix,
@@ -186,27 +186,27 @@ def _settled(item: Item) -> bool:
     return item.score.status == "unparsed" and bool(item.scheme and item.scheme.unparsed)
 
 
-def _question(item: Item) -> Material:
+def _question(item: Item) -> FencedBlock:
     sample, record = item.sample, item.record
     lines = [part.text for part in sample.question if isinstance(part, Text)]
     lines += [f"({option.name}) {option.text}" for option in record.options or sample.options]
-    return Material("question", (Text("\n".join(lines)),) if lines else ())
+    return FencedBlock("question", (Text("\n".join(lines)),) if lines else ())
 
 
-def _frames(record: Record) -> Material:
+def _frames(record: Record) -> FencedBlock:
     """The frames that the model saw, by number and time; the judge sees none of them."""
     times = [time for use in record.media if use.kind == "video" for time in use.times]
     text = "; ".join(f"{number}: {time:.1f} s" for number, time in enumerate(times, 1))
-    return Material("frames", (Text(text),) if text else ())
+    return FencedBlock("frames", (Text(text),) if text else ())
 
 
-def _accepted(sample: Sample, record: Record) -> Material:
+def _accepted(sample: Sample, record: Record) -> FencedBlock:
     shown = record.options or sample.options
     order = record.order or tuple(range(len(shown)))
     if sample.key is not None and sample.key in order:
         option = shown[order.index(sample.key)]
-        return Material("accepted answer", (Text(f"({option.name}) {option.text}"),))
-    return Material("accepted answer", (Text(" | ".join(sample.answers)),) if sample.answers else ())
+        return FencedBlock("accepted answer", (Text(f"({option.name}) {option.text}"),))
+    return FencedBlock("accepted answer", (Text(" | ".join(sample.answers)),) if sample.answers else ())
 
 
 # ── what was said ────────────────────────────────────────────────────────────────────────────────

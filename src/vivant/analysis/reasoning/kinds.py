@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from vivant.benchmarks import registry
 from vivant.benchmarks.label_scheme import Scheme
-from vivant.core.errors import unknown
+from vivant.core.errors import unknown_name_error
 
 RESTS_ON: Mapping[str, str] = {
     "text": "on the words of the question or of the options: repeating them, comparing options, excluding some "
@@ -37,7 +37,7 @@ def scheme_for(task: str, name: str = "") -> Scheme:
     if name == GENERAL.name:
         return GENERAL
     if not name:
-        return registry.of_task(task).answer_kinds(task) or GENERAL
+        return registry.of_task(task).answer_kinds.get(task.rpartition("/")[2], GENERAL)
     return _named(name)
 
 
@@ -45,9 +45,9 @@ def _named(name: str) -> Scheme:
     """A benchmark's scheme, by the benchmark's name."""
     known = registry.names()
     if name in known:
-        benchmark = registry.get(name)
-        found = (benchmark.answer_kinds(f"{name}/{task.name}") for task in benchmark.tasks)
-        scheme = next((one for one in found if one is not None), None)
+        scheme = next(iter(registry.get(name).answer_kinds.values()), None)
         if scheme is not None:
             return scheme
-    raise unknown("kinds", name, [GENERAL.name, *known], "(a benchmark that sorts wrong answers, or general)")
+    raise unknown_name_error(
+        "kinds", name, [GENERAL.name, *known], "(a benchmark that sorts wrong answers, or general)"
+    )

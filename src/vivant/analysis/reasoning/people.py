@@ -19,7 +19,7 @@ from vivant.analysis.reasoning.judge import Item, Labelling, items_of
 from vivant.analysis.reasoning.kinds import RESTS_ON
 from vivant.analysis.reasoning.store import PEOPLE, Label, Labelled, write_labels
 from vivant.benchmarks.base import Protocol
-from vivant.core.errors import DataError, UsageError, VivantError, unknown
+from vivant.core.errors import DataError, UsageError, VivantError, unknown_name_error
 from vivant.core.files import write_atomic
 from vivant.metrics.agreement import krippendorff_alpha, percent_agreement
 from vivant.runs.run import Run
@@ -136,18 +136,18 @@ def _lines(path: Path) -> Iterator[tuple[str, Line]]:
 def _check(line: Line, items: dict[str, Item]) -> None:
     item = items.get(line.key)
     if item is None:
-        raise unknown("reply", line.key, list(items)[:2000])
+        raise unknown_name_error("reply", line.key, list(items)[:2000])
     if line.segment == ANSWER:
         if item.scheme is None:
             raise DataError(f"the answer of {line.key} is not to be sorted: it is right")
         if line.label not in item.scheme.kinds:
-            raise unknown("kind", line.label, item.scheme.kinds)
+            raise unknown_name_error("kind", line.label, item.scheme.kinds)
         return
     count = len(item.reasoning.segments) if item.reasoning is not None else 0
     if not line.segment.isdecimal() or not 1 <= int(line.segment) <= count:
         raise DataError(f"segment '{line.segment}' is none of the {count} of {line.key}, nor '{ANSWER}'")
     if line.label not in RESTS_ON:
-        raise unknown("label", line.label, RESTS_ON)
+        raise unknown_name_error("label", line.label, RESTS_ON)
     shown = item.reasoning.piece(int(line.segment) - 1) if item.reasoning is not None else ""
     if line.text and " ".join(line.text.split()) != " ".join(shown.split()):
         raise DataError(

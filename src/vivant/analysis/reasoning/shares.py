@@ -10,7 +10,7 @@ from vivant.analysis.reasoning.kinds import RESTS_ON, scheme_for
 from vivant.analysis.reasoning.store import Labelled, fits, read_labels
 from vivant.benchmarks.base import Protocol
 from vivant.benchmarks.summary import cluster_of, natural
-from vivant.core.errors import UsageError, unknown
+from vivant.core.errors import UsageError, unknown_name_error
 from vivant.core.types import Record, Sample, Score
 from vivant.metrics.intervals import Interval, mean_interval
 from vivant.runs.run import Run
@@ -114,7 +114,7 @@ def kind_shares(run: Run, protocol: Protocol, by_facets: Sequence[str] = ()) -> 
             known = {facet for row in own for facet in row[0].facets}
             for facet in by_facets:
                 if facet not in known:
-                    raise unknown("facet", facet, known)
+                    raise unknown_name_error("facet", facet, known)
             groups: dict[tuple[str, ...], list[Row]] = {}
             for row in own:
                 groups.setdefault(tuple(row[0].facets.get(facet, "") for facet in by_facets), []).append(row)

@@ -67,7 +67,7 @@ def read_labels(run: Path) -> dict[str, list[Labelled]]:
     """All labels of a run by who gave them."""
     found: dict[str, list[Labelled]] = {}
     for path in sorted((run / FOLDER).glob("*.jsonl")):
-        for labelled in read_jsonl(path, Labelled):
+        for labelled in read_jsonl(path, Labelled, RunError):
             found.setdefault(labelled.by, []).append(labelled)
     return found
 

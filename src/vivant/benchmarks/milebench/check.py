@@ -18,8 +18,8 @@ from vivant.benchmarks.milebench.native import (
 )
 from vivant.benchmarks.milebench.normalise import normalise
 from vivant.core.errors import DataError
-from vivant.core.file_types import impostor
-from vivant.core.file_types import picture as sniff
+from vivant.core.file_types import detect_impostor
+from vivant.core.file_types import parse_image_header as sniff
 
 _SNIFFED = frozenset((".jpg", ".jpeg", ".png", ".webp", ".gif"))
 
@@ -121,7 +121,7 @@ def _faults(file: Path, annotation: Annotation, dataset: str) -> Iterator[str]:
 def _fault(picture: Path) -> str:
     """What is wrong with a picture file, as far as its bytes tell without being decoded."""
     data = picture.read_bytes()
-    text = impostor(data)
+    text = detect_impostor(data)
     if text:
         return text
     look = sniff(data)

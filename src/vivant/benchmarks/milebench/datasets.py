@@ -6,7 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from vivant.core.errors import unknown
+from vivant.core.errors import unknown_name_error
 
 Realm = Literal["realistic", "diagnostic"]
 Matching = Literal["choice", "rouge", "word", "substring"]
@@ -107,7 +107,7 @@ def expand(selector: str) -> tuple[str, ...]:
         return of_group(selector)
     if selector in REALMS:
         return tuple(name for group in of_realm(selector) for name in of_group(group))
-    raise unknown("MileBench dataset or group", selector, [*BY_NAME, *GROUP, *REALMS])
+    raise unknown_name_error("MileBench dataset or group", selector, [*BY_NAME, *GROUP, *REALMS])
 
 
 def level(images: int) -> str:

@@ -12,7 +12,7 @@ from vivant.benchmarks.base import Prompt, PromptContext
 from vivant.benchmarks.milebench.datasets import UNLETTERED
 from vivant.benchmarks.milebench.truncate import fit, window
 from vivant.core.types import Image, Message, Option, Part, Sample, Text
-from vivant.media.image_grid import shares
+from vivant.media.image_grid import split_into_grids
 
 WORDING: Mapping[str, str] = {"choices": "Choice list: ", "answer": "Your answer is: "}
 """Texts that `--prompts` may replace, besides `instruction` and `instruction.<dataset>` of the data."""
@@ -111,5 +111,5 @@ def _grids(sample: Sample, combine: int, root: Path) -> list[Part]:
             tiles=tuple(images[share.start : share.stop]),
             first=share.start + 1,
         )
-        for share in shares(len(images), combine)
+        for share in split_into_grids(len(images), combine)
     ]

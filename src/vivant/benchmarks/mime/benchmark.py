@@ -1,4 +1,4 @@
-"""MIME as a benchmark: the four stages, wired."""
+"""MIME as a benchmark: which tasks there are, and where each stage is."""
 
 from __future__ import annotations
 
@@ -22,8 +22,52 @@ from vivant.benchmarks.label_scheme import Scheme
 from vivant.benchmarks.mime import data, human, native, prompts, published, score, tables
 from vivant.benchmarks.mime import export as exports
 from vivant.benchmarks.mime.kinds import KINDS
+from vivant.benchmarks.parts import DataFolder, NativeFormats, OwnTables, PublishedResults
 from vivant.core.table import Table
 from vivant.core.types import Record, Sample, Score
+
+
+class MimeData(DataFolder):
+    """Videos with metadata.csv, metadata.jsonl or Parquet."""
+
+    def media_root(self, root: Path) -> Path:
+        return data.media_root(root)
+
+
+class MimeFormats(NativeFormats):
+    """The original's raw and score files, and people's answers."""
+
+    exports = exports.KINDS
+
+    def read_predictions(self, file: Path, samples: Sequence[Sample], task: str) -> Imported | None:
+        return native.read(file, samples, task)
+
+    def read_human(self, benchmark: Benchmark, root: Path, task: str) -> Imported | None:
+        files = human.find(root)
+        return human.read(files, benchmark.load(root, task), task) if files else None
+
+    def export(self, parts: Sequence[ScoredRun], kind: str, out: Path) -> list[Path]:
+        return [path for part in parts for path in exports.export(part, kind, out)]
+
+
+class MimePublished(PublishedResults):
+    """The paper's tables."""
+
+    def rows(self) -> Sequence[Published]:
+        return list(published.rows())
+
+
+class MimeTables(OwnTables):
+    """The paper's tables, filled with runs."""
+
+    layouts: ClassVar[Mapping[str, str]] = tables.LAYOUTS
+    figures = (
+        Figure(name="mcq", title="Multiple choice by variant", facets=("variant",), tasks=("mcq",)),
+        Figure(name="ff", title="Free form by variant", facets=("variant",), tasks=("ff",)),
+    )
+
+    def build(self, benchmark: Benchmark, name: str, runs: Sequence[ScoredRun], protocol: Protocol) -> Table:
+        return tables.layout(name, runs, protocol, benchmark)
 
 
 class Mime(Benchmark):
@@ -37,10 +81,6 @@ class Mime(Benchmark):
         TaskInfo(name="ff", title="Free form"),
     )
     styles = prompts.STYLES
-    figures = (
-        Figure(name="mcq", title="Multiple choice by variant", facets=("variant",), tasks=("mcq",)),
-        Figure(name="ff", title="Free form by variant", facets=("variant",), tasks=("ff",)),
-    )
     facets = (
         "variant",
         "action",
@@ -52,20 +92,20 @@ class Mime(Benchmark):
         "dataset",
         "split",
     )
+    protocols = ("paper", "strict")
     settings: ClassVar[Mapping[str, Any]] = score.SETTINGS
-    layouts: ClassVar[Mapping[str, str]] = tables.LAYOUTS
-    exports = exports.KINDS
-    data_help = (
-        "MIME is read from a folder of videos with metadata.csv or metadata.jsonl, from Parquet, or from "
+    answer_kinds: ClassVar[Mapping[str, Scheme]] = {"ff": KINDS}
+    data = MimeData(
+        help="MIME is read from a folder of videos with metadata.csv or metadata.jsonl, from Parquet, or from "
         "*_legacy.jsonl: download wise-east/mime-cropped and wise-east/mime-real-resized from Hugging Face "
         "(docs/mime.md)."
     )
+    native = MimeFormats()
+    published = MimePublished()
+    tables = MimeTables()
 
     def load(self, root: Path, task: str) -> list[Sample]:
-        return data.load(root, f"mime/{self.task(task).name}", self.data_help)
-
-    def media_root(self, root: Path) -> Path:
-        return data.media_root(root)
+        return data.load(root, f"mime/{self.task(task).name}", self.data.help)
 
     def prompt(self, sample: Sample, context: PromptContext) -> Prompt:
         return prompts.prompt(sample, context)
@@ -77,22 +117,3 @@ class Mime(Benchmark):
 
     def keep(self, sample: Sample, style: str) -> bool:
         return style != "few-shot" or not prompts.is_demonstration(sample)
-
-    def human(self, root: Path, task: str) -> Imported | None:
-        files = human.find(root)
-        return human.read(files, self.load(root, task), f"mime/{self.task(task).name}") if files else None
-
-    def published(self) -> Sequence[Published]:
-        return list(published.rows())
-
-    def answer_kinds(self, task: str) -> Scheme | None:
-        return KINDS if self.task(task).name == "ff" else None
-
-    def layout(self, name: str, runs: Sequence[ScoredRun], protocol: Protocol) -> Table:
-        return tables.layout(name, runs, protocol, self)
-
-    def read_predictions(self, file: Path, samples: Sequence[Sample], task: str) -> Imported | None:
-        return native.read(file, samples, f"mime/{self.task(task).name}")
-
-    def export(self, run: ScoredRun, kind: str, out: Path) -> list[Path]:
-        return exports.export(run, kind, out)

@@ -10,9 +10,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from vivant.benchmarks.jsonl import option_name
 from vivant.benchmarks.mime import names, shards
 from vivant.benchmarks.mime.files import csv_rows, json_lines, texts
+from vivant.benchmarks.multiple_choice import option_name
 from vivant.core.errors import DataError
 from vivant.core.types import Option, Sample, Video
 

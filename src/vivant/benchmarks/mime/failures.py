@@ -14,7 +14,7 @@ from typing import Any
 
 from vivant.benchmarks.base import Imported, ScoredRun
 from vivant.benchmarks.mime.names import REAL, VARIANTS, Index
-from vivant.core.errors import DataError, UsageError, unknown
+from vivant.core.errors import DataError, UsageError, unknown_name_error
 from vivant.core.table import Cell, Row, Table
 from vivant.core.types import Record, Reply, Sample
 
@@ -87,7 +87,7 @@ def _sample(where: str, number: int, line: dict[str, Any], index: Index) -> Samp
     if not variant:
         raise DataError(f"{where}: neither the video nor its variant is named")
     if variant not in (*VARIANTS, REAL):
-        raise DataError(f"{where}: {unknown('variant', variant, (*VARIANTS, REAL))}")
+        raise DataError(f"{where}: {unknown_name_error('variant', variant, (*VARIANTS, REAL))}")
     return Sample(id=f"row-{number}", task="mime/ff", answers=("",), facets={"variant": variant})
 
 

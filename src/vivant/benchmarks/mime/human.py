@@ -15,10 +15,10 @@ import msgspec
 from msgspec import Struct
 
 from vivant.benchmarks.base import Imported
-from vivant.benchmarks.jsonl import option_name
 from vivant.benchmarks.mime.data import walk
 from vivant.benchmarks.mime.files import json_lines, texts
 from vivant.benchmarks.mime.names import Index
+from vivant.benchmarks.multiple_choice import option_name
 from vivant.core.errors import DataError
 from vivant.core.types import Option, Record, Reply, Sample
 

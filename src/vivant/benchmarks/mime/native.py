@@ -11,11 +11,11 @@ import msgspec
 from msgspec import Struct
 
 from vivant.benchmarks.base import Imported
-from vivant.benchmarks.jsonl import option_name
 from vivant.benchmarks.mime import failures, human, positions
 from vivant.benchmarks.mime.files import csv_rows, json_lines, listed, read_json, texts
 from vivant.benchmarks.mime.names import Index
 from vivant.benchmarks.mime.prompts import STYLES, is_demonstration
+from vivant.benchmarks.multiple_choice import option_name
 from vivant.core.errors import DataError
 from vivant.core.types import Option, Record, Reply, Sample
 

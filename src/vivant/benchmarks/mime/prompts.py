@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import msgspec
 
 from vivant.benchmarks.base import Prompt, PromptContext
-from vivant.benchmarks.jsonl import option_name
 from vivant.benchmarks.mime.names import VARIANTS
-from vivant.core.errors import UsageError, unknown
+from vivant.benchmarks.multiple_choice import option_name
+from vivant.core.errors import UsageError, unknown_name_error
 from vivant.core.types import Message, Option, Sample, Text
 
 STYLES = ("zero-shot", "cot", "few-shot")
@@ -38,7 +38,7 @@ _MAX_TOKENS_COT = 512
 def prompt(sample: Sample, context: PromptContext) -> Prompt:
     """Phrase a sample in the context's style."""
     if context.style not in STYLES:
-        raise unknown("style of mime", context.style, STYLES)
+        raise unknown_name_error("style of mime", context.style, STYLES)
     name = f"{sample.task.rpartition('/')[2]}.{context.style}"
     order = context.order(sample)
     shown = show(sample, order)
@@ -99,7 +99,7 @@ def _variant_like(sample: Sample, variants: Mapping[str, Sample]) -> Sample:
 def _question(sample: Sample, shown: tuple[Option, ...], name: str, wording: Mapping[str, str]) -> Message:
     for given in wording:
         if given.partition(".")[0] in ("mcq", "ff") and given not in WORDING:
-            raise unknown("prompt of mime", given, WORDING)
+            raise unknown_name_error("prompt of mime", given, WORDING)
     template = wording.get(name, WORDING[name])
     if shown and "{options}" not in template:
         raise UsageError(f"The prompt '{name}' must hold {{options}}, where the choices are to stand")

@@ -13,7 +13,7 @@ from vivant.benchmarks.mime.cells import SHORT, TASKS, Item, Line, Rounding, gat
 from vivant.benchmarks.mime.names import REAL
 from vivant.benchmarks.mime.published import SCENES
 from vivant.benchmarks.mime.score import SETTINGS
-from vivant.core.errors import UsageError, unknown
+from vivant.core.errors import UsageError, unknown_name_error
 from vivant.core.table import Cell, Row, Table
 
 LAYOUTS: Mapping[str, str] = {
@@ -126,7 +126,7 @@ class Builder:
 def layout(name: str, runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Benchmark) -> Table:
     """One of the tables by its short name."""
     if name not in LAYOUTS:
-        raise unknown("table of mime", name, LAYOUTS)
+        raise unknown_name_error("table of mime", name, LAYOUTS)
     if name == "failures":
         return failures.table(f"MIME: {LAYOUTS[name]}", runs)
     return _MAKERS[name](Builder(name, runs, protocol, benchmark))
@@ -257,7 +257,7 @@ def _tested(made: Builder, line: Line, task: str) -> str | None:
 
 def _values(made: Builder, line: Line, task: str, keep: Callable[[Item], bool]) -> list[float]:
     """What each item counts as in a mean."""
-    unparsed = made.benchmark.unparsed_value(made.protocol)
+    unparsed = made.benchmark.unparsed_value
     values = [
         unparsed if score.status == "unparsed" else score.value for _, _, score in line.items(task, keep)
     ]

@@ -266,11 +266,11 @@ def _short(text: str) -> str:
 def _files(root: Path, videos: Mapping[str, Facts]) -> Iterator[str]:
     """Files that are missing or do not open, and files that are the same."""
     from vivant.core.types import Video
-    from vivant.media.inspection import open_problem
+    from vivant.media.inspection import find_problem
 
     by_size: dict[int, list[str]] = {}
     for ref, facts in videos.items():
-        problem = open_problem(root, Video(facts.file))
+        problem = find_problem(root, Video(facts.file))
         if problem is not None:
             yield f"{root / facts.file} (video {ref}): {problem}"
         else:

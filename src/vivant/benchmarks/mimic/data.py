@@ -18,7 +18,7 @@ from vivant.benchmarks.mimic.format import (
     iter_videos,
     most_liked,
 )
-from vivant.core.errors import DataError, unknown
+from vivant.core.errors import DataError, unknown_name_error
 from vivant.core.types import Option, Sample, Video
 
 HUMAN_COMMENTS = 5
@@ -84,7 +84,9 @@ def _items(root: Path, task: str) -> Iterator[tuple[str, Item]]:
             raise DataError(f"{place}: the id stands already in line {seen[item.id]} {_ALL}")
         seen[item.id] = number
         if item.task not in (*names.THINKING, names.MIMICKING):
-            raise DataError(f"{place}: {unknown('task', item.task, (*names.THINKING, names.MIMICKING))}")
+            raise DataError(
+                f"{place}: {unknown_name_error('task', item.task, (*names.THINKING, names.MIMICKING))}"
+            )
         if item.task == task:
             yield place, item
 

@@ -39,7 +39,7 @@ from vivant.benchmarks.mimic.format import (
     raw_lines,
     write_jsonl,
 )
-from vivant.core.errors import DataError, UsageError, unknown
+from vivant.core.errors import DataError, UsageError, unknown_name_error
 
 _T = TypeVar("_T")
 Row = Mapping[str, Any]
@@ -101,7 +101,7 @@ def read_mapping(path: Path) -> Mapped:
         block: Block | None = getattr(mapped, name)
         for field in block.columns if block else ():
             if field not in fields:
-                raise UsageError(f"{path}, {name}: {unknown('field', field, fields)}")
+                raise UsageError(f"{path}, {name}: {unknown_name_error('field', field, fields)}")
     return mapped
 
 
@@ -258,7 +258,7 @@ def _value(source: Source, row: Row, place: str) -> Any:
         value = _split(value, source.split, place)
     if source.values is not None:
         if _text(value) not in source.values:
-            raise DataError(f"{place}: {unknown('value', _text(value), source.values)}")
+            raise DataError(f"{place}: {unknown_name_error('value', _text(value), source.values)}")
         value = source.values[_text(value)]
     return value if source.format is None else source.format.replace("{}", _text(value))
 

@@ -36,7 +36,7 @@ from vivant.benchmarks.mimic.packs import (
 )
 from vivant.benchmarks.mimic.score import read_comment
 from vivant.core.errors import DataError, UsageError
-from vivant.core.randomness import permutation, sample_ids
+from vivant.core.randomness import sample_ids, shuffled_indices
 from vivant.core.types import Record
 
 LONG = 2000
@@ -233,7 +233,7 @@ class _Maker:
             )
         )
         ref = video.ref
-        for place in permutation(len(entries), self._seed, self._secret, ref):
+        for place in shuffled_indices(len(entries), self._seed, self._secret, ref):
             entry = entries[place]
             name = self._item_id(ref, entry)
             items.write(PackItem(item=name, video=ref, text=entry.text))

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from vivant.benchmarks.base import Prompt, PromptContext
 from vivant.benchmarks.mimic import names
 from vivant.core.errors import UsageError
-from vivant.core.randomness import generator
+from vivant.core.randomness import derive_generator
 from vivant.core.types import Message, Option, Sample, Text
 
 WORDING: Mapping[str, str] = {
@@ -100,7 +100,7 @@ def _mimicking(sample: Sample, context: PromptContext) -> Prompt:
 
 def _candidates(sample: Sample, context: PromptContext) -> tuple[str, ...]:
     """Comments that people left under other videos, for guessers: a few, drawn by the sample's own seed."""
-    chance = generator(context.seed, sample.task, sample.id, "candidates")
+    chance = derive_generator(context.seed, sample.task, sample.id, "candidates")
     found: dict[str, None] = {}
     for _ in range(4 * CANDIDATES):
         other = context.pool[chance.randrange(len(context.pool))] if context.pool else sample

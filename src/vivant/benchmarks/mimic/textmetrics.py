@@ -13,7 +13,7 @@ from statistics import fmean, median
 
 from msgspec import Struct
 
-from vivant.core.randomness import generator
+from vivant.core.randomness import derive_generator
 from vivant.metrics.text import plain
 
 _EMOJI = re.compile(
@@ -126,7 +126,7 @@ def figures(comments: Sequence[Commented], vectors: Vectors | None = None) -> Te
 
 def one_a_video(comments: Sequence[Sequence[Commented]], seed: int = 0) -> list[Commented]:
     """One comment of each video by seed: figures of variety mean nothing between sets of unequal size."""
-    chance = generator(seed, "mimic", "one human comment a video")
+    chance = derive_generator(seed, "mimic", "one human comment a video")
     return [group[chance.randrange(len(group))] for group in comments if group]
 
 

@@ -1,4 +1,4 @@
-"""MMIE as a benchmark: which tasks, and where each stage is."""
+"""MMIE as a benchmark: which tasks there are, and where each stage is."""
 
 from __future__ import annotations
 
@@ -19,11 +19,14 @@ from vivant.benchmarks.base import (
     TaskInfo,
 )
 from vivant.benchmarks.mmie import data, prompts, published, rubrics
+from vivant.benchmarks.parts import DataFolder, JudgedTasks, NativeFormats, OwnTables, PublishedResults
 from vivant.benchmarks.rubric import JudgeAgreement, JudgeContext, Question, Rubric
+from vivant.benchmarks.task_options import TaskOption
 from vivant.benchmarks.verdict import Verdict
 from vivant.core.errors import UsageError
 from vivant.core.progress import ProgressCallback
 from vivant.core.randomness import sample_ids
+from vivant.core.table import Table
 from vivant.core.types import Record, Sample, Score, Text
 
 _MOST_CANDIDATES = 64
@@ -35,42 +38,118 @@ _TITLES = {
 }
 
 
-class MMIE(Benchmark):
-    """Interleaved comprehension and generation in twelve fields."""
+class MmieData(DataFolder):
+    """The released conversations, or the input of the original's judge."""
 
-    name: ClassVar[str] = "mmie"
-    title: ClassVar[str] = "MMIE"
-    summary: ClassVar[str] = "answers in text and pictures to interleaved questions, scored 0–6 by a judge"
-    tasks: ClassVar[tuple[TaskInfo, ...]] = tuple(
-        TaskInfo(name=name, title=title, metric="judge", judged=True) for name, title in _TITLES.items()
-    )
-    styles: ClassVar[tuple[str, ...]] = prompts.STYLES
-    illustrated_style: ClassVar[str] = "described"
-    facets: ClassVar[tuple[str, ...]] = ("category", "field", "form", "pictures")
-    exports: ClassVar[tuple[str, ...]] = ("eval_input", "eval_result")
-    data_options: ClassVar[Mapping[str, Any]] = {"file": ""}
-    data_help: ClassVar[str] = (
-        "MMIE/MMIE from the Hugging Face hub (gated): overview.json and images.tar.gz in one folder; or the "
-        "input of the original's judge: data.json and images/."
-    )
+    def available(self, benchmark: Benchmark, root: Path, tasks: Sequence[str]) -> tuple[str, ...]:
+        """The categories in the data, and `other` where items have none of them: nothing is lost."""
+        categories = {data.category(item).lower() for item in data.items_in(root, benchmark.options["file"])}
+        return tuple(task for task in (*tasks, "other") if task in categories)
+
+    def check(
+        self,
+        benchmark: Benchmark,
+        root: Path,
+        progress: ProgressCallback | None = None,  # noqa: ARG002
+    ) -> DataReport:
+        """Unpack the pictures, read all items, open all pictures."""
+        from vivant.benchmarks.mmie.check import check
+
+        return check(root, benchmark.options["file"])
+
+
+class MmieJudged(JudgedTasks):
+    """Scores from 0 to 6 by six criteria."""
+
+    def rubrics(self, protocol: Protocol) -> tuple[Rubric, ...]:  # noqa: ARG002
+        """One per category."""
+        return tuple(rubrics.BY_TASK.values())
+
+    def ask(self, sample: Sample, record: Record, context: JudgeContext) -> Question | Score:
+        """As published, cuts included; or in full."""
+        from vivant.benchmarks.mmie.judged import ask
+
+        return ask(sample, record, context)
+
+    def read(self, text: str, rubric: Rubric, protocol: Protocol) -> Verdict:
+        """As published, or by the contract."""
+        from vivant.benchmarks.mmie.judged import read
+
+        return read(text, rubric, protocol)
+
+    def agreement(self) -> Sequence[JudgeAgreement]:
+        """The paper's judge and two others against people."""
+        return published.judge_agreement()
+
+
+class MmieFormats(NativeFormats):
+    """`eval_input`: what the original's judge reads. `eval_result`: what it writes."""
+
+    exports = ("eval_input", "eval_result")
+
+    def read_answers(self, benchmark: Benchmark, root: Path) -> dict[str, list[Imported]]:
+        """`data.json` with answers."""
+        return data.read_answers(root, benchmark.options["file"])
+
+    def export(self, parts: Sequence[ScoredRun], kind: str, out: Path) -> list[Path]:
+        from vivant.benchmarks.mmie.export import export
+
+        return export(parts, kind, out)
+
+
+class MmiePublished(PublishedResults):
+    """The project's leaderboard."""
+
+    def rows(self) -> Sequence[Published]:
+        return published.rows()
+
+
+class MmieTables(OwnTables):
+    """The leaderboard's table, fields and judges."""
+
     layouts: ClassVar[Mapping[str, str]] = {
         "main": "SA, PBL, MSR and all, in percent and from 0 to 6, beside the leaderboard",
         "fields": "Per field",
         "judges": "Each judge: means, spread, what could not be read; published agreement with people",
     }
 
+    def build(self, benchmark: Benchmark, name: str, runs: Sequence[ScoredRun], protocol: Protocol) -> Table:
+        from vivant.benchmarks.mmie.tables import layout
+
+        return layout(name, runs, protocol, benchmark)
+
+
+class MMIE(Benchmark):
+    """Interleaved comprehension and generation in twelve fields."""
+
+    name = "mmie"
+    title = "MMIE"
+    summary = "answers in text and pictures to interleaved questions, scored 0–6 by a judge"
+    tasks = tuple(
+        TaskInfo(name=name, title=title, metric="judge", judged=True) for name, title in _TITLES.items()
+    )
+    groups: ClassVar[Mapping[str, tuple[str, ...]]] = {"": ("sa", "pbl", "msr")}
+    styles = prompts.STYLES
+    illustrated_style = "described"
+    facets = ("category", "field", "form", "pictures")
+    protocols = ("paper", "strict")
+    unparsed_value = None
+    """A verdict that cannot be read is the judge's failure, so it stays out of the mean, as published."""
+    task_options = (
+        TaskOption(name="file", default="", help="The file to read, where a folder holds several."),
+    )
+    data = MmieData(
+        help="MMIE/MMIE from the Hugging Face hub (gated): overview.json and images.tar.gz in one folder; or the "
+        "input of the original's judge: data.json and images/."
+    )
+    judged = MmieJudged()
+    native = MmieFormats()
+    published = MmiePublished()
+    tables = MmieTables()
+
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self._candidates: tuple[tuple[Sample, ...], tuple[str, ...]] = ((), ())
-
-    def expand(self, selector: str) -> tuple[str, ...]:
-        """The three categories; `other` is only there where odd data are, see `available`."""
-        return ("sa", "pbl", "msr") if not selector else super().expand(selector)
-
-    def available(self, root: Path, tasks: Sequence[str]) -> tuple[str, ...]:
-        """The categories met in the data, and `other` where items have none of them: nothing is lost."""
-        met = {data.category(item).lower() for item in data.items_in(root, self.options["file"])}
-        return tuple(task for task in (*tasks, "other") if task in met)
 
     def load(self, root: Path, task: str) -> list[Sample]:
         """From the released conversations, or from the input of the original's judge."""
@@ -93,53 +172,3 @@ class MMIE(Benchmark):
     def score(self, items: Sequence[tuple[Sample, Record]], settings: ScoreSettings) -> list[Score]:  # noqa: ARG002
         """There is no scoring without a judge."""
         raise UsageError("mmie is scored by a judge: vivant score RUN --judge openai/NAME")
-
-    def unparsed_value(self, protocol: Protocol) -> float | None:  # noqa: ARG002
-        """A verdict that cannot be read is the judge's failure, so it stays out of the mean, as published."""
-        return None
-
-    def rubrics(self, protocol: Protocol) -> tuple[Rubric, ...]:  # noqa: ARG002
-        """One per category."""
-        return tuple(rubrics.BY_TASK.values())
-
-    def ask_judge(self, sample: Sample, record: Record, context: JudgeContext) -> Question | Score:
-        """As published, cuts included; or in full."""
-        from vivant.benchmarks.mmie.judged import ask
-
-        return ask(sample, record, context)
-
-    def read_judge(self, text: str, rubric: Rubric, protocol: Protocol) -> Verdict:
-        """As published, or by the contract."""
-        from vivant.benchmarks.mmie.judged import read
-
-        return read(text, rubric, protocol)
-
-    def judge_agreement(self) -> Sequence[JudgeAgreement]:
-        """The paper's judge and two others against people."""
-        return published.judge_agreement()
-
-    def read_answers(self, root: Path) -> dict[str, list[Imported]]:
-        """`data.json` with answers."""
-        return data.read_answers(root, self.options["file"])
-
-    def published(self) -> Sequence[Published]:
-        """The project's leaderboard."""
-        return published.rows()
-
-    def check(self, root: Path, progress: ProgressCallback | None = None) -> DataReport:  # noqa: ARG002
-        """Unpack the pictures, read all items, open all pictures."""
-        from vivant.benchmarks.mmie.check import check
-
-        return check(root, self.options["file"])
-
-    def layout(self, name: str, runs: Sequence[ScoredRun], protocol: Protocol) -> Any:
-        """`main`, `fields`, `judges`."""
-        from vivant.benchmarks.mmie.tables import layout
-
-        return layout(name, runs, protocol, self)
-
-    def export_run(self, parts: Sequence[ScoredRun], kind: str, out: Path) -> list[Path]:
-        """`eval_input`: what the original's judge reads. `eval_result`: what it writes."""
-        from vivant.benchmarks.mmie.export import export
-
-        return export(parts, kind, out)

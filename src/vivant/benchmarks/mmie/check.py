@@ -9,7 +9,7 @@ from vivant.benchmarks.base import DataReport
 from vivant.benchmarks.mmie.data import ARCHIVES, IMAGES, category, to_sample
 from vivant.benchmarks.mmie.items import OTHER, Item, find_file, read_items, unique_ids
 from vivant.core.errors import DataError, MediaError
-from vivant.media.archives import unpack
+from vivant.media.archives import unpack_archive
 
 _SHOWN = 20
 
@@ -22,7 +22,7 @@ def check(root: Path, name: str = "") -> DataReport:
     archive = next((folder / packed for packed in ARCHIVES if (folder / packed).is_file()), None)
     if archive is not None:
         try:
-            unpacked = unpack([archive], folder, place=_place)
+            unpacked = unpack_archive([archive], folder, place=_place)
         except DataError as error:
             return DataReport(problems=(str(error),))
         found.append(
@@ -67,7 +67,7 @@ def _summary(file: Path, items: list[Item]) -> list[str]:
 
 
 def _pictures(folder: Path, items: list[Item]) -> tuple[int, list[str]]:
-    from vivant.media import resolve, verify
+    from vivant.media import resolve_media, verify
 
     named: dict[str, str] = {}
     for item in items:
@@ -77,7 +77,7 @@ def _pictures(folder: Path, items: list[Item]) -> tuple[int, list[str]]:
     faults: list[str] = []
     for path, item_id in named.items():
         try:
-            line = verify(resolve(folder, path))
+            line = verify(resolve_media(folder, path))
         except MediaError as error:
             line = str(error)
         if line is not None:

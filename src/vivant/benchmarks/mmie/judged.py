@@ -13,11 +13,11 @@ from vivant.benchmarks.mmie.rubrics import BY_TASK
 from vivant.benchmarks.rubric import JudgeContext, Question, Rubric
 from vivant.benchmarks.verdict import Verdict
 from vivant.core.errors import MediaError
-from vivant.core.fenced_text import Material
-from vivant.core.file_types import picture
+from vivant.core.fenced_text import FencedBlock
+from vivant.core.file_types import parse_image_header
 from vivant.core.generated_images import PREFIX
 from vivant.core.types import Image, Part, Record, Sample, Score, Text
-from vivant.media.paths import resolve
+from vivant.media.paths import resolve_media
 
 MAX_TOKENS = 1024
 
@@ -40,8 +40,8 @@ def find_picture(path: str, context: JudgeContext) -> str | None:
     """The file of a picture in the data or in the run; None where there is none inside these folders."""
     try:
         if path.startswith(PREFIX):
-            return resolve(context.run, path.removeprefix(PREFIX))
-        return resolve(context.root, path)
+            return resolve_media(context.run, path.removeprefix(PREFIX))
+        return resolve_media(context.root, path)
     except MediaError:
         return None
 
@@ -51,9 +51,9 @@ def _as_published(sample: Sample, record: Record, context: JudgeContext, rubric:
     shown = paper.show(raw(sample.question), answer, lambda path: find_picture(path, context) is not None)
     if shown.left_out:
         return _excluded(record, f"{len(shown.images)} pictures; the published protocol takes at most 4")
-    materials = [Material("question", shown.question), Material("answer", shown.answer)]
+    materials = [FencedBlock("question", shown.question), FencedBlock("answer", shown.answer)]
     if rubric is BY_TASK["msr"]:
-        materials.append(Material("reference", (Text(str(sample.extra.get("gt", ""))),)))
+        materials.append(FencedBlock("reference", (Text(str(sample.extra.get("gt", ""))),)))
     notes = [f"missing: {path}" for path in shown.missing]
     if shown.cut:
         notes.append(f"{shown.cut} of {len(answer)} parts of the answer cut by the published protocol")
@@ -70,14 +70,14 @@ class _Full:
         self.lost = 0
         self.notes: list[str] = []
 
-    def material(self, name: str, parts: Sequence[RawPart]) -> Material:
+    def material(self, name: str, parts: Sequence[RawPart]) -> FencedBlock:
         out: list[Part] = []
         for part in parts:
             if part.text is not None:
                 out.append(Text(part.text + "\n"))
             if part.image is not None:
                 out += self._image(part.image)
-        return Material(name, tuple(out))
+        return FencedBlock(name, tuple(out))
 
     def _image(self, path: str) -> list[Part]:
         label = f"Image-{self._number}: "
@@ -85,7 +85,7 @@ class _Full:
         file = find_picture(path, self._context)
         if file is None:
             return self._absent(label, "missing", path)
-        if picture(Path(file).read_bytes()) is None:
+        if parse_image_header(Path(file).read_bytes()) is None:
             return self._absent(label, "no picture that can be read", path)
         most = self._context.max_images
         if most is not None and self._shown >= most:

@@ -19,7 +19,7 @@ from msgspec import Struct
 from vivant.benchmarks.mmie.items import CATEGORIES, EVALUATION, RawPart, category_of, read_items
 from vivant.core.errors import MediaError
 from vivant.core.types import Image, Part, Text
-from vivant.media.paths import resolve
+from vivant.media.paths import resolve_media
 
 LOW, HIGH = 0, 6
 _ANSWER_STOPS_AT = 3
@@ -116,7 +116,7 @@ def is_there(root: Path) -> Exists:
 
     def exists(path: str) -> bool:
         try:
-            resolve(root, path)
+            resolve_media(root, path)
         except MediaError:
             return False
         return True

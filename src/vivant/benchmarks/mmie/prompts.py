@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from vivant.benchmarks.base import Prompt, PromptContext
-from vivant.core.generated_images import mark
+from vivant.core.generated_images import mark_picture
 from vivant.core.types import Image, Message, Part, Sample, Text
 
 STYLES = ("interleaved", "described", "text")
@@ -13,7 +13,7 @@ _WORDING = {
     "interleaved": "Answer in text and, where one says more, in pictures: put each where it belongs.",
     "described": (
         "Answer in text and pictures. You cannot draw, so wherever a picture belongs, write what it shows as "
-        f"{mark('one or two sentences that an illustrator could work from without reading the rest')}. "
+        f"{mark_picture('one or two sentences that an illustrator could work from without reading the rest')}. "
         "Use this mark for nothing else, and at most three times."
     ),
     "text": "Answer in text alone.",

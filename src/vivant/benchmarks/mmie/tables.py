@@ -12,7 +12,7 @@ from vivant.benchmarks.mmie import published
 from vivant.benchmarks.mmie.data import answer_of
 from vivant.benchmarks.mmie.items import CATEGORIES
 from vivant.benchmarks.summary import judge_notes, summarise
-from vivant.core.errors import unknown
+from vivant.core.errors import unknown_name_error
 from vivant.core.table import Cell, Row, Table
 from vivant.core.types import Sample, Score
 
@@ -28,12 +28,12 @@ def layout(name: str, runs: Sequence[ScoredRun], protocol: Protocol, benchmark: 
         "judges": judges_table,
     }
     if name not in makers:
-        raise unknown("table of mmie", name, makers)
+        raise unknown_name_error("table of mmie", name, makers)
     return makers[name](runs, protocol, benchmark)
 
 
 def _title(name: str, protocol: Protocol, benchmark: Benchmark) -> str:
-    return f"MMIE {name}: {benchmark.layouts[name]} (protocol {protocol})"
+    return f"MMIE {name}: {benchmark.tables.layouts[name]} (protocol {protocol})"
 
 
 def _by_run(runs: Sequence[ScoredRun]) -> dict[str, list[ScoredRun]]:

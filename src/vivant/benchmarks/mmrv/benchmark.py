@@ -1,4 +1,4 @@
-"""MMR-V as a benchmark: the four stages, wired."""
+"""MMR-V as a benchmark: which tasks there are, and where each stage is."""
 
 from __future__ import annotations
 
@@ -22,10 +22,61 @@ from vivant.benchmarks.base import (
 from vivant.benchmarks.label_scheme import Scheme
 from vivant.benchmarks.mmrv import data, native, prompts, published, score, tables
 from vivant.benchmarks.mmrv.kinds import KINDS
-from vivant.core.errors import unknown
+from vivant.benchmarks.parts import DataFolder, NativeFormats, OwnTables, PublishedResults
 from vivant.core.progress import ProgressCallback
 from vivant.core.table import Table
 from vivant.core.types import Record, Sample, Score
+
+
+class MmrvData(DataFolder):
+    """One file of questions with videos/ beside it."""
+
+    def check(
+        self,
+        benchmark: Benchmark,  # noqa: ARG002
+        root: Path,
+        progress: ProgressCallback | None = None,
+    ) -> DataReport:
+        from vivant.benchmarks.mmrv.check import check  # late: it opens videos
+
+        return check(root, progress)
+
+
+class MmrvFormats(NativeFormats):
+    """The original's results file."""
+
+    exports = ("mmrv-raw",)
+
+    def read_predictions(self, file: Path, samples: Sequence[Sample], task: str) -> Imported | None:
+        return native.read_results(file, samples, task)
+
+    def export(self, parts: Sequence[ScoredRun], kind: str, out: Path) -> list[Path]:
+        if kind not in self.exports:
+            return super().export(parts, kind, out)
+        return [path for part in parts for path in native.write_results(part, out)]
+
+
+class MmrvPublished(PublishedResults):
+    """The paper's tables."""
+
+    def rows(self) -> Sequence[Published]:
+        return list(published.rows())
+
+    def frame_curves(self) -> Mapping[str, Sequence[tuple[float, float]]]:
+        return tables.published_curve()
+
+
+class MmrvTables(OwnTables):
+    """The paper's tables, filled with runs."""
+
+    layouts: ClassVar[Mapping[str, str]] = tables.LAYOUTS
+    figures = (
+        Figure(name="abilities", title="Abilities", facets=("ability",)),
+        Figure(name="types", title="Types of video", facets=("type",)),
+    )
+
+    def build(self, benchmark: Benchmark, name: str, runs: Sequence[ScoredRun], protocol: Protocol) -> Table:
+        return tables.layout(name, runs, protocol, benchmark)
 
 
 class MMRV(Benchmark):
@@ -36,18 +87,17 @@ class MMRV(Benchmark):
     summary = "Deep reasoning over long videos: implicit and explicit, seven to twelve options a question."
     tasks = (TaskInfo(name="mcq", title="Multiple choice"),)
     styles = prompts.STYLES
-    figures = (
-        Figure(name="abilities", title="Abilities", facets=("ability",)),
-        Figure(name="types", title="Types of video", facets=("type",)),
-    )
     facets = ("type", "l1", "l2", "ability", "l3", "video", "n_options")
-    layouts: ClassVar[Mapping[str, str]] = tables.LAYOUTS
-    exports = ("mmrv-raw",)
-    data_help = (
-        "MMR-V is read from its JSON, JSON Lines or Parquet file with videos/ beside it: download "
+    protocols = ("paper", "strict")
+    answer_kinds: ClassVar[Mapping[str, Scheme]] = {"mcq": KINDS}
+    data = MmrvData(
+        help="MMR-V is read from its JSON, JSON Lines or Parquet file with videos/ beside it: download "
         "JokerJan/MMR-VBench from Hugging Face, then `vivant data check mmrv` unpacks videos.tar.part.* "
         "(docs/mmrv.md)."
     )
+    native = MmrvFormats()
+    published = MmrvPublished()
+    tables = MmrvTables()
 
     def load(self, root: Path, task: str) -> list[Sample]:
         self.task(task)
@@ -58,28 +108,3 @@ class MMRV(Benchmark):
 
     def score(self, items: Sequence[tuple[Sample, Record]], settings: ScoreSettings) -> list[Score]:
         return score.score(items, settings)
-
-    def check(self, root: Path, progress: ProgressCallback | None = None) -> DataReport:
-        from vivant.benchmarks.mmrv.check import check  # late: it opens videos
-
-        return check(root, progress)
-
-    def frame_curves(self) -> Mapping[str, Sequence[tuple[float, float]]]:
-        return tables.published_curve()
-
-    def published(self) -> Sequence[Published]:
-        return list(published.rows())
-
-    def answer_kinds(self, task: str) -> Scheme | None:
-        return KINDS if self.task(task).name == "mcq" else None
-
-    def layout(self, name: str, runs: Sequence[ScoredRun], protocol: Protocol) -> Table:
-        return tables.layout(name, runs, protocol, self)
-
-    def read_predictions(self, file: Path, samples: Sequence[Sample], task: str) -> Imported | None:
-        return native.read_results(file, samples, f"mmrv/{self.task(task).name}")
-
-    def export(self, run: ScoredRun, kind: str, out: Path) -> list[Path]:
-        if kind not in self.exports:
-            raise unknown("export format of mmrv", kind, self.exports)
-        return native.write_results(run, out)

@@ -11,11 +11,11 @@ from vivant.benchmarks.mmrv import names
 from vivant.benchmarks.mmrv.data import VIDEO_FOLDERS, Item, VideoIndex, item_id, read_items, to_sample
 from vivant.benchmarks.mmrv.parse import skipped_letters
 from vivant.core.errors import DataError
-from vivant.core.file_parts import Piece, find_pieces, sound_pieces
+from vivant.core.file_parts import FilePart, check_parts, find_parts
 from vivant.core.progress import ProgressCallback
 from vivant.core.types import Sample, Video
-from vivant.media.archives import Unpacked
-from vivant.media.archives import unpack as unpack_archive
+from vivant.media.archives import UnpackResult
+from vivant.media.archives import unpack_archive as unpack_archive
 
 STEM = "videos.tar.part."
 LAST_PIECE = "av"
@@ -28,20 +28,20 @@ Verify = Callable[[Path], str | None]
 # ── Archives ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def unpack(root: Path, progress: ProgressCallback | None = None) -> Unpacked | None:
+def unpack(root: Path, progress: ProgressCallback | None = None) -> UnpackResult | None:
     """Join and unpack the videos' archive into `videos/`; None where there is no archive.
 
     May be interrupted and run again. The data name videos without a folder, so folders in the archive are
     dropped.
     """
-    pieces = find_pieces(root, STEM)
+    pieces = find_parts(root, STEM)
     problems: list[str] = []
     if pieces:
-        sources, problems = sound_pieces(pieces, STEM)
+        sources, problems = check_parts(pieces, STEM)
     else:
         sources = [root / name for name in WHOLE if (root / name).is_file()][:1]
     if not sources:
-        return Unpacked(pieces=(), written=0, present=0, problems=tuple(problems)) if problems else None
+        return UnpackResult(pieces=(), written=0, present=0, problems=tuple(problems)) if problems else None
     result = unpack_archive(
         sources, root / VIDEO_FOLDERS[0], place=lambda path: PurePosixPath(path.name), progress=progress
     )
@@ -50,7 +50,7 @@ def unpack(root: Path, progress: ProgressCallback | None = None) -> Unpacked | N
         problems = [
             f"{root}: the release has pieces up to {STEM}{LAST_PIECE}; here they end at {sources[-1].name}"
         ]
-    return Unpacked(
+    return UnpackResult(
         pieces=result.pieces,
         written=result.written,
         present=result.present,
@@ -85,7 +85,7 @@ def check(root: Path, progress: ProgressCallback | None = None, verify: Verify |
     return DataReport(found=tuple(found), problems=(*problems, *video_problems))
 
 
-def _piece_line(piece: Piece) -> str:
+def _piece_line(piece: FilePart) -> str:
     return f"{piece.name}: {piece.size:,} bytes, sha256 {piece.sha256}"
 
 

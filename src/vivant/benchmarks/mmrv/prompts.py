@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 
 from vivant.benchmarks.base import Prompt, PromptContext
-from vivant.core.errors import UsageError, unknown
+from vivant.core.errors import UsageError, unknown_name_error
 from vivant.core.types import Message, Option, Sample, Text, Video
 
 STYLES = ("zero-shot", "cot")
@@ -34,7 +34,7 @@ _FIELD = re.compile(r"\{(question|options_list|options|letters)\}")
 def phrase(sample: Sample, context: PromptContext) -> Prompt:
     """The prompt in the context's style."""
     if context.style not in STYLES:
-        raise unknown("style of mmrv", context.style, STYLES)
+        raise unknown_name_error("style of mmrv", context.style, STYLES)
     name = f"mcq.{context.style}"
     template = context.wording.get(name, WORDING[name])
     used = set(_FIELD.findall(template))

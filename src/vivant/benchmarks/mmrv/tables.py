@@ -11,7 +11,7 @@ from vivant.benchmarks.base import Benchmark, Protocol, ScoredRun
 from vivant.benchmarks.mmrv import names, published
 from vivant.benchmarks.mmrv.score import NO_KEY, STEPS
 from vivant.benchmarks.summary import published_row, summarise
-from vivant.core.errors import UsageError, unknown
+from vivant.core.errors import UsageError, unknown_name_error
 from vivant.core.table import Cell, Row, Table
 from vivant.core.types import Record, Sample, Score
 
@@ -36,7 +36,7 @@ def layout(name: str, runs: Sequence[ScoredRun], protocol: Protocol, benchmark: 
         "frames": _frames_layout,
     }
     if name not in makers:
-        raise unknown("table of mmrv", name, LAYOUTS)
+        raise unknown_name_error("table of mmrv", name, LAYOUTS)
     return makers[name](runs, protocol, benchmark)
 
 

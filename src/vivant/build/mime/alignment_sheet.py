@@ -14,7 +14,7 @@ from vivant.build.mime.bundled_characters import make_avatar
 from vivant.build.mime.plan import Staging
 from vivant.build.mime.plan_file import Specification
 from vivant.build.mime.rasterizer import Painter, Picture, finished
-from vivant.build.mime.rendering import Scene, background_of, set_scene
+from vivant.build.mime.rendering import ActionSetup, background_of, set_up_action
 from vivant.core.errors import DataError
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def alignment_sheet(
             aligned=one.aligned,
             misaligned=one.misaligned,
         )
-        scene = set_scene(small, staging, root)
+        scene = set_up_action(small, staging, root)
         left, top = number % _ACROSS * (wide + 3 * _GAP), number // _ACROSS * (high + _GAP)
         pen.text((left, top), f"{one.action}: {labels[one.action][0]}", fill=(20, 20, 20), font=font)
         for place, background in enumerate((one.aligned, one.misaligned)):
@@ -66,7 +66,7 @@ def alignment_sheet(
     return out
 
 
-def _still(spec: Specification, scene: Scene, background: str, root: Path) -> Picture:
+def _still(spec: Specification, scene: ActionSetup, background: str, root: Path) -> Picture:
     """The man in the middle of the motion, before a background."""
     frame = len(scene.motion) // 2
     moment = replace(

@@ -20,12 +20,12 @@ from vivant.build.mime.plan_file import MOTION_FILES, OwnAction, OwnBackground, 
 from vivant.build.mime.scenes import BLANK, SCENES, read_background
 from vivant.build.mime.semantic_choice import (
     TOO_CLOSE,
-    Encoder,
+    PhraseEncoder,
     Similarities,
     choose_distractors,
     choose_misaligned,
 )
-from vivant.core.errors import DataError, unknown
+from vivant.core.errors import DataError, unknown_name_error
 from vivant.core.table import Table
 from vivant.core.yaml_files import read_yaml, write_yaml
 
@@ -41,7 +41,7 @@ labels with what people do before a background; it is for you to read and is not
 _PLAN_HEAD = "A plan in which every background and every wrong option is stated: nothing is left to be drawn."
 
 
-class Words(Struct, frozen=True, forbid_unknown_fields=True):
+class PictureWords(Struct, frozen=True, forbid_unknown_fields=True):
     """The file beside a picture: what it shows and what people do there."""
 
     description: str
@@ -91,7 +91,7 @@ def read_pictures(folder: Path) -> dict[str, OwnBackground]:
             raise DataError(
                 f"{picture} has no words beside it; write {picture.stem}.yaml with `description:` and `fits:`"
             )
-        told = read_yaml(words[picture.stem], Words)
+        told = read_yaml(words[picture.stem], PictureWords)
         if not told.description.strip() or not told.fits:
             raise DataError(
                 f"{words[picture.stem]}: say what the picture shows and what people do there (`fits:`)"
@@ -159,7 +159,7 @@ def read_overrides(file: Path) -> tuple[Alignment, ...]:
 
 
 def propose(
-    spec: Specification, encoder: Encoder, pictures: Mapping[str, OwnBackground] | None = None
+    spec: Specification, encoder: PhraseEncoder, pictures: Mapping[str, OwnBackground] | None = None
 ) -> tuple[Specification, list[Alignment]]:
     """Decide what the plan leaves open, by meaning; the plan comes back with all backgrounds filled in.
 
@@ -178,7 +178,7 @@ def propose(
     stated = {action.name: action for action in cast}
     scenes = {a.name: a.background or _nearest(a, places, near) for a in cast}
     for scene in {*scenes.values(), *(a.misaligned for a in cast if a.misaligned)} - set(places):
-        raise unknown("background", scene, places)
+        raise unknown_name_error("background", scene, places)
     words = {scene: places[scene] for scene in scenes.values()}
     found = []
     for name, own in stated.items():
@@ -207,7 +207,7 @@ def _alignment(
     chosen: tuple[str, str, tuple[str, ...]],
     places: Mapping[str, tuple[str, ...]],
     near: Similarities,
-    encoder: Encoder,
+    encoder: PhraseEncoder,
 ) -> Alignment:
     aligned, misaligned, distractors = chosen
     wrong = Similarities(encoder, [*own.labels, *distractors])
@@ -232,10 +232,12 @@ def override(spec: Specification, changes: Sequence[Alignment], source: str) -> 
     known = {*SCENES, *spec.backgrounds}
     for change in changes:
         if change.action not in by_name:
-            raise DataError(f"{source}: {unknown('action', change.action, by_name)}")
+            raise DataError(f"{source}: {unknown_name_error('action', change.action, by_name)}")
         for scene in (change.aligned, change.misaligned):
             if scene not in known:
-                raise DataError(f"{source}, {change.action}: {unknown('background', scene, known)}")
+                raise DataError(
+                    f"{source}, {change.action}: {unknown_name_error('background', scene, known)}"
+                )
         if change.aligned == change.misaligned:
             raise DataError(f"{source}, {change.action}: '{change.aligned}' cannot both fit and not fit")
         both = set(change.distractors) & set(by_name[change.action].labels)

@@ -8,7 +8,7 @@ from vivant.build.mime import extra_characters as wardrobe
 from vivant.build.mime.characters import Avatar, Capsule, Colour
 from vivant.build.mime.clothing import HEAD, SIDES, Dress, Tailor
 from vivant.build.mime.skeleton import make_skeleton
-from vivant.core.errors import unknown
+from vivant.core.errors import unknown_name_error
 
 DRESSES: dict[str, Dress] = {
     "man": {
@@ -118,10 +118,10 @@ def make_avatar(
 ) -> Avatar:
     """A bundled body by name: `stature` × its usual height, `build` × its girth, in clothes of other colours."""
     if name not in AVATARS:
-        raise unknown("avatar", name, AVATARS)
+        raise unknown_name_error("avatar", name, AVATARS)
     for part in clothes or {}:
         if part not in DRESSES[name]:
-            raise unknown(f"clothes of '{name}'", part, DRESSES[name])
+            raise unknown_name_error(f"clothes of '{name}'", part, DRESSES[name])
     avatar = AVATARS[name](stature, {**DRESSES[name], **(clothes or {})})
     if build == 1.0:
         return avatar

@@ -10,10 +10,10 @@ import yaml
 
 from vivant.build.mime.choreography import ACTIONS
 from vivant.build.mime.edition import Edition
-from vivant.build.mime.plan import Row
+from vivant.build.mime.plan import MetadataRow
 
 if TYPE_CHECKING:
-    from vivant.build.mime.dataset import Dataset
+    from vivant.build.mime.dataset import MimeDataset
 
 _TEXT = """\
 # {title}
@@ -78,7 +78,9 @@ been trained on it.
 """
 
 
-def card(made: Dataset, edition: Edition, rows: Sequence[Row], *, licence: str = "", title: str = "") -> str:
+def card(
+    made: MimeDataset, edition: Edition, rows: Sequence[MetadataRow], *, licence: str = "", title: str = ""
+) -> str:
     """The README of a dataset as Markdown, with the head that hubs read."""
     spec = edition.specification
     shown = title or "Mimed actions"
@@ -123,7 +125,7 @@ def card(made: Dataset, edition: Edition, rows: Sequence[Row], *, licence: str =
     )
 
 
-def _head(made: Dataset, licence: str, title: str) -> str:
+def _head(made: MimeDataset, licence: str, title: str) -> str:
     splits = list(dict.fromkeys(made.splits.values()))
     content = {
         "pretty_name": title,

@@ -9,17 +9,17 @@ from pathlib import Path
 from msgspec import Struct
 
 from vivant.build.mime.edition import METADATA, Edition, metadata_document, read_edition
-from vivant.build.mime.jobs import Job, plan_jobs, scene_of
+from vivant.build.mime.jobs import RenderJob, plan_jobs, setup_of
 from vivant.build.mime.rasterizer import finished
-from vivant.build.mime.render_index import Index
+from vivant.build.mime.render_index import RenderIndex
 from vivant.build.mime.rendering import background_of
 from vivant.build.mime.video import centred
 from vivant.build.mime.video_check import examine_video
-from vivant.build.mime.workers import Pool
+from vivant.build.worker_pool import ProcessPool
 from vivant.core.errors import VivantError
 
 
-class Report(Struct, frozen=True):
+class FolderCheck(Struct, frozen=True):
     """What was looked at, and what is wrong with it."""
 
     videos: int
@@ -28,7 +28,7 @@ class Report(Struct, frozen=True):
     """One a fault, beginning with the file."""
 
 
-class Looked(Struct, frozen=True):
+class VideoCheck(Struct, frozen=True):
     """One video."""
 
     file: str
@@ -42,46 +42,43 @@ def check_folder(
     root: Path | None = None,
     workers: int = 1,
     progress: Callable[[int, int, str], None] | None = None,
-) -> Report:
+) -> FolderCheck:
     """Examine every video that the folder's plan names, and say what else is there or missing.
 
     The plan's own files (recordings, pictures) are looked for in `root`, else where they were when the videos
     were rendered: the background must be known to see a person before it.
     """
     edition = read_edition(folder)
-    base = root or Index(folder).root or folder
+    base = root or RenderIndex(folder).root or folder
     jobs = plan_jobs(edition, base, None)
-    looked: dict[str, Looked] = {}
+    looked: dict[str, VideoCheck] = {}
     for result in _look([(job, folder) for job in jobs], workers):
         looked[result.file] = result
         if progress is not None:
             progress(len(looked), len(jobs), result.file)
     lines = [f"{job.shot.file}: {fault}" for job in jobs for fault in looked[job.shot.file].faults]
     lines += _beside(edition, folder, set(looked))
-    return Report(len(jobs), sum(result.frames for result in looked.values()), tuple(lines))
+    return FolderCheck(len(jobs), sum(result.frames for result in looked.values()), tuple(lines))
 
 
-def _look(tasks: Sequence[tuple[Job, Path]], workers: int) -> Iterator[Looked]:
-    if workers <= 1:
-        yield from map(look, tasks)
-        return
-    for (job, _), result in Pool[tuple[Job, Path], Looked](workers, look).run(tasks):
-        yield result or Looked(job.shot.file, 0, ("it kills whoever decodes it",))
+def _look(tasks: Sequence[tuple[RenderJob, Path]], workers: int) -> Iterator[VideoCheck]:
+    for (job, _), result in ProcessPool[tuple[RenderJob, Path], VideoCheck](workers, check_video).run(tasks):
+        yield result or VideoCheck(job.shot.file, 0, ("it kills whoever decodes it",))
 
 
-def look(task: tuple[Job, Path]) -> Looked:
+def check_video(task: tuple[RenderJob, Path]) -> VideoCheck:
     """Examine one video before the background that it should have."""
     job, folder = task
     file = folder / job.shot.file
     if not file.is_file():
-        return Looked(job.shot.file, 0, ("it is missing",))
+        return VideoCheck(job.shot.file, 0, ("it is missing",))
     spec = job.spec
     try:
-        scene = scene_of(job)
+        scene = setup_of(job)
         view = replace(scene.camera, angle=float(job.shot.angle))
         empty = finished(background_of(spec, job.shot.scene, view, Path(job.root)))
     except VivantError as error:
-        return Looked(job.shot.file, 0, (f"what it was made from cannot be had: {error}",))
+        return VideoCheck(job.shot.file, 0, (f"what it was made from cannot be had: {error}",))
     faults = examine_video(
         file,
         frames=len(scene.motion),
@@ -89,7 +86,7 @@ def look(task: tuple[Job, Path]) -> Looked:
         size=spec.size,
         background=centred(empty, spec.crop) if spec.crop else empty,
     )
-    return Looked(job.shot.file, len(scene.motion), tuple(faults))
+    return VideoCheck(job.shot.file, len(scene.motion), tuple(faults))
 
 
 def _beside(edition: Edition, folder: Path, planned: set[str]) -> list[str]:

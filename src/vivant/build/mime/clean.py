@@ -71,7 +71,7 @@ class Loop:
 
 
 @dataclass(frozen=True)
-class Report:
+class CleaningReport:
     """What a clean-up found and did."""
 
     source: str
@@ -266,7 +266,7 @@ def close_loop(motion: Motion, loop: Loop, blend: float = 0.25) -> Motion:
 
 def clean(
     found: Retargeted, source: str, *, fps: float | None = None, ends: bool = True, loop: bool = False
-) -> Report:
+) -> CleaningReport:
     """Cut, close and resample a motion; the report holds the result. Sliding is that of what remains."""
     motion = found.motion
     start, end = find_ends(motion) if ends else (0, len(motion))
@@ -284,7 +284,7 @@ def clean(
         if not 1 <= fps <= 240:
             raise UsageError(f"A rate of {fps:g} frames a second is not from 1 to 240")
         made = made.resampled(fps)
-    return Report(
+    return CleaningReport(
         source=source,
         fps=motion.fps,
         frames=len(motion),
@@ -301,7 +301,7 @@ def clean(
 
 def clean_file(
     source: Path, out: Path, *, fps: float | None = None, ends: bool = True, loop: bool = False
-) -> Report:
+) -> CleaningReport:
     """Clean a BVH file up into another one, on this package's skeleton, in centimetres."""
     report = clean(retarget(load_bvh(source), source.stem), str(source), fps=fps, ends=ends, loop=loop)
     write_bvh(report.result, out)

@@ -13,8 +13,16 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from vivant.build.mime.labels import NEAR, Judged, Merge, Reading, merged_keys, propose_merges, spelling
-from vivant.build.mime.semantic_choice import Encoder
+from vivant.build.mime.labels import (
+    NEAR,
+    JudgedLabel,
+    LabelFile,
+    Merge,
+    merged_keys,
+    propose_merges,
+    spelling,
+)
+from vivant.build.mime.semantic_choice import PhraseEncoder
 from vivant.core.errors import DataError, UsageError
 from vivant.core.table import Table, to_csv
 from vivant.core.yaml_files import read_yaml, write_text, write_yaml
@@ -72,13 +80,13 @@ class Consolidation(Struct, frozen=True, kw_only=True):
 
 
 def decide(
-    judged: Sequence[Judged], into: dict[str, str], *, agree: int = 2, of: int = 3
+    judged: Sequence[JudgedLabel], into: dict[str, str], *, agree: int = 2, of: int = 3
 ) -> tuple[Decision, ...]:
     """Keep each take that at least `agree` annotators call the same, in the order in which takes first come."""
     if not 1 <= agree <= of:
         raise UsageError(f"{agree} of {of} annotators cannot agree; give --agree no larger than --of")
     shown = spelling(judged)
-    items: dict[str, list[Judged]] = {}
+    items: dict[str, list[JudgedLabel]] = {}
     for one in judged:
         items.setdefault(one.item, []).append(one)
     decisions = []
@@ -111,7 +119,7 @@ def decide(
 
 
 def consolidate(
-    reading: Reading, merges: Sequence[Merge], *, agree: int = 2, of: int = 3, source: str = "The merges"
+    reading: LabelFile, merges: Sequence[Merge], *, agree: int = 2, of: int = 3, source: str = "The merges"
 ) -> Consolidation:
     """Decide on every take with the merges that are confirmed."""
     judged = reading.judged
@@ -130,23 +138,23 @@ def consolidate(
     )
 
 
-def _codes(judged: Sequence[Judged], into: dict[str, str]) -> tuple[list[int], list[int]]:
+def _codes(judged: Sequence[JudgedLabel], into: dict[str, str]) -> tuple[list[int], list[int]]:
     items = {item: n for n, item in enumerate(dict.fromkeys(one.item for one in judged))}
     keys = {key: n for n, key in enumerate(dict.fromkeys(into[one.key] for one in judged))}
     return [items[one.item] for one in judged], [keys[into[one.key]] for one in judged]
 
 
-def _agreement(judged: Sequence[Judged], into: dict[str, str]) -> float:
+def _agreement(judged: Sequence[JudgedLabel], into: dict[str, str]) -> float:
     return percent_agreement(*_codes(judged, into))
 
 
-def _alpha(judged: Sequence[Judged], into: dict[str, str]) -> float:
+def _alpha(judged: Sequence[JudgedLabel], into: dict[str, str]) -> float:
     return krippendorff_alpha(*_codes(judged, into))
 
 
 def settle_merges(
-    reading: Reading,
-    encoder: Encoder,
+    reading: LabelFile,
+    encoder: PhraseEncoder,
     *,
     confirmed: Path | None = None,
     near: float = NEAR,

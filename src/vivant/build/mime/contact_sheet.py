@@ -6,7 +6,7 @@ from pathlib import Path
 
 from vivant.build.mime.edition import read_edition
 from vivant.build.mime.video import contact_sheet
-from vivant.core.errors import DataError, UsageError, unknown
+from vivant.core.errors import DataError, UsageError, unknown_name_error
 
 
 def draw_sheet(
@@ -21,13 +21,13 @@ def draw_sheet(
         )
     if action is not None:
         if action not in edition.specification.action_names:
-            raise unknown("action", action, edition.specification.action_names)
+            raise unknown_name_error("action", action, edition.specification.action_names)
         chosen = [shot for shot in shots if shot.action == action]
         titles = [shot.variant for shot in chosen]
     else:
         known = [shown.name for shown in edition.specification.shown]
         if variant is not None and variant not in known:
-            raise unknown("variant", variant, known)
+            raise unknown_name_error("variant", variant, known)
         chosen = [shot for shot in shots if shot.variant == (variant or known[0])]
         labels = {staging.action: staging.labels[0] for staging in edition.stagings}
         titles = [labels[shot.action] for shot in chosen]

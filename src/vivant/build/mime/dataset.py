@@ -20,7 +20,7 @@ import msgspec
 from msgspec import Struct
 
 from vivant.build.mime.edition import METADATA, PLAN, SHEET, Edition, read_edition
-from vivant.build.mime.plan import Row
+from vivant.build.mime.plan import MetadataRow
 from vivant.build.mime.rasterizer import Picture
 from vivant.build.mime.video import centred, encode
 from vivant.build.mime.video_check import examine_video
@@ -28,8 +28,8 @@ from vivant.core import randomness as chance
 from vivant.core.errors import DataError, MediaError
 from vivant.core.progress import ProgressCallback
 from vivant.core.yaml_files import write_text
-from vivant.media.encoding import Encoder
-from vivant.media.scan import opened, video_stream
+from vivant.media.encoding import FrameEncoder
+from vivant.media.scan import open_media, video_stream
 
 SUMS = "SHA256SUMS"
 SPLITS = ("train", "validation", "test")
@@ -38,7 +38,7 @@ SHARES = (36, 14, 36)
 CROPPED = (640, 480)
 
 
-class Dataset(Struct, frozen=True, kw_only=True):
+class MimeDataset(Struct, frozen=True, kw_only=True):
     """What a folder of a dataset holds."""
 
     folder: Path
@@ -58,7 +58,7 @@ def split_actions(actions: Sequence[str], seed: int, shares: Sequence[int] = SHA
     In proportion to `shares`, by largest remainders; three actions or more leave no split empty. An action's
     place depends on its name and the seed, not on the order of actions.
     """
-    names = sorted(set(actions), key=lambda name: (chance.derive(seed, "mime-split", name), name))
+    names = sorted(set(actions), key=lambda name: (chance.derive_seed(seed, "mime-split", name), name))
     total, count = sum(shares), len(names)
     sizes = [count * share // total for share in shares]
     by_rest = sorted(range(len(shares)), key=lambda place: (-(count * shares[place] % total), -place))
@@ -81,7 +81,7 @@ def make_dataset(
     title: str = "",
     workers: int = 1,
     progress: ProgressCallback | None = None,
-) -> Dataset:
+) -> MimeDataset:
     """Make a dataset in `out` from a folder that `vivant build mime render` made. Run again, it goes on."""
     from vivant.build.mime.card import card
 
@@ -104,7 +104,7 @@ def make_dataset(
                     write_text(out / name / split / METADATA, b"".join(lines).decode())
         shutil.copyfile(source / PLAN, out / PLAN)
         sizes = {path: (out / path).stat().st_size for path in _files(out) if path not in (SUMS, SHEET)}
-        made = Dataset(
+        made = MimeDataset(
             folder=out,
             editions=editions,
             splits=splits,
@@ -130,11 +130,11 @@ def _editions(size: tuple[int, int]) -> dict[str, tuple[int, int]]:
     return {"original": size, "cropped": CROPPED}
 
 
-def _read_rows(source: Path) -> list[Row]:
+def _read_rows(source: Path) -> list[MetadataRow]:
     file = source / METADATA
     try:
         lines = file.read_bytes().splitlines()
-        rows = [msgspec.json.decode(line, type=Row) for line in lines if line.strip()]
+        rows = [msgspec.json.decode(line, type=MetadataRow) for line in lines if line.strip()]
     except FileNotFoundError:
         raise DataError(
             f"{file} is not there, so not all videos are; run `vivant build mime render … --out {source}` to the end"
@@ -177,14 +177,14 @@ def _fill(
     source: Path,
     out: Path,
     edition: Edition,
-    rows: Sequence[Row],
+    rows: Sequence[MetadataRow],
     editions: Mapping[str, tuple[int, int]],
     workers: int,
     progress: ProgressCallback | None,
 ) -> None:
     spec = edition.specification
 
-    def put(work: tuple[str, Row]) -> str:
+    def put(work: tuple[str, MetadataRow]) -> str:
         name, row = work
         video, place = source / row.file_name, out / name / row.split / row.file_name
         if editions[name] == spec.size:
@@ -226,14 +226,14 @@ def _link(video: Path, place: Path) -> None:
 
 
 def _count(video: Path) -> int:
-    with opened(str(video), str(video)) as container:
+    with open_media(str(video), str(video)) as container:
         stream = video_stream(container, str(video), threads=1)
         return stream.frames or sum(1 for _ in container.decode(stream))
 
 
 def _cut(video: Path, size: tuple[int, int]) -> Iterator[Picture]:
-    encoder = Encoder()
-    with opened(str(video), str(video)) as container:
+    encoder = FrameEncoder()
+    with open_media(str(video), str(video)) as container:
         for frame in container.decode(video_stream(container, str(video), threads=1)):
             yield centred(encoder.pixels(frame), size)
 
@@ -274,7 +274,7 @@ def verify(out: Path) -> dict[str, int]:
     return {path: (out / path).stat().st_size for path in (*stated, SUMS)}
 
 
-def _check_loads(made: Dataset) -> None:
+def _check_loads(made: MimeDataset) -> None:
     """Read every edition as a run would; a dataset that its own loader refuses is not given out."""
     from vivant.benchmarks.mime import Mime
 

@@ -12,7 +12,12 @@ from vivant.build.mime.datasheet import datasheet
 from vivant.build.mime.plan import Shot, Staging, metadata_rows, plan_shots
 from vivant.build.mime.plan_file import OwnAction, Specification, mini_plan
 from vivant.build.mime.scenes import SCENES
-from vivant.build.mime.semantic_choice import Encoder, Similarities, choose_distractors, choose_misaligned
+from vivant.build.mime.semantic_choice import (
+    PhraseEncoder,
+    Similarities,
+    choose_distractors,
+    choose_misaligned,
+)
 from vivant.core.errors import DataError
 
 MINI = mini_plan()
@@ -32,7 +37,7 @@ class Edition(Struct, frozen=True):
         return plan_shots(self.stagings, self.specification.shown)
 
 
-def stage(spec: Specification, encoder: Encoder | None = None) -> list[Staging]:
+def stage(spec: Specification, encoder: PhraseEncoder | None = None) -> list[Staging]:
     """Decide actor, options and backgrounds of every action.
 
     Loads MiniLM, unless an encoder is given or the plan itself states all options and backgrounds.
@@ -74,7 +79,7 @@ def stage(spec: Specification, encoder: Encoder | None = None) -> list[Staging]:
     ]
 
 
-def _load_encoder() -> Encoder:
+def _load_encoder() -> PhraseEncoder:
     from vivant.metrics.similarity import load_encoder
 
     return load_encoder()

@@ -14,7 +14,7 @@ from vivant.build.mime.jobs import span, workers_here
 from vivant.build.mime.plan import Shot, Staging, plan_shots
 from vivant.build.mime.plan_file import ROLES, Specification
 from vivant.build.mime.renderers import find_renderer
-from vivant.build.mime.rendering import Scene, set_scene, shoot
+from vivant.build.mime.rendering import ActionSetup, render_shot, set_up_action
 from vivant.build.mime.video import encode
 from vivant.core.table import Table
 
@@ -26,7 +26,7 @@ _CYCLES, _WORKBENCH, _START = 1.6, 1.3, 6.0
 As measured on one machine; another may differ by a lot."""
 
 
-class Estimate(Struct, frozen=True):
+class RenderEstimate(Struct, frozen=True):
     """Counts of a plan, and what making it takes."""
 
     videos: int
@@ -36,10 +36,10 @@ class Estimate(Struct, frozen=True):
     bytes: int
 
 
-def estimate(spec: Specification, root: Path) -> Estimate:
+def estimate_render(spec: Specification, root: Path) -> RenderEstimate:
     """Count every frame; draw and encode a few of the first action to know time and size."""
     stagings = [_sketch(spec, place) for place in range(len(spec.actions))]
-    scenes = [set_scene(spec, staging, root) for staging in stagings]
+    scenes = [set_up_action(spec, staging, root) for staging in stagings]
     shots = plan_shots(stagings[:1], spec.shown)
     frames = sum(len(scene.motion) for scene in scenes) * len(spec.shown)
     videos = len(stagings) * len(spec.shown)
@@ -51,7 +51,7 @@ def estimate(spec: Specification, root: Path) -> Estimate:
     if spec.renderer != "built-in":
         pixel = spec.samples * _CYCLES if spec.renderer == "cycles" else _WORKBENCH
         seconds += frames * pixel * spec.width * spec.height / 1e6 + videos * _START
-    return Estimate(videos, frames, seconds, round(frames * (plainest[1] + busiest[1]) / 2))
+    return RenderEstimate(videos, frames, seconds, round(frames * (plainest[1] + busiest[1]) / 2))
 
 
 def _sketch(spec: Specification, place: int) -> Staging:
@@ -67,13 +67,13 @@ def _sketch(spec: Specification, place: int) -> Staging:
     )
 
 
-def _measured(spec: Specification, shot: Shot, scene: Scene, root: Path) -> tuple[float, float]:
+def _measured(spec: Specification, shot: Shot, scene: ActionSetup, root: Path) -> tuple[float, float]:
     """Seconds and bytes a frame, by the built-in renderer on the man, who stands in for any character."""
     plain = msgspec.structs.replace(shot, avatar="man")
     # Once before the clock starts: the background is drawn and the first frame allocates.
-    list(islice(shoot(spec, scene, plain, find_renderer("built-in"), root), 1))
+    list(islice(render_shot(spec, scene, plain, find_renderer("built-in"), root), 1))
     began = time.perf_counter()
-    frames = list(islice(shoot(spec, scene, plain, find_renderer("built-in"), root), _SAMPLE))
+    frames = list(islice(render_shot(spec, scene, plain, find_renderer("built-in"), root), _SAMPLE))
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "sample.mp4"
         encode(frames, file, spec.fps, crf=spec.quality, preset=spec.effort)
@@ -81,7 +81,7 @@ def _measured(spec: Specification, shot: Shot, scene: Scene, root: Path) -> tupl
     return (time.perf_counter() - began) / len(frames), size / len(frames)
 
 
-def overview(spec: Specification, cost: Estimate, title: str) -> Table:
+def overview(spec: Specification, cost: RenderEstimate, title: str) -> Table:
     """The plan at a glance."""
     workers = workers_here()
     variants = spec.shown

@@ -46,7 +46,7 @@ _KINDS = {
 }
 
 
-class Clip(Struct, frozen=True, kw_only=True):
+class GalleryClip(Struct, frozen=True, kw_only=True):
     """One moving picture."""
 
     file: str
@@ -55,12 +55,14 @@ class Clip(Struct, frozen=True, kw_only=True):
     group: str
 
 
-def make_gallery(out: Path, page: Path | None = None, progress: ProgressCallback | None = None) -> list[Clip]:
+def make_gallery(
+    out: Path, page: Path | None = None, progress: ProgressCallback | None = None
+) -> list[GalleryClip]:
     """Write all clips as animated WebP into `out`, and the page that shows them where one is named."""
-    clips: list[Clip] = []
+    clips: list[GalleryClip] = []
     total = len(ACTIONS) + len(VARIANTS) + 2
 
-    def keep(clip: Clip, frames: Sequence[Picture]) -> None:
+    def keep(clip: GalleryClip, frames: Sequence[Picture]) -> None:
         _save(frames, out / clip.file)
         clips.append(clip)
         if progress is not None:
@@ -72,7 +74,7 @@ def make_gallery(out: Path, page: Path | None = None, progress: ProgressCallback
         raise DataError(f"{out} cannot be written: {error.strerror or error}") from None
     for action in ACTIONS.values():
         motion = perform(action, FPS)
-        clip = Clip(
+        clip = GalleryClip(
             file=f"{action.name}.webp",
             title=action.labels[0],
             note=action.name,
@@ -87,18 +89,18 @@ def make_gallery(out: Path, page: Path | None = None, progress: ProgressCallback
         file = f"variant-{variant.name.replace('+', '-').replace('@', '-')}.webp"
         view = replace(camera, angle=float(variant.angle))
         keep(
-            Clip(file=file, title=variant.name, note=scene, group="Variants"),
+            GalleryClip(file=file, title=variant.name, note=scene, group="Variants"),
             _frames(shown, make_avatar(variant.avatar), scene, view),
         )
     takes = [_take(actor) for actor in "abcdef"]
     keep(
-        Clip(file="takes.webp", title="Six takes by six actors", group="Takes"),
+        GalleryClip(file="takes.webp", title="Six takes by six actors", group="Takes"),
         _side_by_side([_frames(motion, make_avatar("man", size), "blank") for motion, size in takes]),
     )
     wave = perform(find_action("Waving01"), FPS)
     wide = _camera(wave, make_avatar("man"))
     bodies = [_frames(wave, make_avatar(name), "blank", wide) for name in AVATARS]
-    keep(Clip(file="bodies.webp", title=", ".join(AVATARS), group="Bodies"), _side_by_side(bodies))
+    keep(GalleryClip(file="bodies.webp", title=", ".join(AVATARS), group="Bodies"), _side_by_side(bodies))
     if page is not None:
         write_text(page, gallery_page(clips, _between(page, out)))
     return clips
@@ -107,7 +109,7 @@ def make_gallery(out: Path, page: Path | None = None, progress: ProgressCallback
 def _take(actor: str) -> tuple[Motion, float]:
     action = find_action(TAKEN)
     variation = vary(_SEED, actor, TAKEN, may_mirror=action.may_mirror)
-    return perform(action, FPS, variation, seed=chance.derive(_SEED, actor)), variation.stature
+    return perform(action, FPS, variation, seed=chance.derive_seed(_SEED, actor)), variation.stature
 
 
 def _camera(motion: Motion, body: Avatar) -> Camera:
@@ -151,7 +153,7 @@ def _between(page: Path, out: Path) -> str:
     return Path(os.path.relpath(out.resolve(), page.resolve().parent)).as_posix()
 
 
-def gallery_page(clips: Sequence[Clip], folder: str) -> str:
+def gallery_page(clips: Sequence[GalleryClip], folder: str) -> str:
     """The page in Markdown: actions by kind, then variants, takes and bodies."""
     lines = [
         "# What the mimes do",
@@ -189,7 +191,7 @@ def gallery_page(clips: Sequence[Clip], folder: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _grid(clips: Sequence[Clip], folder: str) -> list[str]:
+def _grid(clips: Sequence[GalleryClip], folder: str) -> list[str]:
     lines = ["|" + " |" * _ACROSS, "|" + ":-:|" * _ACROSS]
     for start in range(0, len(clips), _ACROSS):
         row = clips[start : start + _ACROSS]

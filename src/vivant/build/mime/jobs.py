@@ -23,10 +23,17 @@ from vivant.build.mime.choreography import ACTIONS
 from vivant.build.mime.edition import METADATA, Edition, stage, write_metadata, write_plan
 from vivant.build.mime.plan import Shot, Staging
 from vivant.build.mime.plan_file import Specification, check_plan
-from vivant.build.mime.render_index import Index, Made
+from vivant.build.mime.render_index import RenderedVideo, RenderIndex
 from vivant.build.mime.renderers import Renderer
-from vivant.build.mime.rendering import Scene, Seen, rehearse, renderer_of, set_scene, shoot
-from vivant.build.mime.semantic_choice import Encoder
+from vivant.build.mime.rendering import (
+    ActionSetup,
+    RenderStatistics,
+    check_files,
+    render_shot,
+    renderer_of,
+    set_up_action,
+)
+from vivant.build.mime.semantic_choice import PhraseEncoder
 from vivant.build.mime.video import FullDiskError, encode
 from vivant.build.mime.video_check import examine_video
 from vivant.core.errors import DataError, MediaError, VivantError
@@ -36,7 +43,7 @@ from vivant.core.progress import ProgressCallback
 LOCK = ".render.lock"
 
 
-class Job(Struct, frozen=True, kw_only=True):
+class RenderJob(Struct, frozen=True, kw_only=True):
     """One video, with all that a worker on any machine needs besides the files that the plan names."""
 
     spec: Specification
@@ -47,7 +54,7 @@ class Job(Struct, frozen=True, kw_only=True):
     fingerprint: str
 
 
-class Failed(Struct, frozen=True, kw_only=True, tag="failed"):
+class FailedRender(Struct, frozen=True, kw_only=True, tag="failed"):
     """A video that could not be made, and why."""
 
     file: str
@@ -55,29 +62,31 @@ class Failed(Struct, frozen=True, kw_only=True, tag="failed"):
     full_disk: bool = False
 
 
-class Outcome(Struct, frozen=True, kw_only=True):
+class RenderOutcome(Struct, frozen=True, kw_only=True):
     """What became of a folder of jobs."""
 
     total: int
     kept: int
     """Videos that were there already."""
     made: int
-    failed: tuple[Failed, ...]
+    failed: tuple[FailedRender, ...]
     metadata: Path | None
     """Written when nothing is missing."""
 
 
-class Executor(Protocol):
+class RenderExecutor(Protocol):
     """Does jobs somewhere and yields their results in whatever order they end."""
 
-    def run(self, jobs: Sequence[Job], out: Path) -> Generator[Made | Failed, None, None]:
+    def run(
+        self, jobs: Sequence[RenderJob], out: Path
+    ) -> Generator[RenderedVideo | FailedRender, None, None]:
         """Each job's video is whole in `out` when its `Made` comes; closing it ends what is under way."""
 
 
 # ── the plan of jobs ─────────────────────────────────────────────────────────────────────────────
 
 
-def plan_jobs(edition: Edition, root: Path, identity: str | None) -> list[Job]:
+def plan_jobs(edition: Edition, root: Path, identity: str | None) -> list[RenderJob]:
     """One job a video. `identity` is the renderer's; without one, nothing is to be made and no file is read."""
     stagings = {staging.action: staging for staging in edition.stagings}
     hashes: dict[Path, str] = {}
@@ -117,7 +126,7 @@ def plan_jobs(edition: Edition, root: Path, identity: str | None) -> list[Job]:
         return hashlib.sha256(msgspec.json.encode(about, order="sorted")).hexdigest()[:24]
 
     return [
-        Job(
+        RenderJob(
             spec=spec,
             staging=stagings[shot.action],
             shot=shot,
@@ -130,25 +139,25 @@ def plan_jobs(edition: Edition, root: Path, identity: str | None) -> list[Job]:
 
 # ── one job ──────────────────────────────────────────────────────────────────────────────────────
 
-_LAST: list[tuple[bytes, Scene]] = []
+_LAST: list[tuple[bytes, ActionSetup]] = []
 """The last action's motion and camera: its variants come one after the other."""
 
 
-def scene_of(job: Job) -> Scene:
+def setup_of(job: RenderJob) -> ActionSetup:
     """The motion and camera of a job, kept while jobs of the same action follow each other."""
     key = msgspec.json.encode((job.spec, job.staging, job.root))
     if not _LAST or _LAST[0][0] != key:
-        _LAST[:] = [(key, set_scene(job.spec, job.staging, Path(job.root)))]
+        _LAST[:] = [(key, set_up_action(job.spec, job.staging, Path(job.root)))]
     return _LAST[0][1]
 
 
-def do_job(job: Job, out: Path, renderer: Renderer | None = None) -> Made | Failed:
+def do_job(job: RenderJob, out: Path, renderer: Renderer | None = None) -> RenderedVideo | FailedRender:
     """Render, encode and examine one video; it appears in `out` when it is whole, or not at all."""
     began = time.monotonic()
-    spec, file, seen = job.spec, out / job.shot.file, Seen()
+    spec, file, seen = job.spec, out / job.shot.file, RenderStatistics()
     try:
-        scene = scene_of(job)
-        drawn = shoot(spec, scene, job.shot, renderer or renderer_of(spec), Path(job.root), seen)
+        scene = setup_of(job)
+        drawn = render_shot(spec, scene, job.shot, renderer or renderer_of(spec), Path(job.root), seen)
 
         def examine(part: Path) -> None:
             # Names the video, since the hidden file will be gone.
@@ -163,15 +172,15 @@ def do_job(job: Job, out: Path, renderer: Renderer | None = None) -> Made | Fail
         encode(drawn, file, spec.fps, crf=spec.quality, preset=spec.effort, examine=examine)
         return made(job, file, seen, time.monotonic() - began)
     except FullDiskError as error:
-        return Failed(file=job.shot.file, error=str(error), full_disk=True)
+        return FailedRender(file=job.shot.file, error=str(error), full_disk=True)
     except VivantError as error:
-        return Failed(file=job.shot.file, error=str(error))
+        return FailedRender(file=job.shot.file, error=str(error))
 
 
-def made(job: Job, file: Path, seen: Seen, seconds: float) -> Made:
+def made(job: RenderJob, file: Path, seen: RenderStatistics, seconds: float) -> RenderedVideo:
     """What the index keeps of a finished video."""
     content = file.read_bytes()
-    return Made(
+    return RenderedVideo(
         file=job.shot.file,
         fingerprint=job.fingerprint,
         frames=seen.frames,
@@ -187,8 +196,12 @@ def made(job: Job, file: Path, seen: Seen, seconds: float) -> Made:
 
 
 def run_jobs(
-    edition: Edition, root: Path, out: Path, executor: Executor, progress: ProgressCallback | None = None
-) -> Outcome:
+    edition: Edition,
+    root: Path,
+    out: Path,
+    executor: RenderExecutor,
+    progress: ProgressCallback | None = None,
+) -> RenderOutcome:
     """Make what is missing in `out`. Raises where the disk is full, or another run is at work there; single failures
     are in the outcome."""
     busy = DataError(f"Another run is making videos in {out}; wait for it, or choose another folder")
@@ -201,26 +214,26 @@ def run_jobs(
 
 
 def _run(
-    edition: Edition, root: Path, out: Path, executor: Executor, progress: ProgressCallback | None
-) -> Outcome:
+    edition: Edition, root: Path, out: Path, executor: RenderExecutor, progress: ProgressCallback | None
+) -> RenderOutcome:
     identity = renderer_of(edition.specification).identity
     jobs = plan_jobs(edition, root, identity)
     write_plan(edition, out)
     _sweep(out)
-    index = Index(out)
+    index = RenderIndex(out)
     todo = [job for job in jobs if not index.holds(job.shot.file, job.fingerprint)]
     if todo:
-        rehearse(edition.specification, root)
+        check_files(edition.specification, root)
         # It says that all is there.
         (out / METADATA).unlink(missing_ok=True)
-    failed: list[Failed] = []
+    failed: list[FailedRender] = []
     done = len(jobs) - len(todo)
     clock = _Clock(len(todo))
     try:
         index.begin(root)
         with closing(executor.run(todo, out)) as results:
             for result in results:
-                if isinstance(result, Failed):
+                if isinstance(result, FailedRender):
                     if result.full_disk:
                         raise _full(out, done, len(jobs))
                     failed.append(result)
@@ -237,7 +250,7 @@ def _run(
     finally:
         _sweep(out)
     metadata = None if failed else write_metadata(edition, out)
-    return Outcome(
+    return RenderOutcome(
         total=len(jobs),
         kept=len(jobs) - len(todo),
         made=done - len(jobs) + len(todo),
@@ -280,18 +293,18 @@ def build(
     spec: Specification,
     out: Path,
     progress: ProgressCallback | None = None,
-    encoder: Encoder | None = None,
+    encoder: PhraseEncoder | None = None,
     *,
     root: Path | None = None,
     workers: int = 1,
 ) -> Path:
     """Make an edition in the folder `out` and return its metadata file, which is written last."""
-    from vivant.build.mime.workers import LocalExecutor
+    from vivant.build.mime.local_executor import LocalRenderExecutor
 
     base = (root or Path.cwd()).resolve()
     check_plan(spec, "The plan", base)
     edition = Edition(spec, tuple(stage(spec, encoder)))
-    outcome = run_jobs(edition, base, out, LocalExecutor(workers), progress)
+    outcome = run_jobs(edition, base, out, LocalRenderExecutor(workers), progress)
     if outcome.metadata is None:
         raise DataError(
             f"{len(outcome.failed)} videos could not be made; the first: {outcome.failed[0].error}"

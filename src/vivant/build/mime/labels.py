@@ -11,8 +11,8 @@ import numpy as np
 from msgspec import Struct
 
 from vivant.benchmarks.mime.files import csv_rows, json_lines
-from vivant.build.mime.semantic_choice import Encoder
-from vivant.core.errors import DataError, unknown
+from vivant.build.mime.semantic_choice import PhraseEncoder
+from vivant.core.errors import DataError, unknown_name_error
 from vivant.metrics.text import plain
 
 NEAR = 0.6
@@ -24,7 +24,7 @@ _ARTICLES = frozenset({"a", "an", "the"})
 _LABELS = ("label", "answer")
 
 
-class Judged(Struct, frozen=True):
+class JudgedLabel(Struct, frozen=True):
     """What one annotator called one take."""
 
     item: str
@@ -56,14 +56,14 @@ class Merge(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """true: they are one label; false: they are not; null: nobody has decided."""
 
 
-class Reading(Struct, frozen=True, kw_only=True):
+class LabelFile(Struct, frozen=True, kw_only=True):
     """The labels of a file, and what was passed over in it."""
 
-    judged: tuple[Judged, ...]
+    judged: tuple[JudgedLabel, ...]
     notes: tuple[str, ...]
 
 
-def read_labels(file: Path, page: str = "") -> Reading:
+def read_labels(file: Path, page: str = "") -> LabelFile:
     """Labels from CSV or JSON lines with columns item (or take, action), annotator and label; or from a study.
 
     A study's export has a page in each line: `page` names the one that asked for the label, where several
@@ -81,7 +81,7 @@ def read_labels(file: Path, page: str = "") -> Reading:
         lines, notes = _of_page(file, lines, page, label)
     elif page:
         raise DataError(f"{file} has no column 'page', so --page {page} chooses nothing; leave it out")
-    first: dict[tuple[str, str], Judged] = {}
+    first: dict[tuple[str, str], JudgedLabel] = {}
     again = empty = 0
     for number, row in lines:
         texts = {name: str(row.get(name) or "").strip() for name in (item, "annotator", label)}
@@ -91,7 +91,7 @@ def read_labels(file: Path, page: str = "") -> Reading:
         if not plain(texts[label]):
             empty += 1
             continue
-        one = Judged(texts[item], texts["annotator"], texts[label])
+        one = JudgedLabel(texts[item], texts["annotator"], texts[label])
         again += (one.item, one.annotator) in first
         first.setdefault((one.item, one.annotator), one)
     if again:
@@ -100,7 +100,7 @@ def read_labels(file: Path, page: str = "") -> Reading:
         notes.append(f"{empty} empty labels do not count")
     if not first:
         raise DataError(f"{file} holds no labels that count")
-    return Reading(judged=tuple(first.values()), notes=tuple(notes))
+    return LabelFile(judged=tuple(first.values()), notes=tuple(notes))
 
 
 def _column(file: Path, lines: Sequence[tuple[int, dict[str, Any]]], names: Iterable[str]) -> str:
@@ -119,7 +119,7 @@ def _of_page(
 ) -> tuple[list[tuple[int, dict[str, Any]]], list[str]]:
     worded = Counter(str(row.get("page")) for _, row in lines if isinstance(row.get(label), str))
     if page and page not in worded:
-        raise unknown("page", page, worded, f"in {file}")
+        raise unknown_name_error("page", page, worded, f"in {file}")
     if not page and len(worded) != 1:
         found = ", ".join(sorted(worded)) or "none"
         raise DataError(
@@ -141,7 +141,7 @@ def _of_page(
 
 
 def propose_merges(
-    judged: Sequence[Judged], encoder: Encoder, *, near: float = NEAR, same: float = SAME
+    judged: Sequence[JudgedLabel], encoder: PhraseEncoder, *, near: float = NEAR, same: float = SAME
 ) -> list[Merge]:
     """Labels that are near in meaning, in groups around the most frequent, for a person to decide on.
 
@@ -184,7 +184,7 @@ def propose_merges(
     return merges
 
 
-def spelling(judged: Sequence[Judged]) -> dict[str, str]:
+def spelling(judged: Sequence[JudgedLabel]) -> dict[str, str]:
     """How each label is written, by its key: as most annotators wrote it, in lower case without a full stop."""
     forms: dict[str, Counter[str]] = {}
     for one in judged:
@@ -194,14 +194,14 @@ def spelling(judged: Sequence[Judged]) -> dict[str, str]:
     return {key: min(found, key=lambda form: (-found[form], form)) for key, found in forms.items()}
 
 
-def merged_keys(judged: Sequence[Judged], merges: Sequence[Merge], source: str) -> dict[str, str]:
+def merged_keys(judged: Sequence[JudgedLabel], merges: Sequence[Merge], source: str) -> dict[str, str]:
     """Each label's key → the key it counts as, after the confirmed merges."""
     known = {one.key for one in judged}
     into = {key: key for key in known}
     for merge in merges:
         for label in (merge.into, *merge.labels):
             if label_key(label) not in known:
-                raise DataError(f"{source}: {unknown('label', label, spelling(judged).values())}")
+                raise DataError(f"{source}: {unknown_name_error('label', label, spelling(judged).values())}")
         if merge.confirm is not True:
             continue
         target = label_key(merge.into)

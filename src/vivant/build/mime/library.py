@@ -68,7 +68,7 @@ def export_motions(
                 if actor and not actor.isalnum():
                     raise UsageError(f"An actor is named by letters or digits, not '{actor}'")
                 variation = vary(seed, actor, action.name, may_mirror=action.may_mirror) if actor else None
-                noise = chance.derive(seed, actor) if actor else 0
+                noise = chance.derive_seed(seed, actor) if actor else 0
                 motion = perform(action, fps, variation, seed=noise)
                 file = f"{action.name}{'_' + actor if actor else ''}.bvh"
                 stature = variation.stature if variation else 1.0

@@ -61,7 +61,7 @@ class Shot(Struct, frozen=True, kw_only=True):
     file: str
 
 
-class Row(Struct, frozen=True, kw_only=True):
+class MetadataRow(Struct, frozen=True, kw_only=True):
     """A line of metadata.jsonl: MIME's columns, in MIME's order, all of them strings."""
 
     action: str
@@ -104,11 +104,13 @@ def plan_shots(stagings: Sequence[Staging], variants: Sequence[Variant] = VARIAN
     return shots
 
 
-def metadata_rows(stagings: Sequence[Staging], shots: Sequence[Shot], split: str = "test") -> list[Row]:
+def metadata_rows(
+    stagings: Sequence[Staging], shots: Sequence[Shot], split: str = "test"
+) -> list[MetadataRow]:
     """The metadata of planned videos; a sample's id is derived from its file name."""
     staged: Mapping[str, Staging] = {staging.action: staging for staging in stagings}
     return [
-        Row(
+        MetadataRow(
             action=shot.action,
             angle=str(shot.angle),
             avatar=shot.avatar,

@@ -21,7 +21,7 @@ from vivant.build.mime.choreography import ACTIONS, find_action
 from vivant.build.mime.plan import VARIANTS, Variant
 from vivant.build.mime.renderers import RENDERERS
 from vivant.build.mime.scenes import BLANK, SCENES
-from vivant.core.errors import UsageError, unknown
+from vivant.core.errors import UsageError, unknown_name_error
 from vivant.core.yaml_files import read_yaml
 
 PRESETS: dict[str, tuple[Variant, ...]] = {"mime": VARIANTS}
@@ -121,7 +121,7 @@ class Specification(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         """The variants, whichever way they are stated."""
         if isinstance(self.variants, str):
             if self.variants not in PRESETS:
-                raise unknown("preset of variants", self.variants, PRESETS)
+                raise unknown_name_error("preset of variants", self.variants, PRESETS)
             return PRESETS[self.variants]
         if isinstance(self.variants, Cross):
             cross = self.variants
@@ -199,9 +199,9 @@ def check_plan(spec: Specification, source: str, root: Path) -> None:
         scenes = {BLANK, *SCENES, *spec.backgrounds}
         for variant in variants:
             if variant.avatar not in AVATARS and variant.avatar not in spec.avatars:
-                raise unknown("avatar", variant.avatar, [*AVATARS, *spec.avatars])
+                raise unknown_name_error("avatar", variant.avatar, [*AVATARS, *spec.avatars])
             if variant.background not in ROLES and variant.background not in scenes:
-                raise unknown("background", variant.background, [*ROLES, *scenes])
+                raise unknown_name_error("background", variant.background, [*ROLES, *scenes])
             if not 0 <= variant.angle < 360:
                 raise UsageError(f"the angle {variant.angle} of '{variant.name}' is not from 0 to 359")
         for action in cast:
@@ -234,9 +234,9 @@ def _check_figures(spec: Specification, fault: Any) -> None:
     if not 0 <= spec.quality <= 51:
         raise fault(f"quality {spec.quality} is not from 0 (lossless) to 51")
     if spec.effort not in EFFORTS:
-        raise fault(str(unknown("effort", spec.effort, EFFORTS)))
+        raise fault(str(unknown_name_error("effort", spec.effort, EFFORTS)))
     if spec.renderer not in RENDERERS:
-        raise fault(str(unknown("renderer", spec.renderer, RENDERERS)))
+        raise fault(str(unknown_name_error("renderer", spec.renderer, RENDERERS)))
     if not 1 <= spec.samples <= 4096:
         raise fault(f"samples {spec.samples} is not from 1 to 4096")
     if spec.drop < 0:
@@ -252,7 +252,7 @@ def _check_action(action: OwnAction, scenes: Iterable[str], root: Path) -> None:
     if Path(action.motion or action.name).suffix.lower() in MOTION_FILES:
         _check_file(action.motion, f"the motion of '{action.name}'", MOTION_FILES, UsageError, root)
     elif action.motion not in ACTIONS:
-        raise unknown("action", action.motion, ACTIONS)
+        raise unknown_name_error("action", action.motion, ACTIONS)
     if not action.labels or not all(label.strip() for label in action.labels):
         raise UsageError(f"the action '{action.name}' has no labels; give `labels: [name of it, other name]`")
     if not action.background:
@@ -267,7 +267,7 @@ def _check_action(action: OwnAction, scenes: Iterable[str], root: Path) -> None:
         raise UsageError(f"'{both.pop()}' is a label of '{action.name}' and also one of its distractors")
     for scene in (action.background, action.misaligned):
         if scene and scene not in scenes:
-            raise unknown("background", scene, scenes)
+            raise unknown_name_error("background", scene, scenes)
 
 
 def _check_avatar(name: str, avatar: OwnAvatar, spec: Specification, fault: Any, root: Path) -> None:
@@ -276,13 +276,15 @@ def _check_avatar(name: str, avatar: OwnAvatar, spec: Specification, fault: Any,
     if bool(avatar.file) == bool(avatar.body):
         raise fault(f"the avatar '{name}' needs either `file:` (a character) or `body:` (a bundled one)")
     if avatar.body and avatar.body not in AVATARS:
-        raise fault(str(unknown("body", avatar.body, AVATARS)))
+        raise fault(str(unknown_name_error("body", avatar.body, AVATARS)))
     for measure, value in (("size", avatar.size), ("build", avatar.build)):
         if not 0.5 <= value <= 2.0:
             raise fault(f"the avatar '{name}' has {measure} {value:g}, which is not from 0.5 to 2")
     for part, colour in avatar.clothes.items():
         if part not in DRESSES.get(avatar.body, {}):
-            raise fault(str(unknown(f"clothes of the avatar '{name}'", part, DRESSES.get(avatar.body, {}))))
+            raise fault(
+                str(unknown_name_error(f"clothes of the avatar '{name}'", part, DRESSES.get(avatar.body, {})))
+            )
         if not re.fullmatch("#[0-9a-fA-F]{6}", colour):
             raise fault(f"the avatar '{name}': '{colour}' is not a colour like '#2c385c'")
     if avatar.file:

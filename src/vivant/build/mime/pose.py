@@ -59,7 +59,7 @@ class Leg:
 
 
 @dataclass
-class Figure:
+class Pose:
     """All controls of one performance, each with one row per frame."""
 
     hips: Array
@@ -75,7 +75,7 @@ class Figure:
     right_leg: Leg
 
 
-def stand(take: Take, *, apart: float = 0.2, crouch: float = 0.0) -> Figure:
+def stand(take: Take, *, apart: float = 0.2, crouch: float = 0.0) -> Pose:
     """A figure that stands at ease with its arms down: the pose that choreographies change."""
     half = apart / 2
     hips = take.hold(0.0, HIP_HEIGHT - 0.012 - crouch - half * half * 0.5, 0.0) + take.drift(0.006)
@@ -95,7 +95,7 @@ def stand(take: Take, *, apart: float = 0.2, crouch: float = 0.0) -> Figure:
             knee=take.hold(0.0),
         )
 
-    return Figure(
+    return Pose(
         hips=hips,
         turn=take.hold(0.0, 0.0, 0.0),
         bend=take.drift(1.0),
@@ -107,7 +107,17 @@ def stand(take: Take, *, apart: float = 0.2, crouch: float = 0.0) -> Figure:
     )
 
 
-def solve(figure: Figure, name: str, fps: float) -> Motion:
+def sit(take: Take, height: float = 0.48, *, apart: float = 0.3) -> Pose:
+    """On a seat that is not there: hips `height` above the floor, shins upright, feet flat."""
+    pose = stand(take)
+    pose.hips = take.hold(0.0, height, -0.25) + take.drift(0.004)
+    for sign, leg in ((1.0, pose.left_leg), (-1.0, pose.right_leg)):
+        leg.ankle = take.hold(sign * apart / 2, ANKLE_HEIGHT, 0.17)
+        leg.yaw = take.hold(sign * 10.0)
+    return pose
+
+
+def solve(figure: Pose, name: str, fps: float) -> Motion:
     """The motion that puts hands and feet where the figure says, as far as limbs reach."""
     frames = len(figure.hips)
     turned = np.empty((frames, len(JOINTS), 3, 3))

@@ -11,7 +11,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from vivant.build.mime.dataset import verify
-from vivant.core.disk_space import size_text
+from vivant.core.disk_space import format_size
 from vivant.core.errors import DataError, UsageError, is_connection_fault
 
 _REPO = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}")
@@ -31,7 +31,7 @@ class Push(Struct, frozen=True, kw_only=True):
         """The announcement."""
         seen = "private" if self.private else "PUBLIC"
         return (
-            f"Pushing {self.files} files, {size_text(self.bytes)}, from {self.folder} to "
+            f"Pushing {self.files} files, {format_size(self.bytes)}, from {self.folder} to "
             f"{self.endpoint}/datasets/{self.repo} ({seen})"
         )
 
@@ -72,7 +72,7 @@ def push(ready: Push, say: Callable[[str], None]) -> str:
             raise UsageError(
                 f"{ready.repo} exists and is public; name another repository, or say --public if the videos may be seen"
             )
-        say(f"The repository is there; sending {size_text(ready.bytes)}")
+        say(f"The repository is there; sending {format_size(ready.bytes)}")
         api.upload_folder(
             repo_id=ready.repo,
             repo_type="dataset",

@@ -14,10 +14,10 @@ from msgspec import Struct
 
 from vivant.core.errors import DataError
 
-INDEX = ".renders.jsonl"
+INDEX_FILE = ".renders.jsonl"
 
 
-class Made(Struct, frozen=True, kw_only=True, tag="video"):
+class RenderedVideo(Struct, frozen=True, kw_only=True, tag="video"):
     """A video that is whole; a line of the index."""
 
     file: str
@@ -32,20 +32,20 @@ class Made(Struct, frozen=True, kw_only=True, tag="video"):
     mtime_ns: int = 0
 
 
-class Head(Struct, frozen=True, tag="head"):
+class RenderIndexHead(Struct, frozen=True, tag="head"):
     """First line of the index."""
 
     root: str
 
 
-class Index:
+class RenderIndex:
     """What is done in a folder, appended line by line; a torn last line is dropped."""
 
     def __init__(self, out: Path) -> None:
         self._out = out
-        self._file = out / INDEX
+        self._file = out / INDEX_FILE
         self.root: Path | None = None
-        self._made: dict[str, Made] = {}
+        self._made: dict[str, RenderedVideo] = {}
         try:
             lines = self._file.read_bytes().splitlines()
         except FileNotFoundError:
@@ -54,16 +54,16 @@ class Index:
             raise DataError(f"{self._file} cannot be read: {error.strerror}") from None
         for line in lines:
             try:
-                entry = msgspec.json.decode(line, type=Made | Head)
+                entry = msgspec.json.decode(line, type=RenderedVideo | RenderIndexHead)
             except msgspec.DecodeError:
                 # Torn when its writer was killed: that video is looked at as if it had no line.
                 continue
-            if isinstance(entry, Head):
+            if isinstance(entry, RenderIndexHead):
                 self.root = Path(entry.root)
             else:
                 self._made[entry.file] = entry
 
-    def find(self, file: str) -> Made | None:
+    def find(self, file: str) -> RenderedVideo | None:
         """The line of a video, whether or not the video is still there."""
         return self._made.get(file)
 
@@ -85,12 +85,15 @@ class Index:
 
     def begin(self, root: Path) -> None:
         """Write the index anew with what it holds: one line a video, whole."""
-        lines = [msgspec.json.encode(Head(str(root))), *map(msgspec.json.encode, self._made.values())]
-        part = self._file.with_name(INDEX + ".part")
+        lines = [
+            msgspec.json.encode(RenderIndexHead(str(root))),
+            *map(msgspec.json.encode, self._made.values()),
+        ]
+        part = self._file.with_name(INDEX_FILE + ".part")
         part.write_bytes(b"".join(line + b"\n" for line in lines))
         part.replace(self._file)
 
-    def add(self, entry: Made) -> None:
+    def add(self, entry: RenderedVideo) -> None:
         """Append a line and hand it to the system at once."""
         self._made[entry.file] = entry
         with self._file.open("ab") as file:

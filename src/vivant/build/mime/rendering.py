@@ -31,7 +31,7 @@ _BLEND = 0.3
 
 
 @dataclass(frozen=True, eq=False)
-class Scene:
+class ActionSetup:
     """What all shots of one action share: only the variant's own factor differs between them."""
 
     motion: Motion
@@ -56,21 +56,21 @@ def variation_of(spec: Specification, staging: Staging) -> Variation:
     return vary(spec.seed, staging.actor, staging.action, may_mirror=action.may_mirror)
 
 
-def set_scene(spec: Specification, staging: Staging, root: Path) -> Scene:
+def set_up_action(spec: Specification, staging: Staging, root: Path) -> ActionSetup:
     """The motion of an action at the plan's rate and length, and the camera that suits it."""
     action = action_of(spec, staging.action)
     variation = variation_of(spec, staging)
     if action.motion in ACTIONS:
-        noise = chance.derive(spec.seed, staging.actor)
+        noise = chance.derive_seed(spec.seed, staging.actor)
         motion = perform(ACTIONS[action.motion], spec.fps, variation, seed=noise)
     else:
         motion = _recorded(root / action.motion).resampled(spec.fps)
     if action.heading:
         motion = motion.turned(action.heading)
     if spec.seconds is not None:
-        motion = lasting(motion, max(1, round(spec.seconds * spec.fps)))
+        motion = fit_length(motion, max(1, round(spec.seconds * spec.fps)))
     shapes = make_avatar("man", variation.stature).pose(motion)
-    return Scene(motion, framing(shapes, (spec.width, spec.height)), variation.stature)
+    return ActionSetup(motion, framing(shapes, (spec.width, spec.height)), variation.stature)
 
 
 @lru_cache(maxsize=2)
@@ -82,7 +82,7 @@ def _recorded(file: Path) -> Motion:
     return read_bvh(file)
 
 
-def lasting(motion: Motion, frames: int) -> Motion:
+def fit_length(motion: Motion, frames: int) -> Motion:
     """The motion cut to so many frames, or repeated until it fills them, each end bent into the next start."""
     if frames <= len(motion):
         return cut(motion, 0, frames)
@@ -120,7 +120,7 @@ def renderer_of(spec: Specification) -> Renderer:
     return find_renderer(spec.renderer, spec.samples)
 
 
-def rehearse(spec: Specification, root: Path) -> None:
+def check_files(spec: Specification, root: Path) -> None:
     """Read every file that the plan names, so that a bad one is refused before hours of rendering."""
     for action in spec.cast:
         if action.motion not in ACTIONS:
@@ -136,7 +136,7 @@ def rehearse(spec: Specification, root: Path) -> None:
 
 
 @dataclass
-class Seen:
+class RenderStatistics:
     """What is learnt of a video while its frames pass by."""
 
     frames: int = 0
@@ -144,8 +144,13 @@ class Seen:
     """Smallest share of the picture that the body covered in any frame."""
 
 
-def shoot(
-    spec: Specification, scene: Scene, shot: Shot, renderer: Renderer, root: Path, seen: Seen | None = None
+def render_shot(
+    spec: Specification,
+    scene: ActionSetup,
+    shot: Shot,
+    renderer: Renderer,
+    root: Path,
+    seen: RenderStatistics | None = None,
 ) -> Iterator[Picture]:
     """The finished frames of one shot, one at a time: cut and scaled as the plan says."""
     view = replace(scene.camera, angle=float(shot.angle))

@@ -20,7 +20,7 @@ TOO_CLOSE = 0.5
 _DIGITS = 4
 
 
-class Encoder(Protocol):
+class PhraseEncoder(Protocol):
     """Texts to unit vectors: `vivant.metrics.similarity.load_encoder()`."""
 
     def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
@@ -30,7 +30,7 @@ class Encoder(Protocol):
 class Similarities:
     """Cosines between the texts it was given, computed once."""
 
-    def __init__(self, encoder: Encoder, texts: Sequence[str]) -> None:
+    def __init__(self, encoder: PhraseEncoder, texts: Sequence[str]) -> None:
         distinct = list(dict.fromkeys(texts))
         self._place = {text: place for place, text in enumerate(distinct)}
         vectors = np.asarray(encoder.encode(distinct), dtype=float)
@@ -62,7 +62,7 @@ def choose_distractors(
     }
     ranked = sorted(pool, key=lambda label: (-near.best(own, [label]), label))
     allowed = [label for label in ranked[drop:] if near.best(own, [label]) < TOO_CLOSE]
-    chance.generator(seed, "mime-distractors", action).shuffle(allowed)
+    chance.derive_generator(seed, "mime-distractors", action).shuffle(allowed)
     chosen: list[str] = []
     for label in allowed:
         if all(pool[label] != pool[other] and near.best([label], [other]) < TOO_CLOSE for other in chosen):
@@ -97,4 +97,4 @@ def choose_misaligned(
     far = [scene for scene in ranked[: max(1, len(ranked) // 2)] if nearness[scene] < TOO_CLOSE]
     if not far:
         raise DataError(f"All backgrounds fit action '{action}' in some way; plan actions of other places")
-    return chance.generator(seed, "mime-misaligned", action).choice(far)
+    return chance.derive_generator(seed, "mime-misaligned", action).choice(far)

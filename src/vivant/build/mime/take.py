@@ -64,9 +64,9 @@ class Variation:
 
 def vary(seed: int, actor: str, action: str, *, may_mirror: bool) -> Variation:
     """One actor in one action: stature and hand belong to the actor, the rest to the take."""
-    person = chance.generator(seed, "mime-actor", actor)
+    person = chance.derive_generator(seed, "mime-actor", actor)
     stature, left_handed = person.uniform(0.96, 1.04), person.random() < 0.35
-    take = chance.generator(seed, "mime-take", actor, action)
+    take = chance.derive_generator(seed, "mime-take", actor, action)
     return Variation(
         tempo=take.uniform(0.92, 1.08),
         amplitude=take.uniform(0.92, 1.08),
@@ -90,14 +90,6 @@ class Take:
         self.amplitude = variation.amplitude
         self._noise = np.random.default_rng(noise_seed)
 
-    def keys(self, *keys: tuple[float, Value]) -> Array:
-        """A smooth curve through keys at nominal seconds."""
-        return smooth_curve(self.t, keys)
-
-    def cycle(self, hertz: float, start: float, *keys: tuple[float, Value]) -> Array:
-        """A curve through keys at 0 to 1 of a turn, `hertz` turns a nominal second, begun at the share `start`."""
-        return smooth_curve((hertz * self.t + start) % 1.0, keys)
-
     def hold(self, *value: float) -> Array:
         """A value that stays: a number (frames,) or a vector (frames, n)."""
         array = np.broadcast_to(np.asarray(value), (self.count, len(value))).copy()
@@ -114,14 +106,3 @@ class Take:
             phases = self._noise.uniform(0, 2 * np.pi, channels)
             curve += np.sin(2 * np.pi * hertz * self.t[:, None] + phases) / (1 + hertz)
         return curve * (size / 1.5)
-
-
-def mix(a: Array, b: Array, share: Array) -> Array:
-    """From `a` to `b` as `share` goes from 0 to 1, frame by frame."""
-    part = share if a.ndim == 1 else share[:, None]
-    return np.asarray(a * (1 - part) + b * part)
-
-
-def columns(*parts: Array | float) -> Array:
-    """Stack curves and constants as the columns of one array."""
-    return np.stack(np.broadcast_arrays(*[np.asarray(part, dtype=float) for part in parts]), axis=-1)

@@ -20,8 +20,8 @@ from vivant.build.mime.motion import Motion
 from vivant.build.mime.rasterizer import Painter, Picture, Plane, finished
 from vivant.build.mime.scenes import draw_background
 from vivant.core.errors import MediaError, UsageError
-from vivant.media.encoding import Encoder
-from vivant.media.scan import opened, video_stream
+from vivant.media.encoding import FrameEncoder
+from vivant.media.scan import open_media, video_stream
 
 _GAP = 2
 """White pixels between the pictures of a sheet."""
@@ -144,9 +144,9 @@ def render_video(
 
 def read_frames(video: Path, count: int | None = None) -> list[Picture]:
     """All frames of a short video, or `count` of them spread evenly from the first to the last."""
-    encoder = Encoder()
+    encoder = FrameEncoder()
     try:
-        with opened(str(video), str(video)) as container:
+        with open_media(str(video), str(video)) as container:
             stream = video_stream(container, str(video))
             frames = [encoder.pixels(frame) for frame in container.decode(stream)]
     except OSError as error:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from vivant.build.mime.rasterizer import Picture
 from vivant.core.errors import MediaError
-from vivant.media.scan import opened, video_stream
+from vivant.media.scan import open_media, video_stream
 
 _STEP = 4
 """Every so many pixels are looked at."""
@@ -40,7 +40,7 @@ def examine_video(
     times: list[float] = []
     blank = absent = crowded = 0
     try:
-        with opened(str(file), file.name) as container:
+        with open_media(str(file), file.name) as container:
             if container.streams.audio:
                 faults.append("it has sound")
             stream = video_stream(container, file.name, threads=1)

@@ -13,7 +13,7 @@ from vivant.benchmarks.mimic.format import Item
 from vivant.benchmarks.mimic.textmetrics import emoji_count
 from vivant.build.mimic.option_classifier import Learned
 from vivant.build.mimic.vectors import VectorStore
-from vivant.core.randomness import derive
+from vivant.core.randomness import derive_seed
 from vivant.metrics.intervals import wilson
 
 CHANCE = 0.25
@@ -80,7 +80,7 @@ def _pick(items: Sequence[Item], scores: Mapping[str, NDArray[np.float64]]) -> d
 def _chances(items: Sequence[Item], guesser: str) -> NDArray[np.float64]:
     """Numbers that break ties, each guesser's own: equals must not make guessers agree."""
     return np.array(
-        [np.random.default_rng(derive(0, guesser, item.id)).random(4) for item in items], np.float64
+        [np.random.default_rng(derive_seed(0, guesser, item.id)).random(4) for item in items], np.float64
     )
 
 

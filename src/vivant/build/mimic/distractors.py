@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from vivant.build.mimic.material import Codes, Material, Texts, codes, rough_form
 from vivant.build.mimic.style import styles
 from vivant.build.mimic.vectors import Vectors
-from vivant.core.randomness import derive
+from vivant.core.randomness import derive_seed
 from vivant.metrics.text import plain
 
 WRONG = 3
@@ -148,7 +148,7 @@ def _same_words(texts: Sequence[str], said: Sequence[frozenset[str]]) -> tuple[C
 
 def draw(material: Material, texts: Texts, attempt: int = 0) -> Drawn:
     """Wrong options for all texts of a task. Another `attempt` draws others by the same rules."""
-    seed = derive(material.seed, "draw", texts.task, str(attempt))
+    seed = derive_seed(material.seed, "draw", texts.task, str(attempt))
     chance = np.random.default_rng(seed)
     judge = Judge(material, texts, chance)
     spoken = texts.task in SPOKEN

@@ -15,9 +15,9 @@ from vivant.build.mimic.material import Material
 from vivant.build.mimic.popularity import Near, ranked_options
 from vivant.build.mimic.task_settings import Tasks
 from vivant.build.mimic.vectors import VectorStore
-from vivant.core.errors import unknown
+from vivant.core.errors import unknown_name_error
 from vivant.core.progress import ProgressCallback, ignore_progress
-from vivant.core.randomness import derive, permutation
+from vivant.core.randomness import derive_seed, shuffled_indices
 
 ALONE = "too few unrelated videos to take wrong options from"
 COMMON = "its answer is too common to be asked fairly"
@@ -39,7 +39,7 @@ class Maker:
     ) -> None:
         for task in settings.tasks:
             if task not in THINKING:
-                raise unknown("task", task, THINKING, "(tasks.tasks)")
+                raise unknown_name_error("task", task, THINKING, "(tasks.tasks)")
         self._material = Material(videos, settings, seed, store)
         self._settings = settings
         self._seed = seed
@@ -82,11 +82,11 @@ class Maker:
 
     def _place(self, task: str, questions: Mapping[str, tuple[ItemOption, ...]]) -> tuple[Item, ...]:
         """Items whose keys stand equally often at each place, the others around them by chance."""
-        by_chance = sorted(questions, key=lambda ref: (derive(self._seed, "key", task, ref), ref))
+        by_chance = sorted(questions, key=lambda ref: (derive_seed(self._seed, "key", task, ref), ref))
         keys = {ref: number % 4 for number, ref in enumerate(by_chance)}
         items = []
         for ref, (right, *wrong) in questions.items():
-            options = [wrong[k] for k in permutation(len(wrong), self._seed, "order", task, ref)]
+            options = [wrong[k] for k in shuffled_indices(len(wrong), self._seed, "order", task, ref)]
             options.insert(keys[ref], right)
             items.append(
                 Item(id=f"{task}:{ref}", task=task, video=ref, options=tuple(options), key=keys[ref])

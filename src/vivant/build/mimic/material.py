@@ -23,7 +23,7 @@ from vivant.benchmarks.mimic.textmetrics import words
 from vivant.build.mimic.grouping import Gathered
 from vivant.build.mimic.task_settings import Tasks
 from vivant.build.mimic.vectors import Vectors, VectorStore
-from vivant.core.randomness import generator
+from vivant.core.randomness import derive_generator
 from vivant.metrics.text import plain
 
 _WORDS64 = 16
@@ -131,7 +131,7 @@ class Material:
 
     def _topic(self, line: VideoLine) -> str:
         topics = [topic for topic in line.topics if plain(topic)]
-        return generator(self.seed, "topic", line.ref).choice(topics) if topics else ""
+        return derive_generator(self.seed, "topic", line.ref).choice(topics) if topics else ""
 
     def _tag_text(self, line: VideoLine) -> str:
         return " ".join(f"#{tag}" for tag in self._asked_tags(line))

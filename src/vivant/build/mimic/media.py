@@ -8,7 +8,7 @@ from pathlib import Path
 
 from vivant.build.mimic.ingest import media_root
 from vivant.core.errors import MediaError
-from vivant.media.paths import resolve
+from vivant.media.paths import resolve_media
 
 
 def find_media(work: Path, media: str) -> Path | None:
@@ -17,7 +17,7 @@ def find_media(work: Path, media: str) -> Path | None:
     if not media or root is None:
         return None
     try:
-        return Path(resolve(root, media))
+        return Path(resolve_media(root, media))
     except MediaError:
         return None
 

@@ -20,7 +20,7 @@ import numpy as np
 from msgspec import Struct
 
 from vivant.benchmarks.mimic.format import Comment, ItemOption, VideoLine
-from vivant.core.randomness import generator
+from vivant.core.randomness import derive_generator
 from vivant.metrics.text import plain
 
 FEW = "too few comments with likes for the ranks"
@@ -90,7 +90,7 @@ def ranked_options(
     key = liked[ranks[0] - 1]
     measure: Callable[[str], float] = near.score if near is not None else len
     own = measure(key.text)
-    chance = generator(seed, "popularity", line.ref, str(attempt))
+    chance = derive_generator(seed, "popularity", line.ref, str(attempt))
     if any(liked[rank - 1].likes == key.likes for rank in ranks[1:]):
         return TIED
     if near is not None and near.even is not None:

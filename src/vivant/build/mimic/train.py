@@ -32,7 +32,7 @@ from vivant.build.mimic.split import TRAIN
 from vivant.build.mimic.steps import Step, begin
 from vivant.build.mimic.vectors import Encoder, VectorStore
 from vivant.core.progress import ProgressCallback, ignore_progress
-from vivant.core.randomness import derive, sample_ids
+from vivant.core.randomness import derive_seed, sample_ids
 from vivant.core.types import Sample, Text
 
 STEP = "train"
@@ -92,7 +92,7 @@ def _refs(work: Path, settings: Settings) -> list[str]:
     if settings.train.videos is not None:
         refs = sample_ids(refs, settings.train.videos, settings.seed, STEP)
     # Mixed, so that every part holds all kinds: wrong options come from the same part.
-    random.Random(derive(settings.seed, STEP, "order")).shuffle(refs)
+    random.Random(derive_seed(settings.seed, STEP, "order")).shuffle(refs)
     return refs
 
 

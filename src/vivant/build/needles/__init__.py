@@ -20,7 +20,7 @@ from vivant.benchmarks.milebench.data import CHARACTERS_PER_TOKEN
 from vivant.benchmarks.milebench.datasets import level
 from vivant.build.needles.haystack import landscape, new_key, sentences, write_in
 from vivant.core.errors import UsageError
-from vivant.core.randomness import generator
+from vivant.core.randomness import derive_generator
 
 Kind = Literal["text", "image"]
 
@@ -108,7 +108,7 @@ def _gather(images: Path, pictures: Path | None, needed: int, seed: int) -> tupl
     if pictures is None:
         names = [f"hay-{number:03d}.jpg" for number in range(needed)]
         for number, name in enumerate(names):
-            landscape(generator(seed, "hay", str(number))).save(images / name, quality=85)
+            landscape(derive_generator(seed, "hay", str(number))).save(images / name, quality=85)
         return tuple(names)
     if not pictures.is_dir():
         raise UsageError(f"The folder of pictures {pictures} does not exist")
@@ -118,7 +118,7 @@ def _gather(images: Path, pictures: Path | None, needed: int, seed: int) -> tupl
             f"{pictures} holds {len(found)} pictures; the longest haystack needs {needed}. "
             "Give more pictures or shorter lengths"
         )
-    chosen = generator(seed, "hay").sample(found, needed)
+    chosen = derive_generator(seed, "hay").sample(found, needed)
     names = [f"hay-{number:03d}{path.suffix.lower()}" for number, path in enumerate(chosen)]
     for name, path in zip(names, chosen, strict=True):
         _readable(path)
@@ -138,7 +138,7 @@ def _readable(path: Path) -> None:
 
 def _item(plan: _Plan, number: int, depth: int, length: int) -> dict[str, Any]:
     names = (plan.kind, str(number))
-    chance = generator(plan.seed, *names)
+    chance = derive_generator(plan.seed, *names)
     key = new_key(plan.seed, *names)
     hay = chance.sample(plan.hay, _pictures_for(plan.kind, length))
     if plan.kind == "text":

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from random import Random
 from typing import TYPE_CHECKING
 
-from vivant.core.randomness import generator
+from vivant.core.randomness import derive_generator
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -66,7 +66,7 @@ _VOWELS = "aeiou"
 
 def new_key(seed: int, *names: str) -> str:
     """A made-up word of three syllables, so that it can neither be guessed nor remembered."""
-    chance = generator(seed, "key", *names)
+    chance = derive_generator(seed, "key", *names)
     syllables = (chance.choice(_STARTS) + chance.choice(_VOWELS) for _ in range(3))
     return "".join(syllables) + chance.choice("nrlst")
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
-from vivant.core.errors import unknown
+from vivant.core.errors import unknown_name_error
 from vivant.models.base import ModelOptions
 
 
@@ -64,7 +64,7 @@ def create_drawer(spec: str, options: ModelOptions | None = None) -> Drawer:
     """The image model that `--image-model` names."""
     name, _, rest = spec.partition("/")
     if name not in _BUILTIN:
-        raise unknown("image model", name, _BUILTIN, f"(write {', '.join(FORMS)})")
+        raise unknown_name_error("image model", name, _BUILTIN, f"(write {', '.join(FORMS)})")
     module, _, attribute = _BUILTIN[name].partition(":")
     factory: Callable[[str, ModelOptions], Drawer] = getattr(import_module(module), attribute)
     return factory(rest, options or ModelOptions())

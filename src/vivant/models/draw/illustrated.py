@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from vivant.core.generated_images import Described, as_image, split_marks
-from vivant.core.randomness import derive
+from vivant.core.generated_images import PictureDescription, encode_image, split_marks
+from vivant.core.randomness import derive_seed
 from vivant.core.types import Part, Reply, Request, Text, Tokenizer
 from vivant.models.base import Model
 from vivant.models.draw.base import Drawer, DrawingRefusedError
@@ -80,7 +80,7 @@ class Illustrated(Model):
         del self._written[request.key]
         return msgspec.structs.replace(reply, parts=tuple(parts)) if drawn else reply
 
-    async def _draw(self, piece: Described, seed: int, number: int) -> Part:
-        return as_image(
-            await self._drawer.draw(piece.text, derive(seed, "picture", str(number)) & 0x7FFFFFFF)
+    async def _draw(self, piece: PictureDescription, seed: int, number: int) -> Part:
+        return encode_image(
+            await self._drawer.draw(piece.text, derive_seed(seed, "picture", str(number)) & 0x7FFFFFFF)
         )

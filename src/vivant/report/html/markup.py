@@ -1,56 +1,33 @@
-"""HTML and SVG as text that cannot be forgotten to be escaped: only what `tag` made passes unchanged."""
+"""Elements of an SVG drawing as text: only what `element` made passes unescaped."""
 
 from __future__ import annotations
 
-import re
 from html import escape
 
-# Control characters mean nothing in a page, and some end the parsing of one.
-_CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
-_VOID = frozenset({"meta", "br", "hr", "img", "input", "link"})
+from markupsafe import Markup
+
+from vivant.report.html.blocks import replace_controls
 
 
-class Html(str):
-    """Text that is markup already."""
+def element(
+    name: str, /, *children: str | int | float | None, **attributes: str | int | float | bool | None
+) -> Markup:
+    """Write an element. Children that are not `Markup` are escaped; None and False attributes are left out.
 
-    __slots__ = ()
-
-
-Child = str | int | float | None
-
-
-def text(value: str) -> Html:
-    """Anybody's text as it may stand in a page."""
-    return Html(escape(_CONTROLS.sub("�", value)))
-
-
-def tag(name: str, /, *children: Child, **attributes: str | int | float | bool | None) -> Html:
-    """An element. Children that are not `Html` are escaped; None and False attributes are left out.
-
-    `class_` and `for_` lose their underscore, others have theirs turned into hyphens.
+    `class_` and `for_` lose their underscore, other names have theirs turned into hyphens.
     """
     parts = [f"<{name}"]
     for key, value in attributes.items():
         if value is None or value is False:
             continue
-        plain = key.rstrip("_").replace("_", "-")
-        parts.append(f" {plain}" if value is True else f' {plain}="{text(str(value))}"')
+        attribute = key.rstrip("_").replace("_", "-")
+        parts.append(f" {attribute}" if value is True else f' {attribute}="{_escape(value)}"')
     parts.append(">")
-    if name in _VOID:
-        return Html("".join(parts))
-    parts += [join(*children), f"</{name}>"]
-    return Html("".join(parts))
+    parts += [
+        child if isinstance(child, Markup) else _escape(child) for child in children if child is not None
+    ]
+    return Markup("".join([*parts, f"</{name}>"]))
 
 
-def join(*children: Child) -> Html:
-    """Several pieces as one."""
-    return Html(
-        "".join(
-            child if isinstance(child, Html) else text(str(child)) for child in children if child is not None
-        )
-    )
-
-
-def own(value: str) -> Html:
-    """A name that somebody else chose, kept from turning the text around it (right-to-left marks)."""
-    return tag("bdi", value)
+def _escape(value: str | int | float) -> str:
+    return escape(replace_controls(str(value)))

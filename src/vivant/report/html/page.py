@@ -1,130 +1,99 @@
-"""The page itself: one file, no network, no script."""
+"""The report on runs: its sections in order, written to one file."""
 
 from __future__ import annotations
 
 import gc
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from importlib.metadata import version
-from importlib.resources import files
 from pathlib import Path
 
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Protocol
 from vivant.core.errors import UsageError
-from vivant.report.html import benchmarks, sections, words
-from vivant.report.html.markup import Html, join, own, tag
-from vivant.report.html.material import Material, gather
+from vivant.core.files import write_atomic
+from vivant.report.html import sections
+from vivant.report.html.benchmarks import build_benchmark
+from vivant.report.html.blocks import Block, BulletList, Heading, Paragraph, Section, render_page
+from vivant.report.html.findings import describe_findings, describe_limits
+from vivant.report.html.leaderboard import build_leaderboard
+from vivant.report.html.report_data import ReportData, gather_report_data
 from vivant.runs.run import Run, load_run
-
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 
 
 def build_report(runs: Sequence[Run], protocol: Protocol = "paper", title: str = "") -> str:
-    """A whole report as HTML text: same runs, same text but for the hour in its foot."""
-    material = gather(runs, protocol)
-    title = title or _title(material)
+    """Build a report as HTML text; the same runs give the same text but for the time in its footer.
+
+    Args:
+        runs: the runs to report on.
+        protocol: how replies are scored, `paper` or `strict`.
+        title: the page's title; by default the models and benchmarks.
+    """
+    data = gather_report_data(runs, protocol)
     parts = [
-        ("summary", "In words", _summary(material)),
-        (
-            "leaderboard",
-            "Leaderboard",
-            join(_legend(), sections.leaderboard(material), sections.duels(material)),
-        ),
-        *(
-            (name, registry.get(name).title, benchmarks.section(material, name))
-            for name in material.benchmarks
-        ),
-        ("failures", "Errors and unread answers", sections.failures(material)),
-        ("effort", "Tokens and time", sections.effort(material)),
-        ("settings", "Settings", sections.settings(material)),
-        ("repeat", "How to repeat it", sections.repeat(material)),
-        ("reading", "How to read this", _reading()),
+        Section("summary", "In words", _build_summary(data)),
+        Section("leaderboard", "Leaderboard", build_leaderboard(data)),
+        *(Section(name, registry.get(name).title, build_benchmark(data, name)) for name in data.benchmarks),
+        Section("failures", "Errors and unread answers", sections.build_failures(data)),
+        Section("effort", "Tokens and time", sections.build_effort(data)),
+        Section("settings", "Settings", sections.build_settings(data)),
+        Section("repeat", "How to repeat it", sections.build_repetition(data)),
+        Section("reading", "How to read this", [Paragraph(text) for text in _READING]),
     ]
-    return whole_page(title, _subtitle(material), parts)
-
-
-def whole_page(title: str, subtitle: str, parts: Sequence[tuple[str, str, Html]]) -> str:
-    """A page of sections, each with its anchor, its heading and what stands under it."""
-    style = files("vivant.report.html").joinpath("style.css").read_text(encoding="utf-8")
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=_POLICY),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", name="color-scheme", content="light dark"),
-        tag("title", title),
-        tag("style", Html(style)),
-    )
-    contents = tag("ul", *(tag("li", tag("a", name, href=f"#{anchor}")) for anchor, name, _ in parts))
-    body = tag(
-        "body",
-        tag("a", "To the text", href="#summary", class_="skip"),
-        tag("header", tag("h1", own(title)), tag("p", own(subtitle), class_="subtitle")),
-        tag("nav", contents, aria_label="Sections"),
-        tag("main", *(tag("section", tag("h2", name), block, id=anchor) for anchor, name, block in parts)),
-        tag("footer", f"Vivant {version('vivant')}, {time.strftime('%Y-%m-%d %H:%M', time.gmtime())} UTC"),
-    )
-    return "<!doctype html>\n" + tag("html", head, body, lang="en") + "\n"
+    return render_page(title or _default_title(data), _subtitle(data), parts)
 
 
 def write_report(
     paths: Sequence[str | Path], out: str | Path, protocol: Protocol = "paper", title: str = ""
 ) -> Path:
-    """`vivant report`: read runs, write one file, return where it is."""
-    with _no_collection():
+    """Read runs, write the report on them to one file, and return its path.
+
+    Args:
+        paths: folders of runs; a folder that is named twice counts once.
+        out: the HTML file to write; folders above it are made.
+        protocol: how replies are scored, `paper` or `strict`.
+        title: the page's title; by default the models and benchmarks.
+    """
+    with _no_garbage_collection():
         page = build_report([load_run(path) for path in dict.fromkeys(map(Path, paths))], protocol, title)
     file = Path(out)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(page, encoding="utf-8")
+        write_atomic(file, page, durable=False)
     except OSError as error:
         raise UsageError(f"Cannot write {file}: {error.strerror}") from error
     return file
 
 
 @contextmanager
-def _no_collection() -> Iterator[None]:
+def _no_garbage_collection() -> Iterator[None]:
     """Records are many, none refers to itself, and looking for circles among them takes half of the time."""
-    was = gc.isenabled()
+    was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        if was:
+        if was_enabled:
             gc.enable()
 
 
-def _title(material: Material) -> str:
-    models = list(dict.fromkeys(run.model for run in material.runs))
-    names = [registry.get(name).title for name in material.benchmarks]
+def _default_title(data: ReportData) -> str:
+    models = list(dict.fromkeys(run.model for run in data.runs))
+    names = [registry.get(name).title for name in data.benchmarks]
     who = ", ".join(models) if len(models) <= 4 else f"{len(models)} models"
     return f"{who} on {', '.join(names)}"
 
 
-def _subtitle(material: Material) -> str:
-    samples = sum(len(part.rows) for part in material.parts)
-    runs = "1 run" if len(material.runs) == 1 else f"{len(material.runs)} runs"
-    return f"{runs}, {samples:,} samples, protocol {material.protocol}"
+def _subtitle(data: ReportData) -> str:
+    samples = sum(len(part.rows) for part in data.parts)
+    runs = "1 run" if len(data.runs) == 1 else f"{len(data.runs)} runs"
+    return f"{runs}, {samples:,} samples, protocol {data.protocol}"
 
 
-def _summary(material: Material) -> Html:
-    doubts = words.not_concluded(material)
-    return join(
-        tag("h3", "What was found"),
-        tag("ul", *(tag("li", own(line)) for line in words.found(material)), class_="found"),
-        tag("h3", "What cannot be concluded") if doubts else None,
-        tag("ul", *(tag("li", own(line)) for line in doubts), class_="doubts") if doubts else None,
-    )
-
-
-def _legend() -> Html:
-    return tag(
-        "p",
-        "Points are scores, lines their 95 % intervals, the dotted line what guessing scores. Hollow points with ⁂ "
-        "are published figures: people first, then the best; the tables have all of them, with their source.",
-    )
+def _build_summary(data: ReportData) -> list[Block]:
+    blocks: list[Block] = [Heading("What was found"), BulletList(describe_findings(data), "found")]
+    if limits := describe_limits(data):
+        blocks += [Heading("What cannot be concluded"), BulletList(limits, "doubts")]
+    return blocks
 
 
 _READING = (
@@ -140,7 +109,3 @@ _READING = (
     "Many tasks make many comparisons: of twenty honest intervals one misses. A task on which a run stands out alone "
     "deserves a second look before it is believed.",
 )
-
-
-def _reading() -> Html:
-    return join(*(tag("p", paragraph) for paragraph in _READING))

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from vivant.core.errors import unknown
+from vivant.core.errors import unknown_name_error
 from vivant.core.files import atomic_file, write_atomic, write_jsonl
 from vivant.study.design import Study
 from vivant.study.judgement import StudyJudgement, StudyPerson
@@ -96,7 +96,7 @@ def write_tables(
     written: list[Path] = []
     for form in dict.fromkeys(forms):
         if form not in WRITERS:
-            raise unknown("format", form, WRITERS)
+            raise unknown_name_error("format", form, WRITERS)
         for name, values in ((JUDGEMENTS, judgements), (PEOPLE, people)):
             path = folder / f"{name}.{form}"
             WRITERS[form](path, values, study)

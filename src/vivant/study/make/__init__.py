@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from vivant.benchmarks.mimic.packs import open_key
-from vivant.core.errors import UsageError, VivantError, unknown
+from vivant.core.errors import UsageError, VivantError, unknown_name_error
 from vivant.core.files import remove
 from vivant.study.balance import count_shortage, find_largest_share, item_group, list_place_sizes
 from vivant.study.default_texts import (
@@ -82,12 +82,12 @@ def make_study(folder: Path, spec: StudySpec) -> NewStudy:
         spec: what the study asks of whom.
     """
     if spec.kind not in PAGES:
-        raise unknown("kind of study", spec.kind, PAGES)
+        raise unknown_name_error("kind of study", spec.kind, PAGES)
     if not spec.origin:
-        raise UsageError("Say with --from what the study is item_set from: a benchmark, runs or a pack")
+        raise UsageError("Say with --from what the study is made from: a benchmark, runs or a pack")
     for language in spec.languages:
         if language not in LANGUAGES:
-            raise unknown(
+            raise unknown_name_error(
                 "language", language, LANGUAGES, "(others: add their files to the study afterwards)"
             )
     create_folder(folder)
@@ -139,7 +139,7 @@ def make_study(folder: Path, spec: StudySpec) -> NewStudy:
 
 
 def _clean_up(media: MediaStore, folder: Path) -> None:
-    """Take back what a study that cannot be item_set has put on the disk."""
+    """Take back what a study that cannot be made has put on the disk."""
     remove(media.folder)
     folder.rmdir()
 
@@ -156,7 +156,7 @@ def _make_items(
         return make_choice_items(samples, media, spec.balance, spec.seed, spec.question), (), {}
     if spec.kind == "blind-comments":
         if spec.where:
-            raise UsageError("--where does not apply to packs; choose when the pack is item_set")
+            raise UsageError("--where does not apply to packs; choose when the pack is made")
         pack = open_pack(spec.origin)
         key = open_key(spec.key, pack) if spec.key is not None else None
         if key is None:
@@ -193,7 +193,7 @@ def _choose_share(spec: StudySpec, items: Sequence[StudyItem]) -> int:
     facets = {name for item in items for name in item.facets}
     for facet in spec.balance:
         if facet not in facets:
-            raise unknown("facet in --balance", facet, facets)
+            raise unknown_name_error("facet in --balance", facet, facets)
     groups = list(Counter(map(item_group, items)).values())
     wanted = spec.items_per_participant or USUAL_SHARE
     fits = find_largest_share(groups, spec.judgements_per_item, wanted)

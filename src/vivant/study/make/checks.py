@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from vivant.core.randomness import generator, permutation
+from vivant.core.randomness import derive_generator, shuffled_indices
 from vivant.study.default_texts import CHECK_OPTIONS, format_check
 from vivant.study.design import KeyLine, Kind, StudyCriterion, StudyItem, StudyPart, StudyText
 
@@ -23,14 +23,14 @@ def make_checks(
         option = None
         if kind in ("mcq", "free-then-mcq"):
             options = CHECK_OPTIONS
-            option = generator(seed, "study", "check", name).randrange(len(options))
+            option = derive_generator(seed, "study", "check", name).randrange(len(options))
             content = (StudyText(format_check(kind, languages, options[option])[0]),)
             expected = {"choose": option}
             if kind == "free-then-mcq":
                 expected["free"] = options[option]
         elif kind == "pairwise":
             sides = format_check(kind, languages)
-            order = permutation(2, seed, "study", "check", name)
+            order = shuffled_indices(2, seed, "study", "check", name)
             parts = tuple(StudyPart(id=f"{name}-{k}", content=(StudyText(sides[k]),)) for k in order)
             expected = {"pair": "first" if order[0] == 0 else "second"}
         else:

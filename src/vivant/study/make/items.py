@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from vivant.benchmarks.mimic.packs import Key, Pack
 from vivant.benchmarks.mimic.prompts import WORDING as MIMIC_WORDING
 from vivant.core.errors import DataError, MediaError, UsageError
-from vivant.core.randomness import permutation, sample_ids
+from vivant.core.randomness import sample_ids, shuffled_indices
 from vivant.core.types import Record, Sample, Text, Video
 from vivant.runs.run import Run
 from vivant.study.design import KeyLine, StudyItem, StudyPart, StudyText
@@ -74,7 +74,7 @@ def make_choice_items(
             item_set.leave_out("an option is empty or stands twice", sample.id)
         elif (parts := _split_question(media, sample, located.root, item_set)) is not None:
             question_text, content = parts
-            order = permutation(len(texts), seed, "study", "options", sample_key(sample))
+            order = shuffled_indices(len(texts), seed, "study", "options", sample_key(sample))
             item_set.items.append(
                 StudyItem(
                     id=name_of(sample),
@@ -173,7 +173,7 @@ def make_rating_items(
     """One item an answer. Runs hide behind numbers that say nothing, which `balance` can use all the same."""
     item_set = ItemSet()
     names = name_sources(runs)
-    numbers = permutation(len(runs), seed, "study", "runs", *(run.manifest.fingerprint for run in runs))
+    numbers = shuffled_indices(len(runs), seed, "study", "runs", *(run.manifest.fingerprint for run in runs))
     name_of = _choose_names([answer.sample for run_answers in answers for answer in run_answers])
     for number, run, run_answers in zip(numbers, runs, answers, strict=True):
         for answer in run_answers:
@@ -211,7 +211,7 @@ def make_pair_items(
             item_set.leave_out("both answers are the same", answer.sample.id)
             continue
         sides = [(runs[0], answer.record), (runs[1], other.record)]
-        order = permutation(2, seed, "study", "sides", sample_key(answer.sample))
+        order = shuffled_indices(2, seed, "study", "sides", sample_key(answer.sample))
         parts = {
             opaque_name("side", sides[k][0].manifest.fingerprint, str(k), sample_key(answer.sample)): sides[k]
             for k in order

@@ -11,7 +11,7 @@ from pathlib import Path
 from vivant.core.errors import MediaError, UsageError
 from vivant.core.generated_images import PREFIX
 from vivant.core.types import Audio, Image, Part, Text, Video
-from vivant.media.paths import resolve
+from vivant.media.paths import resolve_media
 from vivant.study.design import MEDIA_DIR, StudyMedia, StudyText
 
 _PLAYABLE = (".mp4", ".m4v", ".webm", ".mov", ".ogv")
@@ -64,7 +64,7 @@ class MediaStore:
         in_run = path.startswith(PREFIX)
         if in_run and run is None:
             raise MediaError(f"{path} belongs to a run, and there is none")
-        source = resolve(run if in_run and run is not None else root, path.removeprefix(PREFIX))
+        source = resolve_media(run if in_run and run is not None else root, path.removeprefix(PREFIX))
         if source not in self._names:
             digest = hashlib.sha256(f"{self._seed}\x1f{source}".encode()).hexdigest()
             name = digest[:20] + Path(source).suffix.lower()

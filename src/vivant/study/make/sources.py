@@ -97,7 +97,7 @@ def select_samples(
         if any(is_pack(name) or is_run(name) for name in names):
             raise UsageError("--from: name benchmarks, or one run whose questions people get too")
         for chosen in registry.select(names, data):
-            root = chosen.benchmark.media_root(chosen.root)
+            root = chosen.benchmark.data.media_root(chosen.root)
             for task in chosen.tasks:
                 located += [LocatedSample(s, root) for s in chosen.benchmark.load(chosen.root, task)]
     located = [entry for entry in located if entry.sample.options]

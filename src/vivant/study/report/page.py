@@ -8,10 +8,8 @@ from pathlib import Path
 from vivant.core.errors import UsageError
 from vivant.core.files import write_atomic
 from vivant.core.table import Table
-from vivant.report.html.markup import Html, join, own, tag
-from vivant.report.html.page import whole_page
-from vivant.report.html.svg import Mark, forest
-from vivant.report.html.tables import table
+from vivant.report.html.blocks import Block, BulletList, Paragraph, Section, TableBlock, render_page
+from vivant.report.html.svg import PlotPoint, draw_forest
 from vivant.study.report.study import StudyReport
 
 
@@ -19,45 +17,46 @@ def build_page(report: StudyReport) -> str:
     """The whole page: one file, no network, no script."""
     study = report.collected.loaded.study
     title = study.title.get("en") or study.title[study.languages[0]]
-    parts = [
-        ("summary", "In words", tag("ul", *(tag("li", own(line)) for line in report.found), class_="found")),
-        ("progress", "Progress", table(report.progress, caption=False)),
-        ("results", "Results", join(_figure(report.results), table(report.results, caption=False))),
-        (
-            "facets",
-            "By facet",
-            join(*(join(_facet_figure(one), table(one)) for one in report.facets))
-            if report.facets
-            else tag("p", "There is no facet with two to twelve values."),
+    by_facet: list[Block] = []
+    for table in report.facets:
+        by_facet += [*_draw_facet(table), TableBlock(table)]
+    results = [*_draw_results(report.results), TableBlock(report.results, caption=False)]
+    people = [TableBlock(report.people, caption=False), TableBlock(report.questions)]
+    sections = [
+        Section("summary", "In words", [BulletList(report.found, "found")]),
+        Section("progress", "Progress", [TableBlock(report.progress, caption=False)]),
+        Section("results", "Results", results),
+        Section(
+            "facets", "By facet", by_facet or [Paragraph("There is no facet with two to twelve values.")]
         ),
-        ("agreement", "Agreement", table(report.agreement, caption=False)),
-        ("times", "Time", table(report.times)),
-        ("people", "People", join(table(report.people, caption=False), table(report.questions))),
-        ("exclusions", "Exclusions", table(report.exclusions, caption=False)),
+        Section("agreement", "Agreement", [TableBlock(report.agreement, caption=False)]),
+        Section("times", "Time", [TableBlock(report.times)]),
+        Section("people", "People", people),
+        Section("exclusions", "Exclusions", [TableBlock(report.exclusions, caption=False)]),
     ]
     subtitle = f"A study of the kind {study.kind}, from {study.origin or 'its own items'}"
-    return whole_page(title, subtitle, parts)
+    return render_page(title, subtitle, sections)
 
 
-def _marks(value: Table, label: str = "") -> list[Mark]:
+def _plot_points(value: Table, label: str = "") -> list[PlotPoint]:
     rows = [row for row in value.rows if not label or row.metric == label]
     names = [" · ".join(row.group.values()) or row.metric for row in rows]
     return [
-        Mark(label=name, value=row.value, interval=row.interval, colour=0, note=f"n = {row.n}")
+        PlotPoint(label=name, value=row.value, interval=row.interval, note=f"n = {row.n}")
         for name, row in zip(names, rows, strict=True)
     ]
 
 
-def _figure(results: Table) -> Html | None:
+def _draw_results(results: Table) -> list[Block]:
     """The first measure, drawn: for sources beside each other it says most."""
     if not results.rows:
-        return None
+        return []
     first = results.rows[0]
-    return forest(_marks(results, first.metric), first.metric, first.chance)
+    return [draw_forest(_plot_points(results, first.metric), first.metric, first.chance)]
 
 
-def _facet_figure(value: Table) -> Html | None:
-    return forest(_marks(value), value.title, value.rows[0].chance) if value.rows else None
+def _draw_facet(value: Table) -> list[Block]:
+    return [draw_forest(_plot_points(value), value.title, value.rows[0].chance)] if value.rows else []
 
 
 def write_page(report: StudyReport, out: Path) -> None:

@@ -10,7 +10,7 @@ from statistics import fmean, median, quantiles
 import numpy as np
 
 from vivant.benchmarks.summary import natural
-from vivant.core.errors import unknown
+from vivant.core.errors import unknown_name_error
 from vivant.core.table import Cell, Row, Table
 from vivant.metrics.agreement import fleiss_kappa, krippendorff_alpha, percent_agreement
 from vivant.metrics.intervals import Interval
@@ -141,7 +141,7 @@ def build_facet_tables(collected: StudyResults, by: Sequence[str] = ()) -> list[
     facet_names = sorted({name for values in facets.values() for name in values})
     for name in by:
         if name not in facet_names:
-            raise unknown("facet", name, facet_names)
+            raise unknown_name_error("facet", name, facet_names)
     tables: list[Table] = []
     for measure in compute_measures(collected, collected.iter_counted())[:1]:
         for name in by or facet_names:

@@ -17,7 +17,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from vivant.core.errors import MediaError
-from vivant.core.file_types import browser_type
+from vivant.core.file_types import detect_browser_type
 from vivant.study.design import StudyItem, StudyMedia
 from vivant.study.loading import LoadedStudy, list_media
 from vivant.study.store.answers import CurrentPage
@@ -122,7 +122,7 @@ def respond_with_media(loaded: LoadedStudy, media: StudyMedia, name: str) -> Med
 def media_type(path: str, kind: str) -> str:
     """What a file is by its first bytes; only what browsers show as media is sent."""
     with open(path, "rb") as file:
-        return browser_type(kind, file.read(65536), Path(path).name)
+        return detect_browser_type(kind, file.read(65536), Path(path).name)
 
 
 @lru_cache(maxsize=4096)

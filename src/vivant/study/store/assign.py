@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 from sqlalchemy import Connection, bindparam, func, insert, select, text, update
 
-from vivant.core.randomness import generator, permutation
+from vivant.core.randomness import derive_generator, shuffled_indices
 from vivant.study.balance import item_group
 from vivant.study.design import Study, StudyItem
 from vivant.study.store.statements import Statement
@@ -99,7 +99,7 @@ def choose_items(candidates: Sequence[ItemCandidate], count: int, seed: int, *na
         group_open[candidate.group] += candidate.open
         for share, value in zip(shares, candidate.values, strict=True):
             share[value] += candidate.open
-    rng = generator(seed, "items", *names)
+    rng = derive_generator(seed, "items", *names)
     drawn = {candidate.item: rng.random() for candidate in candidates}
     ranked = sorted(candidates, key=lambda c: (-c.open, -group_open[c.group], drawn[c.item]))
     chosen: list[str] = []
@@ -144,8 +144,8 @@ def choose_items(candidates: Sequence[ItemCandidate], count: int, seed: int, *na
 
 def order_items(items: Sequence[str], checks: Sequence[str], seed: int, *names: str) -> list[str]:
     """The order in which one person meets items, with the checks spread among them and none at the start."""
-    order = [items[index] for index in permutation(len(items), seed, "sequence", *names)]
-    rng = generator(seed, "checks", *names)
+    order = [items[index] for index in shuffled_indices(len(items), seed, "sequence", *names)]
+    rng = derive_generator(seed, "checks", *names)
     for number, check in enumerate(checks):
         low = len(items) * number // len(checks)
         high = len(items) * (number + 1) // len(checks)
@@ -156,7 +156,7 @@ def order_items(items: Sequence[str], checks: Sequence[str], seed: int, *names: 
 def draw_order(item: StudyItem, seed: int, annotator: str) -> tuple[int, ...]:
     """The order in which a person sees an item's options or parts. The annotator's hash is salted, so nobody outside
     can work it out."""
-    return permutation(len(item.options) or len(item.parts), seed, "order", annotator, item.id)
+    return shuffled_indices(len(item.options) or len(item.parts), seed, "order", annotator, item.id)
 
 
 def assign_items(

@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Struct
 from sqlalchemy import Connection, bindparam, func, insert, select, update
 
-from vivant.core.errors import UsageError, unknown
+from vivant.core.errors import UsageError, unknown_name_error
 from vivant.study.judgement import StudyJudgement, StudyPerson
 from vivant.study.store import schema
 from vivant.study.store.database import MEMORY, Database, StoreError, database_url
@@ -241,7 +241,7 @@ class StudyStore:
             known = connection.scalar(select(participants.c.id).where(participants.c.annotator == annotator))
             if known is None:
                 names = connection.scalars(select(participants.c.annotator)).all()
-                raise unknown("annotator", annotator, names)
+                raise unknown_name_error("annotator", annotator, names)
             connection.execute(update(participants).where(participants.c.id == known).values(excluded=reason))
             if reason:
                 connection.execute(

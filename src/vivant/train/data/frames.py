@@ -13,7 +13,7 @@ from typing import Any
 from vivant.core.errors import DataError, MediaError
 from vivant.core.progress import ProgressCallback
 from vivant.core.types import Clip, FramePolicy, Job, Message, Picture
-from vivant.media import Preparer
+from vivant.media import MediaLoader
 from vivant.train.data.sources import Example, Media
 from vivant.train.model.processing import Processor
 
@@ -26,7 +26,7 @@ class FrameBank:
     ) -> None:
         self._processor = processor
         self._policy = policy
-        self._preparer = Preparer(cache, workers=workers)
+        self._loader = MediaLoader(cache, workers=workers)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True, name="vivant-frames")
         self._thread.start()
@@ -43,7 +43,7 @@ class FrameBank:
 
     def close(self) -> None:
         """End the workers."""
-        self._preparer.close()
+        self._loader.close()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
@@ -59,7 +59,7 @@ class FrameBank:
         job = Job(
             key=name, task="", id=name, messages=(Message("user", media),), root=root, frames=self._policy
         )
-        prepared = asyncio.run_coroutine_threadsafe(self._preparer.prepare(job), self._loop).result()
+        prepared = asyncio.run_coroutine_threadsafe(self._loader.load(job), self._loop).result()
         frames = self._processor.frames(pictures_of(part for turn in prepared.turns for part in turn.parts))
         self._kept[name] = frames
         self._room -= frames.nbytes

@@ -17,8 +17,8 @@ from msgspec import Struct, field
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Benchmark, PromptContext
 from vivant.benchmarks.summary import matches, parse_where
-from vivant.core.errors import DataError, UsageError, unknown
-from vivant.core.randomness import derive, generator, sample_ids
+from vivant.core.errors import DataError, UsageError, unknown_name_error
+from vivant.core.randomness import derive_generator, derive_seed, sample_ids
 from vivant.core.types import Audio, Image, Option, Part, Sample, Text, Video
 from vivant.train.data.shards import unpacked
 from vivant.train.data.split import Split
@@ -78,7 +78,7 @@ class Example(Struct, frozen=True, eq=False):
     @property
     def media_root(self) -> str:
         """The folder that media paths are relative to."""
-        return str(self.benchmark.media_root(self.root).resolve())
+        return str(self.benchmark.data.media_root(self.root).resolve())
 
     @property
     def video(self) -> str:
@@ -139,7 +139,7 @@ def _load(source: Source, number: int, base: Path, seed: int) -> Iterator[Exampl
     for chosen in registry.select([selector], [given] if given else [], source.variant):
         style = source.style or chosen.benchmark.styles[0]
         if style not in chosen.benchmark.styles:
-            raise unknown(f"style of {chosen.benchmark.name}", style, chosen.benchmark.styles)
+            raise unknown_name_error(f"style of {chosen.benchmark.name}", style, chosen.benchmark.styles)
         for task in chosen.tasks:
             pool = tuple(chosen.benchmark.load(chosen.root, task))
             asked = (*source.where, *([source.split.condition(pool)] if source.split else []))
@@ -164,7 +164,7 @@ def answers(example: Example) -> tuple[str, ...]:
 def phrase(example: Example, epoch: int, seed: int, form: Form = "choice") -> Phrased:
     """The example as the benchmark asks it; epochs other than the first draw other orders and answers."""
     sample = example.sample
-    turn = seed if epoch == 0 else derive(seed, "epoch", str(epoch))
+    turn = seed if epoch == 0 else derive_seed(seed, "epoch", str(epoch))
     texts = answers(example)
     if form == "words" and sample.options:
         title = example.benchmark.task(sample.task).title
@@ -174,12 +174,12 @@ def phrase(example: Example, epoch: int, seed: int, form: Form = "choice") -> Ph
     text, media = spoken([part for message in prompt.messages for part in message.parts])
     shown = tuple(option.text for option in prompt.options)
     if not (prompt.options and sample.key is not None):
-        drawn = generator(turn, sample.task, sample.id, "answer").choice(texts)
+        drawn = derive_generator(turn, sample.task, sample.id, "answer").choice(texts)
         return Phrased(text, drawn, media, shown)
     place = prompt.order.index(sample.key) if prompt.order else sample.key
     answer = prompt.answer_form.format(prompt.options[place].name)
     if form == "fewer":
-        chance = generator(turn, sample.task, sample.id, "fewer")
+        chance = derive_generator(turn, sample.task, sample.id, "fewer")
         wrong = [option for number, option in enumerate(prompt.options) if number != place]
         hidden = chance.sample(wrong, chance.randint(1, len(wrong))) if wrong else []
         text = without(text, hidden)
@@ -204,7 +204,7 @@ def draw_form(example: Example, epoch: int, seed: int, progress: float) -> Form:
         return "choice"
     early = progress < source.until
     words, fewer = (source.words, source.fewer) if early else (source.words / 10, source.fewer / 2)
-    chance = generator(seed, "form", str(epoch), example.sample.task, example.sample.id).random()
+    chance = derive_generator(seed, "form", str(epoch), example.sample.task, example.sample.id).random()
     if chance < words:
         return "words"
     return "fewer" if chance < words + fewer else "choice"

@@ -12,7 +12,7 @@ from typing import Literal
 from msgspec import Struct
 
 from vivant.core.errors import DataError
-from vivant.core.randomness import generator
+from vivant.core.randomness import derive_generator
 from vivant.core.types import Sample
 
 Part = Literal["train", "validation", "test"]
@@ -54,6 +54,6 @@ def divide(values: Sequence[str], sizes: Sequence[int], seed: int, name: str) ->
     if total <= 0 or min(sizes) < 0:
         raise DataError(f"split: sizes {', '.join(map(str, sizes))} divide nothing")
     order = sorted(values)
-    generator(seed, "split", name).shuffle(order)
+    derive_generator(seed, "split", name).shuffle(order)
     ends = [round(len(order) * sum(sizes[: place + 1]) / total) for place in range(len(sizes))]
     return [tuple(sorted(order[start:end])) for start, end in zip([0, *ends], ends, strict=False)]

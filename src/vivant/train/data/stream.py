@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import Struct
 
 from vivant.core.errors import DataError
-from vivant.core.randomness import generator, permutation
+from vivant.core.randomness import derive_generator, shuffled_indices
 from vivant.train.data.frames import FrameBank
 from vivant.train.data.packing import collate, pack
 from vivant.train.data.sources import Example, draw_form, phrase
@@ -138,10 +138,10 @@ class Stream:
             # By what is shown, not where it lies: the same data in another folder come in the same order.
             turn, first = name.partition("|")[0], members[0]
             shown = repr(first.media) if first.media else first.name
-            order = permutation(len(members), self._seed, "order", str(epoch), turn, shown)
+            order = shuffled_indices(len(members), self._seed, "order", str(epoch), turn, shown)
             mixed = [members[place] for place in order]
             pieces += [mixed[i : i + self._per_video] for i in range(0, len(mixed), self._per_video)]
-        for place in permutation(len(pieces), self._seed, "order", str(epoch)):
+        for place in shuffled_indices(len(pieces), self._seed, "order", str(epoch)):
             yield from pieces[place]
 
     def _ask(self, example: Example, epoch: int, progress: float) -> Asked | None:
@@ -166,7 +166,7 @@ class Stream:
 def _times(example: Example, epoch: int, seed: int) -> int:
     """How often an example comes up in an epoch: whole weights alike each time, the rest by turns."""
     weight = example.source.weight
-    turn = 0.0 if weight.is_integer() else generator(seed, "turn", example.name).random()
+    turn = 0.0 if weight.is_integer() else derive_generator(seed, "turn", example.name).random()
     return int(weight * (epoch + 1) + turn) - int(weight * epoch + turn)
 
 

@@ -30,7 +30,7 @@ from vivant.build.mimic.task_settings import Train
 from vivant.build.mimic.train import train
 from vivant.build.mimic.world import WorldPlan, make_world
 from vivant.build.mimic.world.phrases import load_topics
-from vivant.core.randomness import generator
+from vivant.core.randomness import derive_generator
 
 MIMIC, DIRECTION, MIME = "mimic", "direction", "mime-train"
 ONE_IN = 12
@@ -115,7 +115,7 @@ def direction_items(topics: Mapping[str, str]) -> list[Item]:
         own = name.removesuffix("/reverse")
         if own not in pairs:
             continue
-        chance = generator(0, "direction", ref)
+        chance = derive_generator(0, "direction", ref)
         other = chance.choice([pair for pair in pairs if pair != own])
         shown = [own, f"{own}/reverse", other, f"{other}/reverse"]
         place = chance.randrange(len(known[name].topics))

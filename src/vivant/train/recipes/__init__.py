@@ -7,7 +7,7 @@ from importlib import resources
 import yaml
 from msgspec import Struct
 
-from vivant.core.errors import unknown
+from vivant.core.errors import unknown_name_error
 
 
 class Bundled(Struct, frozen=True):
@@ -33,7 +33,7 @@ def recipe_text(name: str) -> str:
     """One recipe's file, comments and all."""
     known = bundled()
     if name not in known:
-        raise unknown("recipe", name, known)
+        raise unknown_name_error("recipe", name, known)
     return known[name].text
 
 

@@ -36,7 +36,7 @@ class BlenderError(VivantError):
     """Blender is missing, of another version, hangs, or failed: in one line."""
 
 
-class Found(Struct, frozen=True):
+class BlenderProgram(Struct, frozen=True):
     """A Blender that works."""
 
     command: tuple[str, ...]
@@ -68,7 +68,7 @@ def _candidates() -> list[tuple[str, str]]:
     return found
 
 
-def find_blender() -> Found:
+def find_blender() -> BlenderProgram:
     """Blender by `VIVANT_BLENDER` (a Blender, or a Python with bpy), as set up here, or on the path."""
     candidates = _candidates()
     if not candidates:
@@ -86,12 +86,14 @@ def find_blender() -> Found:
 
 
 @lru_cache(maxsize=8)
-def _greeted(program: str, origin: str) -> Found:
+def _greeted(program: str, origin: str) -> BlenderProgram:
     if shutil.which(program) is None:
         raise BlenderError(f"{origin} is no program that can be run")
     command = _command(program)
     with job_folder() as folder:
-        answer = run_blender(Found(command, "?"), {"task": "hello"}, folder, limit=_HELLO, name=origin)
+        answer = run_blender(
+            BlenderProgram(command, "?"), {"task": "hello"}, folder, limit=_HELLO, name=origin
+        )
     version = tuple(answer["version"])
     text = ".".join(map(str, version))
     if not OLDEST <= version < NEWEST:
@@ -99,7 +101,7 @@ def _greeted(program: str, origin: str) -> Found:
         raise BlenderError(
             f"{origin} is Blender {text}; {wanted} is needed: run `vivant build mime setup-blender`"
         )
-    return Found(command, text)
+    return BlenderProgram(command, text)
 
 
 def _command(program: str) -> tuple[str, ...]:
@@ -117,7 +119,7 @@ def job_folder() -> Iterator[Path]:
 
 
 @contextmanager
-def started(found: Found, job: Mapping[str, Any], folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+def started(found: BlenderProgram, job: Mapping[str, Any], folder: Path) -> Iterator[subprocess.Popen[bytes]]:
     """Blender at work on a job; it does not outlive this block."""
     file = folder / "job.json"
     file.write_bytes(msgspec.json.encode(job))
@@ -142,7 +144,7 @@ def started(found: Found, job: Mapping[str, Any], folder: Path) -> Iterator[subp
 
 
 def run_blender(
-    found: Found, job: Mapping[str, Any], folder: Path, *, limit: float, name: str
+    found: BlenderProgram, job: Mapping[str, Any], folder: Path, *, limit: float, name: str
 ) -> dict[str, Any]:
     """Give Blender a job and return its answer. `name` is what a failure is about."""
     with started(found, job, folder) as process:

@@ -23,7 +23,7 @@ import numpy as np
 from mathutils import Matrix, Quaternion, Vector  # type: ignore[import-not-found]
 
 
-class RefusedError(Exception):
+class TaskRefusedError(Exception):
     """Something about the user's files, in a sentence."""
 
 
@@ -33,7 +33,7 @@ def main() -> None:
     job = json.loads(file.read_text(encoding="utf-8"))
     try:
         answer = TASKS[job["task"]](job)
-    except RefusedError as error:
+    except TaskRefusedError as error:
         answer = {"refused": str(error)}
     except Exception as error:
         traceback.print_exc()
@@ -64,7 +64,7 @@ def load(path: str) -> list[Any]:
             bpy.ops.import_scene.gltf(filepath=path)
     except RuntimeError as error:
         line = str(error).strip().splitlines()[-1]
-        raise RefusedError(f"Blender cannot import it ({line})") from None
+        raise TaskRefusedError(f"Blender cannot import it ({line})") from None
     return list(bpy.context.scene.objects)
 
 
@@ -72,7 +72,7 @@ def armature_of(objects: list[Any]) -> Any:
     """The largest skeleton."""
     found = [thing for thing in objects if thing.type == "ARMATURE"]
     if not found:
-        raise RefusedError("it holds no skeleton; export it with its armature")
+        raise TaskRefusedError("it holds no skeleton; export it with its armature")
     return max(found, key=lambda thing: len(thing.data.bones))
 
 
@@ -96,7 +96,7 @@ def bones(job: dict[str, Any]) -> dict[str, Any]:
     objects = load(job["file"])
     armature = armature_of(objects)
     if not any(thing.type == "MESH" for thing in objects):
-        raise RefusedError("it holds a skeleton and no body; export the mesh with it")
+        raise TaskRefusedError("it holds a skeleton and no body; export the mesh with it")
     listed = ordered(armature.data.bones)
     places = {bone.name: number for number, bone in enumerate(listed)}
     return {
@@ -119,7 +119,7 @@ def bvh(job: dict[str, Any]) -> dict[str, Any]:
     armature = armature_of(load(job["file"]))
     action = armature.animation_data.action if armature.animation_data else None
     if action is None:
-        raise RefusedError("it holds no animation; export it with its motion")
+        raise TaskRefusedError("it holds no animation; export it with its motion")
     first, last = (round(value) for value in action.frame_range)
     bpy.ops.object.select_all(action="DESELECT")
     armature.select_set(True)

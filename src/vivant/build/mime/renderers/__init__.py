@@ -11,7 +11,7 @@ from vivant.build.mime.camera import Camera
 from vivant.build.mime.characters import Avatar
 from vivant.build.mime.motion import Motion
 from vivant.build.mime.rasterizer import Layer
-from vivant.core.errors import unknown
+from vivant.core.errors import unknown_name_error
 
 RENDERERS = ("built-in", "cycles", "workbench")
 
@@ -44,7 +44,7 @@ def find_renderer(name: str, samples: int = 32) -> Renderer:
     `samples` is how many rays Cycles sends through each pixel.
     """
     if name not in RENDERERS:
-        raise unknown("renderer", name, RENDERERS)
+        raise unknown_name_error("renderer", name, RENDERERS)
     if name == "built-in":
         from vivant.build.mime.renderers.builtin import BuiltIn
 

@@ -1,201 +1,66 @@
-"""Backgrounds: drawn scenes that come with the project, the blank one, and any picture file."""
+"""Backgrounds: drawn scenes that come with the project, the blank one, and any picture file.
+
+A drawn scene is a YAML file: what it shows (`description`), what people do there (`fits`), and how it is drawn.
+`draw` is a list of steps, in order, from the back to the front:
+
+- a method of `Canvas` with its arguments: `board: [2.4, -9, 9, 0, 6, [238, 232, 216]]`; formulas (see
+  `formulas.py`) may stand for numbers. `floor` has its arguments by name, and a `pattern`.
+- `set: {tone: 66 + 14 * row}`: a variable for the steps that follow.
+- `each: x, in: [-1, 1], draw: […]`: the steps in `draw` for each value; `in: 5` counts from 0 to 4, `each: [x, y]`
+  takes pairs, `count: step` numbers the rounds.
+- `when: step % 2, draw: […], else: […]`: one list of steps or the other.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from PIL import Image, UnidentifiedImageError
 
 from vivant.build.mime.camera import Camera
+from vivant.build.mime.catalog import YamlFolder
+from vivant.build.mime.formulas import Formulas
 from vivant.build.mime.rasterizer import Plane
-from vivant.build.mime.scenes import country, indoor, outdoor, rooms
-from vivant.build.mime.scenes.canvas import Canvas
-from vivant.core.errors import MediaError, unknown
+from vivant.build.mime.scenes.canvas import Canvas, ellipse, plain, planks, stripes, tiles
+from vivant.core.errors import DataError, MediaError, unknown_name_error
 
 BLANK = "blank"
 _GREY = (182, 184, 188)
+_SHAPES = frozenset({"sky", "floor", "shape", "board", "disc", "line", "ground", "tree"})
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "arange": np.arange,
+    "linspace": np.linspace,
+    "geomspace": np.geomspace,
+    "sin": np.sin,
+    "ellipse": ellipse,
+    "plain": plain,
+    "planks": planks,
+    "stripes": stripes,
+    "tiles": tiles,
+}
+_FIRST = (
+    *("archery_range", "basketball_court", "bowling_alley", "boxing_gym", "concert_hall", "fishing_pier"),
+    *("golf_course", "gym", "house_front", "lake_shore", "living_room", "playground", "road", "soccer_field"),
+    *("street", "swimming_pool", "tennis_court"),
+)
+"""The scenes of the first edition. Their order counts where two scenes fit an action equally well."""
 
 
-@dataclass(frozen=True)
-class Scene:
+class BackgroundScene(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A drawn background. `fits` names what people do there, all of it: meaning is measured on these phrases."""
 
-    name: str
+    name: str = ""
     description: str
     fits: tuple[str, ...]
-    draw: Callable[[Canvas], None]
+    draw: tuple[dict[str, Any], ...]
 
 
-SCENES: dict[str, Scene] = {
-    scene.name: scene
-    for scene in (
-        Scene(
-            "archery_range",
-            "a meadow with round targets before trees",
-            ("shooting arrows with a bow",),
-            outdoor.archery_range,
-        ),
-        Scene(
-            "basketball_court",
-            "a parquet court with a hoop and seats",
-            ("playing basketball", "jumping rope"),
-            indoor.basketball_court,
-        ),
-        Scene("bowling_alley", "bowling lanes with pins at the end", ("bowling",), indoor.bowling_alley),
-        Scene(
-            "boxing_gym",
-            "the inside of a boxing ring",
-            ("boxing", "punching", "jumping rope"),
-            indoor.boxing_gym,
-        ),
-        Scene(
-            "concert_hall",
-            "a stage with red curtains and lights",
-            ("playing piano", "playing guitar", "playing violin", "playing drums"),
-            indoor.concert_hall,
-        ),
-        Scene(
-            "fishing_pier",
-            "a wooden pier on a lake",
-            ("fishing", "swimming in a lake", "rowing a boat"),
-            outdoor.fishing_pier,
-        ),
-        Scene("golf_course", "a fairway with a bunker and a flag", ("playing golf",), outdoor.golf_course),
-        Scene(
-            "gym",
-            "a weight room with dumb-bells and a mirror",
-            ("lifting weights", "boxing", "jumping rope", "using a rowing machine"),
-            indoor.gym,
-        ),
-        Scene(
-            "house_front",
-            "a brick house with a ladder against it",
-            ("climbing a ladder", "hammering a nail", "sweeping the pavement"),
-            outdoor.house_front,
-        ),
-        Scene(
-            "lake_shore",
-            "the shore of a lake with a boat",
-            ("rowing a boat", "swimming in a lake", "fishing"),
-            outdoor.lake_shore,
-        ),
-        Scene(
-            "living_room",
-            "a room with a sofa, a rug and a window",
-            ("sweeping the floor", "drinking coffee", "playing piano", "playing guitar", "playing violin"),
-            indoor.living_room,
-        ),
-        Scene(
-            "playground",
-            "a playground with a swing and a slide",
-            ("jumping rope", "climbing", "playing soccer", "playing basketball"),
-            outdoor.playground,
-        ),
-        Scene("road", "a road to the horizon with cars on it", ("driving a car",), outdoor.road),
-        Scene(
-            "soccer_field",
-            "a football pitch with a goal",
-            ("playing soccer", "kicking a ball"),
-            outdoor.soccer_field,
-        ),
-        Scene(
-            "street",
-            "a pavement before a row of houses",
-            ("waving hello", "driving a car", "sweeping the pavement"),
-            outdoor.street,
-        ),
-        Scene("swimming_pool", "an indoor pool with lane ropes", ("swimming",), indoor.swimming_pool),
-        Scene("tennis_court", "a tennis court with its net", ("playing tennis",), outdoor.tennis_court),
-        Scene(
-            "auditorium",
-            "the rows of seats of a theatre",
-            ("clapping", "applauding", "watching a play"),
-            rooms.auditorium,
-        ),
-        Scene(
-            "baseball_field",
-            "a baseball diamond with its bases",
-            ("playing baseball", "swinging a baseball bat"),
-            country.baseball_field,
-        ),
-        Scene(
-            "bathroom",
-            "a bathroom with a basin, a mirror and a bath",
-            ("brushing teeth", "washing hands", "combing hair", "cleaning"),
-            rooms.bathroom,
-        ),
-        Scene(
-            "forest",
-            "a clearing in a wood with logs and a chopping block",
-            ("chopping wood", "sawing wood", "climbing a tree", "running"),
-            country.forest,
-        ),
-        Scene(
-            "garden",
-            "a kitchen garden with beds, a fence and a shed",
-            ("digging a hole", "gardening", "sweeping the path", "sawing wood"),
-            country.garden,
-        ),
-        Scene(
-            "harbour",
-            "a quay with a moored ship",
-            ("pulling a rope", "fishing", "rowing a boat"),
-            country.harbour,
-        ),
-        Scene(
-            "kitchen",
-            "a kitchen with a stove and cupboards",
-            ("cooking", "stirring a pot", "drinking coffee", "sweeping the floor", "cleaning"),
-            rooms.kitchen,
-        ),
-        Scene(
-            "office",
-            "an office with desks, screens and shelves",
-            ("talking on the phone", "typing", "drinking coffee", "cleaning a window"),
-            rooms.office,
-        ),
-        Scene(
-            "parade_ground",
-            "a square before barracks with a flag",
-            ("saluting", "marching", "running"),
-            country.parade_ground,
-        ),
-        Scene(
-            "park",
-            "a path between lawns and trees with a bench",
-            (
-                "running",
-                "riding a bicycle",
-                "doing jumping jacks",
-                "doing push-ups",
-                "taking a photograph",
-                "talking on the phone",
-            ),
-            country.park,
-        ),
-        Scene(
-            "sports_hall",
-            "a hall with a fencing strip and wall bars",
-            ("fencing", "doing push-ups", "doing jumping jacks", "jumping rope", "running"),
-            rooms.sports_hall,
-        ),
-        Scene(
-            "viewpoint",
-            "a terrace with a railing before snowy mountains",
-            ("taking a photograph", "waving", "drinking coffee"),
-            country.viewpoint,
-        ),
-        Scene(
-            "workshop",
-            "a workbench with tools on the wall and planks",
-            ("sawing wood", "hammering a nail", "carpentry"),
-            rooms.workshop,
-        ),
-    )
-}
+SCENES = YamlFolder(Path(__file__).parent, BackgroundScene, _FIRST)
+"""Every drawn background, read when it is used."""
 
 
 def draw_background(name: str, camera: Camera) -> Plane:
@@ -204,10 +69,47 @@ def draw_background(name: str, camera: Camera) -> Plane:
         grey = np.asarray(_GREY, np.float32)[:, None, None] / np.float32(255)
         return np.ascontiguousarray(np.broadcast_to(grey, (3, camera.height, camera.width)))
     if name not in SCENES:
-        raise unknown("background", name, [BLANK, *SCENES])
+        raise unknown_name_error("background", name, [BLANK, *SCENES])
     canvas = Canvas(camera)
-    SCENES[name].draw(canvas)
+    try:
+        _draw(canvas, SCENES[name].draw, Formulas({}, _FUNCTIONS))
+    except DataError as error:
+        raise DataError(f"Scene {name}: {error}") from None
     return _planes(canvas.finished())
+
+
+def _draw(canvas: Canvas, steps: Sequence[dict[str, Any]], formulas: Formulas) -> None:
+    for step in steps:
+        match step:
+            case {"set": values}:
+                formulas.names.update({name: formulas.compute(value) for name, value in values.items()})
+            case {"each": target, "in": values, "draw": inner}:
+                rounds = formulas.compute(values)
+                for number, value in enumerate(range(rounds) if isinstance(rounds, int) else rounds):
+                    names = (
+                        {target: value} if isinstance(target, str) else dict(zip(target, value, strict=True))
+                    )
+                    formulas.names.update(names, **({step["count"]: number} if "count" in step else {}))
+                    _draw(canvas, inner, formulas)
+            case {"when": test, "draw": inner}:
+                _draw(canvas, inner if formulas.compute(test) else step.get("else", []), formulas)
+            case _:
+                _draw_shape(canvas, step, formulas)
+
+
+def _draw_shape(canvas: Canvas, step: dict[str, Any], formulas: Formulas) -> None:
+    (shape, arguments), *more = step.items()
+    if more or shape not in _SHAPES:
+        raise DataError(
+            f"a step is set, each, when or one of {', '.join(sorted(_SHAPES))}, not {', '.join(step)}"
+        )
+    try:
+        if isinstance(arguments, dict):
+            getattr(canvas, shape)(**{name: formulas.compute(value) for name, value in arguments.items()})
+        else:
+            getattr(canvas, shape)(*formulas.compute(arguments))
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{shape} cannot be drawn: {error}") from None
 
 
 def read_background(file: Path, size: tuple[int, int]) -> Plane:

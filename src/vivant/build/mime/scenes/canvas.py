@@ -65,8 +65,7 @@ class Canvas:
         self, depth: float, x: float, y: float, radius: float, colour: Colour, tall: float = 1.0
     ) -> None:
         """An upright disc at a depth, or an ellipse `tall` × as high as wide."""
-        turn = np.linspace(0, 2 * np.pi, 40)
-        self.shape(depth, [(x + radius * np.cos(a), y + tall * radius * np.sin(a)) for a in turn], colour)
+        self.shape(depth, ellipse(x, y, radius, tall * radius), colour)
 
     def line(self, start: Sequence[float], end: Sequence[float], width: float, colour: Colour) -> None:
         """A line between two stage points, `width` metres thick at their mean depth."""
@@ -112,6 +111,13 @@ def _clipped(seen: Array) -> Array:
         if (here[2] >= _NEAR) != (after[2] >= _NEAR):
             kept.append(here + (after - here) * ((_NEAR - here[2]) / (after[2] - here[2])))
     return np.array(kept)
+
+
+def ellipse(
+    x: float, y: float, wide: float, high: float, turn: float = 2 * np.pi, points: int = 40
+) -> list[tuple[float, float]]:
+    """Points on an ellipse around (x, y)."""
+    return [(x + wide * np.cos(a), y + high * np.sin(a)) for a in np.linspace(0, turn, points)]
 
 
 def plain(colour: Colour) -> Pattern:

@@ -153,17 +153,17 @@ def see(file: str, root: str) -> Seen:
 
 def _pictures(path: str) -> list[NDArray[np.uint8]]:
     """Frames from the middles of equal stretches: the very first is often black."""
-    from vivant.media.decoding import decode
-    from vivant.media.encoding import Encoder
-    from vivant.media.scan import scan
+    from vivant.media.decoding import decode_frames
+    from vivant.media.encoding import FrameEncoder
+    from vivant.media.scan import scan_video
 
-    scanned = scan(path, path, 1)
+    scanned = scan_video(path, path, 1)
     count = len(scanned.table.timeline().pts)
     wanted = [int((number + 0.5) * count / FRAMES) for number in range(FRAMES)]
-    encoder = Encoder()
+    encoder = FrameEncoder()
     found = {
         index: encoder.pixels(frame, _SEEN_SIDE)
-        for index, frame in decode(path, path, scanned, wanted, 1)
+        for index, frame in decode_frames(path, path, scanned, wanted, 1)
         if frame is not None
     }
     if len(found) < len(set(wanted)):

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vivant.build.mimic.clean.tokens import I64, U64, Words, mixed
-from vivant.core.randomness import derive
+from vivant.core.randomness import derive_seed
 
 ROWS = 4
 """Values of a band. With 32 bands, texts of similarity 0.7 share one with probability 0.9998, of 0.3 with 0.23."""
@@ -37,7 +37,7 @@ def signatures(found: Words, bands: int = 32) -> NDArray[np.uint32]:
     filled = np.flatnonzero(counts > 0)
     low = (combined >> np.uint64(32)).astype(np.uint64)
     for number in range(size):
-        odd = np.uint64(derive(number, "minhash") | 1)
+        odd = np.uint64(derive_seed(number, "minhash") | 1)
         hashed = ((low * odd) >> np.uint64(32)).astype(np.uint32)
         if len(filled):
             made[filled, number] = np.minimum.reduceat(hashed, first[filled])

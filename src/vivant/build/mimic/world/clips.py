@@ -18,7 +18,7 @@ from PIL import Image
 
 from vivant.build.mimic.world.people import generator
 from vivant.build.mimic.world.phrases import Topic
-from vivant.core.errors import unknown
+from vivant.core.errors import unknown_name_error
 
 Pixels = NDArray[np.uint8]
 _DENSE = 33
@@ -103,5 +103,5 @@ def _dense(clip: str) -> Sequence[Image.Image]:
 
     clips = load_clips()
     if clip not in clips:
-        raise unknown("clip", clip, clips)
+        raise unknown_name_error("clip", clip, clips)
     return [Image.fromarray(draw(clips[clip], n / (_DENSE - 1))) for n in range(_DENSE)]

@@ -18,7 +18,7 @@ from vivant.build.mimic.world.phrases import Phrases
 from vivant.build.mimic.world.threads import comments
 from vivant.build.mimic.world.truth import truth
 from vivant.core.progress import ProgressCallback, ignore_progress
-from vivant.core.randomness import generator
+from vivant.core.randomness import derive_generator
 
 _KEYS = {"youtube": "Youtube", "tiktok": "TikTok"}
 _NAMES = ("Mira", "Tomas", "Aiko", "Farid", "Lena", "Juan", "Priya", "Omar", "Wei", "Greta", "Sami", "Noor")
@@ -58,7 +58,7 @@ def write_crawl(
     for name in _KEYS:
         (out / name).mkdir(exist_ok=True)
     threads = _threads(comments(phrases, platform, plan.seed))
-    chance = generator(plan.seed, "mimic-world", "crawl")
+    chance = derive_generator(plan.seed, "mimic-world", "crawl")
     happened: dict[str, int] = {}
     waiting = next(threads, None)
     for number, video in enumerate(platform.table.to_pylist()):

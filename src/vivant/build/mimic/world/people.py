@@ -12,7 +12,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from vivant.build.mimic.world.phrases import Ints, Phrases, join
-from vivant.core.randomness import derive
+from vivant.core.randomness import derive_seed
 
 PLATFORMS = ("youtube", "tiktok")
 _LETTERS = np.frombuffer(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_", np.uint8)
@@ -54,7 +54,7 @@ class Platform(Struct, frozen=True, kw_only=True):
 
 def generator(seed: int, *names: str) -> np.random.Generator:
     """A generator of arrays for the thing that `names` name."""
-    return np.random.default_rng(derive(seed, "mimic-world", *names))
+    return np.random.default_rng(derive_seed(seed, "mimic-world", *names))
 
 
 def make_platform(phrases: Phrases, videos: int, comments: int, seed: int, shares: Shares) -> Platform:

@@ -1,0 +1,41 @@
+"""A user's own Python file as a module, and where in it an exception arose."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import traceback
+from pathlib import Path
+from types import ModuleType
+
+from vivant.core.errors import UsageError
+
+
+def load_python_file(path: Path, what: str) -> ModuleType:
+    """Execute a Python file and return its module.
+
+    Args:
+        path: The file.
+        what: What an error message calls it: `Model file`.
+    """
+    name = f"vivant_user_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise UsageError(f"{what} {path} cannot be loaded as Python")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        line = find_line(error, str(path))
+        place = f", line {line}," if line else ""
+        raise UsageError(f"{what} {path}{place} fails to load: {type(error).__name__}: {error}") from error
+    return module
+
+
+def find_line(error: BaseException, file: str) -> int | None:
+    """The line of a file at which an exception arose; None where it never passed there."""
+    if isinstance(error, SyntaxError) and error.filename == file:
+        return error.lineno
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
+    return lines[-1] if lines else None

@@ -1,0 +1,83 @@
+"""On each task the best run against each other, sample by sample, with Holm's correction over all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+from msgspec import Struct
+
+from vivant.benchmarks import registry
+from vivant.benchmarks.base import ScoredRun
+from vivant.benchmarks.summary import by_sample, cluster_of, is_binary
+from vivant.core.table import Row
+from vivant.metrics.paired import holm, paired_difference
+
+_LEVEL = 0.05
+
+
+class LeaderComparison(Struct, frozen=True, kw_only=True):
+    """The best run of a task and another one."""
+
+    task: str
+    best: str
+    other: str
+    lead: float
+    interval: tuple[float, float] | None
+    """Of the lead, 95 %, in the table's unit."""
+    detectable: float | None
+    """The lead that such data would show four times out of five."""
+    n: int
+    p: float | None
+    adjusted: float | None = None
+
+    @property
+    def is_significant(self) -> bool:
+        """Whether the lead is more than chance."""
+        return self.adjusted is not None and self.adjusted < _LEVEL
+
+
+def compare_leaders(parts: Sequence[ScoredRun], rows: Sequence[Row]) -> list[LeaderComparison]:
+    """Compare the best run with each other run on every task, the nearest rival first."""
+    comparisons: list[LeaderComparison] = []
+    for task in dict.fromkeys(part.task for part in parts):
+        by_run = {part.run: part for part in parts if part.task == task}
+        order = sorted(
+            (row for row in rows if row.task == task and row.value is not None),
+            key=lambda row: -(row.value or 0.0),
+        )
+        comparisons += [
+            comparison
+            for row in order[1:]
+            if (comparison := _compare(by_run[order[0].run], by_run[row.run])) is not None
+        ]
+    adjusted = holm([comparison.p for comparison in comparisons])
+    return [msgspec.structs.replace(c, adjusted=p) for c, p in zip(comparisons, adjusted, strict=True)]
+
+
+def _compare(best: ScoredRun, other: ScoredRun) -> LeaderComparison | None:
+    benchmark = registry.of_task(best.task)
+    a, b = by_sample(best, benchmark), by_sample(other, benchmark)
+    shared = [name for name in a if name in b]
+    if not shared:
+        return None
+    unparsed = benchmark.unparsed_value
+    single = all(len(s.values) == 1 for name in shared for s in (a[name], b[name]))
+    result = paired_difference(
+        [b[name].mean for name in shared],
+        [a[name].mean for name in shared],
+        [cluster_of(a[name].sample) for name in shared],
+        binary=single and is_binary(best, unparsed) and is_binary(other, unparsed),
+    )
+    scale = benchmark.task(best.task).scale
+    ends = result.interval.scaled(scale) if result.interval else None
+    return LeaderComparison(
+        task=best.task,
+        best=best.run,
+        other=other.run,
+        lead=result.value * scale,
+        interval=(ends.low, ends.high) if ends else None,
+        detectable=None if result.smallest is None else result.smallest * scale,
+        n=result.n,
+        p=result.p,
+    )
