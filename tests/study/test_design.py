@@ -179,8 +179,8 @@ def test_what_is_short_is_what_no_way_of_giving_places_can_reach(
 @pytest.mark.parametrize(
     ("content", "part"),
     [
-        (b"kind: [", "is no YAML"),
-        (b"\xff\xfe", "is no YAML"),
+        (b"kind: [", "is not YAML"),
+        (b"\xff\xfea", "is not YAML"),
         (b"- a\n", "should be a mapping"),
         (b"format: 9\nkind: mcq\ntitle: {en: x}\n", "format 9; this version reads format 1"),
     ],

@@ -12,7 +12,7 @@ from tests.support.mime_kit import MIME
 from tests.support.study_web import Walker, an_app, fresh_postgres, served
 from vivant.benchmarks.base import ScoreSettings
 from vivant.runs.run import load_run
-from vivant.study.default_texts import CHECK_OPTIONS
+from vivant.study.default_texts import DEFAULTS
 from vivant.study.export import export_study
 from vivant.study.key import load_key
 from vivant.study.loading import load_study
@@ -50,7 +50,7 @@ def test_a_study_of_mime_from_its_data_to_the_human_row(tmp_path: Path, database
         walker = Walker(app, seen=seen).begin(invite(store, 1)[0])
         while walker.page:
             if walker.names == ["text"]:
-                asked = (word for word in CHECK_OPTIONS if f"“{word}”" in walker.text)
+                asked = (word for word in DEFAULTS.check_options if f"“{word}”" in walker.text)
                 walker.send("/study/answer", {"page": walker.page, "text": next(asked, "waving")})
                 continue
             texts = walker.options()

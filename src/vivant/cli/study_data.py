@@ -159,8 +159,8 @@ def export(
     """
     import time
 
-    from vivant.study.results import load_results
     from vivant.study.export import export_study
+    from vivant.study.results import load_results
 
     place = out or folder / "exports" / time.strftime("%Y%m%d-%H%M%S", time.gmtime())
     done = export_study(load_results(folder, database), place, form or ("jsonl",), only_counted=only_counted)
@@ -231,9 +231,9 @@ def report(
         vivant study report studies/mime --by angle --out report.html
     """
     from vivant.cli.output import deliver
-    from vivant.study.results import load_results
     from vivant.study.report.page import all_tables, write_page
     from vivant.study.report.study import build_study_report
+    from vivant.study.results import load_results
 
     facets = [name for entry in by or () for name in entry.split(",")]
     made = build_study_report(load_results(folder, database), facets)

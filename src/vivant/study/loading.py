@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
 
 from vivant.core.errors import DataError, MediaError, unknown_name_error
+from vivant.core.yaml_files import read_yaml
 from vivant.media.paths import resolve_media, stat_file
 from vivant.study.balance import find_balance_faults
 from vivant.study.design import (
@@ -84,21 +85,12 @@ def load_study(folder: str | Path) -> LoadedStudy:
 
 
 def _read_study(folder: Path, faults: list[str]) -> Study | None:
-    import yaml
-
     file = folder / STUDY_FILE
     if not folder.is_dir():
         raise DataError(f"No study at {folder}: no such folder; make one with `vivant study new {folder} …`")
-    try:
-        content: Any = yaml.safe_load(file.read_text(encoding="utf-8-sig"))
-    except FileNotFoundError:
-        raise DataError(
-            f"{folder} is no study: it has no {STUDY_FILE}; make one with `vivant study new`"
-        ) from None
-    except OSError as error:
-        raise DataError(f"Cannot read {file}: {error.strerror}") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise DataError(f"{file} is no YAML: {' '.join(str(error).split())}") from error
+    if not file.exists():
+        raise DataError(f"{folder} is no study: it has no {STUDY_FILE}; make one with `vivant study new`")
+    content = read_yaml(file, object)
     if not isinstance(content, dict):
         raise DataError(f"{file} should be a mapping with `kind`, `title` and the like")
     fields = Study.__struct_fields__

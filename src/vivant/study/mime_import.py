@@ -22,7 +22,7 @@ from vivant.benchmarks.multiple_choice import option_name
 from vivant.core.errors import DataError, MediaError
 from vivant.core.types import Option, Sample, Video
 from vivant.study.balance import find_largest_share
-from vivant.study.default_texts import TITLES, load_texts
+from vivant.study.default_texts import DEFAULTS, load_texts
 from vivant.study.design import STUDY_FILE, KeyLine, Study, StudyItem, StudyText
 from vivant.study.export.native import MIME
 from vivant.study.judgement import StudyJudgement, StudyPerson
@@ -180,7 +180,7 @@ def _make_study(folder: Path, lines: Sequence[_Line], data: str | None, notes: l
     each = Counter(counts.values()).most_common(1)[0][0]
     study = Study(
         kind="free-then-mcq",
-        title={"en": TITLES["free-then-mcq"]["en"]},
+        title={"en": DEFAULTS.titles["free-then-mcq"]["en"]},
         origin="mime",
         items_per_participant=find_largest_share(list(groups.values()), each, 43),
         judgements_per_item=each,

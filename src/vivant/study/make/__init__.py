@@ -13,12 +13,8 @@ from vivant.core.errors import UsageError, VivantError, unknown_name_error
 from vivant.core.files import remove
 from vivant.study.balance import count_shortage, find_largest_share, item_group, list_place_sizes
 from vivant.study.default_texts import (
+    DEFAULTS,
     LANGUAGES,
-    MIME_WORDS,
-    QUESTIONS,
-    REALISM,
-    SCORE,
-    TITLES,
     choose_mmie_criteria,
     format_mmie_guide,
     load_texts,
@@ -120,7 +116,7 @@ def make_study(folder: Path, spec: StudySpec) -> NewStudy:
         balance=spec.balance,
         checks_per_participant=spec.checks,
         time_limit=spec.time_limit,
-        questions=QUESTIONS,
+        questions=DEFAULTS.questions,
         criteria=criteria,
     )
     items, key = list(item_set.items), list(item_set.key)
@@ -131,7 +127,7 @@ def make_study(folder: Path, spec: StudySpec) -> NewStudy:
         language: load_texts(spec.kind, language, guide.get(language, "")) for language in spec.languages
     }
     mime = "mcq" in spec.kind and all(name.partition("/")[0] == "mime" for name in spec.origin)
-    interface = {language: MIME_WORDS[language] for language in spec.languages} if mime else {}
+    interface = {language: DEFAULTS.mime_interface[language] for language in spec.languages} if mime else {}
     write_study(folder, study, items, key, texts, interface)
     load_study(folder)
     places = len(list_place_sizes(len(item_set.items) * spec.judgements_per_item, share))
@@ -163,7 +159,7 @@ def _make_items(
             notes.append(
                 "without --key nothing here knows who wrote what: exports are judgements of the pack"
             )
-        return make_comment_items(pack, key, media, spec.limit, spec.seed), (REALISM,), {}
+        return make_comment_items(pack, key, media, spec.limit, spec.seed), (DEFAULTS.realism,), {}
     if spec.kind == "pairwise":
         runs = open_runs(spec.origin, spec.kind, 2)
         both = [select_answers(run, selection, notes) for run in runs]
@@ -173,7 +169,7 @@ def _make_items(
     item_set = make_rating_items(runs, answers, media, spec.seed, reference=spec.reference)
     tasks = sorted({answer.sample.task for run_answers in answers for answer in run_answers})
     if any(not task.startswith("mmie/") for task in tasks):
-        return item_set, (SCORE,), {}
+        return item_set, (DEFAULTS.score,), {}
     short = [task.partition("/")[2] for task in tasks]
     return (
         item_set,
@@ -185,7 +181,7 @@ def _make_items(
 def _choose_title(spec: StudySpec) -> LocalizedText:
     if spec.title:
         return dict.fromkeys(spec.languages, spec.title)
-    return {language: TITLES[spec.kind][language] for language in spec.languages}
+    return {language: DEFAULTS.titles[spec.kind][language] for language in spec.languages}
 
 
 def _choose_share(spec: StudySpec, items: Sequence[StudyItem]) -> int:

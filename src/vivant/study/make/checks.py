@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from vivant.core.randomness import derive_generator, shuffled_indices
-from vivant.study.default_texts import CHECK_OPTIONS, format_check
+from vivant.study.default_texts import DEFAULTS, format_check
 from vivant.study.design import KeyLine, Kind, StudyCriterion, StudyItem, StudyPart, StudyText
 
 
@@ -22,7 +22,7 @@ def make_checks(
         expected: dict[str, Any]
         option = None
         if kind in ("mcq", "free-then-mcq"):
-            options = CHECK_OPTIONS
+            options = DEFAULTS.check_options
             option = derive_generator(seed, "study", "check", name).randrange(len(options))
             content = (StudyText(format_check(kind, languages, options[option])[0]),)
             expected = {"choose": option}

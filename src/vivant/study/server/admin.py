@@ -19,7 +19,7 @@ from vivant.core.errors import UsageError
 from vivant.study.export.tables import JUDGEMENTS, PEOPLE, WRITERS
 from vivant.study.judgement import StudyJudgement, StudyPerson
 from vivant.study.server.context import StudyContext
-from vivant.study.server.errors import RequestRefusedError, read_form
+from vivant.study.server.errors import PageRefusedError, read_form
 from vivant.study.server.tokens import ADMIN_COOKIE, ADMIN_HOURS
 from vivant.study.store import StudyProgress
 from vivant.web.security import same_secret
@@ -57,7 +57,7 @@ class AdminPages:
         """The cookie of the researcher's session. Raises for anybody else."""
         cookie = request.cookies.get(ADMIN_COOKIE, "")
         if not self._context.tokens.is_admin(cookie, self._settings.admin_token, self._store.clock()):
-            raise RequestRefusedError(401, "not_found")
+            raise PageRefusedError(401, "not_found")
         return cookie
 
     async def log_in(self, request: Request) -> Response:
@@ -91,7 +91,7 @@ class AdminPages:
         """Everything at a glance; the login for whoever has no session."""
         try:
             self._check_session(request)
-        except RequestRefusedError:
+        except PageRefusedError:
             return HTMLResponse(self._context.render("admin_login.html", wrong=False))
         progress = self._store.progress(self._item_ids)
         counts = {line.item: line for line in progress.items}
@@ -140,9 +140,9 @@ class AdminPages:
         number = request.path_params["number"]
         items = self._context.loaded.items
         if not (number.isascii() and number.isdecimal()):
-            raise RequestRefusedError(400)
+            raise PageRefusedError(400)
         if len(number) > 9 or int(number) >= len(items):
-            raise RequestRefusedError(404, "not_found")
+            raise PageRefusedError(404, "not_found")
         item = items[int(number)]
         lines = [line for line in self._store.judgements() if line.item == item.id]
         return self._render(request, "admin_item.html", item=item, lines=lines)
@@ -153,7 +153,7 @@ class AdminPages:
         name = request.path_params["annotator"]
         person = next((person for person in self._store.people() if person.annotator == name), None)
         if person is None:
-            raise RequestRefusedError(404, "not_found")
+            raise PageRefusedError(404, "not_found")
         lines = list(self._store.judgements(name))
         return self._render(request, "admin_person.html", person=person, lines=lines)
 
@@ -167,7 +167,7 @@ class AdminPages:
     def _act(self, request: Request, action: str, fields: dict[str, str]) -> Response:
         cookie = self._check_session(request)
         if not same_secret(fields.pop("form", ""), self._context.tokens.admin_form(cookie)):
-            raise RequestRefusedError(403, "bad_request", "cross_site")
+            raise PageRefusedError(403, "bad_request", "cross_site")
         response = RedirectResponse(self._home, 303)
         try:
             if action in ("pause", "resume"):
@@ -182,7 +182,7 @@ class AdminPages:
             elif action == "logout":
                 response.delete_cookie(ADMIN_COOKIE, path=self._home)
             else:
-                raise RequestRefusedError(404, "not_found")
+                raise PageRefusedError(404, "not_found")
         except UsageError as error:
             return self.show_overview(request, str(error), 422)
         return response
@@ -197,7 +197,7 @@ class AdminPages:
             PEOPLE: self._store.people(),
         }
         if what not in streams or form not in WRITERS:
-            raise RequestRefusedError(404, "not_found")
+            raise PageRefusedError(404, "not_found")
         folder = Path(tempfile.mkdtemp(prefix="vivant-study-"))
         try:
             WRITERS[form](folder / name, streams[what], self._context.study)

@@ -15,7 +15,7 @@ from vivant.core.errors import MediaError
 from vivant.study.loading import LoadedStudy
 from vivant.study.server import admin, participant
 from vivant.study.server.context import ServerSettings, StudyContext
-from vivant.study.server.errors import RequestRefusedError
+from vivant.study.server.errors import PageRefusedError
 from vivant.study.server.guard import RequestGuard
 from vivant.study.server.limits import RateLimits
 from vivant.study.store import StoreUnavailableError, StudyStore
@@ -66,7 +66,7 @@ Handler = Callable[[Request, Exception], Awaitable[Response]]
 
 def _exception_handlers(context: StudyContext) -> dict[type[Exception], Handler]:
     async def refuse(request: Request, error: Exception) -> Response:
-        assert isinstance(error, RequestRefusedError)
+        assert isinstance(error, PageRefusedError)
         return _render_refusal(context, request, error.what, error.status, error.text)
 
     async def report_store(request: Request, error: Exception) -> Response:
@@ -83,7 +83,7 @@ def _exception_handlers(context: StudyContext) -> dict[type[Exception], Handler]
         return _render_refusal(context, request, what, error.status_code)
 
     return {
-        RequestRefusedError: refuse,
+        PageRefusedError: refuse,
         StoreUnavailableError: report_store,
         MediaError: report_media,
         HTTPException: refuse_http,

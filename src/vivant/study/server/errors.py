@@ -9,7 +9,7 @@ import msgspec
 from starlette.requests import Request
 
 
-class RequestRefusedError(Exception):
+class PageRefusedError(Exception):
     """Not carried out. `what` and `text` name the page's title and text among the interface's texts."""
 
     def __init__(self, status: int, what: str = "bad_request", text: str = "") -> None:
@@ -31,7 +31,7 @@ async def read_form(request: Request) -> dict[str, str]:
     """The fields of a plain form. Files cannot be sent, and no field twice."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded":
-        raise RequestRefusedError(415)
+        raise PageRefusedError(415)
     try:
         pairs = parse_qsl(
             (await request.body()).decode("ascii"),
@@ -40,21 +40,21 @@ async def read_form(request: Request) -> dict[str, str]:
             max_num_fields=500,
         )
     except ValueError:
-        raise RequestRefusedError(400) from None
+        raise PageRefusedError(400) from None
     fields = dict(pairs)
     if len(fields) != len(pairs):
-        raise RequestRefusedError(400)
+        raise PageRefusedError(400)
     return fields
 
 
 async def read_script(request: Request) -> ScriptMessage:
     """What a script sent."""
     if not request.headers.get("content-type", "").startswith("application/json"):
-        raise RequestRefusedError(415)
+        raise PageRefusedError(415)
     try:
         return msgspec.json.decode(await request.body(), type=ScriptMessage)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        raise RequestRefusedError(400) from None
+        raise PageRefusedError(400) from None
 
 
 def split_fields(fields: dict[str, str], *names: str) -> tuple[dict[str, Any], ...]:

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from vivant.study.design import PAGES, StudyItem, StudyMedia, StudyText
 from vivant.study.server import forms, media
 from vivant.study.server.context import StudyContext, translate
-from vivant.study.server.errors import RequestRefusedError
+from vivant.study.server.errors import PageRefusedError
 from vivant.study.server.interface import InterfaceTexts
 from vivant.study.store import answers, assign, people
 from vivant.study.store.answers import GRACE, CurrentPage, ParticipantState, StalePageError
@@ -76,7 +76,7 @@ async def show_current(
     for _ in range(5):
         state, paused = await context.store.database.read_async(read)
         if state is None:
-            raise RequestRefusedError(401, "no_session")
+            raise PageRefusedError(401, "no_session")
         if state.participant.state == "withdrawn":
             return context.notice(request, "withdrawn")
         values: dict[str, Any] = {
@@ -140,7 +140,7 @@ async def show_current(
             request, "item.html", done=state.finished, total=state.total,
             **_build_item(context, t, CurrentItem(state, current, item), typed, remaining), **values,
         )  # fmt: skip
-    raise RequestRefusedError(503, "trouble")
+    raise PageRefusedError(503, "trouble")
 
 
 async def _assign_again(context: StudyContext, participant: int) -> int:

@@ -15,7 +15,7 @@ from vivant.study.design import PAGES, StudyItem, StudyMedia
 from vivant.study.loading import list_media
 from vivant.study.server import forms, media
 from vivant.study.server.context import StudyContext
-from vivant.study.server.errors import RequestRefusedError, read_form, read_script, split_fields
+from vivant.study.server.errors import PageRefusedError, read_form, read_script, split_fields
 from vivant.study.server.pages import CurrentItem, show_current
 from vivant.study.store import answers, assign, people
 from vivant.study.store.answers import ParticipantState, StalePageError
@@ -41,7 +41,7 @@ def routes(context: StudyContext) -> list[Route]:
     async def post(request: Request) -> Response:
         step = steps.get(request.path_params["step"])
         if step is None:
-            raise RequestRefusedError(404, "not_found")
+            raise PageRefusedError(404, "not_found")
         return await step(request, await read_form(request))
 
     return [
@@ -104,12 +104,12 @@ class ParticipantPages:
             raise self._refuse_link()
         ids = [request.query_params.get(name, "") for name in ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")]
         if any(len(value) > _ID or not value.isprintable() for value in ids):
-            raise RequestRefusedError(400, "bad_link")
+            raise PageRefusedError(400, "bad_link")
         if not ids[0]:
             if self._context.participant(request) is not None:
                 return self._redirect()
             if not self._context.settings.anonymous:
-                raise RequestRefusedError(400, "bad_link", "no_ids")
+                raise PageRefusedError(400, "bad_link", "no_ids")
         return self._enter(request, await run_in_threadpool(self._admit, ids))
 
     def _admit(self, ids: list[str]) -> int:
@@ -117,23 +117,23 @@ class ParticipantPages:
             participant = people.find_by_platform(self._store, *ids) if ids[0] else None
             if participant is None:
                 if not self._context.limits.arrivals.take():
-                    raise RequestRefusedError(429, "slow")
+                    raise PageRefusedError(429, "slow")
                 participant = people.add_participant(self._store, *ids)
         except people.OtherSessionError:
-            raise RequestRefusedError(403, "other_session") from None
+            raise PageRefusedError(403, "other_session") from None
         return participant
 
-    def _refuse_link(self) -> RequestRefusedError:
+    def _refuse_link(self) -> PageRefusedError:
         """Whoever tries out links is slowed down; those who have one are not."""
         return (
-            RequestRefusedError(404, "bad_link")
+            PageRefusedError(404, "bad_link")
             if self._context.limits.wrong.take()
-            else RequestRefusedError(429, "slow")
+            else PageRefusedError(429, "slow")
         )
 
     def _check_load(self) -> None:
         if not self._context.limits.together.take():
-            raise RequestRefusedError(429, "slow")
+            raise PageRefusedError(429, "slow")
 
     # ── whose request it is ──
 
@@ -142,16 +142,16 @@ class ParticipantPages:
         self._check_load()
         participant = self._context.participant(request)
         if participant is None:
-            raise RequestRefusedError(401, "no_session")
+            raise PageRefusedError(401, "no_session")
         if not self._context.limits.session(participant):
-            raise RequestRefusedError(429, "slow")
+            raise PageRefusedError(429, "slow")
         return participant
 
     def _check_form(self, request: Request, form: str) -> int:
         """The same for what changes something: the form must be this person's own."""
         participant = self._find_participant(request)
         if not same_secret(form, self._context.tokens.form(participant)):
-            raise RequestRefusedError(403, "bad_request", "other_person")
+            raise PageRefusedError(403, "bad_request", "other_person")
         return participant
 
     async def _load_state(self, participant: int) -> ParticipantState:
@@ -159,7 +159,7 @@ class ParticipantPages:
             lambda connection: answers.load_state(connection, self._study, participant)
         )
         if state is None:
-            raise RequestRefusedError(401, "no_session")
+            raise PageRefusedError(401, "no_session")
         return state
 
     # ── steps before the items ──
@@ -169,7 +169,7 @@ class ParticipantPages:
         hidden, others = split_fields(fields, "form", "agree")
         participant = self._check_form(request, hidden["form"])
         if others or hidden["agree"] not in ("", "yes"):
-            raise RequestRefusedError(400)
+            raise PageRefusedError(400)
         state = await self._load_state(participant)
         if state.participant.state != "invited":
             return self._redirect()
@@ -199,7 +199,7 @@ class ParticipantPages:
         try:
             about = forms.read_about(self._study, others)
         except forms.ForgedError:
-            raise RequestRefusedError(400) from None
+            raise PageRefusedError(400) from None
         except forms.IncompleteError as error:
             return await show_current(
                 self._context, request, participant, problem=error.reason, status=422, typed=others
@@ -214,7 +214,7 @@ class ParticipantPages:
         hidden, others = split_fields(fields, "form")
         participant = self._check_form(request, hidden["form"])
         if others:
-            raise RequestRefusedError(400)
+            raise PageRefusedError(400)
         person = (await self._load_state(participant)).participant
         if person.step in ("read", "about"):
             if person.step == "about" and self._study.questions:
@@ -231,7 +231,7 @@ class ParticipantPages:
         hidden, others = split_fields(fields, "form", "language")
         participant = self._check_form(request, hidden["form"])
         if others or hidden["language"] not in self._context.texts:
-            raise RequestRefusedError(400)
+            raise PageRefusedError(400)
         await self._database.write_async(
             people.update_participant(self._store, participant, language=hidden["language"])
         )
@@ -250,7 +250,7 @@ class ParticipantPages:
             page, self._context.tokens.page(participant, current.assignment, current.page)
         ):
             if self._context.tokens.find_page(participant, page, state.ids, PAGES[self._study.kind]) is None:
-                raise RequestRefusedError(400)
+                raise PageRefusedError(400)
             raise StalePageError
         return CurrentItem(state, current, self._item(current.item))
 
@@ -306,7 +306,7 @@ class ParticipantPages:
                 self._study, current.item, page.page, page.shown, fields, complete=complete
             )
         except forms.ForgedError:
-            raise RequestRefusedError(400) from None
+            raise PageRefusedError(400) from None
 
     async def watch(self, request: Request) -> Response:
         """What the page says of a video: started, ended. An end that comes too soon does not count."""
@@ -314,7 +314,7 @@ class ParticipantPages:
         name, what = message.media, message.what
         participant = self._check_form(request, message.form)
         if what not in ("started", "ended"):
-            raise RequestRefusedError(400)
+            raise PageRefusedError(400)
         state = await self._load_state(participant)
         match = self._find_media(state, name)
         if state.current is None or match is None or match[1].kind == "image":
@@ -352,18 +352,18 @@ class ParticipantPages:
         name = request.path_params["name"]
         participant = self._context.participant(request)
         if participant is None:
-            raise RequestRefusedError(401, "no_session")
+            raise PageRefusedError(401, "no_session")
         state = await self._load_state(participant)
         match = self._find_media(state, name)
         if state.current is None or match is None:
-            raise RequestRefusedError(404, "not_found")
+            raise PageRefusedError(404, "not_found")
         number, file = match
         times = state.current.watches.get(number)
         if file.kind != "image" and (times is None or times.fetched is None):
             try:
                 await self._note(participant, state.current.assignment, number, "fetched")
             except StalePageError:
-                raise RequestRefusedError(404, "not_found") from None
+                raise PageRefusedError(404, "not_found") from None
         return media.respond_with_media(self._context.loaded, file, name)
 
     # ── leaving ──
@@ -381,7 +381,7 @@ class ParticipantPages:
         hidden, others = split_fields(fields, "form")
         participant = self._check_form(request, hidden["form"])
         if others:
-            raise RequestRefusedError(400)
+            raise PageRefusedError(400)
         language = (await self._load_state(participant)).participant.language
         await self._database.write_async(people.withdraw(self._store, participant))
         return self._context.notice(request, "withdrawn", language=language)
