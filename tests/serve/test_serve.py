@@ -196,11 +196,11 @@ def test_how_an_answer_ended_is_told(served: Served) -> None:
     ],
 )
 def test_what_cannot_be_answered_is_an_error(
-    served: Served, content: Any, more: dict[str, Any], status: int, said: str
+    served: Served, content: Any, more: dict[str, Any], status: int, text: str
 ) -> None:
-    found, answer = served.ask(content, **more)
-    assert found == status
-    assert said in answer["error"]["message"] and "\n" not in answer["error"]["message"]
+    result, answer = served.ask(content, **more)
+    assert result == status
+    assert text in answer["error"]["message"] and "\n" not in answer["error"]["message"]
 
 
 def test_bodies_that_are_none(served: Served) -> None:

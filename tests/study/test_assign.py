@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.study_kit import tiny_study
-from tests.support.study_web import Clock, fresh_postgres, served
+from tests.support.study_web import Clock, fresh_postgres, open_served_store
 from vivant.study.balance import count_shortage
 from vivant.study.loading import LoadedStudy
 from vivant.study.store import StudyStore, answers, assign
@@ -135,7 +135,7 @@ def test_everybody_at_once(tmp_path: Path, url: Callable[[], str | None]) -> Non
         balance=("angle",),
         checks=2,
     )
-    with served(loaded, url()) as store:
+    with open_served_store(loaded, url()) as store:
         tokens = invite(store, 20)
         ready = threading.Barrier(len(tokens))
         failed: list[BaseException] = []
@@ -172,7 +172,7 @@ def test_everybody_at_once(tmp_path: Path, url: Callable[[], str | None]) -> Non
 def test_abandoned_places_are_given_on(tmp_path: Path) -> None:
     clock = Clock()
     loaded = tiny_study(tmp_path / "study", count=3, judgements_per_item=1, place_timeout=600)
-    with served(loaded, clock=clock) as store:
+    with open_served_store(loaded, clock=clock) as store:
         gone, count = enter(store, loaded)
         assert count == 3
         work(store, loaded, gone, 1)
@@ -189,7 +189,7 @@ def test_abandoned_places_are_given_on(tmp_path: Path) -> None:
 def test_who_comes_back_in_time_to_find_their_places(tmp_path: Path) -> None:
     clock = Clock()
     loaded = tiny_study(tmp_path / "study", count=4, items_per_participant=2, judgements_per_item=1)
-    with served(loaded, clock=clock) as store:
+    with open_served_store(loaded, clock=clock) as store:
         token, other = invite(store, 2)
         slow, _ = enter(store, loaded, token)
         clock.now += 5000
@@ -212,7 +212,7 @@ def test_nobody_meets_an_item_twice_whatever_happens(tmp_path: Path) -> None:
     clock = Clock()
     loaded = tiny_study(tmp_path / "study", count=6, groups=3, items_per_participant=2, judgements_per_item=2)
     groups = {item.id: item.group for item in loaded.items}
-    with served(loaded, clock=clock) as store:
+    with open_served_store(loaded, clock=clock) as store:
         tokens = invite(store, 8)
         met: dict[str, list[str]] = {}
         for turn in range(30):
@@ -228,7 +228,7 @@ def test_nobody_meets_an_item_twice_whatever_happens(tmp_path: Path) -> None:
 def test_an_excluded_persons_places_go_to_others_and_can_come_back(tmp_path: Path) -> None:
     loaded = tiny_study(tmp_path / "study", count=3, judgements_per_item=1)
     names = [item.id for item in loaded.items]
-    with served(loaded) as store:
+    with open_served_store(loaded) as store:
         person, _ = enter(store, loaded)
         work(store, loaded, person)
         (first,) = store.people()
@@ -251,7 +251,7 @@ def test_two_holders_of_a_place_are_refused_by_the_database(tmp_path: Path) -> N
     from vivant.study.store.tables import assignments
 
     loaded = tiny_study(tmp_path / "study", count=3, judgements_per_item=1)
-    with served(loaded) as store:
+    with open_served_store(loaded) as store:
         enter(store, loaded)
         thief = somebody(store)
         line = insert(assignments).values(

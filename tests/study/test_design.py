@@ -79,7 +79,7 @@ def test_all_faults_come_at_once(tmp_path: Path) -> None:
     edit_items(folder, spoil)
     edit(folder, title={"en": "only English"}, criteria=[], judgement_per_item=4)
     (tmp_path / "outside.mp4").write_bytes(b"x")
-    said = faults(folder)
+    text = faults(folder)
     for part in (
         "item 'item-1': m1.mp4 is missing",
         "consent.zh.md is missing; write it, or take 'zh' out of `languages`",
@@ -91,9 +91,9 @@ def test_all_faults_come_at_once(tmp_path: Path) -> None:
         "the title has no text for the language 'zh'",
         "Unknown field 'judgement_per_item'; did you mean 'judgements_per_item'?",
     ):
-        assert part in said
-    found = check_study(folder)
-    assert set(found.faults) == set(said.split("\n"))
+        assert part in text
+    result = check_study(folder)
+    assert set(result.faults) == set(text.split("\n"))
 
 
 @pytest.mark.parametrize(
@@ -138,9 +138,9 @@ def test_an_impossible_balance_says_how_many_judgements_are_short(tmp_path: Path
     tiny_study(tmp_path / "s")
     edit(tmp_path / "s", items_per_participant=8)
     # Twelve judgements in places of eight and four: six items, so the first place stays two short.
-    said = faults(tmp_path / "s")
-    assert "2 of 12 judgements are short, because there are only 6 items" in said
-    assert "set items_per_participant to 6" in said
+    text = faults(tmp_path / "s")
+    assert "2 of 12 judgements are short, because there are only 6 items" in text
+    assert "set items_per_participant to 6" in text
     tiny_study(tmp_path / "t", groups=2, items_per_participant=2)
     edit(tmp_path / "t", items_per_participant=3)
     assert "4 of 12 judgements are short, because nobody may meet one of the 2 groups twice" in faults(
@@ -264,10 +264,10 @@ def test_a_video_that_cannot_be_opened_is_found_by_the_check(tmp_path: Path) -> 
     tiny_study(folder)
     (folder / "media" / "m1.mp4").write_bytes(b"<html>not found</html>")
     assert load_study(folder)
-    found = check_study(folder)
-    assert len(found.faults) == 1
-    assert "m1.mp4" in found.faults[0]
-    assert "HTML page" in found.faults[0]
+    result = check_study(folder)
+    assert len(result.faults) == 1
+    assert "m1.mp4" in result.faults[0]
+    assert "HTML page" in result.faults[0]
     assert check_study(folder, media=False).faults == ()
 
 

@@ -209,9 +209,9 @@ def test_free_answers_are_labels_that_the_pipeline_reads(tmp_path: Path) -> None
     judged(loaded, ["ann", "bob"], right)
     export_study(load_results(tmp_path / "s"), tmp_path / "out", ["jsonl", "csv"])
     for form in ("jsonl", "csv"):
-        found = read_labels(tmp_path / "out" / f"judgements.{form}", page="free")
-        assert {one.item for one in found.judged} == {f"item-{n}" for n in range(4)}
-        assert {one.label for one in found.judged if one.annotator == "ann"} == set(OPTIONS)
+        result = read_labels(tmp_path / "out" / f"judgements.{form}", page="free")
+        assert {one.item for one in result.judged} == {f"item-{n}" for n in range(4)}
+        assert {one.label for one in result.judged if one.annotator == "ann"} == set(OPTIONS)
 
 
 # ── MIME's own file ──
@@ -228,15 +228,15 @@ def plain(line: dict[str, Any]) -> tuple[Any, ...]:
 def mime_lines(folder: Path) -> list[dict[str, Any]]:
     """Two people on all videos of an edition, with options in orders of their own."""
     write_lines(folder / "metadata.jsonl", edition())
-    found: list[dict[str, Any]] = []
+    result: list[dict[str, Any]] = []
     for place, sample in enumerate(MIME.load(folder, "mcq")):
         for person, selection in (("ann", 2), ("bob", 1 + place % 2)):
             line = judgement(sample, person, f"{person} on {place}", selection)
             line["sample_id"] = line["question"]["sample_id"] = sample.id
             line["question_i"] = place
             line["question"]["options"] = ["bowling", sample.answers[0], "x", "y"]
-            found.append(line)
-    return found
+            result.append(line)
+    return result
 
 
 def test_mimes_judgements_go_into_a_store_and_come_back(tmp_path: Path) -> None:

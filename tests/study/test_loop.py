@@ -64,16 +64,16 @@ def test_a_note_outlives_the_process(tmp_path: Path) -> None:
 @DATABASES
 def test_the_loop_reads_what_it_wrote(tmp_path: Path, url: Url) -> None:
     async def turns() -> list[str | None]:
-        found = []
+        result = []
         for number in range(3):
             await store.database.write_async(
                 partial(set_setting, name="n", value=str(number)), note=number == 1
             )
-            found.append(await store.database.read_async(lambda c: get_setting(c, "n")))
+            result.append(await store.database.read_async(lambda c: get_setting(c, "n")))
         with pytest.raises(ZeroDivisionError):
             await store.database.write_async(lambda c: (set_setting(c, "n", "half"), 1 // 0))
-        found.append(await store.database.read_async(lambda c: get_setting(c, "n")))
-        return found
+        result.append(await store.database.read_async(lambda c: get_setting(c, "n")))
+        return result
 
     with open_store(tmp_path, url()) as store:
         assert asyncio.run(turns()) == ["0", "1", "2", "2"]
@@ -138,7 +138,7 @@ def test_a_prepared_statement_does_what_sqlalchemy_does(tmp_path: Path, url: Url
         .where(assignments.c.participant == bindparam("who"))
         .values(holds=bindparam("held"))
     )
-    said = Statement(
+    text = Statement(
         insert(judgements).values(
             assignment=7, page=bindparam("what"), answer=bindparam("said"), shown=bindparam("order")
         )
@@ -154,10 +154,10 @@ def test_a_prepared_statement_does_what_sqlalchemy_does(tmp_path: Path, url: Url
         give.change(connection, who=1, which=None, order=(2, 0, 1), held=False)
         assert [hold.change(connection, who=who, held=True) for who in (1, 2)] == [1, 0]
         for page, answer in (("a", None), ("b", {"help": 3}), ("c", "字"), ("d", 0)):
-            said.change(connection, what=page, said=answer, order=())
+            text.change(connection, what=page, said=answer, order=())
         for query in selects:
-            found = [tuple(row) for row in Statement(query).rows(connection)]
-            assert found == [tuple(row) for row in connection.execute(query)]
+            result = [tuple(row) for row in Statement(query).rows(connection)]
+            assert result == [tuple(row) for row in connection.execute(query)]
         return [[tuple(row) for row in Statement(query).rows(connection)] for query in selects]
 
     with open_store(tmp_path, url()) as store:

@@ -144,10 +144,10 @@ def test_samples_that_cannot_be_asked_are_left_out_and_counted(tmp_path: Path) -
     (item,) = loaded.items
     assert item.options[key[item.id].option] == "two"
     assert item.question == "Why?"
-    said = "\n".join(made.notes)
-    assert "1 left out: no option is marked as right (the first is 1)" in said
-    assert "1 left out: an option is empty or stands twice (the first is 2)" in said
-    assert "1 left out: a file cannot be used (the first is '3': videos/gone.mp4 is missing" in said
+    text = "\n".join(made.notes)
+    assert "1 left out: no option is marked as right (the first is 1)" in text
+    assert "1 left out: an option is empty or stands twice (the first is 2)" in text
+    assert "1 left out: a file cannot be used (the first is '3': videos/gone.mp4 is missing" in text
 
 
 def test_media_are_linked_or_copied_under_names_that_say_nothing(tmp_path: Path) -> None:
@@ -307,21 +307,21 @@ def test_the_command_says_what_to_do_next(tmp_path: Path, capsys: pytest.Capture
     file = questions(tmp_path, 6)
     arguments = ("study", "new", tmp_path / "s", "--kind", "mcq", "--from", file, "--language", "en")
     assert call(*arguments) == 0
-    said = capsys.readouterr().err
-    assert "6 items, 3 judgements each, 6 per participant: 3 participants" in said
-    assert f"vivant study check {tmp_path / 's'}; vivant study serve {tmp_path / 's'}" in said
+    text = capsys.readouterr().err
+    assert "6 items, 3 judgements each, 6 per participant: 3 participants" in text
+    assert f"vivant study check {tmp_path / 's'}; vivant study serve {tmp_path / 's'}" in text
     assert call(*arguments) == 1
     assert "exists already" in capsys.readouterr().err
     assert call("study", "check", tmp_path / "s") == 0
-    said = capsys.readouterr().err
-    assert "consent.en.md is as it came" in said
-    assert "can be served: 6 items, 6 media files, en, 3 participants" in said
+    text = capsys.readouterr().err
+    assert "consent.en.md is as it came" in text
+    assert "can be served: 6 items, 6 media files, en, 3 participants" in text
     (tmp_path / "s" / "consent.en.md").unlink()
     (tmp_path / "s" / "instructions.en.md").unlink()
     assert call("study", "check", tmp_path / "s") == 1
-    said = capsys.readouterr().err
-    assert said.count("is missing; write it") == 2
-    assert said.splitlines()[-1].endswith("2 faults; mend them and check again")
+    text = capsys.readouterr().err
+    assert text.count("is missing; write it") == 2
+    assert text.splitlines()[-1].endswith("2 faults; mend them and check again")
 
 
 @pytest.mark.parametrize("command", ["new", "check", "export", "import", "exclude", "report"])

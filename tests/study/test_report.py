@@ -34,9 +34,9 @@ def number(item: StudyItem) -> int:
 
 def cell(table: Table, row: str, column: str) -> Any:
     """A cell by the words that its row begins with."""
-    found = [line for line in table.body if any(str(c) == row for c in line[:2])]
-    assert len(found) == 1, f"{row} stands {len(found)} times in {table.title}"
-    return found[0][table.columns.index(column)]
+    result = [line for line in table.body if any(str(c) == row for c in line[:2])]
+    assert len(result) == 1, f"{row} stands {len(result)} times in {table.title}"
+    return result[0][table.columns.index(column)]
 
 
 # ── figures ──
@@ -207,10 +207,10 @@ def signs(collected: StudyResults) -> dict[str, tuple[str, ...]]:
 
 def test_who_guesses_and_who_always_clicks_the_same_place_is_marked() -> None:
     people: dict[str, Any] = {f"good-{n}": 0.9 for n in range(6)}
-    found = signs(in_memory({**people, "guesser": 0.25, "clicker": "left"}, 30))
-    assert "like guessing" in found["guesser"]
-    assert {"like guessing", "always the same"} <= set(found["clicker"])
-    assert not any(found[name] for name in people)
+    result = signs(in_memory({**people, "guesser": 0.25, "clicker": "left"}, 30))
+    assert "like guessing" in result["guesser"]
+    assert {"like guessing", "always the same"} <= set(result["clicker"])
+    assert not any(result[name] for name in people)
 
 
 def test_a_hard_study_makes_nobody_a_guesser() -> None:
@@ -221,17 +221,17 @@ def test_a_hard_study_makes_nobody_a_guesser() -> None:
 
 
 def test_few_answers_mark_nobody() -> None:
-    found = signs(in_memory({"a": 1.0, "b": 1.0, "unlucky": 0.0}, 2))
-    assert not any(found.values())
+    result = signs(in_memory({"a": 1.0, "b": 1.0, "unlucky": 0.0}, 2))
+    assert not any(result.values())
 
 
 def test_honest_people_are_seldom_marked() -> None:
     marked = total = 0
     for seed in range(40):
         people: dict[str, Any] = {f"p{n}": 0.75 for n in range(10)}
-        found = signs(in_memory(people, 15, seed=seed))
-        marked += sum(bool(marks) for marks in found.values())
-        total += len(found)
+        result = signs(in_memory(people, 15, seed=seed))
+        marked += sum(bool(marks) for marks in result.values())
+        total += len(result)
     assert marked / total < 0.01
 
 
@@ -246,15 +246,15 @@ def test_checks_speed_and_constant_ratings_are_signs(tmp_path: Path) -> None:
 
     people = ["ann", "bob", "cat", "dan", "flat"]
     judged(loaded, people, rate, seconds=lambda name, _: 2.0 if name == "dan" else 20.0)
-    found = {one.annotator: one for one in compute_annotator_statistics(load_results(tmp_path / "s"))}
-    assert (found["ann"].checks_passed, found["ann"].checks) == (2, 2)
-    assert found["ann"].signs == ()
-    assert found["dan"].signs == ("fast: 2.0 s, usual 20.0 s",)
-    assert "2 of 2 checks failed" in found["flat"].signs
-    assert "always the same" in found["flat"].signs
-    assert found["flat"].like_others == 0
-    assert found["ann"].like_others is not None
-    assert found["ann"].like_others > 0.8
+    result = {one.annotator: one for one in compute_annotator_statistics(load_results(tmp_path / "s"))}
+    assert (result["ann"].checks_passed, result["ann"].checks) == (2, 2)
+    assert result["ann"].signs == ()
+    assert result["dan"].signs == ("fast: 2.0 s, usual 20.0 s",)
+    assert "2 of 2 checks failed" in result["flat"].signs
+    assert "always the same" in result["flat"].signs
+    assert result["flat"].like_others == 0
+    assert result["ann"].like_others is not None
+    assert result["ann"].like_others > 0.8
 
 
 # ── the page and the command ──

@@ -11,7 +11,7 @@ from typing import Any, get_args
 import pytest
 
 from tests.support.study_kit import OPTIONS, tiny_study
-from tests.support.study_web import TOKEN, Walker, an_app, fresh_postgres, invited, served
+from tests.support.study_web import TOKEN, Walker, build_app, fresh_postgres, invite_walker, open_served_store
 from vivant.study.design import PAGES, Kind
 from vivant.study.loading import LoadedStudy
 from vivant.study.store import StudyStore
@@ -33,9 +33,9 @@ def made(tmp_path: Path) -> Iterator[Callable[..., tuple[LoadedStudy, StudyStore
             if name in given
         }
         loaded = tiny_study(tmp_path / f"study{len(stores)}", kind, **{"watch_whole": False, **given})
-        store = served(loaded, **own)
+        store = open_served_store(loaded, **own)
         stores.append(store)
-        return loaded, store, an_app(loaded, store, **serving)
+        return loaded, store, build_app(loaded, store, **serving)
 
     yield make
     for store in stores:
@@ -59,16 +59,16 @@ def test_a_whole_session(made: Any, kind: Kind, database: str) -> None:
     assert walker.walk() == 4 * len(PAGES[kind])
     assert "Thank you" in walker.text
     assert 'href="https://platform.example/done?cc=1"' in walker.answer.text
-    found = list(store.judgements())
+    result = list(store.judgements())
     parts = {"blind-comments": 3, "rating": 1}.get(kind, 1)
-    assert len(found) == 4 * len(PAGES[kind]) * parts
-    assert len({(j.item, j.page, j.part) for j in found}) == len(found)
-    assert all(j.complete for j in found)
-    assert sum(j.check for j in found) == len(PAGES[kind]) * parts
+    assert len(result) == 4 * len(PAGES[kind]) * parts
+    assert len({(j.item, j.page, j.part) for j in result}) == len(result)
+    assert all(j.complete for j in result)
+    assert sum(j.check for j in result) == len(PAGES[kind]) * parts
     (person,) = store.people()
     assert (person.state, person.answers) == ("finished", {"age": 1, "remark": "hello"})
     items = loaded.by_id
-    for judgement in found:
+    for judgement in result:
         wanted: dict[str, Any] = {
             "choose": judgement.shown[1] if "mcq" in kind and judgement.shown else None,
             "free": "a made-up deed",
@@ -82,19 +82,19 @@ def test_a_whole_session(made: Any, kind: Kind, database: str) -> None:
 
 def test_the_option_chosen_is_the_option_stored(made: Any) -> None:
     _, store, app = made()
-    walker = invited(app, store)
+    walker = invite_walker(app, store)
     shown: list[str] = []
     while walker.page:
         shown.append(walker.options()[2])
         walker.next("2")
-    found = list(store.judgements())
-    assert [OPTIONS[j.answer] for j in found] == shown
-    assert [OPTIONS[j.shown[2]] for j in found] == shown
+    result = list(store.judgements())
+    assert [OPTIONS[j.answer] for j in result] == shown
+    assert [OPTIONS[j.shown[2]] for j in result] == shown
 
 
 def test_options_come_after_the_free_text(made: Any) -> None:
     _, store, app = made("free-then-mcq")
-    walker = invited(app, store)
+    walker = invite_walker(app, store)
     assert not any(option in walker.text for option in OPTIONS)
     early = walker.send("/study/answer", {"page": walker.page, "choice": "1"})
     assert early.status_code == 400, "a choice on the page of the free text is forged"
@@ -151,7 +151,7 @@ def test_double_clicks_and_two_tabs(made: Any) -> None:
 
 def test_nobody_gets_in_when_all_places_are_gone(made: Any) -> None:
     _, store, app = made(count=3, items_per_participant=3, judgements_per_item=1)
-    invited(app, store).walk()
+    invite_walker(app, store).walk()
     late = Walker(app)
     late.get(f"/join/{invite(store, 1)[0]}")
     late.post("/study/consent", agree="yes")
@@ -165,7 +165,7 @@ def test_nobody_gets_in_when_all_places_are_gone(made: Any) -> None:
 
 def test_a_pause(made: Any) -> None:
     _, store, app = made()
-    walker = invited(app, store)
+    walker = invite_walker(app, store)
     page = walker.page
     store.pause(True)
     assert walker.script("/study/save", fields={"choice": "1"}).status_code == 200, "what is given is kept"
@@ -325,7 +325,7 @@ def test_a_preview_records_nothing(tmp_path: Path) -> None:
     loaded = tiny_study(tmp_path / "study", watch_whole=False)
     store = open_memory_store(loaded.path)
     store.raise_target(2)
-    walker = Walker(an_app(loaded, store, preview=True))
+    walker = Walker(build_app(loaded, store, preview=True))
     walker.get("/")
     assert "nothing is recorded" in walker.text
     walker.agree()
@@ -342,17 +342,17 @@ def test_small_answers_are_sent_at_once() -> None:
     from vivant.web.server import bind
 
     async def at_once() -> int:
-        told: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        lines: asyncio.Future[int] = asyncio.get_running_loop().create_future()
 
         async def serve(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             accepted = writer.get_extra_info("socket")
-            told.set_result(accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+            lines.set_result(accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
             writer.close()
 
         bound = bind("127.0.0.1", 0)
         async with await asyncio.start_server(serve, sock=bound):
             _, writer = await asyncio.open_connection(*bound.getsockname())
-            answer = await told
+            answer = await lines
             writer.close()
             await writer.wait_closed()
             return answer

@@ -15,7 +15,14 @@ import pytest
 from sqlalchemy import Connection, select, text
 
 from tests.support.study_kit import tiny_study
-from tests.support.study_web import Walker, an_app, fresh_postgres, invited, recorded_warnings, served
+from tests.support.study_web import (
+    Walker,
+    build_app,
+    fresh_postgres,
+    invite_walker,
+    open_served_store,
+    recorded_warnings,
+)
 from vivant.cli.main import main
 from vivant.core.errors import DataError, UsageError
 from vivant.study.judgement import StudyJudgement, StudyPerson
@@ -54,15 +61,15 @@ def test_an_older_database_is_named_and_upgraded(
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 1
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1 and "vivant study upgrade" in said
+    text = capsys.readouterr().err
+    assert text.count("\n") == 1 and "vivant study upgrade" in text
     monkeypatch.setattr(sys, "argv", ["vivant", "study", "upgrade", str(loaded.path), *given])
     with pytest.raises(SystemExit) as ended:
         main()
     assert not ended.value.code
     assert "version 0001 is now 0002" in capsys.readouterr().err
-    with served(loaded, address) as store:
-        invited(an_app(loaded, store), store).walk()
+    with open_served_store(loaded, address) as store:
+        invite_walker(build_app(loaded, store), store).walk()
         assert len(list(store.judgements())) == 3
 
 
@@ -190,8 +197,8 @@ def walk_through_trouble(walker: Walker, warnings: list[str], word: str, fields:
 
 def test_a_full_disk(tmp_path: Path) -> None:
     loaded = tiny_study(tmp_path / "study", "free-then-mcq", watch_whole=False, free_text_limit=100_000)
-    with served(loaded) as store, recorded_warnings() as warnings:
-        walker = invited(an_app(loaded, store), store)
+    with open_served_store(loaded) as store, recorded_warnings() as warnings:
+        walker = invite_walker(build_app(loaded, store), store)
         walker.next()
         walker.next()
 
@@ -210,8 +217,8 @@ def test_a_full_disk(tmp_path: Path) -> None:
 def test_a_locked_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vivant.study.store.database._WAIT", 0.2)
     loaded = tiny_study(tmp_path / "study", watch_whole=False)
-    with served(loaded) as store, recorded_warnings() as warnings:
-        walker = invited(an_app(loaded, store), store)
+    with open_served_store(loaded) as store, recorded_warnings() as warnings:
+        walker = invite_walker(build_app(loaded, store), store)
         other = sqlite3.connect(loaded.path / "study.db", isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
         walk_through_trouble(walker, warnings, "locked", {"choice": "2"})
@@ -229,8 +236,8 @@ def test_a_postgres_that_goes_and_comes_back(tmp_path: Path) -> None:
     url = fresh_postgres()
     name = database_url(tmp_path, url).database
     chief_connection = psycopg.connect(fresh_postgres(), autocommit=True)
-    with served(loaded, url) as store, chief_connection as chief, recorded_warnings() as warnings:
-        walker = invited(an_app(loaded, store), store)
+    with open_served_store(loaded, url) as store, chief_connection as chief, recorded_warnings() as warnings:
+        walker = invite_walker(build_app(loaded, store), store)
         chief.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false".encode())
         chief.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [name])
         walk_through_trouble(walker, warnings, "see that the server runs", {"choice": "2"})
@@ -245,8 +252,8 @@ def test_a_database_whose_items_are_gone(tmp_path: Path) -> None:
     from vivant.study.server.serve import check_items
 
     loaded = tiny_study(tmp_path / "study", watch_whole=False)
-    with served(loaded) as store:
-        invited(an_app(loaded, store), store).walk()
+    with open_served_store(loaded) as store:
+        invite_walker(build_app(loaded, store), store).walk()
         other = tiny_study(tmp_path / "other", count=3)
         shutil.copy(other.path / "items.jsonl", loaded.path / "items.jsonl")
         check_items(loaded, store)
@@ -284,13 +291,13 @@ def test_what_was_acknowledged_survives_kill_9(tmp_path: Path, url: Url) -> None
         command = [sys.executable, "-c", WRITER, str(tmp_path), address or ""]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert process.stdout is not None
-        told = [process.stdout.readline().strip() for _ in range(60)]
+        lines = [process.stdout.readline().strip() for _ in range(60)]
         process.send_signal(signal.SIGKILL)
-        told += [line.strip() for line in process.stdout if line.endswith("\n")]
+        lines += [line.strip() for line in process.stdout if line.endswith("\n")]
         process.stdout.close()
         process.wait()
         with open_store(tmp_path, address) as store, store.database.read() as connection:
-            assert all(find_by_token(connection, store.secret, token) is not None for token in told)
+            assert all(find_by_token(connection, store.secret, token) is not None for token in lines)
             assert connection.execute(select(metadata.tables["participants"].c.id)).all()
 
 

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from tests.support.mime_kit import MIME
-from tests.support.study_web import Walker, an_app, fresh_postgres, served
+from tests.support.study_web import Walker, build_app, fresh_postgres, open_served_store
 from vivant.benchmarks.base import ScoreSettings
 from vivant.runs.run import load_run
 from vivant.study.default_texts import DEFAULTS
@@ -43,8 +43,8 @@ def test_a_study_of_mime_from_its_data_to_the_human_row(tmp_path: Path, database
     (folder / "study.yaml").write_text(format_study_yaml(study), encoding="utf-8")
     loaded, key = load_study(folder), load_key(folder)
     right = {frozenset(item.options): item.options[key[item.id].option or 0] for item in loaded.items}
-    store = served(loaded, url)
-    app = an_app(loaded, store)
+    store = open_served_store(loaded, url)
+    app = build_app(loaded, store)
     seen: list[Any] = []
     for number in range(made.places):
         walker = Walker(app, seen=seen).begin(invite(store, 1)[0])

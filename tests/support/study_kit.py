@@ -156,15 +156,15 @@ def judged(
             for page in PAGES[loaded.study.kind]:
                 parts = [part.id for part in item.parts] if page in ("comments", "rate") else [""]
                 for part in parts:
-                    said = answer(name, item, page, part)
-                    if said is not None:
+                    text = answer(name, item, page, part)
+                    if text is not None:
                         given.append(
                             StudyJudgement(
                                 annotator=name,
                                 item=item.id,
                                 page=page,
                                 part=part,
-                                answer=said,
+                                answer=text,
                                 shown=order,
                                 position=position,
                                 seconds=seconds(name, item),

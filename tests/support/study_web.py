@@ -71,7 +71,7 @@ class Clock:
         return self.now
 
 
-def served(
+def open_served_store(
     loaded: LoadedStudy, url: str | None = None, *, clock: Callable[[], float] = time.time
 ) -> StudyStore:
     """The store of a study that is about to be served."""
@@ -94,7 +94,7 @@ def recorded_warnings() -> Iterator[list[str]]:
         logger.removeHandler(handler)
 
 
-def an_app(loaded: LoadedStudy, store: StudyStore, **given: Any) -> ASGIApp:
+def build_app(loaded: LoadedStudy, store: StudyStore, **given: Any) -> ASGIApp:
     """The application, with no limits on rates unless they are named."""
     limits = given.pop("limits", FREE)
     return create_app(loaded, store, ServerSettings(admin_token=TOKEN, **given), limits=limits)
@@ -142,8 +142,8 @@ class Walker:
 
     def field(self, name: str) -> str:
         """A hidden field of the page; empty where it has none."""
-        found = re.search(rf'name="{name}" value="([^"]*)"', self.answer.text)
-        return found.group(1) if found else ""
+        result = re.search(rf'name="{name}" value="([^"]*)"', self.answer.text)
+        return result.group(1) if result else ""
 
     @property
     def form(self) -> str:
@@ -158,8 +158,8 @@ class Walker:
     @property
     def names(self) -> list[str]:
         """Fields that are to be answered."""
-        found = re.findall(r'name="((?:choice|text|scale\.[\w-]+\.\d+|verdict\.\d+))"', self.answer.text)
-        return list(dict.fromkeys(found))
+        result = re.findall(r'name="((?:choice|text|scale\.[\w-]+\.\d+|verdict\.\d+))"', self.answer.text)
+        return list(dict.fromkeys(result))
 
     @property
     def media(self) -> list[str]:
@@ -168,8 +168,8 @@ class Walker:
 
     def options(self) -> list[str]:
         """The texts of the options, in the order of the page."""
-        found = re.findall(r'<label class="choice">.*?<span dir="auto">(.*?)</span>', self.answer.text)
-        return [html.unescape(text) for text in found]
+        result = re.findall(r'<label class="choice">.*?<span dir="auto">(.*?)</span>', self.answer.text)
+        return [html.unescape(text) for text in result]
 
     def some_answer(self, value: str = "1") -> dict[str, str]:
         """An answer to everything on the page."""
@@ -206,6 +206,6 @@ class Walker:
         return count
 
 
-def invited(app: ASGIApp, store: StudyStore, root: str = "") -> Walker:
+def invite_walker(app: ASGIApp, store: StudyStore, root: str = "") -> Walker:
     """A participant with a link of their own, at the first item."""
     return Walker(app, root).begin(invite(store, 1)[0])
