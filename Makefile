@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 TORCH := $(VENV)/.installed-torch
 
-.PHONY: demo test check format lock clean
+.PHONY: demo test check format reference lock clean
 
 demo: $(STAMP)
 	$(BIN)/vivant demo
@@ -23,6 +23,10 @@ check: $(STAMP)
 format: $(STAMP)
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# What is derived from the declarations of options: evaluate's signature, docs/reference/options.md.
+reference: $(STAMP)
+	$(BIN)/python tools/option_reference.py
 
 lock:
 	scripts/lock

@@ -42,10 +42,9 @@ def evaluated(out: Path, questions: Path, **options: Any) -> float:
 
 def _evaluate(questions: str, out: str, options: dict[str, Any]) -> None:
     from vivant.engine.evaluation import evaluate
-    from vivant.models.base import ModelOptions
 
     url = options.pop("url", None)
-    evaluate(questions, options.pop("model"), out=out, model_options=ModelOptions(base_url=url), **options)
+    evaluate(questions, options.pop("model"), out=out, base_url=url, **options)
 
 
 def requests(folder: Path, count: int) -> None:

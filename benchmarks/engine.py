@@ -143,14 +143,13 @@ def bare(folder: Path, count: int, url: str) -> None:
 def vivant_run(questions: Path, url: str, out: Path, **more: Any) -> None:
     """The same through `vivant.evaluate`: fingerprints, response cache, retries, log, progress."""
     from vivant.engine.evaluation import evaluate
-    from vivant.models.base import ModelOptions
 
     evaluate(
         str(questions),
         "openai/m",
         out=str(out),
         concurrency=AT_ONCE,
-        model_options=ModelOptions(base_url=url),
+        base_url=url,
         **more,
     )
 
@@ -158,7 +157,7 @@ def vivant_run(questions: Path, url: str, out: Path, **more: Any) -> None:
 def metered_run(questions: Path, url: str, out: Path) -> None:
     """The same with limits that are kept but never reached."""
     many = 1_000_000_000
-    vivant_run(questions, url, out, rpm=many, tpm=many, max_tokens=many, max_time=3600.0)
+    vivant_run(questions, url, out, rpm=many, tpm=many, budget_tokens=many, budget_time=3600.0)
 
 
 def inspect_run(folder: Path, count: int, url: str, out: Path) -> None:

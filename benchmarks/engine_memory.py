@@ -62,8 +62,8 @@ def run(pipe: Any, questions: str, out: str, url: str) -> None:
     """Evaluate, and report memory at every tenth of the way."""
     from vivant.core.types import Record
     from vivant.engine import evaluation
+    from vivant.engine.options import RunOptions
     from vivant.engine.progress import LineProgress
-    from vivant.models.base import ModelOptions
 
     marks: list[float] = []
 
@@ -74,19 +74,19 @@ def run(pipe: Any, questions: str, out: str, url: str) -> None:
             if counts.done % max(1, counts.total // 10) == 0:
                 marks.append(resident())
 
-    evaluation.progress_for = lambda total, done: Watching(total, done, sys.stderr)
-    options = evaluation.Options(selectors=(questions,), model="first", out=out)
+    evaluation.open_progress = lambda total, done: Watching(total, done, sys.stderr)
+    options = RunOptions(selectors=(questions,), model="first", out=out)
     if url:
-        options = evaluation.Options(
+        options = RunOptions(
             selectors=(questions,),
             model="openai/m",
             out=out,
             concurrency=AT_ONCE,
-            model_options=ModelOptions(base_url=url),
+            base_url=url,
             rpm=10_000_000,
-            max_tokens=10**12,
+            budget_tokens=10**12,
         )
-    prepared = evaluation.prepare(options)
+    prepared = evaluation.plan_run(options)
     ready = resident()
     began = time.perf_counter()
     evaluation.run_plan(prepared, options)

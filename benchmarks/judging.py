@@ -64,7 +64,6 @@ def make_items(folder: Path, count: int) -> None:
 def generate(folder: Path, url: str, out: Path) -> None:
     """The peer."""
     from vivant.engine.evaluation import evaluate
-    from vivant.models.base import ModelOptions
 
     evaluate(
         "mmie/sa",
@@ -72,17 +71,17 @@ def generate(folder: Path, url: str, out: Path) -> None:
         data=(str(folder),),
         out=str(out),
         concurrency=AT_ONCE,
-        model_options=ModelOptions(base_url=url),
+        base_url=url,
     )
 
 
 def judge(url: str, out: Path) -> None:
     """All answers judged."""
-    from vivant.judging.judge_run import JudgeOptions, judge_run
-    from vivant.models.base import ModelOptions
+    from vivant.judging.judge_run import judge_run
+    from vivant.judging.options import JudgeOptions
     from vivant.runs.run import Run
 
-    options = JudgeOptions(model="openai/j", model_options=ModelOptions(base_url=url), concurrency=AT_ONCE)
+    options = JudgeOptions(model="openai/j", base_url=url, concurrency=AT_ONCE)
     judge_run(Run(out), [options])
 
 

@@ -28,7 +28,7 @@ from vivant.benchmarks.mimic.judgements import Judgement, Judges, write_judgemen
 from vivant.benchmarks.mimic.packing import build_pack
 from vivant.benchmarks.mimic.packs import Pack, open_key
 from vivant.core.types import Message, Record, Reply, Text, Video
-from vivant.judging.comment_authors import authors
+from vivant.judging.comment_authors import load_authors
 from vivant.runs.directory import RunDir, new_manifest
 from vivant.runs.log import read_log
 from vivant.runs.settings import RunSettings
@@ -85,7 +85,7 @@ def ours(folder: Path) -> None:
     """The pack."""
     shutil.rmtree(folder / "pack", ignore_errors=True)
     (folder / "pack.key.jsonl").unlink(missing_ok=True)
-    build_pack(authors(run_paths(folder)), folder / "data", folder / "pack")
+    build_pack(load_authors(run_paths(folder)), folder / "data", folder / "pack")
 
 
 def plain(folder: Path) -> None:

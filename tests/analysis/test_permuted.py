@@ -18,7 +18,7 @@ from vivant.analysis.permutations import moments, permuted_of, preference_test
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Prompt, PromptContext
 from vivant.benchmarks.jsonl import Jsonl
-from vivant.cli.parsing import permute as read_permute
+from vivant.cli.parsing import parse_permute as read_permute
 from vivant.core.errors import UsageError
 from vivant.core.randomness import nth_permutation
 from vivant.core.types import Option, Sample, job_key
@@ -70,14 +70,14 @@ def test_options_that_refer_to_others(text: str, refers: bool) -> None:
 
 def test_how_many_orders() -> None:
     (sample,) = quiz(1)
-    assert [permute.orders(sample, k) for k in (1, 3, 24, 99)] == [1, 3, 24, 24]
-    assert permute.orders(sample, "all") == 24
+    assert [permute.count_orders(sample, k) for k in (1, 3, 24, 99)] == [1, 3, 24, 24]
+    assert permute.count_orders(sample, "all") == 24
     tied = msgspec.structs.replace(sample, options=(*sample.options, Option("E", "none of the above")))
-    assert permute.orders(tied, "all") == 1
-    assert permute.orders(msgspec.structs.replace(sample, options=()), 4) == 1
+    assert permute.count_orders(tied, "all") == 1
+    assert permute.count_orders(msgspec.structs.replace(sample, options=()), 4) == 1
     many = msgspec.structs.replace(sample, options=tuple(Option(n, n * 3) for n in "ABCDEFGHIJK"))
     with pytest.raises(UsageError, match=r"39,916,800 orders; with --permute 11"):
-        permute.orders(many, "all")
+        permute.count_orders(many, "all")
 
 
 def test_keys_and_fingerprints_of_plain_runs_stay() -> None:

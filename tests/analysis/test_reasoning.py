@@ -25,7 +25,7 @@ from vivant.benchmarks.mmrv.kinds import KINDS as MMRV
 from vivant.core.errors import DataError, UsageError
 from vivant.core.table import to_text
 from vivant.core.types import Record, Reply
-from vivant.judging.judge_run import JudgeOptions
+from vivant.judging.options import JudgeOptions
 from vivant.report.reasoning import reasoning_tables
 from vivant.runs.run import Run
 

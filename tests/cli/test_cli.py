@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.support.helpers import questions, vivant
+from vivant.core.option_specs import declared_options
+from vivant.engine.options import RunOptions
 
 
 @pytest.mark.parametrize(
@@ -51,10 +53,10 @@ from tests.support.helpers import questions, vivant
         ),
         (["table", "nothing-here"], "No run at nothing-here"),
         (["score", "nothing-here"], "No run at nothing-here"),
-        (["benchmarks", "milebnch"], "did you mean 'milebench'?"),
+        (["benchmarks", "show", "milebnch"], "did you mean 'milebench'?"),
         (
             ["run", "mime", "--model", "random", "--data", "mini", "--prompts", "no.yaml"],
-            "Cannot read the prompts",
+            "no.yaml cannot be read",
         ),
     ],
 )
@@ -169,3 +171,37 @@ def test_the_library_s_front_door_stays_a_function(tmp_path: Path) -> None:
     for name in ("one", "two"):
         run = library.evaluate(str(path), "first", out=str(tmp_path / name))
         assert len(library.load_run(run.dir.path).records()) == 2
+
+
+@pytest.mark.parametrize("command", ["run", "plan", "sweep"])
+def test_help_fits_two_screens_and_help_all_shows_everything(command: str, tmp_path: Path) -> None:
+    narrow = {"COLUMNS": "80"}
+    short = vivant(command, "--help", cwd=tmp_path, env=narrow).stdout.splitlines()
+    assert len(short) <= 48
+    assert max(map(len, short)) <= 80
+    flags = [line.split()[0].rstrip(",") for line in short if line.startswith("  --")]
+    assert flags[0] == "--model"
+    everything = vivant(command, "--help-all", cwd=tmp_path, env=narrow).stdout
+    options = {option.flag for option in declared_options(RunOptions).values() if option.flag}
+    if command == "sweep":
+        options -= {"--fps", "--every", "--max-frames"}
+    shown = {line.split()[0].rstrip(",") for line in everything.splitlines() if line.startswith("  --")}
+    assert options <= shown
+    assert set(flags) < shown
+    assert max(map(len, everything.splitlines())) <= 80
+
+
+def test_quiet_prints_results_alone_and_the_library_prints_nothing(run: Path) -> None:
+    arguments = ("plan", run / "mine.jsonl", "--model", "random")
+    assert "Run directory" in vivant(*arguments, cwd=run).stderr
+    quiet = vivant("--quiet", *arguments, cwd=run)
+    assert "jsonl/mine" in quiet.stdout
+    assert quiet.stderr == ""
+
+
+def test_the_package_lists_what_it_offers() -> None:
+    import vivant as library
+    from vivant import api
+
+    assert set(api.__all__) | {"__version__"} == set(library.__all__) <= set(dir(library))
+    assert all(getattr(library, name) is getattr(api, name) for name in api.__all__)

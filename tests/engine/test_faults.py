@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 
 from tests.support.fault_server import Act, FaultServer, serving
-from tests.support.helpers import questions
-from vivant.engine.evaluation import Options, evaluate, prepare, run_plan
+from tests.support.helpers import logged_messages, questions
+from vivant.engine.evaluation import evaluate, plan_run, run_plan
+from vivant.engine.options import RunOptions
 from vivant.engine.retry import RetryPolicy
-from vivant.models.base import ModelError, ModelOptions
+from vivant.models.base import ModelError
 from vivant.runs.log import read_log
 from vivant.runs.run import Run
 
@@ -25,8 +26,9 @@ QUICK = RetryPolicy(first=0.02, most=0.2, probe=0.1)
 
 def ask(path: Path, server: FaultServer, out: Path, *, timeout: float = 600.0, **options: Any) -> Run:
     options = {"cache": "off", "retry": QUICK, **options}
-    model = ModelOptions(base_url=server.url, timeout=timeout)
-    return evaluate(str(path), "openai/stand-in", out=str(out), model_options=model, **options)
+    return evaluate(
+        str(path), "openai/stand-in", out=str(out), base_url=server.url, timeout=timeout, **options
+    )
 
 
 def number_of(body: dict[str, Any]) -> int:
@@ -191,7 +193,6 @@ def test_requests_for_less_are_obeyed_as_often_as_it_takes(tmp_path: Path) -> No
 
 def test_a_server_that_dies_and_comes_back_costs_nothing(tmp_path: Path) -> None:
     path = questions(tmp_path, 150, pictures=False)
-    said: list[str] = []
     with serving(lambda _n, _b: Act(delay=0.02)) as server:
         options = options_for(path, server, tmp_path / "run", concurrency=8)
 
@@ -206,10 +207,11 @@ def test_a_server_that_dies_and_comes_back_costs_nothing(tmp_path: Path) -> None
 
         restarting = threading.Thread(target=restart)
         restarting.start()
-        run_plan(prepare(options), options, said.append)
+        with logged_messages() as messages:
+            run_plan(plan_run(options), options)
         restarting.join()
     assert statuses(Run(tmp_path / "run")) == {"ok": 150}
-    assert any("waiting up to 300 s for it to come back" in sentence for sentence in said)
+    assert any("waiting up to 300 s for it to come back" in sentence for sentence in messages)
 
 
 def test_a_server_that_stays_away_ends_the_run_and_nothing_is_recorded_for_it(tmp_path: Path) -> None:
@@ -232,11 +234,11 @@ def _die_after(server: FaultServer, requests: int) -> None:
     server.die()
 
 
-def options_for(path: Path, server: FaultServer, out: Path, **more: Any) -> Options:
-    return Options(
+def options_for(path: Path, server: FaultServer, out: Path, **more: Any) -> RunOptions:
+    return RunOptions(
         selectors=(str(path),),
         model="openai/stand-in",
         out=str(out),
-        model_options=ModelOptions(base_url=server.url),
+        base_url=server.url,
         **{"cache": "off", "retry": QUICK, **more},
     )

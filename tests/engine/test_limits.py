@@ -15,11 +15,11 @@ from tests.support.fault_server import Act, FaultServer, serving
 from tests.support.helpers import questions
 from vivant.core.types import Record, Reply
 from vivant.engine.budget import Meter
-from vivant.engine.concurrency import AdaptiveLimit, Entry
-from vivant.engine.evaluation import prepare, run_plan
+from vivant.engine.concurrency import AdaptiveLimit, Admission
+from vivant.engine.evaluation import plan_run, run_plan
 from vivant.engine.rate_limit import RateLimit
-from vivant.engine.runner import Outcome
-from vivant.engine.tokens import Load
+from vivant.engine.runner import RunOutcome
+from vivant.engine.tokens import RequestSize
 from vivant.runs.run import Run
 
 # ── concurrency ──
@@ -47,7 +47,7 @@ def test_the_servers_limit_is_found_and_found_again_when_it_changes(tmp_path: Pa
     assert max(under_way for _, under_way in server.served[900:]) > 12
 
 
-def complain(limit: AdaptiveLimit, entries: Sequence[Entry], takes: int) -> None:
+def complain(limit: AdaptiveLimit, entries: Sequence[Admission], takes: int) -> None:
     for number, entry in enumerate(entries):
         if number >= takes:
             limit.slow_down(entry)
@@ -123,12 +123,12 @@ def most_within(times: Sequence[float], window: float) -> int:
     return most
 
 
-def run_with(path: Path, server: FaultServer, out: Path, meter: Meter, **more: Any) -> Outcome:
+def run_with(path: Path, server: FaultServer, out: Path, meter: Meter, **more: Any) -> RunOutcome:
     """A run with a meter of the test's own: windows of a minute are too long for tests."""
     options = options_for(path, server, out, **more)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("vivant.engine.evaluation.meter_for", lambda _model, _options: meter)
-        return run_plan(prepare(options), options)
+        patch.setattr("vivant.engine.evaluation.create_meter", lambda _model, _options: meter)
+        return run_plan(plan_run(options), options)
 
 
 def test_requests_a_minute_are_kept_as_the_server_counts_them(tmp_path: Path) -> None:
@@ -173,7 +173,7 @@ def test_a_request_larger_than_a_minute_goes_alone() -> None:
         times = []
         for tokens in (500, 50, 50, 500):
             slot = await rates.enter(tokens)
-            rates.answered(slot, tokens)
+            rates.note_answer(slot, tokens)
             times.append(time.monotonic())
         return times
 
@@ -190,7 +190,7 @@ def test_what_turned_out_smaller_makes_room_at_once() -> None:
         waiting = asyncio.create_task(rates.enter(90))
         await asyncio.sleep(0.02)
         began = time.monotonic()
-        rates.answered(slot, 5)
+        rates.note_answer(slot, 5)
         await asyncio.wait_for(waiting, 2)
         return time.monotonic() - began
 
@@ -205,9 +205,9 @@ def test_a_resumed_run_remembers_what_was_sent_within_the_last_minute() -> None:
         )
         meter.recall(record)
         began = time.monotonic()
-        held = await meter.admit(Load(0, 10), 5)
-        assert held is not None
-        await meter.turn(held)
+        reservation = await meter.admit(RequestSize(0, 10), 5)
+        assert reservation is not None
+        await meter.wait_for_rates(reservation)
         return time.monotonic() - began
 
     assert asyncio.run(main()) >= 0.9

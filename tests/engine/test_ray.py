@@ -17,14 +17,14 @@ import pytest
 
 from tests.engine.test_faults import number_of
 from tests.support.fault_server import Act, FaultServer, serving
-from tests.support.helpers import questions
+from tests.support.helpers import logged_messages, questions
 from tests.support.media_kit import make_video
 from vivant.core.errors import UsageError
 from vivant.core.types import Image, Job, Message, Text
-from vivant.engine.evaluation import Options, prepare, run_plan
-from vivant.engine.ray_worker import Answer, Call, Setup, Started, Station
+from vivant.engine.evaluation import plan_run, run_plan
+from vivant.engine.options import RunOptions
+from vivant.engine.ray_worker import RayWorker, WorkerAnswer, WorkerCall, WorkerSetup, WorkerStarted
 from vivant.engine.retry import RetryPolicy
-from vivant.models.base import ModelOptions
 from vivant.runs.log import read_log
 
 pytest.importorskip("ray")
@@ -49,14 +49,14 @@ def cluster() -> Iterator[Any]:
 
 
 def run(path: Path, out: Path, server: FaultServer | None, **more: Any) -> tuple[Any, list[str]]:
-    said: list[str] = []
-    options = Options(
+    options = RunOptions(
         selectors=(str(path),),
         out=str(out),
-        model_options=ModelOptions(base_url=server.url) if server is not None else ModelOptions(),
+        base_url=server.url if server is not None else None,
         **{"model": "openai/x", "cache": "off", "workers": 1, "retry": RetryPolicy(first=0.05), **more},
     )
-    return run_plan(prepare(options), options, said.append), said
+    with logged_messages() as messages:
+        return run_plan(plan_run(options), options), messages
 
 
 def lines(run: Path) -> list[bytes]:
@@ -109,7 +109,7 @@ def test_the_log_is_that_of_one_machine_line_for_line_and_limits_are_global(
     assert outcome.errors == 1
     assert lines(tmp_path / "ray") == lines(tmp_path / "local")
     assert server.highest <= 6
-    assert any("2 stations" in sentence or "1 of 2 stations" in sentence for sentence in said)
+    assert any("2 workers" in sentence or "1 of 2 workers" in sentence for sentence in said)
 
 
 def test_a_node_killed_in_mid_run_loses_nothing(cluster: Any, tmp_path: Path) -> None:
@@ -209,13 +209,13 @@ def test_a_cluster_that_wants_another_token_is_one_line(
         run(path, tmp_path / "run", None, model="first", executor="ray", address="auto")
 
 
-# ── a station without Ray ──
+# ── a worker without Ray ──
 
 
 def setup(path: Path, **changes: Any) -> bytes:
-    options = Options(selectors=(str(path),), model=changes.pop("model", "first"), workers=1)
+    options = RunOptions(selectors=(str(path),), model=changes.pop("model", "first"), workers=1)
     return msgspec.msgpack.encode(
-        Setup(
+        WorkerSetup(
             **{
                 "options": msgspec.json.encode(options),
                 "version": version("vivant"),
@@ -227,15 +227,15 @@ def setup(path: Path, **changes: Any) -> bytes:
     )
 
 
-async def started(station: Station, message: bytes) -> str:
-    return msgspec.msgpack.decode(await station.start(message, {}), type=Started).error
+async def started(worker: RayWorker, message: bytes) -> str:
+    return msgspec.msgpack.decode(await worker.start(message, {}), type=WorkerStarted).error
 
 
-async def answers(station: Station, *calls: Call) -> dict[int, Answer]:
-    await station.take(msgspec.msgpack.encode(list(calls)))
-    found: dict[int, Answer] = {}
+async def answers(worker: RayWorker, *calls: WorkerCall) -> dict[int, WorkerAnswer]:
+    await worker.submit(msgspec.msgpack.encode(list(calls)))
+    found: dict[int, WorkerAnswer] = {}
     while len(found) < len(calls):
-        for answer in msgspec.msgpack.decode(await station.give(), type=list[Answer]):
+        for answer in msgspec.msgpack.decode(await worker.collect(), type=list[WorkerAnswer]):
             found[answer.number] = answer
     return found
 
@@ -244,33 +244,33 @@ def job(root: Path | str, *parts: Any) -> Job:
     return Job(key="t/1", task="t", id="1", messages=(Message("user", parts),), root=str(root))
 
 
-def test_a_station_says_what_it_cannot_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_says_what_it_cannot_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "m.py").write_text(
         "class M:\n    def generate(self, prompts, media):\n        return ['seen' for _ in prompts]\n"
     )
 
-    async def main() -> dict[int, Answer]:
-        station = Station()
-        older = await started(station, setup(tmp_path / "q.jsonl", version="0.0.1"))
+    async def main() -> dict[int, WorkerAnswer]:
+        worker = RayWorker()
+        older = await started(worker, setup(tmp_path / "q.jsonl", version="0.0.1"))
         assert "the run was started with 0.0.1" in older
-        unknown = await started(station, setup(tmp_path / "q.jsonl", model="randm"))
+        unknown = await started(worker, setup(tmp_path / "q.jsonl", model="randm"))
         assert "did you mean 'random'" in unknown
-        assert await started(station, setup(tmp_path / "q.jsonl", model="m.py:M")) == ""
+        assert await started(worker, setup(tmp_path / "q.jsonl", model="m.py:M")) == ""
         found = await answers(
-            station,
-            Call(number=1, what="prepare", job=job(tmp_path, Text("hello"))),
-            Call(number=2, what="prepare", job=job(tmp_path, Image("none.png"))),
-            Call(number=3, what="prepare", job=job("/nowhere/at/all", Image("none.png"))),
-            Call(number=4, what="look", job=job("/nowhere/at/all", Text("no media"))),
+            worker,
+            WorkerCall(number=1, what="prepare", job=job(tmp_path, Text("hello"))),
+            WorkerCall(number=2, what="prepare", job=job(tmp_path, Image("none.png"))),
+            WorkerCall(number=3, what="prepare", job=job("/nowhere/at/all", Image("none.png"))),
+            WorkerCall(number=4, what="identify", job=job("/nowhere/at/all", Text("no media"))),
         )
-        found |= {10: (await answers(station, Call(number=1, what="ask")))[1]}
-        await station.stop()
+        found |= {10: (await answers(worker, WorkerCall(number=1, what="send")))[1]}
+        await worker.stop()
         return found
 
     found = asyncio.run(main())
-    assert found[1].kind == "" and found[1].load.tokens > 0
+    assert found[1].kind == "" and found[1].size.tokens > 0
     assert found[2].kind == "media" and "none.png" in found[2].error
-    assert found[3].kind == "unseen" and found[3].error == "/nowhere/at/all"
+    assert found[3].kind == "no data" and found[3].error == "/nowhere/at/all"
     assert found[4].kind == "" and found[4].fingerprint
     assert found[10].reply is not None and found[10].reply.text == "seen"

@@ -22,7 +22,7 @@ from tests.support.fault_server import Act, FaultServer, serving
 from tests.support.helpers import questions, vivant
 from vivant.core.types import Decoding, Record, Reply
 from vivant.engine.evaluation import evaluate
-from vivant.models.base import ModelError, ModelOptions
+from vivant.models.base import ModelError
 from vivant.runs.directory import RunError
 from vivant.runs.log import LogError, LogWriter, read_log
 from vivant.runs.run import Run
@@ -30,9 +30,7 @@ from vivant.runs.run import Run
 
 def ask(path: Path, server: FaultServer, out: Path, **options: Any) -> Run:
     options.setdefault("cache", "off")
-    return evaluate(
-        str(path), "openai/stand-in", out=str(out), model_options=ModelOptions(base_url=server.url), **options
-    )
+    return evaluate(str(path), "openai/stand-in", out=str(out), base_url=server.url, **options)
 
 
 def log_lines(run: Path) -> int:

@@ -147,12 +147,12 @@ def test_caches_are_shown_and_trimmed(tmp_path: Path) -> None:
 
 def test_replies_are_forgotten_by_age(tmp_path: Path) -> None:
     file = tmp_path / "replies.sqlite"
-    assert replies.usage(file) == (0, 0) and replies.trim(file, 0) == 0
+    assert replies.measure_cache(file) == (0, 0) and replies.trim_cache(file, 0) == 0
     cache = ReplyCache(file)
     for number in range(5):
         cache.put(str(number), Reply(text="x"))
     cache.flush()
     cache._db.execute("UPDATE replies SET saved = unixepoch() - 1000 WHERE fingerprint IN ('1', '2')")
     cache.close()
-    assert replies.trim(file, 500) == 2
-    assert replies.usage(file)[0] == 3
+    assert replies.trim_cache(file, 500) == 2
+    assert replies.measure_cache(file)[0] == 3

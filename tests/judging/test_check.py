@@ -12,11 +12,17 @@ from scipy import stats
 from tests.support.fault_server import Act, serving
 from tests.support.mmie_kit import answers, entry, part, verdict, vivant
 from vivant.core.errors import DataError, UsageError
-from vivant.judging.calibration import agreements, biases, compare, family, gather
+from vivant.judging.calibration import (
+    compare_ratings,
+    join_scores,
+    measure_agreement,
+    measure_biases,
+    model_family,
+)
 from vivant.judging.human_scores import read_human_scores
-from vivant.judging.judge_run import JudgeOptions, judge_run
-from vivant.judging.pairs import judge_pairs, settle
-from vivant.models.base import ModelOptions
+from vivant.judging.judge_run import judge_run
+from vivant.judging.options import JudgeOptions
+from vivant.judging.pairs import decide_winner, judge_pairs
 from vivant.report.judges import judge_tables, people_notes
 from vivant.runs.importing import import_answers
 from vivant.runs.run import Run
@@ -26,7 +32,7 @@ def test_measures_equal_scipy_and_the_definitions() -> None:
     generator = np.random.default_rng(1)
     a = generator.integers(0, 7, 200).astype(float)
     b = np.clip(np.round(a + generator.normal(0, 1.5, 200)), 0, 6)
-    found = compare(a.tolist(), b.tolist(), [str(n) for n in range(200)])
+    found = compare_ratings(a.tolist(), b.tolist(), [str(n) for n in range(200)])
     expected = {
         "pearson": stats.pearsonr(a, b)[0],
         "spearman": stats.spearmanr(a, b)[0],
@@ -56,7 +62,7 @@ def test_intervals_equal_those_of_resamples_laid_out() -> None:
     people = generator.integers(0, 7, 60).astype(float)
     judge = np.clip(np.round(people + generator.normal(0, 2, 60)), 0, 6)
     clusters = [f"c{n // 2}" for n in range(60)]  # two answers to each sample
-    found = compare(judge.tolist(), people.tolist(), clusters)
+    found = compare_ratings(judge.tolist(), people.tolist(), clusters)
     draws: dict[str, list[float]] = {"pearson": [], "spearman": [], "mae": []}
     for _ in range(1500):
         picked = generator.integers(30, size=30)
@@ -74,11 +80,11 @@ def test_intervals_equal_those_of_resamples_laid_out() -> None:
 
 
 def test_constant_columns_have_no_correlation_and_no_answers_no_figures() -> None:
-    flat = compare([5.0] * 8, [1.0, 2, 3, 4, 5, 6, 0, 2], [str(n) for n in range(8)])
+    flat = compare_ratings([5.0] * 8, [1.0, 2, 3, 4, 5, 6, 0, 2], [str(n) for n in range(8)])
     assert flat["pearson"].value is None
     assert flat["spearman"].value is None
     assert flat["mae"].value == pytest.approx(2.375)
-    assert all(figure.value is None for figure in compare([], [], []).values())
+    assert all(figure.value is None for figure in compare_ratings([], [], []).values())
 
 
 def test_families() -> None:
@@ -90,7 +96,7 @@ def test_families() -> None:
         "transformers/Qwen/Qwen2.5-VL": "qwen",
         "mystery-7b": "mystery",
     }
-    assert {name: family(name) for name in names} == names
+    assert {name: model_family(name) for name in names} == names
 
 
 # ── files ──
@@ -151,9 +157,7 @@ def _people(tmp_path: Path, models: tuple[str, ...] = ("gpt-a", "other-b")) -> P
 def _judge(runs: list[Run], behave: Any, **more: Any) -> None:
     with serving(behave) as server:
         for run in runs:
-            options = JudgeOptions(
-                model="openai/gpt-j", model_options=ModelOptions(base_url=server.url), **more
-            )
+            options = JudgeOptions(model="openai/gpt-j", base_url=server.url, **more)
             judge_run(run, [options])
 
 
@@ -171,10 +175,10 @@ def test_biases_are_found_where_they_are(tmp_path: Path) -> None:
         return Act(verdict(min(6, len(text.split()) // 3 + (2 if "gpt-a" in text else 0))))
 
     _judge(runs, partial)
-    judged = gather(human, runs, "paper")
+    judged = join_scores(human, runs, "paper")
     assert len(judged) == 1
     assert len(judged[0].items) == 24
-    found = {bias.name: bias for bias in biases(judged, runs, "paper")}
+    found = {bias.name: bias for bias in measure_biases(judged, runs, "paper")}
     length, own = found["length"].figure, found["own family"].figure
     assert length.value is not None
     assert own.value is not None
@@ -185,7 +189,7 @@ def test_biases_are_found_where_they_are(tmp_path: Path) -> None:
     assert found["constant figures"].figure.value == pytest.approx(
         max(np.unique([i.judge for i in judged[0].items], return_counts=True)[1]) / 24
     )
-    assert {one.group for one in agreements(judged, "category")} == {"all", "SA"}
+    assert {one.group for one in measure_agreement(judged, "category")} == {"all", "SA"}
 
 
 def test_a_judge_that_always_says_five_is_called_out(tmp_path: Path) -> None:
@@ -215,12 +219,12 @@ def test_scores_that_do_not_say_whose_answers_are_not_taken_for_everyones(tmp_pa
     (tmp_path / "people.csv").write_text("id,score\nSA-1,3\nSA-2,5\n")
     human = read_human_scores(tmp_path / "people.csv")
     with pytest.raises(UsageError, match="add a column 'model'"):
-        gather(human, runs, "paper")
-    judged = gather(human, runs[:1], "paper")
+        join_scores(human, runs, "paper")
+    judged = join_scores(human, runs[:1], "paper")
     assert (len(judged[0].items), judged[0].unmatched) == (2, 10)
     (tmp_path / "people.csv").write_text("id,score\nnope,3\n")
     with pytest.raises(UsageError, match="none of its 1 ids was judged"):
-        gather(read_human_scores(tmp_path / "people.csv"), runs[:1], "paper")
+        join_scores(read_human_scores(tmp_path / "people.csv"), runs[:1], "paper")
 
 
 # ── pairs ──
@@ -236,8 +240,8 @@ def test_a_pair_is_one_unit() -> None:
         ("first", "tie"): "first",
         ("tie", "first"): "second",
     }
-    assert {places: settle(*places) for places in expected} == expected
-    assert settle(None, "first") == settle("tie", None) == "unparsed"
+    assert {places: decide_winner(*places) for places in expected} == expected
+    assert decide_winner(None, "first") == decide_winner("tie", None) == "unparsed"
 
 
 def test_pairs_are_judged_in_both_orders_with_both_models_pictures(tmp_path: Path) -> None:
@@ -252,7 +256,7 @@ def test_pairs_are_judged_in_both_orders_with_both_models_pictures(tmp_path: Pat
         return Act(f"### Feedback\nx\n### Better\n{'first' if 'by b' in first else 'second'}")
 
     with serving(prefers_b) as server:
-        options = JudgeOptions(model="openai/j", model_options=ModelOptions(base_url=server.url))
+        options = JudgeOptions(model="openai/j", base_url=server.url)
         (pair,) = judge_pairs(runs[0], runs[1], options)
         assert pair.winner == "second"
         assert len(server.requests) == 2

@@ -10,16 +10,16 @@ import pytest
 from tests.support.fault_server import Act, FaultServer, serving
 from tests.support.mmie_kit import answers, entry, part, three, verdict, vivant
 from vivant.core.errors import UsageError, VivantError
-from vivant.judging.judge_run import JudgeOptions, judge_run
-from vivant.models.base import ModelOptions
+from vivant.judging.judge_run import judge_run
+from vivant.judging.options import JudgeOptions
 from vivant.runs.importing import import_answers
-from vivant.runs.judgements import all_judgements, read_panel
+from vivant.runs.judgements import list_judgements, read_panel
 from vivant.runs.log import read_log
 from vivant.runs.run import Run
 
 
 def judge(server: FaultServer, **more: Any) -> JudgeOptions:
-    return JudgeOptions(model="openai/j", model_options=ModelOptions(base_url=server.url), **more)
+    return JudgeOptions(model="openai/j", base_url=server.url, **more)
 
 
 def prepared(tmp_path: Path) -> Run:
@@ -103,7 +103,7 @@ def test_judging_resumes_and_asks_nothing_twice(tmp_path: Path) -> None:
         assert {status for status, _ in statuses(run).values()} == {"scored"}
         judge_run(run, [judge(server, cache="off")])
         assert len(server.requests) == 4
-    (stored,) = all_judgements(run.dir.path, "paper")
+    (stored,) = list_judgements(run.dir.path, "paper")
     assert len(list(read_log(stored.log_file))) == 3
 
 
@@ -124,9 +124,8 @@ def test_several_judges_and_samples_give_a_mean_and_their_spread(tmp_path: Path)
         return Act(verdict(6 if body["model"] == "kind" else (1 if "seed" in body else 3)))
 
     with serving(behave) as server:
-        url = ModelOptions(base_url=server.url)
         both = [
-            JudgeOptions(model=f"openai/{name}", model_options=url, samples=2) for name in ("kind", "harsh")
+            JudgeOptions(model=f"openai/{name}", base_url=server.url, samples=2) for name in ("kind", "harsh")
         ]
         judge_run(run, both)
         assert len(server.requests) == 12
@@ -150,12 +149,12 @@ def test_identity_rubric_and_settings_are_the_fingerprint(tmp_path: Path) -> Non
             judge(server),
             judge(server, samples=2),
             judge(server, attempts=1),
-            judge(server, wording={"judge.mmie-sa.role": "Be harsh."}),
-            JudgeOptions(model="openai/other", model_options=ModelOptions(base_url=server.url)),
+            judge(server, prompts={"judge.mmie-sa.role": "Be harsh."}),
+            JudgeOptions(model="openai/other", base_url=server.url),
         ]
         for one in variants:
             judge_run(run, [one])
-    assert len(all_judgements(run.dir.path, "paper")) == len(variants)
+    assert len(list_judgements(run.dir.path, "paper")) == len(variants)
     assert any("Be harsh." in said(body) for body in server.requests)
     with serving(lambda *_: Act(verdict(1))) as server, pytest.raises(UsageError, match="named twice"):
         judge_run(run, [judge(server), judge(server)])
@@ -170,7 +169,7 @@ def test_a_changed_answer_is_judged_anew(tmp_path: Path) -> None:
         judge_run(run, [judge(server, cache="off")])
         judge_run(run, [judge(server, cache="off")])
         assert len(server.requests) == 2
-    assert len(all_judgements(run.dir.path, "paper")) == 1
+    assert len(list_judgements(run.dir.path, "paper")) == 1
 
 
 def test_an_injected_order_reaches_the_judge_as_material_only(tmp_path: Path) -> None:
@@ -192,7 +191,7 @@ def test_an_injected_order_reaches_the_judge_as_material_only(tmp_path: Path) ->
 
 def test_a_judge_that_is_not_there_loses_nothing(tmp_path: Path) -> None:
     run = prepared(tmp_path)
-    gone = JudgeOptions(model="openai/j", model_options=ModelOptions(base_url="http://127.0.0.1:9/v1"))
+    gone = JudgeOptions(model="openai/j", base_url="http://127.0.0.1:9/v1")
     with pytest.raises(
         VivantError, match=r"The judge openai/j cannot judge: No server answers.*--judge-base-url"
     ):

@@ -17,10 +17,10 @@ import pytest
 from tests.support.helpers import questions, vivant
 from tests.support.standin import Standin, anthropic, anthropic_says, gemini, gemini_says, openai, openai_says
 from vivant.core.errors import UsageError
-from vivant.engine.batches import Batch, BatchFolder
+from vivant.engine.batches import BatchFolder, SubmittedBatch
 from vivant.engine.evaluation import evaluate
 from vivant.engine.retry import RetryPolicy
-from vivant.models.base import ModelError, ModelOptions
+from vivant.models.base import ModelError
 from vivant.models.batch.openai import OpenAIBatches
 from vivant.runs.directory import RunError
 from vivant.runs.log import read_log
@@ -39,9 +39,9 @@ def text_of(body: dict[str, Any]) -> str:
 
 
 def ask(path: Path, model: str, server: Standin, out: Path, **options: Any) -> Run:
-    settings = ModelOptions(base_url=f"http://127.0.0.1:{server.port}/{PROVIDERS[model][2]}")
+    url = f"http://127.0.0.1:{server.port}/{PROVIDERS[model][2]}"
     options = {"cache": "off", "batch": True, "retry": RetryPolicy(first=0.01), **options}
-    return evaluate(str(path), model, out=str(out), model_options=settings, **options)
+    return evaluate(str(path), model, out=str(out), base_url=url, **options)
 
 
 @pytest.mark.parametrize("model", PROVIDERS)
@@ -135,7 +135,7 @@ def test_a_process_that_died_while_handing_over_leaves_a_trace_that_is_followed(
         assert len(server.batches) == 1
         assert len(run.records()) == 2
         # As if killed before the provider had it.
-        lost = Batch(name="vivant-none", submitted=time.time() + 9999, count=1)
+        lost = SubmittedBatch(name="vivant-none", submitted=time.time() + 9999, count=1)
         folder.save(lost, folder.records(batch)[:1])
         log = (tmp_path / "run" / "log.jsonl").read_bytes().splitlines(keepends=True)
         (tmp_path / "run" / "log.jsonl").write_bytes(log[1])
@@ -264,7 +264,7 @@ def test_what_does_not_go_with_batches_is_refused(tmp_path: Path) -> None:
         for options, words in (
             ({"rpm": 5}, "leave out --rpm"),
             ({"executor": "ray"}, "leave out --executor ray"),
-            ({"choose": "loglik"}, "no batch endpoint"),
+            ({"answer_by": "loglik"}, "no batch endpoint"),
         ):
             with pytest.raises(UsageError, match=words):
                 ask(path, "openai/gpt-4o", server, tmp_path / "run", **options)

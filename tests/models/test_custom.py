@@ -124,6 +124,6 @@ def test_options_reach_the_class(tmp_path: Path) -> None:
         str(questions(tmp_path, 3, pictures=False)),
         spec,
         out=str(tmp_path / "run"),
-        model_options=ModelOptions(values={"say": "B"}),
+        model_options={"say": "B"},
     )
     assert {record.reply.text for record in run.records().values()} == {"B"}

@@ -18,7 +18,7 @@ from tests.support.standin import (
 from vivant.core.errors import UsageError
 from vivant.core.types import Picture, Request, Text
 from vivant.models.base import ModelOptions
-from vivant.models.capabilities import server_facts
+from vivant.models.model_table import find_server
 from vivant.models.openai import OpenAI
 
 
@@ -44,10 +44,10 @@ def test_a_servers_dialect_comes_from_the_table() -> None:
     request = question(Text("Hm?"), seed=3)
     assert body_of("m", request)["seed"] == 3
     assert body_of("m", request, server="mistral", key_variable="HOME")["random_seed"] == 3
-    assert server_facts("https://api.groq.com/openai/v1").name == "groq"
-    assert server_facts("http://127.0.0.1:11434/v1").name == "ollama"
-    assert server_facts("https://my.openai.azure.com/openai/v1").key_header == "api-key"
-    assert server_facts("https://api.groq.com.evil.example/v1").name == "generic"
+    assert find_server("https://api.groq.com/openai/v1").name == "groq"
+    assert find_server("http://127.0.0.1:11434/v1").name == "ollama"
+    assert find_server("https://my.openai.azure.com/openai/v1").key_header == "api-key"
+    assert find_server("https://api.groq.com.evil.example/v1").name == "generic"
     with pytest.raises(UsageError, match=r"did you mean 'ollama'\?"):
         body_of("m", request, server="olama")
     with pytest.raises(UsageError, match="ollama does not take --model-option detail"):
@@ -91,8 +91,7 @@ def test_a_format_that_a_server_does_not_take_is_converted(tmp_path: Path) -> No
     path = tmp_path / "q.jsonl"
     path.write_bytes(msgspec.json.encode(line))
     with openai(lambda _: openai_says("A")) as server:
-        settings = ModelOptions(values={"server": "llama.cpp"})
-        run = ask(path, "openai/x", server, tmp_path / "run", model_options=settings)
+        run = ask(path, "openai/x", server, tmp_path / "run", model_options={"server": "llama.cpp"})
     url = server.requests[0]["messages"][0]["content"][0]["image_url"]["url"]
     assert url.startswith("data:image/png;base64,")
     assert next(iter(run.records().values())).media[0].note == "converted to PNG"

@@ -33,13 +33,12 @@ def address(server: Standin, version: str) -> str:
 
 def ask(path: Path, model: str, server: Standin, out: Path, **options: Any) -> Run:
     version = "v1beta" if model.startswith("gemini") else "v1"
-    settings = options.pop("model_options", ModelOptions())
     return evaluate(
         str(path),
         model,
         out=str(out),
         cache="off",
-        model_options=msgspec.structs.replace(settings, base_url=address(server, version)),
+        base_url=address(server, version),
         **options,
     )
 
@@ -148,9 +147,8 @@ def test_what_gemini_did_not_answer_is_a_status(answer: Any, status: str, words:
 
 def test_a_small_video_goes_into_the_request_and_a_large_one_through_the_files(tmp_path: Path) -> None:
     path = videos(tmp_path, 3, files=2)
-    native = ModelOptions(video="native")
     with gemini(lambda _: gemini_says("A")) as server:
-        ask(path, "gemini/g", server, tmp_path / "small", model_options=native)
+        ask(path, "gemini/g", server, tmp_path / "small", native_video=True)
         sent = [body["contents"][0]["parts"][0] for body in server.requests]
         assert {b64decode(part["inlineData"]["data"]) for part in sent} == {
             (tmp_path / f"{n}.mp4").read_bytes() for n in range(2)
@@ -158,8 +156,8 @@ def test_a_small_video_goes_into_the_request_and_a_large_one_through_the_files(t
         assert {part["inlineData"]["mimeType"] for part in sent} == {"video/mp4"}
         assert server.files == {}
         server.requests.clear()
-        large = ModelOptions(video="native", values={"inline_bytes": "100"})
-        run = ask(path, "gemini/g", server, tmp_path / "large", model_options=large)
+        large: Any = {"native_video": True, "model_options": {"inline_bytes": "100"}}
+        run = ask(path, "gemini/g", server, tmp_path / "large", **large)
     assert {r.reply.status for r in run.records().values()} == {"ok"}
     # Three questions about two files: each was uploaded once, used by its address, and deleted.
     assert sorted(server.files.values()) == sorted((tmp_path / f"{n}.mp4").read_bytes() for n in range(2))
@@ -170,13 +168,13 @@ def test_a_small_video_goes_into_the_request_and_a_large_one_through_the_files(t
 
 def test_an_upload_is_waited_for_and_one_that_cannot_be_read_costs_its_sample(tmp_path: Path) -> None:
     path = videos(tmp_path, 1)
-    settings = ModelOptions(video="native", values={"inline_bytes": "100"})
+    settings: Any = {"native_video": True, "model_options": {"inline_bytes": "100"}}
     with gemini(lambda _: gemini_says("A"), polls=2) as server:
-        run = ask(path, "gemini/g", server, tmp_path / "run", model_options=settings)
+        run = ask(path, "gemini/g", server, tmp_path / "run", **settings)
         assert sum(line == "GET /v1beta/files/f0" for line in server.asked) == 2
     assert next(iter(run.records().values())).reply.status == "ok"
     with gemini(lambda _: gemini_says("A"), polls=1, verdict="FAILED") as server:
-        run = ask(path, "gemini/g", server, tmp_path / "failed", model_options=settings)
+        run = ask(path, "gemini/g", server, tmp_path / "failed", **settings)
     record = next(iter(run.records().values()))
     assert record.reply.status == "error"
     assert "0.mp4: the provider cannot read this video (FAILED)" in record.reply.error

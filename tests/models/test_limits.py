@@ -16,24 +16,24 @@ from PIL import Image
 from tests.support.helpers import picture, questions
 from tests.support.media_kit import make_video
 from tests.support.standin import openai, openai_says
-from vivant.core.types import SHRUNK, Clip, FramePolicy, MediaUse, Picture, Text, Turn
+from vivant.core.types import SHRUNK, Clip, MediaUse, Picture, Text, Turn
 from vivant.engine.evaluation import evaluate
-from vivant.models.base import ModelOptions
-from vivant.models.capabilities import (
-    ANTHROPIC,
-    ANTHROPIC_MODELS,
-    GEMINI,
-    GEMINI_MODELS,
-    GENERIC,
-    OPENAI_MODELS,
-    OPENAI_SERVERS,
-    Budget,
+from vivant.models.model_table import (
     ModelFacts,
     PictureTokens,
-    budget_for,
-    model_facts,
+    RequestLimits,
+    find_model,
+    find_server,
+    load_model_table,
+    merge_limits,
 )
-from vivant.models.request_limits import estimate, fit, pictures, problems, request_bytes
+from vivant.models.request_limits import (
+    estimate_tokens,
+    find_problems,
+    fit_request,
+    iter_pictures,
+    measure_request_bytes,
+)
 from vivant.report.overview import overview
 
 
@@ -57,7 +57,7 @@ def asked(*parts: Any) -> tuple[Turn, ...]:
 def test_what_fits_is_left_alone_to_the_last_byte() -> None:
     turns = asked(noise(64, 48))
     media = (MediaUse("image", "a.jpg", note="rotated"),)
-    fitted = fit(turns, media, Budget(images=1, side=64, pixels=64 * 48, request_bytes=10**6))
+    fitted = fit_request(turns, media, RequestLimits(images=1, side=64, pixels=64 * 48, request_bytes=10**6))
     assert fitted.turns is turns
     assert fitted.media is media
     assert fitted.notes == ()
@@ -66,26 +66,26 @@ def test_what_fits_is_left_alone_to_the_last_byte() -> None:
 @pytest.mark.parametrize(
     ("budget", "size"),
     [
-        (Budget(side=100), (100, 50)),
-        (Budget(pixels=5000), (100, 50)),
-        (Budget(many=0, many_side=80), (80, 40)),
+        (RequestLimits(side=100), (100, 50)),
+        (RequestLimits(pixels=5000), (100, 50)),
+        (RequestLimits(many=0, many_side=80), (80, 40)),
     ],
 )
-def test_a_large_picture_is_scaled_in_its_own_format(budget: Budget, size: tuple[int, int]) -> None:
-    fitted = fit(asked(noise(200, 100)), (MediaUse("image", "a.jpg", note="rotated"),), budget)
-    (shown,) = pictures(fitted.turns)
+def test_a_large_picture_is_scaled_in_its_own_format(budget: RequestLimits, size: tuple[int, int]) -> None:
+    fitted = fit_request(asked(noise(200, 100)), (MediaUse("image", "a.jpg", note="rotated"),), budget)
+    (shown,) = iter_pictures(fitted.turns)
     assert (shown.width, shown.height) == size
     assert Image.open(BytesIO(shown.data)).size == size
     assert shown.media_type == "image/jpeg"
     assert fitted.media[0].note == f"rotated; resized to {size[0]}×{size[1]}"
     assert fitted.notes == (f"{SHRUNK}: 1 pictures resized",)
-    assert not list(problems(fitted.turns, budget))
+    assert not list(find_problems(fitted.turns, budget))
 
 
 def test_a_heavy_picture_is_scaled_until_its_bytes_fit() -> None:
-    budget = Budget(image_bytes=20_000)
-    fitted = fit(asked(noise(300, 300, kind="PNG")), (MediaUse("image", "a.png"),), budget)
-    (shown,) = pictures(fitted.turns)
+    budget = RequestLimits(image_bytes=20_000)
+    fitted = fit_request(asked(noise(300, 300, kind="PNG")), (MediaUse("image", "a.png"),), budget)
+    (shown,) = iter_pictures(fitted.turns)
     assert len(shown.data) * 4 / 3 <= 20_000
     assert shown.media_type == "image/png"
     assert shown.width > 64
@@ -94,10 +94,10 @@ def test_a_heavy_picture_is_scaled_until_its_bytes_fit() -> None:
 def test_a_heavy_request_has_all_its_pictures_scaled_together() -> None:
     turns = asked(noise(300, 200, 1), noise(200, 300, 2))
     media = (MediaUse("image", "a.jpg"), MediaUse("image", "b.jpg"))
-    limit = request_bytes(turns) // 3
-    fitted = fit(turns, media, Budget(request_bytes=limit))
-    one, two = pictures(fitted.turns)
-    assert request_bytes(fitted.turns) <= limit
+    limit = measure_request_bytes(turns) // 3
+    fitted = fit_request(turns, media, RequestLimits(request_bytes=limit))
+    one, two = iter_pictures(fitted.turns)
+    assert measure_request_bytes(fitted.turns) <= limit
     assert (one.width, one.height) == (two.height, two.width)
     assert all(use.note.count("resized to") == 1 for use in fitted.media)
 
@@ -106,7 +106,7 @@ def test_frames_are_thinned_evenly_by_each_videos_share_and_the_times_say_so() -
     long, long_use = clip(40, "long.mp4")
     short, short_use = clip(10, "short.mp4")
     turns = asked(long, noise(32, 24), short)
-    fitted = fit(turns, (long_use, MediaUse("image", "a.jpg"), short_use), Budget(images=26))
+    fitted = fit_request(turns, (long_use, MediaUse("image", "a.jpg"), short_use), RequestLimits(images=26))
     first, second = (part for part in fitted.turns[0].parts if isinstance(part, Clip))
     assert (len(first.frames), len(second.frames)) == (20, 5)
     assert first.frames[0].time == 0.0
@@ -119,33 +119,33 @@ def test_frames_are_thinned_evenly_by_each_videos_share_and_the_times_say_so() -
 
 def test_frames_are_thinned_to_the_window_by_estimate() -> None:
     shown, use = clip(40)
-    budget = Budget(tokens=1000, picture=PictureTokens("fixed", 100))
-    fitted = fit(asked(shown), (use,), budget)
-    assert len(list(pictures(fitted.turns))) == 9
-    assert estimate(fitted.turns, budget) <= 1000
+    budget = RequestLimits(tokens=1000, picture=PictureTokens("fixed", 100))
+    fitted = fit_request(asked(shown), (use,), budget)
+    assert len(list(iter_pictures(fitted.turns))) == 9
+    assert estimate_tokens(fitted.turns, budget) <= 1000
 
 
 @pytest.mark.parametrize(
     ("parts", "budget", "words"),
     [
-        ([noise(32, 24, n) for n in range(3)], Budget(images=2), "3 pictures of at most 2"),
-        ([clip(4)[0], clip(4)[0], clip(4)[0]], Budget(images=2), "3 pictures of at most 2"),
-        ([noise(80, 80)], Budget(image_bytes=300), "smaller than 64 pixels"),
-        ([], Budget(request_bytes=100), "without pictures"),
-        ([noise(32, 24)], Budget(tokens=50, picture=PictureTokens("fixed", 258)), "about 261 tokens"),
+        ([noise(32, 24, n) for n in range(3)], RequestLimits(images=2), "3 pictures of at most 2"),
+        ([clip(4)[0], clip(4)[0], clip(4)[0]], RequestLimits(images=2), "3 pictures of at most 2"),
+        ([noise(80, 80)], RequestLimits(image_bytes=300), "smaller than 64 pixels"),
+        ([], RequestLimits(request_bytes=100), "without pictures"),
+        ([noise(32, 24)], RequestLimits(tokens=50, picture=PictureTokens("fixed", 258)), "about 261 tokens"),
     ],
 )
-def test_what_cannot_be_made_to_fit_is_refused(parts: list[Any], budget: Budget, words: str) -> None:
+def test_what_cannot_be_made_to_fit_is_refused(parts: list[Any], budget: RequestLimits, words: str) -> None:
     media = tuple(MediaUse("video" if isinstance(part, Clip) else "image", "m") for part in parts)
-    fitted = fit(asked(*parts), media, budget)
+    fitted = fit_request(asked(*parts), media, budget)
     assert words in fitted.refused
     assert fitted.turns == asked(*parts) or fitted.media == media
 
 
 def test_refusing_makes_no_change_and_says_what_is_over() -> None:
     turns = asked(noise(200, 100, kind="PNG"))
-    budget = Budget(side=100, formats=("image/jpeg",))
-    fitted = fit(turns, (MediaUse("image", "a.png"),), budget, "refuse")
+    budget = RequestLimits(side=100, formats=("image/jpeg",))
+    fitted = fit_request(turns, (MediaUse("image", "a.png"),), budget, "refuse")
     assert fitted.refused == ("over the model's limits: pictures in image/png; a picture of 200×100 pixels")
     assert fitted.notes == ()
 
@@ -164,7 +164,7 @@ def test_any_number_of_frames_ends_within_the_limit_or_is_refused(
     media = tuple(MediaUse("image", "p") for _ in range(stills)) + tuple(
         MediaUse("video", c.path) for c in clips
     )
-    fitted = fit(asked(*[small] * stills, *clips), media, Budget(images=limit))
+    fitted = fit_request(asked(*[small] * stills, *clips), media, RequestLimits(images=limit))
     kept = [len(part.frames) for part in fitted.turns[0].parts if isinstance(part, Clip)]
     if stills + len(counts) > limit:
         assert fitted.refused
@@ -178,22 +178,25 @@ def test_any_number_of_frames_ends_within_the_limit_or_is_refused(
 # ── the tables ──
 
 
-def test_every_entry_of_the_tables_makes_a_budget() -> None:
-    for server in (*OPENAI_SERVERS, ANTHROPIC, GEMINI):
-        for model in (*OPENAI_MODELS, *ANTHROPIC_MODELS, *GEMINI_MODELS):
-            merged = budget_for(server, model, {})
-            known = [b.images for b in (server.budget, model.budget) if b.images is not None]
-            assert merged.images == (min(known) if known else None)
-    own = budget_for(ANTHROPIC, ModelFacts(names=()), {"max_images": "7", "max_pixels": None})
-    assert (own.images, own.side) == (7, 8000)
-    assert budget_for(GENERIC, ModelFacts(names=()), {}) == Budget()
+def test_every_entry_of_the_tables_makes_limits() -> None:
+    table = load_model_table()
+    assert {facts.api for facts in table.servers} == {facts.api for facts in table.models}
+    for server in table.servers:
+        for model in table.models:
+            merged = merge_limits(server, model, {})
+            stated = [facts.limits.images for facts in (server, model) if facts.limits.images is not None]
+            assert merged.images == (min(stated) if stated else None)
+    anthropic = find_server("", api="anthropic")
+    changed = merge_limits(anthropic, ModelFacts(), {"max_images": "7", "max_pixels": None})
+    assert (changed.images, changed.side) == (7, 8000)
+    assert merge_limits(find_server("http://nobody.example"), ModelFacts(), {}) == RequestLimits()
 
 
 def test_a_model_is_known_by_its_longest_beginning() -> None:
-    assert model_facts("claude-haiku-4-5", ANTHROPIC_MODELS).budget.images == 100
-    assert model_facts("claude-sonnet-5", ANTHROPIC_MODELS).budget.images == 600
-    assert not model_facts("claude-opus-4-8", ANTHROPIC_MODELS).sampling
-    assert model_facts("something-else", OPENAI_MODELS) == ModelFacts(names=())
+    assert find_model("claude-haiku-4-5", "anthropic").limits.images == 100
+    assert find_model("claude-sonnet-5", "anthropic").limits.images == 600
+    assert not find_model("claude-opus-4-8", "anthropic").sampling
+    assert find_model("something-else") == ModelFacts()
 
 
 def test_pictures_cost_tokens_by_the_published_rules() -> None:
@@ -219,10 +222,10 @@ def test_a_shrunk_request_is_recorded_and_shown_under_the_table(tmp_path: Path) 
     }
     path = tmp_path / "q.jsonl"
     path.write_bytes(msgspec.json.encode(line))
-    options = ModelOptions(values={"max_images": "5", "max_side": "200"})
+    options = {"max_images": "5", "max_side": "200"}
     with openai(lambda _: openai_says("A")) as server:
-        base = msgspec.structs.replace(options, base_url=f"http://127.0.0.1:{server.port}/v1")
-        named: Any = {"cache": "off", "model_options": base, "frames": FramePolicy(count=16)}
+        url = f"http://127.0.0.1:{server.port}/v1"
+        named: Any = {"cache": "off", "base_url": url, "model_options": options, "frames": 16}
         run = evaluate(str(path), "openai/x", out=str(tmp_path / "shrunk"), **named)
         assert len(server.requests) == 1
         refused = evaluate(
@@ -248,6 +251,6 @@ def test_a_cached_reply_to_a_shrunk_request_does_not_answer_a_whole_one(tmp_path
     path = questions(tmp_path, 1)
     with openai(lambda _: openai_says("A")) as server:
         for number, values in enumerate(({"max_side": "32"}, {}, {"max_side": "32"})):
-            options = ModelOptions(base_url=f"http://127.0.0.1:{server.port}/v1", values=values)
-            evaluate(str(path), "openai/x", out=str(tmp_path / f"run{number}"), model_options=options)
+            url, out = f"http://127.0.0.1:{server.port}/v1", tmp_path / f"run{number}"
+            evaluate(str(path), "openai/x", out=out, base_url=url, model_options=values)
     assert len(server.requests) == 2

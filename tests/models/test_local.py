@@ -12,9 +12,9 @@ import pytest
 from vivant.core.errors import UsageError
 from vivant.core.types import Clip, Decoding, Picture, Reply, Request, Text, Turn
 from vivant.models.base import ModelError, ModelOptions
-from vivant.models.internvl_chat import arrangement, cut
-from vivant.models.local_model import LocalModel, checkpoint_digest, choose, size_of
-from vivant.models.local_worker import answer
+from vivant.models.internvl_chat import choose_grid, cut_tiles
+from vivant.models.local_model import LocalModel, estimate_length, hash_checkpoint, select_batch
+from vivant.models.local_worker import run_batch
 from vivant.models.reasoning_tags import split_thinking
 from vivant.models.registry import create
 
@@ -61,7 +61,7 @@ def test_only_requests_that_are_written_alike_share_a_batch() -> None:
 def test_the_oldest_request_is_never_passed_over() -> None:
     small = Picture(b"", "image/png", 280, 280)
     seeing = Request(turns=(Turn("user", (small, Clip((small, small), "v"))),))
-    assert size_of(seeing) == (300, True)
+    assert estimate_length(seeing) == (300, True)
     waiting: list[Any] = []
 
     class Waiting:
@@ -69,8 +69,8 @@ def test_the_oldest_request_is_never_passed_over() -> None:
             self.length, self.kind = length, kind
 
     waiting = [Waiting(50), Waiting(1, "b"), Waiting(90), Waiting(52), Waiting(49)]
-    assert [w.length for w in choose(waiting, 3)] == [50, 49, 52]
-    assert choose([], 3) == []
+    assert [w.length for w in select_batch(waiting, 3)] == [50, 49, 52]
+    assert select_batch([], 3) == []
 
 
 def test_one_worker_starts_for_each_accelerator_and_all_work() -> None:
@@ -101,14 +101,16 @@ def test_a_batch_is_halved_until_only_the_request_at_fault_fails() -> None:
                 raise MemoryError("out of memory")
             return [Reply(text=one.text) for one in requests]
 
-        def weigh(self, requests: Sequence[Request], answers: Sequence[tuple[str, ...]]) -> list[Reply]:
+        def loglikelihood(
+            self, requests: Sequence[Request], answers: Sequence[tuple[str, ...]]
+        ) -> list[Reply]:
             assert len(requests) == len(answers)
             return self.generate(requests)
 
     batch = [request(str(n)) for n in range(5)]
-    assert [reply.text for reply in answer(Small(), batch)] == ["0", "1", "2", "3", "4"]
+    assert [reply.text for reply in run_batch(Small(), batch)] == ["0", "1", "2", "3", "4"]
     assert seen == [5, 2, 3, 1, 2]
-    assert len(answer(Small(), batch, [("A",)] * 5)) == 5
+    assert len(run_batch(Small(), batch, [("A",)] * 5)) == 5
 
 
 def test_a_worker_that_dies_costs_its_batch_and_is_replaced() -> None:
@@ -137,12 +139,12 @@ def test_a_worker_that_cannot_load_says_why(settings: dict[str, Any], words: str
 def test_a_checkpoint_trained_further_is_another_one(tmp_path: Path) -> None:
     (tmp_path / "model.safetensors").write_bytes(b"a" * 5_000_000)
     (tmp_path / "config.json").write_text("{}")
-    first = checkpoint_digest(str(tmp_path))
+    first = hash_checkpoint(str(tmp_path))
     (tmp_path / "notes.md").write_text("not part of it")
-    assert checkpoint_digest(str(tmp_path)) == first
+    assert hash_checkpoint(str(tmp_path)) == first
     (tmp_path / "model.safetensors").write_bytes(b"a" * 4_999_999 + b"b")
-    assert checkpoint_digest(str(tmp_path)) != first
-    assert checkpoint_digest("Qwen/Qwen2.5-VL") == ""
+    assert hash_checkpoint(str(tmp_path)) != first
+    assert hash_checkpoint("Qwen/Qwen2.5-VL") == ""
 
 
 @pytest.mark.parametrize(
@@ -180,7 +182,7 @@ def test_reasoning_between_tags_is_no_answer(text: str, opened: bool, expected: 
 def test_tiles_are_arranged_by_the_pictures_shape(
     size: tuple[int, int], most: int, expected: tuple[int, int]
 ) -> None:
-    assert arrangement(*size, most) == expected
+    assert choose_grid(*size, most) == expected
 
 
 def test_a_picture_is_cut_row_by_row_with_a_thumbnail_at_the_end() -> None:
@@ -188,11 +190,11 @@ def test_a_picture_is_cut_row_by_row_with_a_thumbnail_at_the_end() -> None:
 
     image = Image.new("RGB", (896, 448), (255, 0, 0))
     image.paste((0, 0, 255), (448, 0, 896, 448))
-    left, right, whole = cut(image, 12)
+    left, right, whole = cut_tiles(image, 12)
     assert left.getpixel((10, 10)) == (255, 0, 0)
     assert right.getpixel((300, 10)) == (0, 0, 255)
     assert whole.size == (448, 448)
-    assert len(cut(Image.new("RGB", (300, 300)), 12)) == 1
+    assert len(cut_tiles(Image.new("RGB", (300, 300)), 12)) == 1
 
 
 # ── what a user can get wrong ──

@@ -14,8 +14,7 @@ from vivant.core.errors import UsageError
 from vivant.core.generated_images import encode_image
 from vivant.engine.evaluation import evaluate
 from vivant.engine.retry import RetryPolicy
-from vivant.models.base import ModelOptions
-from vivant.models.likelihood import weights_among
+from vivant.models.likelihood import option_likelihoods
 from vivant.models.registry import create
 from vivant.runs.run import Run
 
@@ -125,20 +124,25 @@ def token(text: str, **others: float) -> dict[str, Any]:
 def test_options_are_weighed_where_the_model_names_one() -> None:
     names = ["A", "B", "C"]
     written = [token("[["), token("B", B=-0.2, A=-2.0, x=-4.0), token("]]")]
-    assert weights_among(written, names) == (-2.0, -0.2, None)
-    together = weights_among([token(" A", A=-1.0, _A=-1.0, B=-3.0)], names)
+    assert option_likelihoods(written, names) == (-2.0, -0.2, None)
+    together = option_likelihoods([token(" A", A=-1.0, _A=-1.0, B=-3.0)], names)
     assert together[0] == pytest.approx(-1.0 + math.log(2))
     evasive = [token("The", The=-0.1, C=-5.0), token("cat", cat=-0.1)]
-    assert weights_among(evasive, names) == (None, None, -5.0)
-    assert weights_among([token("cat", cat=-0.1)], names) == ()
-    assert weights_among([], names) == ()
+    assert option_likelihoods(evasive, names) == (None, None, -5.0)
+    assert option_likelihoods([token("cat", cat=-0.1)], names) == ()
+    assert option_likelihoods([], names) == ()
 
 
 def weighed(path: Path, out: Path, answer: Any, **options: Any) -> tuple[Run, list[dict[str, Any]]]:
     with openai(answer) as server:
-        settings = ModelOptions(base_url=f"http://127.0.0.1:{server.port}/v1", **options)
         run = evaluate(
-            str(path), "openai/m", out=str(out), cache="off", choose="loglik", model_options=settings
+            str(path),
+            "openai/m",
+            out=out,
+            cache="off",
+            answer_by="loglik",
+            base_url=f"http://127.0.0.1:{server.port}/v1",
+            **options,
         )
     return run, server.requests
 
@@ -172,9 +176,9 @@ def test_a_server_without_logprobs_is_an_error_of_the_sample(tmp_path: Path) -> 
 
 def test_backends_that_report_no_likelihoods_say_so(tmp_path: Path) -> None:
     path = questions(tmp_path, 1, pictures=False)
-    result = vivant("run", path, "--model", "random", "--options", "loglik", cwd=tmp_path)
+    result = vivant("run", path, "--model", "random", "--answer-by", "loglik", cwd=tmp_path)
     assert result.returncode == 1
-    assert "random does not report likelihoods; leave out --options loglik" in result.stderr
+    assert "random does not report likelihoods; leave out --answer-by loglik" in result.stderr
     with pytest.raises(UsageError, match="does not report likelihoods"):
         weighed(path, tmp_path / "run", lambda _: openai_says("A"), values={"reasoning": "true"})
 

@@ -19,7 +19,7 @@ from tests.support.helpers import questions, vivant
 from tests.support.media_kit import make_video
 from vivant.core.types import Clip, Decoding, Option, Picture, Request, Text, Turn
 from vivant.engine.evaluation import evaluate
-from vivant.models.base import ModelError, ModelOptions
+from vivant.models.base import ModelError
 from vivant.runs.run import Run
 
 pytestmark = [
@@ -43,7 +43,7 @@ def engine(checkpoint: Callable[[str], Path]) -> Iterator[Callable[..., Any]]:
     """A loaded checkpoint, in this process."""
     import torch
 
-    from vivant.models.transformers_engine import Engine
+    from vivant.models.transformers_engine import TransformersEngine
 
     torch.set_num_threads(1)
 
@@ -61,7 +61,7 @@ def engine(checkpoint: Callable[[str], Path]) -> Iterator[Callable[..., Any]]:
             "revision": None,
             "gguf_file": None,
         }
-        return Engine({**defaults, "model": str(checkpoint(name)), **settings}, 0)
+        return TransformersEngine({**defaults, "model": str(checkpoint(name)), **settings}, 0)
 
     yield load
     load.cache_clear()
@@ -111,13 +111,13 @@ def test_likelihoods_depend_on_the_picture_and_agree_between_both_ways(
 ) -> None:
     loaded = engine(family)
     answers = ("A", "B")
-    red, green = loaded.weigh([request(RED), request(RED, GREEN)], [answers, answers])
+    red, green = loaded.loglikelihood([request(RED), request(RED, GREEN)], [answers, answers])
     assert red.likelihoods != green.likelihoods
     ids = [loaded._words.encode(text, add_special_tokens=False) for text in answers]
     assert all(len(tokens) == 1 for tokens in ids)
     for one, weighed in ((request(RED), red), (request(RED, GREEN), green)):
         assert loaded._weigh_long(one, ids).likelihoods == pytest.approx(weighed.likelihoods, abs=1e-4)
-    longer = loaded.weigh([request(RED)], [("A right", "A")])[0].likelihoods
+    longer = loaded.loglikelihood([request(RED)], [("A right", "A")])[0].likelihoods
     assert longer[0] < longer[1]
     assert longer[1] == pytest.approx(red.likelihoods[0], abs=1e-4)
 
@@ -165,7 +165,7 @@ def test_a_model_without_eyes_is_asked_without_pictures(engine: Callable[..., An
     batch = [request(RED), request(Text("A much longer question than the other one. "))]
     together = loaded.generate(batch)
     assert together == [loaded.generate([one])[0] for one in batch]
-    assert loaded.weigh(batch, [("A", "B")] * 2)[0].likelihoods[0] < 0
+    assert loaded.loglikelihood(batch, [("A", "B")] * 2)[0].likelihoods[0] < 0
     with pytest.raises(ModelError, match="takes no pictures in the transformers library"):
         engine("llama")
 
@@ -182,10 +182,10 @@ def test_an_adapter_changes_the_model(
     base = AutoModelForCausalLM.from_pretrained(checkpoint("llama"))
     tuned = get_peft_model(base, LoraConfig(r=2, target_modules=["q_proj"], init_lora_weights=False))
     tuned.save_pretrained(tmp_path / "adapter")
-    plain = engine("llama", text_only=True).weigh([request()], [("A", "B")])
+    plain = engine("llama", text_only=True).loglikelihood([request()], [("A", "B")])
     with torch.no_grad():
         changed = engine("llama", text_only=True, adapter=str(tmp_path / "adapter"))
-    assert changed.weigh([request()], [("A", "B")])[0].likelihoods != plain[0].likelihoods
+    assert changed.loglikelihood([request()], [("A", "B")])[0].likelihoods != plain[0].likelihoods
 
 
 @pytest.mark.parametrize(
@@ -231,8 +231,8 @@ def test_a_run_goes_from_questions_to_a_table(
 ) -> None:
     path = mixed_questions(tmp_path)
     result = vivant(
-        *("run", path, "--model", f"transformers/{checkpoint(family)}", "--max-new-tokens", "5"),
-        *("--frames", "3", "-o", "run", "--options", choose),
+        *("run", path, "--model", f"transformers/{checkpoint(family)}", "--max-tokens", "5"),
+        *("--frames", "3", "-o", "run", "--answer-by", choose),
         cwd=tmp_path,
     )
     assert result.returncode == 0, result.stderr
@@ -326,10 +326,10 @@ def test_remote_code_runs_only_where_it_is_trusted(
 def test_turns_before_the_question_are_its_history(remote_code: Path) -> None:
     import ast
 
-    from vivant.models.internvl_chat import Engine
+    from vivant.models.internvl_chat import InternVLChatEngine
 
     place = {"model": str(remote_code), "tiles": 4, "frame_tiles": 1}
-    loaded = Engine({**place, "dtype": "auto", "device": "auto", "revision": None}, 0)
+    loaded = InternVLChatEngine({**place, "dtype": "auto", "device": "auto", "revision": None}, 0)
     turns = (
         Turn("system", (Text("Be brief."),)),
         Turn("user", (RED, Text("What?"))),
@@ -355,7 +355,7 @@ def test_a_real_language_model_answers(tmp_path: Path) -> None:
     weights = next(Path(package.origin).parent.rglob("*.gguf"))
     path = tmp_path / "q.jsonl"
     path.write_text('{"id": 1, "question": "What is the capital of France?", "answers": ["Paris"]}\n')
-    options = ModelOptions(values={"gguf_file": weights.name, "text_only": "true"})
+    options = {"gguf_file": weights.name, "text_only": "true"}
     run = evaluate(
         str(path), f"transformers/{weights.parent}", out=str(tmp_path / "run"), model_options=options
     )

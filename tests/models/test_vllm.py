@@ -92,8 +92,8 @@ def alive(pid: int) -> bool:
 
 
 def ask(path: Path, program: Path, out: Path, **values: str) -> Run:
-    options = ModelOptions(values={"executable": str(program), **values})
-    return evaluate(str(path), "vllm/org/model", out=str(out), cache="off", model_options=options)
+    options = {"executable": str(program), **values}
+    return evaluate(str(path), "vllm/org/model", out=out, cache="off", model_options=options)
 
 
 def test_a_server_is_started_for_the_run_and_stopped_after_it(
@@ -150,8 +150,7 @@ def test_a_running_server_is_attached_to(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setenv("VLLM_API_KEY", "its-own")
     path = questions(tmp_path, 3, pictures=False)
     with serving(lambda _n, _b: Act("A")) as server:
-        options = ModelOptions(base_url=server.url)
-        run = evaluate(str(path), "vllm/m", out=str(tmp_path / "run"), cache="off", model_options=options)
+        run = evaluate(str(path), "vllm/m", out=tmp_path / "run", cache="off", base_url=server.url)
     assert len(run.records()) == 3
     assert {request["model"] for request in server.requests} == {"m"}
     assert {request["authorization"] for request in server.requests} == {"Bearer its-own"}

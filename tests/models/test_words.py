@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 from vivant.core.errors import UsageError
-from vivant.engine.evaluation import Options, prepare
-from vivant.models.tokenizer import checkpoint_tokenizer
+from vivant.engine.evaluation import plan_run
+from vivant.engine.options import RunOptions
+from vivant.models.tokenizer import load_tokenizer
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +31,7 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_words_are_pieces_of_the_text(checkpoint: Path) -> None:
-    pieces = checkpoint_tokenizer(str(checkpoint))
+    pieces = load_tokenizer(str(checkpoint))
     assert pieces is not None
     assert pieces("the car turns left") == ["the", " car", " turns", " left"]
     assert pieces("") == []
@@ -38,19 +39,19 @@ def test_words_are_pieces_of_the_text(checkpoint: Path) -> None:
 
 @given(text=st.text(max_size=40))
 def test_pieces_join_to_the_text(checkpoint: Path, text: str) -> None:
-    pieces = checkpoint_tokenizer(str(checkpoint))
+    pieces = load_tokenizer(str(checkpoint))
     assert pieces is not None
     assert "".join(pieces(text)) == text
 
 
 def test_without_a_tokenizer_there_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert checkpoint_tokenizer(str(tmp_path)) is None
+    assert load_tokenizer(str(tmp_path)) is None
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
-    assert checkpoint_tokenizer("nobody/nothing") is None
-    assert checkpoint_tokenizer("no/such/name") is None
+    assert load_tokenizer("nobody/nothing") is None
+    assert load_tokenizer("no/such/name") is None
     (tmp_path / "tokenizer.json").write_text("{")
     with pytest.raises(UsageError, match=r"tokenizer\.json cannot be read as a tokenizer"):
-        checkpoint_tokenizer(str(tmp_path))
+        load_tokenizer(str(tmp_path))
 
 
 @pytest.mark.skipif(
@@ -58,14 +59,16 @@ def test_without_a_tokenizer_there_is_none(tmp_path: Path, monkeypatch: pytest.M
 )
 def test_a_context_is_cut_by_the_models_own_tokenizer(checkpoint: Path) -> None:
     def notes(model: str, **limits: int) -> set[str]:
-        plan = prepare(Options(selectors=("milebench",), model=model, data=("mini",), limits=limits)).plan
+        plan = plan_run(RunOptions(selectors=("milebench",), model=model, data=("mini",), limits=limits)).plan
         return {note.partition(",")[0].partition("(")[2] for job in plan.jobs() for note in job.notes}
 
     narrow = {"max_context_len": 200, "n_tokens_per_image": 30}
     assert notes(f"transformers/{checkpoint}", **narrow) == {"by the model's tokenizer"}
     assert notes("first", **narrow) == {"estimated at 4 characters each"}
     assert notes(f"transformers/{checkpoint}") == set()
-    cut = prepare(
-        Options(selectors=("milebench",), model=f"transformers/{checkpoint}", data=("mini",), limits=narrow)
+    cut = plan_run(
+        RunOptions(
+            selectors=("milebench",), model=f"transformers/{checkpoint}", data=("mini",), limits=narrow
+        )
     )
     assert cut.plan.settings.model["cut_by"] == "its tokenizer"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.helpers import vivant
-from tests.support.view_kit import make_records, choice_samples, write_run
+from tests.support.view_kit import choice_samples, make_records, write_run
 from vivant.core.errors import VivantError
 from vivant.core.types import Reply
 from vivant.engine.evaluation import evaluate

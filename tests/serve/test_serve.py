@@ -27,7 +27,7 @@ from PIL import Image
 from vivant import mini
 from vivant.core.types import Clip, FramePolicy, Picture, Reply, Request
 from vivant.engine.evaluation import evaluate
-from vivant.models.base import Model, ModelError, ModelOptions, Takes, TransientError
+from vivant.models.base import Capabilities, Model, ModelError, TransientError
 from vivant.serve.app import create_app
 from vivant.serve.server import resolve_spec, serve
 from vivant.serve.wire import stream_events
@@ -39,7 +39,7 @@ class Counting(Model):
     """Says what it was shown; fails on demand."""
 
     name = "test/counting"
-    takes = Takes(images=True)
+    capabilities = Capabilities(images=True)
 
     def __init__(self) -> None:
         self.asked: list[Request] = []
@@ -227,10 +227,10 @@ def test_our_own_client_runs_a_benchmark_against_it(served: Served, tmp_path: Pa
         "openai/test/counting",
         data=("mini",),
         limit=3,
-        frames=FramePolicy(count=2),
+        frames=2,
         out=str(tmp_path / "run"),
         cache="off",
-        model_options=ModelOptions(base_url=served.address),
+        base_url=served.address,
     )
     replies = [record.reply for record in run.records().values()]
     assert [reply.status for reply in replies] == ["ok"] * 3

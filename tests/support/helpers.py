@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
 
@@ -41,6 +44,23 @@ def questions(folder: Path, count: int, name: str = "mine.jsonl", pictures: bool
     path = folder / name
     path.write_bytes(b"\n".join(lines) + b"\n")
     return path
+
+
+@contextmanager
+def logged_messages() -> Iterator[list[str]]:
+    """What the library logs in the meantime, in every thread."""
+    messages: list[str] = []
+    handler = logging.Handler()
+    handler.emit = lambda record: messages.append(record.getMessage())  # type: ignore[method-assign]
+    logger = logging.getLogger("vivant")
+    level = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield messages
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
 
 
 def vivant(

@@ -6,7 +6,6 @@ import os
 from contextlib import redirect_stderr
 
 from vivant.engine.evaluation import evaluate
-from vivant.models.base import ModelOptions
 
 
 def run(questions: str, url: str, out: str) -> None:
@@ -22,5 +21,5 @@ def _evaluate(questions: str, url: str, out: str) -> None:
         out=out,
         cache="off",
         concurrency=4,
-        model_options=ModelOptions(base_url=url),
+        base_url=url,
     )

@@ -11,7 +11,7 @@ import msgspec
 from vivant.benchmarks.mimic.packing import Packed, build_pack
 from vivant.benchmarks.mimic.packs import Key, Pack, open_key
 from vivant.core.types import Decoding, Record, Reply
-from vivant.judging.comment_authors import authors
+from vivant.judging.comment_authors import load_authors
 from vivant.runs.directory import RunDir, new_manifest
 from vivant.runs.log import LogWriter
 from vivant.runs.settings import RunSettings
@@ -124,6 +124,6 @@ def small_pack(path: Path, seed: int = 0, models: int = 2, **options: Any) -> tu
         if not place.exists():
             comment_run(place, f"model{n}", {ref(v): f"model {n} says {v}" for v in range(4)})
         runs.append(place)
-    packed = build_pack(authors(runs), root, path / f"pack{seed}", seed=seed, **options)
+    packed = build_pack(load_authors(runs), root, path / f"pack{seed}", seed=seed, **options)
     pack = Pack(path / f"pack{seed}")
     return pack, open_key(packed.key_file, pack), packed

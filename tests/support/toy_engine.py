@@ -33,7 +33,7 @@ class Engine:
             raise ValueError("a bad\nrequest")
         return [Reply(text=f"{len(requests)} on {self._accelerator}: {text}") for text in texts]
 
-    def weigh(self, requests: Sequence[Request], answers: Sequence[tuple[str, ...]]) -> list[Reply]:
+    def loglikelihood(self, requests: Sequence[Request], answers: Sequence[tuple[str, ...]]) -> list[Reply]:
         return [
             Reply(likelihoods=tuple(-float(len(answer)) for answer in options))
             for _, options in zip(requests, answers, strict=True)

@@ -123,7 +123,10 @@ def test_answers_and_likelihoods_are_torchs(pair: tuple[Path, Path]) -> None:
     assert expected.status == "truncated"
     weighed = ask(clip(8), key="w", options=(Option("A", "a red ball"), Option("B", "a blue ball")))
     answers = ("A", "a red ball", "nothing")
-    expected, found = theirs.weigh([weighed], [answers])[0], ours.weigh([weighed], [answers])[0]
+    expected, found = (
+        theirs.loglikelihood([weighed], [answers])[0],
+        ours.loglikelihood([weighed], [answers])[0],
+    )
     assert np.allclose(found.likelihoods, expected.likelihoods, atol=1e-3)
 
 
@@ -204,7 +207,7 @@ def test_the_bundled_model_is_found_or_missed_in_one_line(
         create("vivant/tinny")
     shutil.copytree(pair[1], tmp_path / "tiny")
     model = create("vivant/tiny")
-    assert model.name == "vivant/tiny" and model.weighs
+    assert model.name == "vivant/tiny" and model.has_loglikelihood
     before = model.identity
     (tmp_path / "tiny" / "read.onnx").write_bytes(b"other weights")
     assert create("vivant/tiny").identity != before, "replies of other weights must not be reused"

@@ -175,11 +175,11 @@ def test_the_command_trains_evaluates_and_its_model_runs(world: Path, tmp_path: 
         looks = list(csv.DictReader(file))
     assert [(row["step"], row["samples"]) for row in looks] == [("2", "2")]
     assert (tmp_path / "out" / "best" / "model.safetensors").is_file()
-    chosen = {
+    chosen: Any = {
         "data": (str(world),),
         "where": ("platform=test",),
         "out": str(tmp_path / "run"),
-        "choose": "loglik",
+        "answer_by": "loglik",
     }
     run = evaluate("mimic/topic", f"mimic-chat/{tmp_path / 'out' / 'best'}", **chosen)
     assert run.model == "mimic-chat/out/best"

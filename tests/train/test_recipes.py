@@ -17,7 +17,8 @@ from vivant.cli.train import app
 from vivant.core.errors import DataError, UsageError
 from vivant.core.types import Sample, Text
 from vivant.engine.evaluation import evaluate
-from vivant.judging.judge_run import JudgeOptions, asks_of
+from vivant.judging.judge_run import build_judge_requests
+from vivant.judging.options import JudgeOptions
 from vivant.runs.run import Run
 from vivant.train.recipes import bundled, recipe_text
 
@@ -145,7 +146,7 @@ def test_a_judge_learns_what_it_will_be_asked(judged: tuple[Run, Path, Path]) ->
     learnt = load([Source(benchmark=str(file), style="bare", where=("split=train",))], Path()).examples
     asks = {
         f"{run.name}/{ask.key}": ask
-        for ask in asks_of(run, run.manifest.tasks, "paper", JudgeOptions(model="people"))
+        for ask in build_judge_requests(run, run.manifest.tasks, "paper", JudgeOptions(model="people"))
     }
     assert 0 < len(learnt) < len(asks)
     for example in learnt:

@@ -19,11 +19,11 @@ from vivant.engine.evaluation import evaluate
 from vivant.report.html import write_report
 
 LOOKER = """
-from vivant.models.base import Takes
+from vivant.models.base import Capabilities
 from vivant.core.types import Reply
 
 class M:
-    takes = Takes(images=True)
+    capabilities = Capabilities(images=True)
 
     async def generate(self, request):
         name = request.options[request.seed % 2].name

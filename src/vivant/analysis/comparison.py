@@ -25,11 +25,12 @@ from vivant.benchmarks.summary import (
     natural,
     restricted,
 )
+from vivant.core.arguments import as_strings
 from vivant.core.errors import UsageError
 from vivant.core.types import Sample
 from vivant.metrics.paired import Difference, holm, paired_difference
 from vivant.runs.run import Run, load_run
-from vivant.runs.settings import differences
+from vivant.runs.settings import list_differences
 
 
 class RunPair(Struct, frozen=True, kw_only=True):
@@ -93,10 +94,10 @@ def compare(
     runs: Sequence[Run | str | Path] | Run | str | Path,
     *,
     protocol: Protocol = "paper",
-    by: Sequence[str] = (),
-    where: Sequence[str] = (),
-    between: Sequence[str] = (),
-    match: Sequence[str] | None = None,
+    by: str | Sequence[str] = (),
+    where: str | Sequence[str] = (),
+    between: str | Sequence[str] = (),
+    match: str | Sequence[str] | None = None,
     rest: bool = False,
 ) -> Comparison:
     """Every run with every other, on each task and each group of samples that `by` names.
@@ -107,6 +108,8 @@ def compare(
     >>> found = vivant.compare(["runs/a", "runs/b"], by=["variant"])
     >>> [(pair.group, pair.result.value, pair.adjusted) for pair in found.pairs]
     """
+    by, where, between = as_strings(by), as_strings(where), as_strings(between)
+    match = None if match is None else as_strings(match)
     given = [runs] if isinstance(runs, Run | str | Path) else runs
     loaded = [run if isinstance(run, Run) else load_run(run) for run in given]
     if between:
@@ -246,7 +249,7 @@ def _differences(first: str, second: str, one: Run, two: Run) -> list[str]:
     """What two runs differ in besides the model: named, so that nobody puts it down to the model."""
     found: list[str] = []
     tasks: list[str] = []
-    for entry in differences(one.manifest.settings, two.manifest.settings):
+    for entry in list_differences(one.manifest.settings, two.manifest.settings):
         name = entry.partition(":")[0]
         if name.startswith("data."):
             tasks.append(name.removeprefix("data."))
@@ -274,7 +277,7 @@ def _scoring_differences(one: Run, two: Run) -> list[str]:
             continue
         tasks = [task for task in headers[0].values if task in headers[1].values]
         for task in tasks:
-            changed = differences(headers[0].values[task], headers[1].values[task])
+            changed = list_differences(headers[0].values[task], headers[1].values[task])
             found += [f"{task} scored ({protocol}) with {entry}" for entry in changed]
         if set(headers[0].judges) != set(headers[1].judges):
             found.append(f"the judges ({protocol})")

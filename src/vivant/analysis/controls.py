@@ -29,7 +29,7 @@ from vivant.metrics.bootstrap import Totals, percentile_ends, resampled_means
 from vivant.metrics.intervals import Interval, mean_interval, numbered
 from vivant.metrics.paired import Difference, holm, paired_difference
 from vivant.runs.run import Run
-from vivant.runs.settings import differences
+from vivant.runs.settings import list_differences
 
 WITHOUT: Mapping[str, str] = {
     "blind": "pictures and video",
@@ -80,7 +80,7 @@ def controls_of(
         base = _base(run, plain)
         other = [
             entry
-            for entry in differences(base.manifest.settings, run.manifest.settings)
+            for entry in list_differences(base.manifest.settings, run.manifest.settings)
             if entry.partition(":")[0] not in ("control", "tasks")
         ]
         if other:
@@ -107,7 +107,7 @@ def _base(run: Run, plain: Sequence[Run]) -> Run:
             f"{run.name} has the control {run.manifest.settings.control}, and no run of {run.model} without "
             "one is given; name it too"
         )
-    return min(same, key=lambda one: len(differences(one.manifest.settings, run.manifest.settings)))
+    return min(same, key=lambda one: len(list_differences(one.manifest.settings, run.manifest.settings)))
 
 
 def _of_task(one: ScoredRun, two: ScoredRun, run: Run, by: tuple[str, ...]) -> list[Left]:

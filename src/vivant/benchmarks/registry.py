@@ -136,7 +136,8 @@ def select(
 ) -> list[Selection]:
     """What `vivant run mime mmrv/… ./mine.jsonl ./my_bench.py --data …` means."""
     options = parse_task_options(selectors, options or {}).variant
-    benchmarks = {name: get(name) for name, _ in map(split_selector, selectors) if not is_file(name)}
+    named = [split_selector(selector)[0] for selector in selectors if not is_file(selector)]
+    benchmarks = {name: get(name) for name in named}
     roots = _roots(data, [benchmark.name for benchmark in benchmarks.values()])
     chosen: list[Selection] = []
     for selector in selectors:

@@ -10,11 +10,12 @@ import typer
 
 from vivant.analysis import audit as audits
 from vivant.cli import options as o
+from vivant.cli.help import CommandApp
 from vivant.cli.output import put
-from vivant.cli.parsing import pairs, split
+from vivant.cli.parsing import parse_pairs, split_values
 from vivant.core.errors import unknown_name_error
 
-app = typer.Typer(add_completion=False)
+app = CommandApp()
 FORMATS = ("text", "markdown", "json")
 
 
@@ -49,8 +50,8 @@ def audit(
     form = "markdown" if markdown else form
     if form not in FORMATS:
         raise unknown_name_error("format", form, FORMATS)
-    folders = {name: Path(path).expanduser() for name, path in pairs(data, "--data").items()}
-    cases = audits.audit(split(only), folders)
+    folders = {name: Path(path).expanduser() for name, path in parse_pairs(data, "--data").items()}
+    cases = audits.audit(split_values(only), folders)
     if form == "json":
         text = msgspec.json.format(msgspec.json.encode(cases), indent=1).decode() + "\n"
     else:

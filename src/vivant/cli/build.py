@@ -9,11 +9,12 @@ import typer
 
 from vivant.cli.build_mime import app as mime_app
 from vivant.cli.build_mimic import app as mimic_app
+from vivant.cli.help import CommandApp
 from vivant.cli.output import say
-from vivant.cli.parsing import split
+from vivant.cli.parsing import split_values
 from vivant.core.errors import UsageError
 
-app = typer.Typer(no_args_is_help=True, add_completion=False)
+app = CommandApp(no_args_is_help=True)
 app.add_typer(mime_app, name="mime")
 app.add_typer(mimic_app, name="mimic")
 
@@ -75,6 +76,6 @@ def _numbers(entries: list[str] | None, flag: str) -> list[int] | None:
     if entries is None:
         return None
     try:
-        return [int(piece) for piece in split(entries)]
+        return [int(piece) for piece in split_values(entries)]
     except ValueError as error:
         raise UsageError(f"{flag} {','.join(entries)}: write numbers with commas between them") from error

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from vivant.cli.build_mime_data import app as data_app
+from vivant.cli.help import CommandApp
 from vivant.cli.output import say, show
 from vivant.core.errors import UsageError
 from vivant.core.progress import log_progress
@@ -15,7 +16,7 @@ from vivant.core.progress import log_progress
 if TYPE_CHECKING:
     from vivant.build.mime.plan_file import Specification
 
-app = typer.Typer(no_args_is_help=True, add_completion=False)
+app = CommandApp(no_args_is_help=True)
 # Without a name: its commands stand beside those of this file.
 app.add_typer(data_app)
 
@@ -78,7 +79,6 @@ def render(
     """
     from vivant.build.mime.edition import Edition, stage
     from vivant.build.mime.jobs import RenderExecutor, run_jobs, workers_here
-    from vivant.build.mime.local_executor import LocalRenderExecutor
 
     spec, root = _plan(file, preset, renderer)
     hands: RenderExecutor
@@ -89,6 +89,8 @@ def render(
     else:
         if address is not None:
             raise UsageError("--address names a Ray cluster; add --executor ray")
+        from vivant.build.mime.local_executor import LocalRenderExecutor
+
         hands = LocalRenderExecutor(workers or workers_here())
     edition = Edition(spec, tuple(stage(spec)))
     try:

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from vivant.cli.help import CommandApp
 from vivant.cli.output import say
-from vivant.cli.parsing import split
+from vivant.cli.parsing import split_values
 from vivant.core.errors import UsageError
 from vivant.core.progress import log_progress
 
 if TYPE_CHECKING:
     from vivant.build.mime.labels import Merge
 
-app = typer.Typer(no_args_is_help=True, add_completion=False)
+app = CommandApp(no_args_is_help=True)
 
 Out = Annotated[Path, typer.Option("--out", "-o", help="Folder to write to.")]
 Seed = Annotated[int, typer.Option("--seed", help="Another seed makes other choices.")]
@@ -46,8 +47,8 @@ def motions(
 
     made = export_motions(
         out,
-        actions=split(actions or []),
-        actors=split(actors or []),
+        actions=split_values(actions or []),
+        actors=split_values(actors or []),
         fps=fps,
         seed=seed,
         progress=log_progress(),

@@ -11,10 +11,11 @@ import typer
 from vivant.cli.build_mimic_options import Config, Force, Work, bar, run_step, tell
 from vivant.cli.build_mimic_tasks import STEPS
 from vivant.cli.build_mimic_tasks import app as tasks_app
+from vivant.cli.help import CommandApp
 from vivant.cli.output import say
 from vivant.core.errors import UsageError
 
-app = typer.Typer(no_args_is_help=True, add_completion=False)
+app = CommandApp(no_args_is_help=True)
 
 Sources = Annotated[
     list[Path] | None,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Protocol
 import typer
 
 from vivant.cli.build_mimic_options import Config, Force, Work, run_step
+from vivant.cli.help import CommandApp
 from vivant.cli.output import show
 from vivant.core.progress import ProgressCallback
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from vivant.build.mimic.settings import Settings
     from vivant.build.mimic.steps import Step
 
-app = typer.Typer(add_completion=False)
+app = CommandApp()
 
 
 @app.command()

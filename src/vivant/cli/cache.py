@@ -7,16 +7,18 @@ from typing import Annotated, Literal
 
 import typer
 
+from vivant.cli.help import CommandApp
 from vivant.cli.output import say, show
-from vivant.cli.parsing import duration
 from vivant.core.disk_space import format_size
 from vivant.core.errors import UsageError
 from vivant.core.paths import cache_root
 from vivant.core.table import Table
 from vivant.engine import reply_cache as replies
-from vivant.media import measure_cache, trim_cache
+from vivant.engine.option_parsing import parse_duration
+from vivant.media import measure_cache as media_usage
+from vivant.media import trim_cache as trim_media
 
-app = typer.Typer(invoke_without_command=True, add_completion=False)
+app = CommandApp(invoke_without_command=True)
 
 Part = Literal["media", "replies"]
 
@@ -35,8 +37,8 @@ def cache(ctx: typer.Context) -> None:
     if ctx.invoked_subcommand is not None:
         return
     root = cache_root()
-    media = measure_cache(root)
-    count, size = replies.usage(root / "replies.sqlite")
+    media = media_usage(root)
+    count, size = replies.measure_cache(root / "replies.sqlite")
     body = [
         ("media", "frames, sound and pictures, by content", media.media, format_size(media.bytes)),
         ("replies", "answers to identical requests", count, format_size(size)),
@@ -61,15 +63,15 @@ def trim(
 
     Frames are made again when they are needed. Replies are asked, and paid for, again.
     """
-    seconds = 0.0 if older_than == "0" else duration(older_than, "--older-than")
+    seconds = 0.0 if older_than == "0" else parse_duration(older_than, "--older-than")
     if seconds is None:
         raise UsageError("--older-than needs a time, e.g. 30d")
     root = cache_root()
     if only in (None, "media"):
-        gone = trim_cache(root, seconds)
+        gone = trim_media(root, seconds)
         say(f"media: {gone.media} entries removed, {format_size(gone.bytes)}")
     if only in (None, "replies"):
-        say(f"replies: {replies.trim(root / 'replies.sqlite', seconds)} removed")
+        say(f"replies: {replies.trim_cache(root / 'replies.sqlite', seconds)} removed")
 
 
 def _held(folder: Path) -> tuple[int, str]:

@@ -9,12 +9,13 @@ import typer
 
 from vivant.analysis.comparison import compare as compare_runs
 from vivant.cli import options as o
+from vivant.cli.help import CommandApp
 from vivant.cli.output import deliver, protocol_name, say
-from vivant.cli.parsing import split
+from vivant.cli.parsing import split_values
 from vivant.core.errors import UsageError
 from vivant.report.comparison import comparison_table, write_flips
 
-app = typer.Typer(add_completion=False)
+app = CommandApp()
 
 
 @app.command()
@@ -45,7 +46,7 @@ def compare(
     ] = None,
     where: o.Where = None,
     protocol: o.ProtocolOption = "paper",
-    form: o.Form = "text",
+    form: o.FormatOption = "text",
     out: o.OutFile = None,
 ) -> None:
     """Compare runs sample by sample: differences with intervals, tests corrected for being many, flips.
@@ -60,13 +61,13 @@ def compare(
         raise UsageError("--match and --rest go with --between")
     if between and flips:
         raise UsageError("--flips goes with two runs or more, not with --between")
-    matched = None if match is None else [] if match == "none" else split([match])
+    matched = None if match is None else [] if match == "none" else split_values([match])
     found = compare_runs(
         runs,
         protocol=protocol_name(protocol),
-        by=split(by),
+        by=split_values(by),
         where=tuple(where or ()),
-        between=split(between),
+        between=split_values(between),
         match=matched,
         rest=rest,
     )

@@ -10,6 +10,7 @@ import typer
 from vivant import mini
 from vivant.benchmarks import registry
 from vivant.benchmarks.sources import Source, find, place_of, sources
+from vivant.cli.help import CommandApp
 from vivant.cli.output import say, show
 from vivant.core.disk_space import format_size
 from vivant.core.errors import DataError, UsageError
@@ -19,7 +20,7 @@ from vivant.fetch.hub import ask, compare, fetch, unpack_archives
 from vivant.fetch.note import read_note
 from vivant.fetch.take import take
 
-app = typer.Typer(no_args_is_help=True, add_completion=False)
+app = CommandApp(no_args_is_help=True)
 
 
 @app.callback()
@@ -52,7 +53,7 @@ def list_(
     columns = ("name", "looked for in", "there", "mini", "in full", "licence", "gated", "from")
     show(Table(title="Data", columns=columns, body=tuple(body)))
     say(
-        "vivant data get NAME fetches; vivant benchmarks NAME says what each reads. VIVANT_DATA is the data root."
+        "vivant data get NAME fetches; vivant benchmarks show NAME says what each reads. VIVANT_DATA is the data root."
     )
 
 

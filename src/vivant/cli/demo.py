@@ -10,17 +10,19 @@ import typer
 
 from vivant import mini
 from vivant.benchmarks import registry
+from vivant.cli.help import CommandApp
 from vivant.cli.judges import needs_judge
 from vivant.cli.output import say, show
-from vivant.core.types import FramePolicy
-from vivant.engine.evaluation import Options, prepare, run_plan
-from vivant.judging.judge_run import JudgeOptions, judge_run
+from vivant.engine.evaluation import plan_run, run_plan
+from vivant.engine.options import RunOptions
+from vivant.judging.judge_run import judge_run
+from vivant.judging.options import JudgeOptions
 from vivant.report.html import write_report
 from vivant.report.overview import layout, side_by_side
 from vivant.runs.run import Run
 from vivant.train.onnx_backend import bundled
 
-app = typer.Typer(add_completion=False)
+app = CommandApp()
 
 BASELINES = ("random", "first", "longest", "blind")
 TINY, _FRAMES = "vivant/tiny", 8
@@ -38,16 +40,16 @@ def demo(
     runs: list[Run] = []
     seeing = bundled("tiny") is not None
     for model, name in contestants(names, seeing):
-        options = Options(
+        options = RunOptions(
             selectors=(_MADE_FOR[name] if model == TINY else name,),
             model=model,
             data=("mini",),
             out=str(out / f"{name}-{model.replace('/', '-')}"),
-            frames=FramePolicy(count=_FRAMES) if model == TINY else FramePolicy(),
+            frames=_FRAMES if model == TINY else None,
         )
-        prepared = prepare(options)
+        prepared = plan_run(options)
         say(f"{name}, {model}: {prepared.plan.size} requests → {prepared.out}")
-        run_plan(prepared, options, say)
+        run_plan(prepared, options)
         runs.append(Run(prepared.out))
         if needs_judge(runs[-1].manifest.tasks):
             judge_run(runs[-1], [JudgeOptions(model="heuristic")], say=say)
@@ -71,13 +73,15 @@ def _mimicking(out: Path, runs: list[Run]) -> None:
     from vivant.benchmarks.mimic.judged_tables import judged_tables
     from vivant.benchmarks.mimic.packing import build_pack
     from vivant.benchmarks.mimic.packs import Pack, open_key
-    from vivant.judging.comment_authors import authors
+    from vivant.judging.comment_authors import load_authors
     from vivant.judging.mimic_packs import judge_pack
 
     place, said = out / "mimic-pack", out / "mimic-pack.heuristic.jsonl"
     if not (place / "pack.json").exists():
         build_pack(
-            authors([run.dir.path for run in runs]), registry.locate(registry.get("mimic"), "mini"), place
+            load_authors([run.dir.path for run in runs]),
+            registry.locate(registry.get("mimic"), "mini"),
+            place,
         )
     pack = Pack(place)
     judge_pack(pack, JudgeOptions(model="heuristic"), said, say)

@@ -9,18 +9,20 @@ import typer
 
 from vivant.benchmarks import registry
 from vivant.cli import options as o
+from vivant.cli.help import CommandApp
 from vivant.cli.output import protocol_name, say
 from vivant.core.errors import UsageError, unknown_name_error
 from vivant.runs.run import load_run
 
-app = typer.Typer(add_completion=False)
+app = CommandApp()
 
 
 @app.command()
 def export(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Run directory.")],
     kind: Annotated[
-        str, typer.Option("--as", metavar="FORMAT", help="A native format; see `vivant benchmarks NAME`.")
+        str,
+        typer.Option("--as", metavar="FORMAT", help="A native format; see `vivant benchmarks show NAME`."),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write to.")],
     protocol: o.ProtocolOption = "paper",

@@ -8,12 +8,13 @@ from typing import Annotated, Literal
 import typer
 
 from vivant.cli import options as o
+from vivant.cli.help import CommandApp
 from vivant.cli.output import protocol_name, say
 from vivant.report.figures import draw_all
 from vivant.report.overview import scored
 from vivant.runs.run import load_run
 
-app = typer.Typer(add_completion=False)
+app = CommandApp()
 
 
 @app.command()

@@ -8,11 +8,12 @@ from typing import Annotated
 import typer
 
 from vivant.cli import options as o
+from vivant.cli.help import CommandApp
 from vivant.cli.output import print_run, say
-from vivant.cli.parsing import pairs
+from vivant.cli.parsing import parse_pairs
 from vivant.runs.importing import import_predictions
 
-app = typer.Typer(add_completion=False)
+app = CommandApp()
 
 
 @app.command(name="import")
@@ -27,7 +28,7 @@ def import_(
         str | None, typer.Option("--model", "-m", help="Name of the model. (default: from the file)")
     ] = None,
     style: o.Style = None,
-    variant: o.Variant = None,
+    task_option: o.TaskOption = None,
     protocol: o.ProtocolOption = "paper",
 ) -> None:
     """Turn somebody's prediction file into a run, and score it.
@@ -43,7 +44,7 @@ def import_(
         data=tuple(data or ()),
         model=model,
         style=style,
-        options=pairs(variant, "--option"),
+        options=parse_pairs(task_option, "--task-option"),
     )
     for note in run.manifest.notes:
         say(f"Note: {note}")

@@ -13,21 +13,22 @@ import typer
 from vivant.benchmarks.base import Protocol
 from vivant.cli import judges as j
 from vivant.cli import options as o
+from vivant.cli.help import CommandApp
 from vivant.cli.output import protocol_name, say, show
 from vivant.core.errors import UsageError, unknown_name_error
 from vivant.core.table import Cell, Table, to_json, to_markdown
 from vivant.judging.human_scores import read_human_scores
-from vivant.judging.judge_run import JudgeOptions
+from vivant.judging.options import JudgeOptions
 from vivant.judging.pairs import judge_pairs
 from vivant.report.judges import judge_tables
 from vivant.runs.run import Run, load_run
 
-app = typer.Typer(add_completion=False)
+app = CommandApp()
 _FORMATS = ("text", "markdown", "json")
 
 
 @app.command()
-@j.judged
+@j.with_judges
 def judge_check(
     human: Annotated[
         Path,

@@ -2,105 +2,44 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
 import typer
 
 from vivant.benchmarks import registry
+from vivant.cli.option_parameters import add_parameters, list_flags, make_parameter, parse_value
 from vivant.cli.output import protocol_name, say
-from vivant.cli.parsing import pairs
 from vivant.core.errors import UsageError
-from vivant.engine.evaluation import Options, load_wording
-from vivant.judging.judge_run import JudgeOptions, judge_run
-from vivant.models.base import ModelOptions
+from vivant.engine.option_parsing import load_prompts
+from vivant.engine.options import RunOptions
+from vivant.judging.judge_run import judge_run
+from vivant.judging.options import JudgeOptions
 from vivant.runs.run import Run, load_run
 
-JUDGE = "The judge"
+
+def with_judges(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of judges; it receives them parsed, as `judges`."""
+    declared = list_flags(JudgeOptions)
+    parameters = {name: make_parameter(option, f"judge_{name}") for name, option in declared.items()}
+    parameters["model"] = make_parameter(declared["model"], "judge", kind=list[str] | None, default=None)
+
+    def make(arguments: dict[str, Any]) -> list[JudgeOptions]:
+        values = {
+            name: parse_value(option, arguments[parameters[name].name]) for name, option in declared.items()
+        }
+        values["prompts"] = load_prompts(values["prompts"])
+        names = values.pop("model") or []
+        return [JudgeOptions(model=name, **values) for name in names]
+
+    named = {parameter.name: parameter for parameter in parameters.values()}
+    return add_parameters(command, named, "judges", make, first=False)
 
 
-def _option(kind: Any, flag: str, text: str, default: Any, **more: Any) -> tuple[Any, Any]:
-    return Annotated[kind, typer.Option(flag, help=text, rich_help_panel=JUDGE, **more)], default
-
-
-_DECLARED: dict[str, tuple[Any, Any]] = {
-    "judge": _option(
-        list[str] | None,
-        "--judge",
-        "Who judges, where a benchmark needs it: openai/NAME, ./file.py:Class, heuristic, replay/FILE, …; "
-        "repeat for several.",
-        None,
-        metavar="MODEL",
-    ),
-    "judge_samples": _option(
-        int, "--judge-samples", "Verdicts per answer; all but the first are drawn.", 1, min=1
-    ),
-    "judge_attempts": _option(
-        int, "--judge-attempts", "How often a verdict that cannot be read is asked for in all.", 3, min=1
-    ),
-    "judge_base_url": _option(str | None, "--judge-base-url", "Address of the judge's server.", None),
-    "judge_option": _option(
-        list[str] | None, "--judge-option", "A setting of the judge's backend.", None, metavar="NAME=VALUE"
-    ),
-    "judge_prompts": _option(
-        str | None, "--judge-prompts", "YAML or JSON of rubric texts of your own.", None, metavar="FILE"
-    ),
-    "judge_max_images": _option(
-        int | None,
-        "--judge-max-images",
-        "As many pictures as the judge takes (protocol strict).",
-        None,
-        min=0,
-    ),
-    "judge_concurrency": _option(
-        int, "--judge-concurrency", "Requests to the judge at once, at most.", 16, min=1
-    ),
-}
-
-
-def judged(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of judges; it receives them settled, as `judges`."""
-    own = inspect.signature(command, eval_str=True).parameters
-    parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for n, p in own.items() if n != "judges"]
-    parameters += [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default)
-        for name, (kind, default) in _DECLARED.items()
-    ]
-
-    @functools.wraps(command)
-    def called(**given: Any) -> None:
-        said = {name: given.pop(name, default) for name, (_, default) in _DECLARED.items()}
-        command(judges=settle_judges(said), **given)
-
-    called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    called.__annotations__ = {p.name: p.annotation for p in parameters}
-    return called
-
-
-def settle_judges(said: dict[str, Any]) -> list[JudgeOptions]:
-    """The judges that the options name; none, where they name none."""
-    return [
-        JudgeOptions(
-            model=name,
-            model_options=ModelOptions(
-                base_url=said["judge_base_url"], values=pairs(said["judge_option"], "--judge-option")
-            ),
-            samples=said["judge_samples"],
-            attempts=said["judge_attempts"],
-            max_images=said["judge_max_images"],
-            wording=load_wording(said["judge_prompts"]),
-            concurrency=said["judge_concurrency"],
-        )
-        for name in said["judge"] or []
-    ]
-
-
-def like(options: Options, judges: Sequence[JudgeOptions]) -> list[JudgeOptions]:
-    """The judges with what the user said of the whole run."""
+def apply_run_options(options: RunOptions, judges: Sequence[JudgeOptions]) -> list[JudgeOptions]:
+    """The judges, with the cache and the errors treated as in the run."""
     return [
         msgspec.structs.replace(judge, cache=options.cache, keep_errors=options.keep_errors)
         for judge in judges
@@ -112,8 +51,8 @@ def needs_judge(tasks: Sequence[str]) -> bool:
     return any(registry.of_task(task).task(task).judged for task in tasks)
 
 
-def let_judge(path: Path, judges: Sequence[JudgeOptions], protocol: str) -> Run:
-    """Have a run judged; leaves with 130 where the user stops it."""
+def judge_or_exit(path: Path, judges: Sequence[JudgeOptions], protocol: str) -> Run:
+    """Judge a run; exit with 130 where the user stops it."""
     run = load_run(path)
     outcome = judge_run(run, judges, protocol_name(protocol), say)
     if outcome.stopped:
@@ -122,7 +61,7 @@ def let_judge(path: Path, judges: Sequence[JudgeOptions], protocol: str) -> Run:
     return run
 
 
-def refuse_idle(tasks: Sequence[str], judges: Sequence[JudgeOptions]) -> None:
-    """A judge that would judge nothing is a mistake to hear of before anything is sent."""
+def check_judged(tasks: Sequence[str], judges: Sequence[JudgeOptions]) -> None:
+    """Raise where a judge is named and nothing needs one."""
     if judges and not needs_judge(tasks):
         raise UsageError(f"--judge: nothing in {', '.join(tasks)} is scored by a judge")

@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 
-class Entry(NamedTuple):
+class CommandEntry(NamedTuple):
     """A command before its module is imported."""
 
     module: str
@@ -21,30 +21,40 @@ class Entry(NamedTuple):
 
 EVALUATE, ANALYSE, PEOPLE, MAKE, SET_UP = "Evaluate", "Analyse", "People", "Make", "Set up"
 COMMANDS = {
-    "demo": Entry("demo", "Run a bundled model and baselines on the minis and show the tables.", EVALUATE),
-    "run": Entry("run", "Evaluate a model on benchmarks; run it again to resume.", EVALUATE),
-    "plan": Entry("plan", "Show what `run` with the same arguments would send; sends nothing.", EVALUATE),
-    "sweep": Entry("sweep", "Score against the number of frames, in one table and one figure.", EVALUATE),
-    "import": Entry("import_", "Turn a prediction file into a run.", EVALUATE),
-    "serve": Entry("serve", "Offer a model to other tools, as an OpenAI-compatible server.", EVALUATE),
-    "score": Entry("score", "Score runs again, with other settings or another protocol.", ANALYSE),
-    "table": Entry("table", "Tables of runs: text, CSV, Markdown, LaTeX, JSON.", ANALYSE),
-    "report": Entry("report", "One HTML file: what was found, tables, figures, settings.", ANALYSE),
-    "compare": Entry("compare", "Runs against each other, sample by sample, with tests.", ANALYSE),
-    "view": Entry("view", "Look at runs in the browser, sample by sample.", ANALYSE),
-    "reasoning": Entry("reasoning", "What models reason about, and how they go wrong.", ANALYSE),
-    "audit": Entry("audit", "Where published figures do not hold together, with the arithmetic.", ANALYSE),
-    "figures": Entry("figures", "Draw the figures of the benchmarks: SVG, PDF or PNG.", ANALYSE),
-    "judge-check": Entry("judge_check", "How good is a judge? Its scores beside people's.", ANALYSE),
-    "export": Entry("export", "Write a run in a benchmark's native files.", ANALYSE),
-    "mimic": Entry("mimic", "Who passes as human? Blind packs of comments, judgements, scores.", PEOPLE),
-    "study": Entry("study", "Ask people: baselines, blind tests, ratings, in the browser.", PEOPLE),
-    "build": Entry("build", "Make benchmarks: mimed actions as videos, fresh needles.", MAKE),
-    "train": Entry("train", "Train MIMIC-Chat, a video language model of your own.", MAKE),
-    "benchmarks": Entry("benchmarks", "What can be evaluated: tasks, styles, facets, tables.", SET_UP),
-    "models": Entry("models", "What can be evaluated on: backends and what each needs.", SET_UP),
-    "data": Entry("data", "Where data are looked for; fetch them, check them.", SET_UP),
-    "cache": Entry("cache", "What the caches hold, and making room.", SET_UP),
+    "demo": CommandEntry(
+        "demo", "Run a bundled model and baselines on the minis and show the tables.", EVALUATE
+    ),
+    "run": CommandEntry("run", "Evaluate a model on benchmarks; run it again to resume.", EVALUATE),
+    "plan": CommandEntry(
+        "plan", "Show what `run` with the same arguments would send; sends nothing.", EVALUATE
+    ),
+    "sweep": CommandEntry(
+        "sweep", "Score against the number of frames, in one table and one figure.", EVALUATE
+    ),
+    "import": CommandEntry("import_", "Turn a prediction file into a run.", EVALUATE),
+    "serve": CommandEntry("serve", "Offer a model to other tools, as an OpenAI-compatible server.", EVALUATE),
+    "score": CommandEntry("score", "Score runs again, with other settings or another protocol.", ANALYSE),
+    "table": CommandEntry("table", "Tables of runs: text, CSV, Markdown, LaTeX, JSON.", ANALYSE),
+    "report": CommandEntry("report", "One HTML file: what was found, tables, figures, settings.", ANALYSE),
+    "compare": CommandEntry("compare", "Runs against each other, sample by sample, with tests.", ANALYSE),
+    "view": CommandEntry("view", "Look at runs in the browser, sample by sample.", ANALYSE),
+    "reasoning": CommandEntry("reasoning", "What models reason about, and how they go wrong.", ANALYSE),
+    "audit": CommandEntry(
+        "audit", "Where published figures do not hold together, with the arithmetic.", ANALYSE
+    ),
+    "figures": CommandEntry("figures", "Draw the figures of the benchmarks: SVG, PDF or PNG.", ANALYSE),
+    "judge-check": CommandEntry("judge_check", "How good is a judge? Its scores beside people's.", ANALYSE),
+    "export": CommandEntry("export", "Write a run in a benchmark's native files.", ANALYSE),
+    "mimic": CommandEntry(
+        "mimic", "Who passes as human? Blind packs of comments, judgements, scores.", PEOPLE
+    ),
+    "study": CommandEntry("study", "Ask people: baselines, blind tests, ratings, in the browser.", PEOPLE),
+    "build": CommandEntry("build", "Make benchmarks: mimed actions as videos, fresh needles.", MAKE),
+    "train": CommandEntry("train", "Train MIMIC-Chat, a video language model of your own.", MAKE),
+    "benchmarks": CommandEntry("benchmarks", "What can be evaluated: tasks, styles, facets, tables.", SET_UP),
+    "models": CommandEntry("models", "What can be evaluated on: backends and what each needs.", SET_UP),
+    "data": CommandEntry("data", "Where data are looked for; fetch them, check them.", SET_UP),
+    "cache": CommandEntry("cache", "What the caches hold, and making room.", SET_UP),
 }
 
 
@@ -81,7 +91,10 @@ class LazyGroup(TyperGroup):
         for panel in dict.fromkeys(entry.panel for entry in COMMANDS.values()):
             out += ["", typer.style(f" {panel}", bold=True)]
             out += [f"   {name:<12}{e.help}" for name, e in COMMANDS.items() if e.panel == panel]
-        out += ["", " vivant COMMAND --help teaches each of them; vivant --version prints the version.", ""]
+        out += ["", typer.style(" Options, before COMMAND", bold=True)]
+        options: list[Any] = [param for param in self.params if param.name != "help"]
+        out += [f"   {', '.join(p.opts):<15}{p.help}" for p in options]
+        out += ["", " vivant COMMAND --help explains a command.", ""]
         typer.echo("\n".join(out))
 
 
@@ -98,6 +111,8 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def root(
+    quiet: bool = typer.Option(False, "--quiet", "-q", help="Print results, warnings and errors only."),
+    verbose: bool = typer.Option(False, "--verbose", "-v", help="Print details too."),
     _version: bool = typer.Option(
         False, "--version", is_eager=True, callback=_print_version, help="Print the version and exit."
     ),
@@ -106,6 +121,9 @@ def root(
 
     Start with `vivant demo`; then: vivant run mime --data mini --model openai/NAME --base-url URL
     """
+    from vivant.cli.output import print_log
+
+    print_log(quiet=quiet, verbose=verbose)
 
 
 def main() -> None:

@@ -9,11 +9,12 @@ from typing import Annotated
 import typer
 
 from vivant.cli import judges as j
+from vivant.cli.help import CommandApp
 from vivant.cli.output import say, show
 from vivant.core.errors import UsageError, unknown_name_error
-from vivant.judging.judge_run import JudgeOptions
+from vivant.judging.options import JudgeOptions
 
-app = typer.Typer(no_args_is_help=True, add_completion=False)
+app = CommandApp(no_args_is_help=True)
 
 PackPath = Annotated[Path, typer.Argument(metavar="PACK", help="Folder of a pack.")]
 
@@ -50,10 +51,12 @@ def pack(
     """
     from vivant.benchmarks import registry
     from vivant.benchmarks.mimic.packing import build_pack, parse_human
-    from vivant.judging.comment_authors import authors
+    from vivant.judging.comment_authors import load_authors
 
     root = registry.locate(registry.get("mimic"), data)
-    made = build_pack(authors(runs), root, out, key=key, human=parse_human(human), seed=seed, limit=limit)
+    made = build_pack(
+        load_authors(runs), root, out, key=key, human=parse_human(human), seed=seed, limit=limit
+    )
     for note in made.notes:
         say(f"Note: {note}")
     say(
@@ -93,7 +96,7 @@ def import_(
 
 
 @app.command()
-@j.judged
+@j.with_judges
 def judge(
     pack_path: PackPath,
     judges: list[JudgeOptions],

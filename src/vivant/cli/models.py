@@ -8,26 +8,27 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vivant.cli import options as o
+from vivant.cli.help import CommandApp
 from vivant.cli.output import say, show
-from vivant.cli.parsing import model_values
+from vivant.cli.parsing import parse_model_options
 from vivant.core.table import Table
-from vivant.models.registry import backends
+from vivant.models.registry import list_backends
 
 if TYPE_CHECKING:
     from vivant.core.types import Reply
     from vivant.models.base import Model
-    from vivant.models.check import Checked
+    from vivant.models.check import ModelCheck
 
-app = typer.Typer(invoke_without_command=True, add_completion=False)
+app = CommandApp(invoke_without_command=True)
 
 
 @app.callback()
 def models(ctx: typer.Context) -> None:
     """All backends: how each is written after --model, what it needs, and whether that is there."""
     if ctx.invoked_subcommand is None:
-        from vivant.models.check import readiness
+        from vivant.models.check import check_readiness
 
-        body = [(b.form, b.summary, b.needs, readiness(b)) for b in backends().values()]
+        body = [(b.form, b.summary, b.needs, check_readiness(b)) for b in list_backends().values()]
         own = "your own model; `vivant models new my_model.py` writes one"
         body.append(("./file.py:Class", own, "nothing", "yes"))
         show(Table(title="Models", columns=("--model", "what it is", "needs", "ready"), body=tuple(body)))
@@ -53,10 +54,10 @@ def check(
     import asyncio
 
     from vivant.models.base import ModelOptions
-    from vivant.models.check import check as ask
+    from vivant.models.check import check_model as ask
     from vivant.models.registry import create
 
-    values = model_values(model_option, trust_remote_code)
+    values = parse_model_options(model_option, trust_remote_code)
     model = create(name, ModelOptions(base_url=base_url, timeout=timeout, values=values))
     checked = asyncio.run(ask(model))
     show(_table(model, checked))
@@ -64,8 +65,8 @@ def check(
         raise typer.Exit(1)
 
 
-def _table(model: Model, checked: Checked) -> Table:
-    reply, takes = checked.reply, model.takes
+def _table(model: Model, checked: ModelCheck) -> Table:
+    reply, takes = checked.reply, model.capabilities
     media = [kind for kind, taken in (("images", takes.images), ("sound", takes.audio)) if taken]
     limits = _limits(model)
     body = [
@@ -78,7 +79,7 @@ def _table(model: Model, checked: Checked) -> Table:
         ("tokens in, out", f"{_known(reply.tokens_in)}, {_known(reply.tokens_out)}{_cost(model, reply)}"),
         ("names itself", reply.model or "(not said)"),
         ("is sent", ", ".join(["text", *media])),
-        ("weighs options (--options loglik)", "yes" if model.weighs else "no"),
+        ("weighs options (--answer-by loglik)", "yes" if model.has_loglikelihood else "no"),
         ("limits kept", limits or "none known"),
     ]
     return Table(title=model.name, columns=("", "what came back"), body=tuple(body))
@@ -89,21 +90,21 @@ def _known(tokens: int | None) -> str:
 
 
 def _cost(model: Model, reply: Reply) -> str:
-    from vivant.engine.prices import price_of
-    from vivant.engine.tokens import Usage
+    from vivant.engine.prices import find_price
+    from vivant.engine.tokens import TokenUsage
 
-    price = price_of(model)
+    price = find_price(model)
     if price is None or reply.tokens_in is None:
         return ""
-    return f" ({price.of(Usage(reply.tokens_in, reply.tokens_out or 0)):.6f} {price.currency})"
+    return f" ({price.cost(TokenUsage(reply.tokens_in, reply.tokens_out or 0)):.6f} {price.currency})"
 
 
 def _limits(model: Model) -> str:
     import msgspec
 
-    if model.budget is None:
+    if model.limits is None:
         return ""
-    limits = msgspec.to_builtins(model.budget)
+    limits = msgspec.to_builtins(model.limits)
     limits.pop("picture", None)
     return ", ".join(
         f"{name} {', '.join(value) if isinstance(value, list | tuple) else format(value, ',')}"

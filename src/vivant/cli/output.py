@@ -1,7 +1,8 @@
-"""Printing: sentences to standard error, tables to standard output."""
+"""Printing: messages to standard error, results to standard output."""
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,10 +12,29 @@ from vivant.benchmarks.base import Protocol
 from vivant.core.errors import UsageError, unknown_name_error
 from vivant.core.table import Table
 
+logger = logging.getLogger("vivant")
 
-def say(sentence: str) -> None:
+
+class _StandardError(logging.Handler):
+    """Prints messages plainly. Looks the stream up each time, because tests and Ray put another in its place."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        print(self.format(record), file=sys.stderr, flush=True)
+
+
+def print_log(*, quiet: bool = False, verbose: bool = False) -> None:
+    """Print what the library logs: `quiet` leaves out all but warnings and errors, `verbose` adds details."""
+    if not any(isinstance(handler, _StandardError) for handler in logger.handlers):
+        logger.addHandler(_StandardError())
+        logger.propagate = False
+    logger.setLevel(logging.WARNING if quiet else logging.DEBUG if verbose else logging.INFO)
+
+
+def say(message: str) -> None:
     """Tell the user something that is not a result."""
-    print(sentence, file=sys.stderr, flush=True)
+    if not logger.handlers:  # a command called without `main`
+        print_log()
+    logger.info("%s", message)
 
 
 def show(table: Table) -> None:

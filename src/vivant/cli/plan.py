@@ -7,24 +7,26 @@ from typing import Annotated
 
 import typer
 
-from vivant.cli import options as o
+from vivant.cli.help import CommandApp
 from vivant.cli.output import say, show
+from vivant.cli.run_options import with_run_options
 from vivant.core.files import write_jsonl
 from vivant.core.table import Table
 from vivant.engine.budget import Price
-from vivant.engine.estimate import Estimate, estimate
-from vivant.engine.evaluation import Options, Prepared, prepare
-from vivant.engine.prices import price_of
+from vivant.engine.estimate import TaskEstimate, estimate_plan
+from vivant.engine.evaluation import PlannedRun, plan_run
+from vivant.engine.options import RunOptions
+from vivant.engine.prices import find_price
 from vivant.runs.directory import RunDir
 from vivant.runs.log import read_log
 
-app = typer.Typer(add_completion=False)
+app = CommandApp()
 
 
 @app.command()
-@o.asks(runs=True)
+@with_run_options()
 def plan(
-    options: Options,
+    options: RunOptions,
     write: Annotated[
         str | None,
         typer.Option(
@@ -37,10 +39,10 @@ def plan(
     Tokens are estimates: from the texts, and from the sizes of some of the pictures and videos. Replies are
     counted at their limit, so that a run costs less rather than more.
     """
-    prepared = prepare(options)
+    prepared = plan_run(options)
     done = _done(prepared)
-    price = price_of(prepared.model, options.prices)
-    parts = estimate(prepared.plan, prepared.model, price, done)
+    price = find_price(prepared.model, options.prices)
+    parts = estimate_plan(prepared.plan, prepared.model, price, done)
     show(_table(prepared, parts, price, options.batch))
     for note in (*prepared.plan.notes, *_notes(prepared, parts, price, len(done), options)):
         say(f"Note: {note}")
@@ -50,7 +52,7 @@ def plan(
         say(f"Requests written to {write}")
 
 
-def _done(prepared: Prepared) -> frozenset[str]:
+def _done(prepared: PlannedRun) -> frozenset[str]:
     """What the run directory holds already."""
     directory = RunDir(prepared.out)
     if not directory.exists() or directory.manifest().fingerprint != prepared.plan.settings.fingerprint():
@@ -58,10 +60,10 @@ def _done(prepared: Prepared) -> frozenset[str]:
     return frozenset(r.key for r in read_log(directory.log_file) if r.reply.status != "error")
 
 
-def _table(prepared: Prepared, parts: list[Estimate], price: Price | None, batch: bool) -> Table:
-    total = Estimate(task="in all")
+def _table(prepared: PlannedRun, parts: list[TaskEstimate], price: Price | None, batch: bool) -> Table:
+    total = TaskEstimate(task="in all")
     for part in parts:
-        for field in Estimate.__struct_fields__[1:]:
+        for field in TaskEstimate.__struct_fields__[1:]:
             setattr(total, field, getattr(total, field) + getattr(part, field))
     rows = [*parts, total] if len(parts) > 1 else parts
     currency = price.currency if price is not None else "USD"
@@ -96,7 +98,7 @@ def _table(prepared: Prepared, parts: list[Estimate], price: Price | None, batch
 
 
 def _notes(
-    prepared: Prepared, parts: list[Estimate], price: Price | None, done: int, options: Options
+    prepared: PlannedRun, parts: list[TaskEstimate], price: Price | None, done: int, options: RunOptions
 ) -> list[str]:
     notes: list[str] = []
     requests = sum(part.requests for part in parts)
@@ -116,8 +118,8 @@ def _notes(
     if minutes >= 1:
         notes.append(f"--rpm and --tpm make this last about {minutes:.0f} minutes, or somewhat less")
     cost = sum(part.cost(price, batch=options.batch) or 0.0 for part in parts)
-    if options.max_cost is not None and cost > options.max_cost:
-        notes.append(f"this may pass --max-cost {options.max_cost:g}; the run would stop before")
-    if options.max_tokens is not None and tokens > options.max_tokens:
-        notes.append(f"this may pass --max-tokens {options.max_tokens:,}; the run would stop before")
+    if options.budget_cost is not None and cost > options.budget_cost:
+        notes.append(f"this may pass --budget-cost {options.budget_cost:g}; the run would stop before")
+    if options.budget_tokens is not None and tokens > options.budget_tokens:
+        notes.append(f"this may pass --budget-tokens {options.budget_tokens:,}; the run would stop before")
     return notes

@@ -12,18 +12,19 @@ from vivant.analysis.reasoning.people import import_labels, write_template
 from vivant.analysis.reasoning.segments import MOST
 from vivant.cli import judges as j
 from vivant.cli import options as o
+from vivant.cli.help import CommandApp
 from vivant.cli.output import deliver, protocol_name, say
-from vivant.cli.parsing import split
+from vivant.cli.parsing import split_values
 from vivant.core.errors import UsageError
-from vivant.judging.judge_run import JudgeOptions
+from vivant.judging.options import JudgeOptions
 from vivant.report.reasoning import reasoning_tables
 from vivant.runs.run import load_run
 
-app = typer.Typer(add_completion=False)
+app = CommandApp()
 
 
 @app.command()
-@j.judged
+@j.with_judges
 def reasoning(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN…", help="Run directories.")],
     judges: list[JudgeOptions],
@@ -53,7 +54,7 @@ def reasoning(
     ] = None,
     by: o.By = None,
     protocol: o.ProtocolOption = "paper",
-    form: o.Form = "text",
+    form: o.FormatOption = "text",
     out: o.OutFile = None,
 ) -> None:
     """What models reason about, and how they go wrong: labels by a judge or by people, counted.
@@ -93,4 +94,4 @@ def reasoning(
             if outcome.stopped:
                 say(f"Stopped after {outcome.done} verdicts. Run the same command to go on.")
                 raise typer.Exit(130)
-    deliver(reasoning_tables(loaded, settled, split(by)), form, out)
+    deliver(reasoning_tables(loaded, settled, split_values(by)), form, out)

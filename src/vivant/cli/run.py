@@ -10,80 +10,74 @@ import typer
 from vivant.benchmarks import registry
 from vivant.cli import judges as j
 from vivant.cli import options as o
+from vivant.cli.help import CommandApp
 from vivant.cli.output import print_run, protocol_name, say
+from vivant.cli.run_options import with_run_options
 from vivant.core.errors import UsageError
-from vivant.engine.evaluation import Options, prepare, run_plan
-from vivant.engine.runner import Outcome
-from vivant.judging.judge_run import JudgeOptions
+from vivant.engine.evaluation import plan_run, run_plan
+from vivant.engine.options import QUESTIONS, RunOptions
+from vivant.engine.runner import RunOutcome
+from vivant.judging.options import JudgeOptions
 from vivant.models.registry import create
 from vivant.runs.human import NAME as HUMAN
 from vivant.runs.importing import export_result, import_answers, import_human
 from vivant.runs.run import load_run
 
-app = typer.Typer(add_completion=False)
+app = CommandApp()
 
 
 @app.command()
-@o.asks("model", runs=True)
-@j.judged
+@with_run_options(model_required=False)
+@j.with_judges
 def run(
-    options: Options,
+    options: RunOptions,
     judges: list[JudgeOptions],
-    model: o.ModelName = "",
     answers: Annotated[
         Path | None,
         typer.Option(
             "--answers",
             metavar="DIR",
             help="Judge answers that are there already, in the benchmark's own format; no --model.",
-            rich_help_panel=o.ASKED,
+            rich_help_panel=QUESTIONS,
+            hidden=True,
         ),
     ] = None,
     protocol: o.ProtocolOption = "paper",
 ) -> None:
-    """Evaluate a model. The same command again resumes the run; nothing answered is asked twice.
+    """Evaluate a model. Run the same command again to resume.
 
-    Examples:
-
-        vivant run mime --data mini --model random
-
-        vivant run mime --model openai/gpt-4o-mini --style cot --frames 16
-
-        vivant run ./mine.jsonl --model openai/my-model --base-url http://localhost:8000/v1
-
-        vivant run mmie --model openai/gpt-4o --image-model openai/gpt-image-1 --judge openai/gpt-4o
-
-        vivant run mmie --answers eval_inputs --judge openai/gpt-4o
+    vivant run mime --model random --data mini
+    vivant run ./mine.jsonl --model openai/NAME --base-url http://localhost:8000/v1
     """
-    judges = j.like(options, judges)
+    judges = j.apply_run_options(options, judges)
     if answers is not None:
         _judge_answers(options, answers, judges, protocol)
         return
-    if not model:
+    if not options.model:
         raise UsageError("Name a model with --model; see `vivant models`")
-    if model == HUMAN:
+    if options.model == HUMAN:
         print_run(_human(options), protocol)
         return
     for judge in judges:  # a misspelt judge should not show after hours of answers
-        create(judge.model, judge.model_options)
-    prepared = prepare(options)
+        create(judge.model, judge.backend_options)
+    prepared = plan_run(options)
     plan = prepared.plan
     tasks = [task.task for task in plan.tasks]
-    j.refuse_idle(tasks, judges)
+    j.check_judged(tasks, judges)
     say(f"{prepared.model.name}: {plan.size} requests in {len(plan.tasks)} task(s) → {prepared.out}")
     for note in plan.notes:
         say(f"Note: {note}")
     if j.needs_judge(tasks) and not judges:
         say("Note: answers here are scored by a judge and none is named; --judge can be given later too")
-    outcome = run_plan(prepared, options, say)
+    outcome = run_plan(prepared, options)
     if outcome.stopped:
         raise _stopped(outcome, prepared.out)
     if judges:
-        j.let_judge(prepared.out, judges, protocol)
+        j.judge_or_exit(prepared.out, judges, protocol)
     _report(prepared.out, protocol)
 
 
-def _stopped(outcome: Outcome, place: Path) -> typer.Exit:
+def _stopped(outcome: RunOutcome, place: Path) -> typer.Exit:
     """Say why the run is not finished; the exit is 3 for a budget, 130 for the user's own stop."""
     if outcome.reason:
         say(f"Stopped after {outcome.done} samples: {outcome.reason}.")
@@ -101,24 +95,25 @@ def _report(path: Path, protocol: str) -> None:
         raise typer.Exit(1)
 
 
-def _human(options: Options) -> str:
+def _human(options: RunOptions) -> str:
     selections = registry.select(options.selectors, options.data)
     place = options.out or f"runs/{selections[0].benchmark.name}-human"
     import_human(selections, Path(place), selections[0].benchmark.styles[0])
     return place
 
 
-def _judge_answers(options: Options, folder: Path, judges: list[JudgeOptions], protocol: str) -> None:
+def _judge_answers(options: RunOptions, folder: Path, judges: list[JudgeOptions], protocol: str) -> None:
     """Each model's answers become a run, which is judged; verdicts are also written as the original does."""
     if options.model:
         raise UsageError("--answers are there already: leave out --model, or leave out --answers")
     if not judges:
         raise UsageError("--answers need a judge: add --judge openai/NAME; see `vivant models`")
-    for run in import_answers(options.selectors, folder, options.out, options.data, options.variant):
+    variant = registry.parse_task_options(options.selectors, options.task_options).variant
+    for run in import_answers(options.selectors, folder, options.out, options.data, variant):
         for note in run.manifest.notes:
             say(f"Note: {note}")
         say(f"{run.model}: {sum(run.manifest.planned.values())} answers → {run.dir.path}")
-        j.let_judge(run.dir.path, judges, protocol)
+        j.judge_or_exit(run.dir.path, judges, protocol)
         for path in export_result(run, protocol_name(protocol)):
             say(f"Written: {path}")
         _report(run.dir.path, protocol)

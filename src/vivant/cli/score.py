@@ -9,17 +9,18 @@ import typer
 
 from vivant.cli import judges as j
 from vivant.cli import options as o
+from vivant.cli.help import CommandApp
 from vivant.cli.output import protocol_name, say, show
-from vivant.cli.parsing import pairs
-from vivant.judging.judge_run import JudgeOptions
+from vivant.cli.parsing import parse_pairs
+from vivant.judging.options import JudgeOptions
 from vivant.report.overview import overview
 from vivant.runs.run import load_run
 
-app = typer.Typer(add_completion=False)
+app = CommandApp()
 
 
 @app.command()
-@j.judged
+@j.with_judges
 def score(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN…", help="Run directories.")],
     judges: list[JudgeOptions],
@@ -39,8 +40,8 @@ def score(
     loaded = [load_run(path) for path in runs]
     if judges:
         for run in loaded:
-            j.let_judge(run.dir.path, judges, protocol)
+            j.judge_or_exit(run.dir.path, judges, protocol)
     for run in loaded:
-        run.scores(protocol_name(protocol), pairs(settings, "--set"), anew=True)
+        run.scores(protocol_name(protocol), parse_pairs(settings, "--set"), anew=True)
     show(overview(loaded, protocol_name(protocol)))
     say(f"Scores written to {', '.join(str(run.dir.score_file(protocol)) for run in loaded)}")

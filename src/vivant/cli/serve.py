@@ -7,9 +7,10 @@ from typing import Annotated
 import typer
 
 from vivant.cli import options as o
+from vivant.cli.help import CommandApp
 from vivant.cli.output import say
 
-app = typer.Typer(add_completion=False)
+app = CommandApp()
 
 
 @app.command()
@@ -40,7 +41,7 @@ def serve(
 
         vivant run mime --data mini --model openai/mimic-chat/mine/best --base-url http://127.0.0.1:8000/v1
     """
-    from vivant.cli.parsing import model_values
+    from vivant.cli.parsing import parse_model_options
     from vivant.core.types import FramePolicy
     from vivant.models.base import ModelOptions
     from vivant.serve.server import serve as run
@@ -51,7 +52,7 @@ def serve(
 
     run(
         model,
-        options=ModelOptions(values=model_values(model_option, False)),
+        options=ModelOptions(values=parse_model_options(model_option, False)),
         frames=FramePolicy(count=frames),
         host=host,
         port=port,

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import typer
-
+from vivant.cli.help import CommandApp
 from vivant.cli.study_data import app as data_app
 from vivant.cli.study_serve import app as serve_app
 
-app = typer.Typer(no_args_is_help=True, add_completion=False)
+app = CommandApp(no_args_is_help=True)
 app.add_typer(data_app)
 app.add_typer(serve_app)
 

@@ -8,12 +8,13 @@ from typing import Annotated, Literal
 import typer
 
 from vivant.cli import options as o
+from vivant.cli.help import CommandApp
 from vivant.cli.output import say
 from vivant.cli.study_serve import Database, Folder
 from vivant.core.errors import UsageError
 from vivant.core.progress import log_progress
 
-app = typer.Typer(no_args_is_help=True, add_completion=False)
+app = CommandApp(no_args_is_help=True)
 
 
 @app.command()
@@ -219,7 +220,7 @@ def report(
     folder: Folder,
     database: Database = None,
     by: o.By = None,
-    form: o.Form = "text",
+    form: o.FormatOption = "text",
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Write an HTML page here (.html), or the tables.")
     ] = None,

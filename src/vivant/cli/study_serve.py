@@ -7,9 +7,10 @@ from typing import Annotated
 
 import typer
 
+from vivant.cli.help import CommandApp
 from vivant.cli.output import say
 
-app = typer.Typer(no_args_is_help=True, add_completion=False)
+app = CommandApp(no_args_is_help=True)
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The study's folder.")]
 Database = Annotated[

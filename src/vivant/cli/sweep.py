@@ -10,23 +10,27 @@ import typer
 
 from vivant.benchmarks import registry
 from vivant.cli import options as o
+from vivant.cli.help import CommandApp
 from vivant.cli.output import protocol_name, say, show
-from vivant.cli.parsing import split
+from vivant.cli.parsing import split_values
+from vivant.cli.run_options import with_run_options
 from vivant.core.errors import UsageError
-from vivant.engine.evaluation import Options
-from vivant.engine.sweep import sweep as run_sweep
-from vivant.engine.sweep import sweep_table
+from vivant.engine.options import FRAMES, RunOptions
+from vivant.engine.sweep import build_sweep_table, run_sweep
 from vivant.report.figures import curve
 
-app = typer.Typer(add_completion=False)
+app = CommandApp()
 
 
 @app.command()
-@o.asks("frames", "fps", "every", "max_frames", runs=True)
+@with_run_options("frames", "fps", "every", "max_frames")
 def sweep(
-    options: Options,
+    options: RunOptions,
     frames: Annotated[
-        str, typer.Option("--frames", metavar="N,N,…", help="Numbers of frames, e.g. 8,16,32,64.")
+        str,
+        typer.Option(
+            "--frames", metavar="N,N,…", help="Numbers of frames, e.g. 8,16,32,64.", rich_help_panel=FRAMES
+        ),
     ],
     by: o.By = None,
     figure: Annotated[
@@ -36,15 +40,13 @@ def sweep(
 ) -> None:
     """Score against the number of frames: one run each, each video decoded once for all of them.
 
-    Example:
-
-        vivant sweep mmrv --data mini --model openai/NAME --frames 8,16,32,64 --figure frames.svg
+    vivant sweep mmrv --model openai/NAME --frames 8,16,32,64 --figure frames.svg
     """
-    points = run_sweep(options, _counts(frames), say)
+    points = run_sweep(options, _counts(frames))
     if not points:
         say("Stopped. Run the same command to go on.")
         raise typer.Exit(130)
-    table = sweep_table(points, protocol_name(protocol), split(by))
+    table = build_sweep_table(points, protocol_name(protocol), split_values(by))
     show(table)
     drawn = figure or points[0].run.dir.path.parent / "frames.svg"
     curves: dict[str, Sequence[tuple[float, float]]] = {}

@@ -10,14 +10,15 @@ import typer
 
 from vivant.benchmarks.base import Protocol
 from vivant.cli import options as o
+from vivant.cli.help import CommandApp
 from vivant.cli.output import deliver, protocol_name
-from vivant.cli.parsing import split
+from vivant.cli.parsing import split_values
 from vivant.core import table as tables
 from vivant.core.errors import UsageError, unknown_name_error
 from vivant.report.overview import layout, overview
 from vivant.runs.run import Run, load_run
 
-app = typer.Typer(add_completion=False)
+app = CommandApp()
 
 KINDS = "Other tables"
 
@@ -67,7 +68,7 @@ def table(
         bool, typer.Option("--bootstrap", help="Intervals by resampling clusters, in place of formulas.")
     ] = False,
     protocol: o.ProtocolOption = "paper",
-    form: o.Form = "text",
+    form: o.FormatOption = "text",
     published: Annotated[bool, typer.Option("--published", help="Add the papers' own figures.")] = False,
     out: o.OutFile = None,
 ) -> None:
@@ -104,13 +105,13 @@ def table(
     loaded = [load_run(path) for path in runs]
     settled = protocol_name(protocol)
     if chosen:
-        made = _other(chosen[0], loaded, settled, layout_name or "", split(by), tuple(where or ()))
+        made = _other(chosen[0], loaded, settled, layout_name or "", split_values(by), tuple(where or ()))
     else:
         made = [
             overview(
                 loaded,
                 settled,
-                split(by),
+                split_values(by),
                 tuple(where or ()),
                 published,
                 chance_corrected=chance_corrected,

@@ -8,19 +8,20 @@ from typing import Annotated
 import typer
 
 from vivant.cli import train_use
+from vivant.cli.help import CommandApp
 from vivant.cli.output import say
 
-app = typer.Typer(no_args_is_help=True, add_completion=False)
+app = CommandApp(no_args_is_help=True)
 app.add_typer(train_use.app)
 
 
 @app.callback()
 def train() -> None:
     """Train MIMIC-Chat, the video language model that MIMIC-Bench brings."""
-    from vivant.models.base import require
+    from vivant.models.base import require_package
 
     for module in ("torch", "transformers", "peft", "accelerate", "tensorboard"):
-        require(module, "train", "vivant train")
+        require_package(module, "train", "vivant train")
 
 
 @app.command("mimic-chat")
@@ -79,9 +80,9 @@ def tiny(
 
         vivant run mimic/thinking --data mini --model onnx/tiny-work/tiny --frames 16
     """
-    from vivant.models.base import require
+    from vivant.models.base import require_package
 
-    require("onnxscript", "train", "vivant train tiny")
+    require_package("onnxscript", "train", "vivant train tiny")
     from vivant.train.embedded.make import EXPORTED, make_tiny
 
     made = make_tiny(work, say, steps=steps)

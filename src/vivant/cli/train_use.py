@@ -8,9 +8,10 @@ from typing import Annotated
 import typer
 
 from vivant.cli import options as o
+from vivant.cli.help import CommandApp
 from vivant.cli.output import deliver, protocol_name, say
 
-app = typer.Typer(add_completion=False)
+app = CommandApp()
 
 
 @app.command()
@@ -34,13 +35,13 @@ def export(
         vivant run mimic/thinking --data FOLDER --model onnx/models/mine-onnx --frames 16
     """
     from vivant.core.errors import unknown_name_error
-    from vivant.models.base import require
+    from vivant.models.base import require_package
 
     if to != "onnx":
         raise unknown_name_error("format", to, ("onnx",))
     if weights not in ("fp32", "fp16"):
         raise unknown_name_error("--weights", weights, ("fp32", "fp16"))
-    require("onnxscript", "train", "vivant train export")
+    require_package("onnxscript", "train", "vivant train export")
     from vivant.train.onnx_export import export_onnx
 
     made = export_onnx(checkpoint, out, weights="fp16" if weights == "fp16" else "fp32", note=note)

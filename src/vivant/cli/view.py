@@ -8,10 +8,11 @@ from typing import Annotated
 import typer
 
 from vivant.cli import options as o
+from vivant.cli.help import CommandApp
 from vivant.cli.output import protocol_name, say
 from vivant.view.server import serve
 
-app = typer.Typer(add_completion=False)
+app = CommandApp()
 
 
 @app.command()

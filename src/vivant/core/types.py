@@ -242,7 +242,7 @@ class Reply(Struct, frozen=True, omit_defaults=True):
     model: str = ""
     """The name that the server gives itself."""
     likelihoods: tuple[float | None, ...] = ()
-    """Natural logarithm of each shown option's likelihood, where options are weighed (`--options loglik`);
+    """Natural logarithm of each shown option's likelihood, where options are weighed (`--answer-by loglik`);
     None where the server does not report it because it is too small."""
 
 

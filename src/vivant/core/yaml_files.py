@@ -12,13 +12,15 @@ import yaml
 from vivant.core.errors import DataError, unknown_name_error
 
 T = TypeVar("T")
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""The C parser, where PyYAML has it: ten times as fast."""
 _UNKNOWN = re.compile(r"Object contains unknown field `(?P<name>[^`]*)`(?: - at `\$(?P<path>.*)`)?")
 
 
 def read_yaml(file: Path, kind: type[T]) -> T:
     """The one document of a file as `kind`; a misspelt field comes with the nearest right one."""
     try:
-        plain: Any = yaml.safe_load(file.read_bytes())
+        plain: Any = yaml.load(file.read_bytes(), _LOADER)
     except OSError as error:
         raise DataError(f"{file} cannot be read: {error.strerror or error}") from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:

@@ -27,11 +27,11 @@ from vivant.core.errors import MediaError, UsageError
 from vivant.core.files import write_atomic, write_jsonl
 from vivant.core.generated_images import PictureFolder, is_self_contained
 from vivant.core.types import Job, Record, Reply
-from vivant.engine.executor import Hands
+from vivant.engine.executor import Executor
 from vivant.engine.reply_cache import ReplyCache
-from vivant.engine.request_building import record_for, request_for
+from vivant.engine.request_building import build_record, build_request
 from vivant.engine.retry import RetryPolicy
-from vivant.engine.runner import Outcome, Progress
+from vivant.engine.runner import RecordListener, RunOutcome
 from vivant.models.base import Model, ModelError, TransientError
 from vivant.models.batch.base import BatchApi
 from vivant.models.http import RequestRefusedError
@@ -44,7 +44,7 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
-class Batch(Struct, kw_only=True):
+class SubmittedBatch(Struct, kw_only=True):
     """One batch, as its state file has it."""
 
     name: str
@@ -63,21 +63,21 @@ class BatchFolder:
     def __init__(self, run: Path) -> None:
         self.path = run / "batches"
 
-    def load(self) -> list[Batch]:
+    def load(self) -> list[SubmittedBatch]:
         """All of them, oldest first."""
         found = []
         for file in sorted(self.path.glob("*.json")):
             try:
-                found.append(msgspec.json.decode(file.read_bytes(), type=Batch))
+                found.append(msgspec.json.decode(file.read_bytes(), type=SubmittedBatch))
             except (OSError, msgspec.MsgspecError) as error:
                 raise RunError(f"{file} cannot be read: {error}") from error
         return sorted(found, key=lambda batch: batch.submitted)
 
-    def open(self) -> list[Batch]:
+    def open(self) -> list[SubmittedBatch]:
         """Those whose answers are not here yet."""
         return [batch for batch in self.load() if not batch.collected]
 
-    def save(self, batch: Batch, records: Iterable[Record] | None = None) -> None:
+    def save(self, batch: SubmittedBatch, records: Iterable[Record] | None = None) -> None:
         """Write a state, after the records of its requests."""
         try:
             self.path.mkdir(parents=True, exist_ok=True)
@@ -87,23 +87,23 @@ class BatchFolder:
         except OSError as error:
             raise RunError(f"Cannot write {self.path}: {error.strerror}") from error
 
-    def records(self, batch: Batch) -> list[Record]:
+    def records(self, batch: SubmittedBatch) -> list[Record]:
         """The records of its requests, without replies."""
         return list(read_log(self.path / f"{batch.name}.jsonl"))
 
-    def forget(self, batch: Batch) -> None:
+    def forget(self, batch: SubmittedBatch) -> None:
         """Remove one that was never handed over."""
         for suffix in (".json", ".jsonl"):
             (self.path / f"{batch.name}{suffix}").unlink(missing_ok=True)
 
 
-def custom_id(record: Record) -> str:
+def make_custom_id(record: Record) -> str:
     """A request's name inside a batch: providers take few signs, and keys hold any. Equal names, equal
     requests."""
     return "v" + hashlib.sha256(f"{record.key}\n{record.fingerprint}".encode()).hexdigest()[:40]
 
 
-def refuse_under_way(run: Path) -> None:
+def check_none_under_way(run: Path) -> None:
     """Raise where requests of a run are under way: to ask them again would pay twice."""
     under_way = len(BatchFolder(run).open())
     if under_way:
@@ -115,10 +115,10 @@ def refuse_under_way(run: Path) -> None:
 
 def check_batches(model: Model, *, ray: bool, rated: bool) -> None:
     """Raise where a model has no batch endpoint, or other options do not go with one."""
-    model.batches()
+    model.batch_api()
     if ray:
         raise UsageError("--batch asks through the provider's own queue; leave out --executor ray")
-    if model.takes.video:
+    if model.capabilities.video:
         raise UsageError("--batch sends videos as frames; leave out --native-video")
     if rated:
         raise UsageError("--batch hands everything over at once; leave out --rpm, --tpm and budgets")
@@ -131,17 +131,17 @@ class BatchRunner:
         self,
         *,
         model: Model,
-        hands: Hands,
+        executor: Executor,
         log: LogWriter,
         logged: Container[str],
         cache: ReplyCache | None = None,
         retry: RetryPolicy | None = None,
-        progress: Progress | None = None,
+        progress: RecordListener | None = None,
         pictures: PictureFolder | None = None,
         say: Callable[[str], None] | None = None,
     ) -> None:
-        self._api: BatchApi = model.batches()
-        self._hands = hands
+        self._api: BatchApi = model.batch_api()
+        self._executor = executor
         self._log = log
         self._logged = logged
         self._cache = cache
@@ -150,12 +150,12 @@ class BatchRunner:
         self._pictures = pictures
         self._say = say or (lambda _: None)
         self._folder = BatchFolder(log.path.parent)
-        self._outcome = Outcome()
+        self._outcome = RunOutcome()
 
-    async def run(self, jobs: Iterable[Job]) -> Outcome:
+    async def run(self, jobs: Iterable[Job]) -> RunOutcome:
         """Hand over what was not, then wait for everything. Raises ModelError where no batch can be made."""
         self._stopping = asyncio.Event()
-        await self._hands.open()
+        await self._executor.open()
         try:
             under_way = await self._recover()
             awaited = {record.key for batch in under_way for record in self._folder.records(batch)}
@@ -166,7 +166,7 @@ class BatchRunner:
         except TransientError as error:
             raise ModelError(f"{error}. Run the same command to go on") from error
         finally:
-            await self._hands.close()
+            await self._executor.close()
             if self._cache is not None:
                 self._cache.flush()
         self._outcome.stopped = self._stopping.is_set()
@@ -182,7 +182,7 @@ class BatchRunner:
 
     # ── handing over ──
 
-    async def _recover(self) -> list[Batch]:
+    async def _recover(self) -> list[SubmittedBatch]:
         """Batches under way, also those whose id was not noted before the process died."""
         known = self._folder.load()
         taken = {batch.id for batch in known}
@@ -202,8 +202,8 @@ class BatchRunner:
             self._say(f"Batches of this run that are under way: {len(under_way)}.")
         return under_way
 
-    async def _submit_all(self, jobs: Iterator[Job]) -> list[Batch]:
-        made: list[Batch] = []
+    async def _submit_all(self, jobs: Iterator[Job]) -> list[SubmittedBatch]:
+        made: list[SubmittedBatch] = []
         records: list[Record] = []
         lines: list[bytes] = []
         size = 0
@@ -225,29 +225,31 @@ class BatchRunner:
 
     async def _prepare(self, job: Job) -> tuple[Record, bytes] | None:
         """A request and its record so far; None where the record is complete without asking."""
-        nowhere = record_for(job, "", (), Reply(), started=time.time())
+        nowhere = build_record(job, "", (), Reply(), started=time.time())
         try:
-            look = await self._hands.look(job)
-            reply = self._cache.get(look.fingerprint) if self._cache is not None else None
+            key = await self._executor.identify(job)
+            reply = self._cache.get(key.fingerprint) if self._cache is not None else None
             if reply is not None:
                 self._finish(
-                    record_for(job, look.fingerprint, look.media, reply, started=time.time(), cached=True)
+                    build_record(job, key.fingerprint, key.media, reply, started=time.time(), cached=True)
                 )
                 return None
-            ready = await self._hands.prepare(job, look)
-            record = record_for(ready.job, look.fingerprint, ready.look.media, Reply(), started=time.time())
-            if ready.refused is not None:
-                self._finish(msgspec.structs.replace(record, reply=ready.refused))
+            request = await self._executor.prepare(job, key)
+            record = build_record(
+                request.job, key.fingerprint, request.key.media, Reply(), started=time.time()
+            )
+            if request.refused is not None:
+                self._finish(msgspec.structs.replace(record, reply=request.refused))
                 return None
-            line = self._api.line(custom_id(record), request_for(ready.job, ready.held))
+            line = self._api.line(make_custom_id(record), build_request(request.job, request.payload))
         except MediaError as error:
             self._finish(msgspec.structs.replace(nowhere, reply=Reply(status="error", error=str(error))))
             return None
-        self._hands.drop(ready)
+        self._executor.release(request)
         return record, line
 
-    async def _submit(self, records: list[Record], lines: list[bytes]) -> Batch:
-        batch = Batch(name=f"vivant-{uuid4().hex[:12]}", submitted=time.time(), count=len(lines))
+    async def _submit(self, records: list[Record], lines: list[bytes]) -> SubmittedBatch:
+        batch = SubmittedBatch(name=f"vivant-{uuid4().hex[:12]}", submitted=time.time(), count=len(lines))
         self._folder.save(batch, records)
         batch.id = await self._hand_over(batch, lines)
         self._folder.save(batch)
@@ -255,7 +257,7 @@ class BatchRunner:
         self._say(f"Handed over {batch.count} requests ({size:.1f} MB) as batch {batch.id}.")
         return batch
 
-    async def _hand_over(self, batch: Batch, lines: list[bytes]) -> str:
+    async def _hand_over(self, batch: SubmittedBatch, lines: list[bytes]) -> str:
         """Submit. A connection that breaks may leave a batch behind: it is looked for before the next try."""
         try:
             return await self._api.submit(lines, batch.name)
@@ -266,7 +268,7 @@ class BatchRunner:
 
     # ── collecting ──
 
-    async def _wait(self, under_way: list[Batch]) -> None:
+    async def _wait(self, under_way: list[SubmittedBatch]) -> None:
         pause = _FIRST_POLL
         while under_way:
             under_way = [batch for batch in under_way if not await self._collected(batch)]
@@ -274,7 +276,7 @@ class BatchRunner:
                 return
             pause = min(_LONGEST_POLL, pause * 1.6)
 
-    async def _collected(self, batch: Batch) -> bool:
+    async def _collected(self, batch: SubmittedBatch) -> bool:
         """Whether a batch has ended; then its answers are in the log."""
         try:
             state = await self._patiently(self._api.state, batch.id)
@@ -290,14 +292,14 @@ class BatchRunner:
             raise ModelError(f"The batch {batch.id} failed: {state.note}")
         replies = dict(await self._patiently(self._api.results, batch.id))
         records = self._folder.records(batch)
-        if replies and not any(custom_id(record) in replies for record in records):
+        if replies and not any(make_custom_id(record) in replies for record in records):
             self._folder.forget(batch)
             self._say(f"Batch {batch.id} is not of this run. Run the same command to hand over its requests.")
             return True
         missing = Reply(status="error", error=f"batch {batch.id} ended without an answer to it")
         for record in records:
             if record.key not in self._logged:
-                reply = replies.get(custom_id(record), missing)
+                reply = replies.get(make_custom_id(record), missing)
                 done = msgspec.structs.replace(
                     record,
                     reply=reply,

@@ -13,8 +13,8 @@ from msgspec import Struct
 
 from vivant.core.types import Record, Reply
 from vivant.engine.rate_limit import RateLimit, Slot
-from vivant.engine.tokens import Estimator, Load, Usage
-from vivant.models.capabilities import PictureTokens
+from vivant.engine.tokens import Estimator, RequestSize, TokenUsage
+from vivant.models.model_table import PictureTokens
 
 
 class Price(Struct, frozen=True, kw_only=True):
@@ -30,13 +30,13 @@ class Price(Struct, frozen=True, kw_only=True):
     batch: float = 1.0
     """The share of this that is asked through the provider's batch endpoint."""
 
-    def of(self, usage: Usage, *, batch: bool = False) -> float:
+    def cost(self, usage: TokenUsage, *, batch: bool = False) -> float:
         """What this many tokens cost, asked one by one or in a batch."""
         cost = (usage.sent * self.input + usage.written * self.output) / 1_000_000
         return cost * self.batch if batch else cost
 
 
-class Budget(Struct, frozen=True, kw_only=True):
+class RunBudget(Struct, frozen=True, kw_only=True):
     """Limits on a whole run, all processes that worked on it together. None: no limit."""
 
     tokens: int | None = None
@@ -45,27 +45,27 @@ class Budget(Struct, frozen=True, kw_only=True):
     """Needed for `cost`."""
 
 
-class Held(Struct, eq=False):
+class Reservation(Struct, eq=False):
     """A request that was let in, and what is set aside for it."""
 
-    load: Load
-    usage: Usage
+    size: RequestSize
+    usage: TokenUsage
 
 
 class Meter:
     """Lets requests in within budget and rates. One per run, in the process that keeps the log."""
 
-    def __init__(self, budget: Budget | None = None, rates: RateLimit | None = None) -> None:
-        self._budget = budget or Budget()
+    def __init__(self, budget: RunBudget | None = None, rates: RateLimit | None = None) -> None:
+        self._budget = budget or RunBudget()
         self._rates = rates
         self._estimator = Estimator()
         self._counts = self._budget.tokens is not None or self._budget.cost is not None
         self._sizes = self._counts or (rates is not None and rates.tpm is not None)
         self.spent = 0
         self.cost = 0.0
-        self._let_in = 0
-        self._aside_tokens = 0
-        self._aside_cost = 0.0
+        self._admitted = 0
+        self._reserved_tokens = 0
+        self._reserved_cost = 0.0
         self._turn = asyncio.Lock()
         self._changed = asyncio.Event()
         self.reason = ""
@@ -74,70 +74,72 @@ class Meter:
     def recall(self, record: Record) -> None:
         """Count a record that an earlier process wrote."""
         if not record.cached:
-            usage = Usage(record.reply.tokens_in or 0, record.reply.tokens_out or 0)
+            usage = TokenUsage(record.reply.tokens_in or 0, record.reply.tokens_out or 0)
             self._spend(usage, batch="batch" in record.extra)
             self._estimator.recall(usage)
             if self._rates is not None:
                 self._rates.remember(time.time() - record.started, record.attempts, usage.total)
 
-    async def admit(self, load: Load, max_new: int | None) -> Held | None:
+    async def admit(self, size: RequestSize, max_tokens: int | None) -> Reservation | None:
         """Set aside what a request may take; None where the budget has no room for it."""
         async with self._turn:
             while not self.reason:
-                held = Held(load, self._estimator.before(load, max_new))
+                reservation = Reservation(size, self._estimator.before(size, max_tokens))
                 # The first request goes alone: it tells what the others will take.
-                unsure = self._sizes and not self._estimator.known and self._let_in > 0
-                passed = self._would_pass(held.usage)
+                unsure = self._sizes and not self._estimator.known and self._admitted > 0
+                passed = self._exceeded_limit(reservation.usage)
                 if not unsure and not passed:
-                    self._set_aside(held)
-                    return held
-                if passed and not self._let_in:
+                    self._reserve(reservation)
+                    return reservation
+                if passed and not self._admitted:
                     self.reason = f"the next request could pass {passed}"
                     return None
                 self._changed.clear()
                 await self._changed.wait()
         return None
 
-    def _would_pass(self, usage: Usage) -> str:
+    def _exceeded_limit(self, usage: TokenUsage) -> str:
         if not self._counts:
             return ""
         budget = self._budget
-        if budget.tokens is not None and self.spent + self._aside_tokens + usage.total > budget.tokens:
-            return f"--max-tokens {budget.tokens:,} ({self.spent:,} taken so far)"
+        if budget.tokens is not None and self.spent + self._reserved_tokens + usage.total > budget.tokens:
+            return f"--budget-tokens {budget.tokens:,} ({self.spent:,} taken so far)"
         if budget.cost is not None and budget.price is not None:
-            cost = self.cost + self._aside_cost + budget.price.of(usage)
+            cost = self.cost + self._reserved_cost + budget.price.cost(usage)
             if cost > budget.cost:
-                return f"--max-cost {budget.cost:g} ({self.cost:.4f} {budget.price.currency} spent so far)"
+                return f"--budget-cost {budget.cost:g} ({self.cost:.4f} {budget.price.currency} spent so far)"
         return ""
 
-    async def turn(self, held: Held) -> Slot | None:
+    async def wait_for_rates(self, reservation: Reservation) -> Slot | None:
         """Wait until the rates allow an attempt; it must be made at once."""
-        return await self._rates.enter(held.usage.total) if self._rates is not None else None
+        return await self._rates.enter(reservation.usage.total) if self._rates is not None else None
 
-    def attempted(self, slot: Slot, reply: Reply | None) -> None:
+    def note_attempt(self, slot: Slot, reply: Reply | None) -> None:
         """An attempt has come back, with a reply or with an error."""
         if self._rates is not None:
-            told = reply is not None and reply.tokens_in is not None
-            tokens = (reply.tokens_in or 0) + (reply.tokens_out or 0) if reply is not None and told else None
-            self._rates.answered(slot, tokens)
+            reported = reply is not None and reply.tokens_in is not None
+            tokens = (
+                (reply.tokens_in or 0) + (reply.tokens_out or 0) if reply is not None and reported else None
+            )
+            self._rates.note_answer(slot, tokens)
 
-    def settle(self, held: Held, reply: Reply | None) -> None:
+    def settle(self, reservation: Reservation, reply: Reply | None) -> None:
         """A sample is done with: count what its reply took in place of what was set aside."""
-        self._let_in -= 1
-        self._aside_tokens -= held.usage.total
-        self._aside_cost -= self._cost(held.usage)
+        self._admitted -= 1
+        self._reserved_tokens -= reservation.usage.total
+        self._reserved_cost -= self._cost(reservation.usage)
         if reply is not None and reply.status in ("ok", "truncated", "refused"):
-            self._spend(self._estimator.after(held.load, reply))
+            self._spend(self._estimator.after(reservation.size, reply))
         self._changed.set()
 
-    def _set_aside(self, held: Held) -> None:
-        self._let_in += 1
-        self._aside_tokens += held.usage.total
-        self._aside_cost += self._cost(held.usage)
+    def _reserve(self, reservation: Reservation) -> None:
+        self._admitted += 1
+        self._reserved_tokens += reservation.usage.total
+        self._reserved_cost += self._cost(reservation.usage)
 
-    def _spend(self, usage: Usage, *, batch: bool = False) -> None:
+    def _spend(self, usage: TokenUsage, *, batch: bool = False) -> None:
         self.spent += usage.total
         self.cost += self._cost(usage, batch=batch)
 
-    def _cost(self, usage: Usage, *, batch: bool = False) -> float:
-        return self._budget.price.of(usage, batch=batch) if self._budget.price is not None else 0.0
+    def _cost(self, usage: TokenUsage, *, batch: bool = False) -> float:
+        return self._budget.price.cost(usage, batch=batch) if self._budget.price is not None else 0.0

@@ -15,11 +15,11 @@ _CUT = 0.7
 _STEEPNESS = 0.4
 
 
-class Entry(NamedTuple):
+class Admission(NamedTuple):
     """When a request was let in: after how many cuts, and as which of those under way."""
 
     cuts: int
-    place: int
+    position: int
 
 
 class AdaptiveLimit:
@@ -36,8 +36,8 @@ class AdaptiveLimit:
         self._flat = 0.0
         self._rounds = 0.0
 
-    async def acquire(self) -> Entry:
-        """Wait for a place."""
+    async def acquire(self) -> Admission:
+        """Wait until one more request may be sent."""
         if self._waiting or self.in_flight >= int(self.limit):
             future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiting.append(future)
@@ -49,14 +49,14 @@ class AdaptiveLimit:
                 raise
         else:
             self._enter()
-        return Entry(self._cuts, self.in_flight)
+        return Admission(self._cuts, self.in_flight)
 
     def _enter(self) -> None:
         self.in_flight += 1
         self.highest = max(self.highest, self.in_flight)
 
     def release(self) -> None:
-        """Give the place back."""
+        """Count a request as done."""
         self.in_flight -= 1
         self._admit()
 
@@ -75,15 +75,15 @@ class AdaptiveLimit:
             self.limit = min(float(self.most), max(self.limit, curve))
             self._admit()
 
-    def slow_down(self, entry: Entry) -> None:
+    def slow_down(self, admission: Admission) -> None:
         """The server asked for less, and refused this one: those before it were not too many.
 
         Requests let in before the last cut complain of the same crowd, which counts once.
         """
-        if entry.cuts < self._cuts:
+        if admission.cuts < self._cuts:
             return
         self._cuts += 1
-        self._ceiling = float(max(1, min(entry.place - 1, int(self.limit))))
+        self._ceiling = float(max(1, min(admission.position - 1, int(self.limit))))
         self.limit = max(1.0, self._ceiling * _CUT)
         self._flat = ((self._ceiling - self.limit) / _STEEPNESS) ** (1 / 3)
         self._rounds = 0.0

@@ -11,7 +11,7 @@ from vivant.benchmarks.validation import load_samples
 from vivant.core.errors import VivantError
 from vivant.core.progress import ProgressCallback
 from vivant.core.types import Audio, Image, Part, Video
-from vivant.engine.plan import media_paths
+from vivant.engine.plan import list_media_paths
 from vivant.media.inspection import find_problem
 
 
@@ -43,7 +43,7 @@ def check_media(
             problems.append(str(error))
             continue
         found.append(
-            f"{task}: {len(samples)} samples, {len({p for s in samples for p in media_paths(s)})} files"
+            f"{task}: {len(samples)} samples, {len({p for s in samples for p in list_media_paths(s)})} files"
         )
         for sample in samples:
             for part in sample.question:

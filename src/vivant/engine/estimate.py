@@ -18,15 +18,15 @@ from vivant.core.file_types import parse_image_header
 from vivant.core.types import Audio, FramePolicy, Image, Job, Text, Video
 from vivant.engine.budget import Price
 from vivant.engine.plan import Plan, TaskPlan
-from vivant.engine.tokens import PICTURE, REPLY, Usage, text_tokens
+from vivant.engine.tokens import DEFAULT_PICTURE_TOKENS, DEFAULT_REPLY_TOKENS, TokenUsage, count_text_tokens
 from vivant.media.inspection import probe
 from vivant.media.paths import resolve_media
 from vivant.models.base import Model
-from vivant.models.capabilities import PictureTokens
+from vivant.models.model_table import PictureTokens
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
-_LOOKED_AT = 24
+_MAX_FILES = 24
 """Files of a kind and task that are opened."""
 _HEAD = 1 << 20
 _UNSEEN = 1_000
@@ -37,7 +37,7 @@ _SOUND_PER_SECOND = 32
 _SOUND_SECONDS = 60
 
 
-class Estimate(Struct, kw_only=True):
+class TaskEstimate(Struct, kw_only=True):
     """One task's requests that are still to be made."""
 
     task: str
@@ -52,16 +52,16 @@ class Estimate(Struct, kw_only=True):
 
     def cost(self, price: Price | None, *, batch: bool = False) -> float | None:
         """At most; None where no price is known."""
-        return None if price is None else price.of(Usage(self.tokens_in, self.tokens_out), batch=batch)
+        return None if price is None else price.cost(TokenUsage(self.tokens_in, self.tokens_out), batch=batch)
 
 
-class _Files:
+class _MediaSizes:
     """Mean sizes of a task's pictures and videos, from some of them."""
 
     def __init__(self, jobs: Iterable[Job], model: Model, price: Price | None) -> None:
-        window = model.budget.picture if model.budget is not None else None
-        self._rule = (price.picture if price is not None else None) or window or PICTURE
-        self._native = model.takes.video
+        window = model.limits.picture if model.limits is not None else None
+        self._rule = (price.picture if price is not None else None) or window or DEFAULT_PICTURE_TOKENS
+        self._native = model.capabilities.video
         pictures: dict[tuple[str, str], Job] = {}
         videos: dict[tuple[str, str], tuple[Job, Video]] = {}
         for job in jobs:
@@ -72,9 +72,9 @@ class _Files:
                             pictures.setdefault((job.root, path), job)
                     elif isinstance(part, Video):
                         videos.setdefault((job.root, part.path), (job, part))
-        seen = [self._picture(root, path, job.frames) for (root, path), job in _some(pictures)]
+        seen = [self._picture(root, path, job.frames) for (root, path), job in _pick_evenly(pictures)]
         self.picture = _mean([tokens for tokens in seen if tokens is not None], _UNSEEN)
-        clips = [self._video(job, part) for _, (job, part) in _some(videos)]
+        clips = [self._video(job, part) for _, (job, part) in _pick_evenly(videos)]
         shown = [clip for clip in clips if clip is not None]
         self.frames = _mean([frames for frames, _ in shown], 0)
         self.video = _mean([tokens for _, tokens in shown], _UNSEEN)
@@ -96,37 +96,37 @@ class _Files:
         seconds = max(0.0, min(end, info.duration) - start)
         if self._native and job.control == "none":
             return 0.0, seconds * _PER_SECOND
-        frames = float(1 if job.control == "one-frame" else _shown(job.frames, seconds, info.fps))
+        frames = float(1 if job.control == "one-frame" else _count_frames(job.frames, seconds, info.fps))
         return frames, frames * _tokens(info.width, info.height, job.frames, self._rule)
 
 
-def estimate(
+def estimate_plan(
     plan: Plan, model: Model, price: Price | None = None, done: frozenset[str] = frozenset()
-) -> list[Estimate]:
+) -> list[TaskEstimate]:
     """What is left to ask, task by task."""
-    found: list[Estimate] = []
+    found: list[TaskEstimate] = []
     for task in plan.tasks:
 
         def jobs(task: TaskPlan = task) -> Iterable[Job]:
             own = Plan(tasks=(task,), settings=plan.settings)
             return (job for job in own.jobs() if job.key not in done)
 
-        files = _Files(jobs(), model, price) if model.takes.images else None
-        found.append(_add_up(task.task, jobs(), files))
+        files = _MediaSizes(jobs(), model, price) if model.capabilities.images else None
+        found.append(_sum_jobs(task.task, jobs(), files))
     return found
 
 
-def _add_up(task: str, jobs: Iterable[Job], files: _Files | None) -> Estimate:
-    total = Estimate(task=task)
+def _sum_jobs(task: str, jobs: Iterable[Job], files: _MediaSizes | None) -> TaskEstimate:
+    total = TaskEstimate(task=task)
     tokens = frames = 0.0
     for job in jobs:
         total.requests += 1
         limit = job.decoding.max_tokens
-        total.tokens_out += REPLY if limit is None else limit
+        total.tokens_out += DEFAULT_REPLY_TOKENS if limit is None else limit
         for message in job.messages:
             for part in message.parts:
                 if isinstance(part, Text):
-                    tokens += text_tokens(part.text)
+                    tokens += count_text_tokens(part.text)
                 elif files is None:
                     continue
                 elif isinstance(part, Image):
@@ -143,7 +143,7 @@ def _add_up(task: str, jobs: Iterable[Job], files: _Files | None) -> Estimate:
     return total
 
 
-def _shown(policy: FramePolicy, seconds: float, fps: float) -> int:
+def _count_frames(policy: FramePolicy, seconds: float, fps: float) -> int:
     """Frames that a policy takes from so many seconds."""
     there = max(1, round(seconds * fps))
     if policy.select == "count":
@@ -161,10 +161,10 @@ def _tokens(width: int, height: int, policy: FramePolicy, rule: PictureTokens) -
     return rule.of(max(1, round(width * scale)), max(1, round(height * scale)))
 
 
-def _some(files: dict[_Key, _Value]) -> list[tuple[_Key, _Value]]:
+def _pick_evenly(files: dict[_Key, _Value]) -> list[tuple[_Key, _Value]]:
     entries = list(files.items())
-    step = max(1, len(entries) // _LOOKED_AT)
-    return entries[::step][:_LOOKED_AT]
+    step = max(1, len(entries) // _MAX_FILES)
+    return entries[::step][:_MAX_FILES]
 
 
 def _mean(values: list[float], otherwise: float) -> float:

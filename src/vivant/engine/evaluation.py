@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 import signal
 import sys
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any, Literal
 
-import msgspec
-from msgspec import Struct, field
+from msgspec import Struct
 
 from vivant.benchmarks import registry
 from vivant.benchmarks.registry import Selection
@@ -20,84 +20,29 @@ from vivant.core.errors import UsageError
 from vivant.core.generated_images import PictureFolder
 from vivant.core.paths import cache_root
 from vivant.core.types import Control, Decoding, FramePolicy, Job
-from vivant.engine.batches import BatchRunner, check_batches, refuse_under_way
-from vivant.engine.budget import Budget, Meter
-from vivant.engine.executor import Hands, LocalHands
+from vivant.engine.batches import BatchRunner, check_batches, check_none_under_way
+from vivant.engine.budget import Meter, RunBudget
+from vivant.engine.executor import Executor, LocalExecutor
+from vivant.engine.option_parsing import make_options
+from vivant.engine.options import AnswerBy, CacheUse, ExecutorName, RunOptions
 from vivant.engine.plan import Plan, make_plan
 from vivant.engine.progress import BarProgress, LineProgress
 from vivant.engine.rate_limit import RateLimit
 from vivant.engine.reply_cache import ReplyCache
 from vivant.engine.retry import RetryPolicy
-from vivant.engine.runner import Outcome, Runner
-from vivant.models.base import Model, ModelOptions
+from vivant.engine.runner import Runner, RunOutcome
+from vivant.models.base import Model
 from vivant.models.registry import create
 from vivant.models.request_limits import OnTooLarge
 from vivant.runs.directory import RunDir, RunError, command_line, new_manifest
 from vivant.runs.log import LogWriter
 from vivant.runs.run import Run
-from vivant.runs.settings import RunSettings, differences
+from vivant.runs.settings import RunSettings, list_differences
 
-CacheUse = Literal["auto", "always", "off"]
-Executor = Literal["local", "ray"]
-Choose = Literal["generate", "loglik"]
+logger = logging.getLogger("vivant")
 
 
-class Options(Struct, frozen=True, kw_only=True):
-    """Everything `vivant run` can be told. The first block decides what is asked, the second how."""
-
-    selectors: tuple[str, ...]
-    model: str
-    style: str | None = None
-    data: tuple[str, ...] = ()
-    frames: FramePolicy = FramePolicy()
-    decoding: Decoding = Decoding()
-    control: Control = "none"
-    seed: int = 0
-    limit: int | None = None
-    where: tuple[str, ...] = ()
-    repeat: int = 1
-    permute: int | Literal["all"] = 1
-    wording: Mapping[str, str] = field(default_factory=dict)
-    limits: Mapping[str, int] = field(default_factory=dict)
-    variant: Mapping[str, Any] = field(default_factory=dict)
-    audio: bool = False
-    model_options: ModelOptions = ModelOptions()
-    image_model: str | None = None
-    """Draws the pictures that a model without them describes."""
-    image_options: ModelOptions = ModelOptions()
-
-    on_too_large: OnTooLarge = "shrink"
-    """What becomes of a request over the model's limits."""
-    choose: Choose = "generate"
-    """How an option is chosen: named in a reply, or the likeliest (`--options`)."""
-
-    out: str | None = None
-    concurrency: int = 16
-    cache: CacheUse = "auto"
-    keep_errors: bool = False
-    """Do not ask again, on resuming, what failed before."""
-    workers: int = 2
-    """Processes that decode video; with Ray, on each node."""
-    rpm: int | None = None
-    """Requests a minute."""
-    tpm: int | None = None
-    """Tokens a minute, in and out."""
-    max_cost: float | None = None
-    max_tokens: int | None = None
-    """Budgets of the run as a whole, resumed or not."""
-    max_time: float | None = None
-    """Seconds that this process may go on asking."""
-    prices: str | None = None
-    """A file of prices over the bundled ones."""
-    retry: RetryPolicy = RetryPolicy()
-    batch: bool = False
-    """Through the provider's batch endpoint."""
-    executor: Executor = "local"
-    address: str | None = None
-    """Of a Ray cluster."""
-
-
-class Prepared(Struct, frozen=True):
+class PlannedRun(Struct, frozen=True):
     """A plan with its model, before anything is sent."""
 
     plan: Plan
@@ -105,32 +50,131 @@ class Prepared(Struct, frozen=True):
     out: Path
 
 
-def evaluate(selectors: str | Sequence[str], model: str, **options: Any) -> Run:
-    """Run a model on benchmarks and return the run. Keyword arguments are the fields of `Options`.
+def evaluate(
+    selectors: str | Sequence[str],
+    model: str,
+    *,
+    base_url: str | None = None,
+    model_options: Mapping[str, Any] | None = None,
+    models: str | Path | None = None,
+    timeout: float = 600.0,
+    native_video: bool = False,
+    trust_remote_code: bool = False,
+    on_too_large: OnTooLarge = "shrink",
+    image_model: str | None = None,
+    image_base_url: str | None = None,
+    image_options: Mapping[str, Any] | None = None,
+    data: str | Path | Sequence[str | Path] = (),
+    limit: int | None = None,
+    where: str | Sequence[str] = (),
+    style: str | None = None,
+    task_options: Mapping[str, Any] | None = None,
+    limits: Mapping[str, int] | None = None,
+    control: Control = "none",
+    repeat: int = 1,
+    permute: int | Literal["all"] = 1,
+    seed: int = 0,
+    prompts: str | Path | Mapping[str, str] | None = None,
+    frames: int | FramePolicy | None = None,
+    fps: float | None = None,
+    every: int | None = None,
+    max_frames: int | None = None,
+    longest_side: int | None = None,
+    audio: bool = False,
+    max_tokens: int | None = None,
+    temperature: float | None = None,
+    answer_by: AnswerBy = "generate",
+    decoding: Decoding | None = None,
+    out: str | Path | None = None,
+    concurrency: int = 16,
+    rpm: int | None = None,
+    tpm: int | None = None,
+    cache: CacheUse = "auto",
+    keep_errors: bool = False,
+    batch: bool = False,
+    retry: RetryPolicy | None = None,
+    budget_cost: float | None = None,
+    budget_tokens: int | None = None,
+    budget_time: float | str | None = None,
+    prices: str | Path | None = None,
+    workers: int = 2,
+    executor: ExecutorName = "local",
+    address: str | None = None,
+) -> Run:
+    """Run a model on benchmarks and return the run. The same call again resumes it.
 
-    >>> run = vivant.evaluate("mime/mcq", "openai/gpt-4o-mini", data=("mini",), limit=20)
+    >>> run = vivant.evaluate("mime/mcq", "openai/gpt-4o-mini", data="mini", limit=20)
     >>> run.scores()[0].rows
+
+    Args:
+        selectors: Benchmarks (mime), tasks (mime/mcq), or a file of your own questions (./mine.jsonl).
+        model: Backend and name: openai/NAME, random, ./file.py:Class (see `vivant models`).
+        base_url: Address of an OpenAI-compatible server.
+        model_options: Options of the backend, e.g. detail=low.
+        models: YAML file of models in MileBench's form; `model` then names one of them.
+        timeout: Seconds that one request may take.
+        native_video: Send the video file itself to models that take one, instead of frames.
+        trust_remote_code: Run code that a checkpoint brings along (transformers, internvl-chat, vllm).
+        on_too_large: Shrink a request over the model's limits (docs/backends.md), or refuse it.
+        image_model: Draw what a model without images describes: placeholder, openai/NAME, diffusers/ID.
+        image_base_url: Address of the image model's server.
+        image_options: Options of the image model, e.g. size=512x512.
+        data: Folder of the data, or 'mini' for the bundled edition; NAME=PATH with several benchmarks. Default:
+            $VIVANT_DATA/NAME, else ./data/NAME.
+        limit: Samples per task, at most, drawn by `seed`.
+        where: Only samples with this facet; a,b for either, != for the others. Repeat to narrow down.
+        style: Prompt style: zero-shot, cot, few-shot.
+        task_options: Options of the benchmark (see `vivant benchmarks show NAME`).
+        limits: The model's window, as a file of models states it.
+        control: none, blind, one-frame, shuffled or reversed.
+        repeat: Repeat each question N times.
+        permute: Ask each multiple-choice question under K orders of its options.
+        seed: Seed of option order and `limit`.
+        prompts: Replace bundled prompt texts: a YAML or JSON file of names and texts.
+        frames: Frames per video, evenly spread. Default: 8.
+        fps: Frames per second of video instead.
+        every: Each k-th frame instead.
+        max_frames: At most N frames, with `fps` or `every`.
+        longest_side: Scale images and frames down to this many pixels.
+        audio: Send the sound track to models that take it.
+        max_tokens: Length of a reply. Default: the benchmark's.
+        temperature: Sampling temperature; 0 is greedy. Default: 0.
+        answer_by: Choose an option by the reply, or by likelihood where the backend reports it.
+        decoding: All decoding settings (top_p, stop, …) at once; `max_tokens` and `temperature` go over it.
+        out: Run directory. Default: runs/NAME, by settings.
+        concurrency: Requests at once, at most.
+        rpm: Requests a minute, at most.
+        tpm: Tokens a minute, in and out, at most.
+        cache: Reuse replies to identical requests; auto: with greedy decoding only.
+        keep_errors: When resuming, do not retry what failed before.
+        batch: Use the provider's batch endpoint: cheaper, within a day; run again to collect.
+        retry: When to try a failed request again.
+        budget_cost: Stop before the run costs more than this.
+        budget_tokens: Stop before the run takes more tokens, in and out, resumed or not.
+        budget_time: Stop before this command has run so long: 90 (seconds), 30m, 1h30m.
+        prices: YAML file of prices that go over the bundled ones. Default: $VIVANT_PRICES.
+        workers: Processes that decode video; with Ray, on each node.
+        executor: Run on this machine, or on a Ray cluster (docs/clusters.md).
+        address: Address of the Ray cluster, e.g. auto, ray-head:6379. Default: $RAY_ADDRESS, else this machine.
     """
-    chosen = (selectors,) if isinstance(selectors, str) else tuple(selectors)
-    try:
-        settled = Options(selectors=chosen, model=model, **options)
-    except TypeError as error:
-        raise UsageError(f"evaluate: {error}") from error
-    prepared = prepare(settled)
-    run_plan(prepared, settled)
+    options = make_options(**locals())
+    prepared = plan_run(options)
+    run_plan(prepared, options)
     return Run(prepared.out)
 
 
-def prepare(options: Options) -> Prepared:
+def plan_run(options: RunOptions) -> PlannedRun:
     """Read data, create the model, decide the run directory. Sends nothing, writes nothing."""
     if not options.selectors:
         raise UsageError("Name at least one benchmark, e.g. mime, or a file of your own questions")
     model = create_model(options)
-    if options.audio and not model.takes.audio:
+    if options.audio and not model.capabilities.audio:
         raise UsageError(f"{model.name} takes no sound; leave out --audio")
-    selections = registry.select(options.selectors, options.data, options.variant)
+    task_options = registry.parse_task_options(options.selectors, options.task_options)
+    selections = registry.select(options.selectors, options.data, task_options.variant)
+    limits = {**options.limits, **task_options.limits}
     style = options.style or selections[0].benchmark.styles[0]
-    tokenizer = model.tokenizer() if "max_context_len" in options.limits else None
+    tokenizer = model.tokenizer() if "max_context_len" in limits else None
     if options.image_model:
         described = _illustrated_style(selections)
         style = options.style or described
@@ -138,28 +182,20 @@ def prepare(options: Options) -> Prepared:
     def settings_for(data: Mapping[str, str]) -> RunSettings:
         return RunSettings(
             tasks=tuple(data),
-            model={**model.identity, **_asked_otherwise(options, cut=tokenizer is not None)},
+            model={**model.identity, **_request_changes(options, cut=tokenizer is not None)},
             style=style,
             data=data,
-            frames=options.frames,
-            decoding=options.decoding,
-            control=options.control,
-            seed=options.seed,
-            limit=options.limit,
-            where=options.where,
-            repeat=options.repeat,
-            permute=options.permute,
-            wording=options.wording,
-            limits=options.limits,
-            variant=options.variant,
+            limits=limits,
+            variant=task_options.variant,
+            **options.recorded(),
         )
 
     plan = make_plan(selections, settings_for, tokenizer)
-    out = Path(options.out) if options.out else Path("runs") / default_name(plan, model.name, selections)
-    return Prepared(plan, model, out)
+    out = Path(options.out) if options.out else Path("runs") / default_run_name(plan, model.name, selections)
+    return PlannedRun(plan, model, out)
 
 
-def _asked_otherwise(options: Options, *, cut: bool) -> dict[str, Any]:
+def _request_changes(options: RunOptions, *, cut: bool) -> dict[str, Any]:
     """What changes the requests to a model besides its own settings; empty as a rule."""
     said: dict[str, Any] = {"audio": True} if options.audio else {}
     if options.on_too_large != "shrink":
@@ -169,18 +205,20 @@ def _asked_otherwise(options: Options, *, cut: bool) -> dict[str, Any]:
     return said
 
 
-def create_model(options: Options) -> Model:
+def create_model(options: RunOptions) -> Model:
     """The model that the options name, with all that goes around it. With Ray, every node makes its own."""
-    model = create(options.model, options.model_options)
-    if options.choose == "loglik":
-        from vivant.models.likelihood import ByLikelihood
+    model = create(options.model, options.backend_options)
+    if options.answer_by == "loglik":
+        from vivant.models.likelihood import LikelihoodModel
 
-        model = ByLikelihood(model)
+        model = LikelihoodModel(model)
     if options.image_model:
-        from vivant.models.draw.base import create_drawer
-        from vivant.models.draw.illustrated import Illustrated
+        from vivant.models.image_generation.base import create_image_generator
+        from vivant.models.image_generation.illustrated import IllustratedModel
 
-        model = Illustrated(model, create_drawer(options.image_model, options.image_options))
+        model = IllustratedModel(
+            model, create_image_generator(options.image_model, options.image_backend_options)
+        )
     return model
 
 
@@ -192,7 +230,7 @@ def _illustrated_style(selections: Sequence[Selection]) -> str:
     return selections[0].benchmark.illustrated_style
 
 
-def default_name(plan: Plan, model: str, selections: Sequence[Selection]) -> str:
+def default_run_name(plan: Plan, model: str, selections: Sequence[Selection]) -> str:
     """`mime-openai-gpt-4o-mini-cot-1a2b3c4d`: a name per settings, so that the same command resumes."""
     names = "+".join(
         dict.fromkeys(
@@ -205,57 +243,58 @@ def default_name(plan: Plan, model: str, selections: Sequence[Selection]) -> str
     return f"{slug}-{plan.settings.fingerprint()[:8]}"
 
 
-def run_plan(prepared: Prepared, options: Options, say: Callable[[str], None] | None = None) -> Outcome:
-    """Start or resume a run. `say` is told what happens, in whole sentences."""
-    say = say or (lambda _: None)
+def run_plan(prepared: PlannedRun, options: RunOptions) -> RunOutcome:
+    """Start or resume a run. Messages go to the logger `vivant`."""
     plan = prepared.plan
-    meter = meter_for(prepared.model, options)
+    meter = create_meter(prepared.model, options)
     directory = RunDir(prepared.out)
-    _refuse_other(directory, prepared)
+    _check_same_run(directory, prepared)
     if options.batch:
-        budgets = options.max_cost, options.max_tokens, options.max_time
+        budgets = options.budget_cost, options.budget_tokens, options.budget_time
         rated = any((options.rpm, options.tpm, *budgets))
         check_batches(prepared.model, ray=options.executor == "ray", rated=rated)
     else:
-        refuse_under_way(directory.path)
+        check_none_under_way(directory.path)
     directory.make()
     with LogWriter(directory.log_file) as log:
-        _open_directory(directory, prepared)
+        _write_manifest(directory, prepared)
         done = log.drop(
             lambda record: record.reply.status == "error" and not options.keep_errors,
             meter.recall if meter is not None else None,
         )
         if done:
-            say(f"Resuming {prepared.out}: {len(done)} of {plan.size} samples are there already.")
+            logger.info("Resuming %s: %d of %d samples are done.", prepared.out, len(done), plan.size)
         pending: Iterator[Job] = (job for job in plan.jobs() if job.key not in done)
         if len(done) >= plan.size:
-            return Outcome()
-        with progress_for(plan.size, len(done)) as progress:
-            return asyncio.run(_run(pending, prepared.model, log, done, options, meter, progress, say))
+            return RunOutcome()
+        with open_progress(plan.size, len(done)) as progress:
+            return asyncio.run(_run(pending, prepared.model, log, done, options, meter, progress))
 
 
-def meter_for(model: Model, options: Options) -> Meter | None:
+def create_meter(model: Model, options: RunOptions) -> Meter | None:
     """What keeps the rates and budgets that the user set; None where there are none."""
     rates = RateLimit(options.rpm, options.tpm) if options.rpm or options.tpm else None
     budget = None
-    if options.max_cost is not None or options.max_tokens is not None:
-        from vivant.engine.prices import price_of
+    if options.budget_cost is not None or options.budget_tokens is not None:
+        from vivant.engine.prices import find_price
 
-        price = price_of(model, options.prices) if options.max_cost is not None else None
-        if options.max_cost is not None and price is None:
-            raise UsageError(f"--max-cost: no price is known for {model.name}; give one with --prices FILE")
-        budget = Budget(tokens=options.max_tokens, cost=options.max_cost, price=price)
+        price = find_price(model, options.prices) if options.budget_cost is not None else None
+        if options.budget_cost is not None and price is None:
+            raise UsageError(
+                f"--budget-cost: no price is known for {model.name}; give one with --prices FILE"
+            )
+        budget = RunBudget(tokens=options.budget_tokens, cost=options.budget_cost, price=price)
     return Meter(budget, rates) if budget is not None or rates is not None else None
 
 
-def _refuse_other(directory: RunDir, prepared: Prepared) -> None:
+def _check_same_run(directory: RunDir, prepared: PlannedRun) -> None:
     """Raise where the directory holds something else, before anything in it is touched."""
     settings = prepared.plan.settings
     if directory.exists():
         manifest = directory.manifest()
         if manifest.fingerprint == settings.fingerprint():
             return
-        changed = "; ".join(differences(manifest.settings, settings)) or "it was made by another version"
+        changed = "; ".join(list_differences(manifest.settings, settings)) or "it was made by another version"
         raise RunError(
             f"{directory.path} holds a run with other settings ({changed}). "
             "Choose another --out, or give the same settings to resume it"
@@ -264,9 +303,9 @@ def _refuse_other(directory: RunDir, prepared: Prepared) -> None:
         raise RunError(f"{directory.path} is not empty and not a run; choose another --out")
 
 
-def _open_directory(directory: RunDir, prepared: Prepared) -> None:
+def _write_manifest(directory: RunDir, prepared: PlannedRun) -> None:
     """Write what a run is, unless it is there. Only with the log locked, so that two starts cannot mix."""
-    _refuse_other(directory, prepared)
+    _check_same_run(directory, prepared)
     if directory.exists():
         return
     settings = prepared.plan.settings
@@ -289,33 +328,32 @@ async def _run(
     model: Model,
     log: LogWriter,
     logged: Container[str],
-    options: Options,
+    options: RunOptions,
     meter: Meter | None,
     progress: Any,
-    say: Callable[[str], None],
-) -> Outcome:
+) -> RunOutcome:
     cache = None
-    if uses_cache(model, options):
+    if should_cache(model, options):
         cache = ReplyCache(cache_root() / "replies.sqlite")
     try:
-        with _hands(model, options, say) as hands:
+        with _open_executor(model, options) as executor:
             shared: dict[str, Any] = {
-                "hands": hands,
+                "executor": executor,
                 "log": log,
                 "cache": cache,
                 "retry": options.retry,
                 "progress": progress,
                 "pictures": PictureFolder(log.path.parent),
-                "say": say,
+                "say": logger.info,
             }
             runner: Runner | BatchRunner
             if options.batch:
                 runner = BatchRunner(model=model, logged=logged, **shared)
             else:
                 runner = Runner(
-                    concurrency=options.concurrency, meter=meter, max_time=options.max_time, **shared
+                    concurrency=options.concurrency, meter=meter, max_time=options.budget_time, **shared
                 )
-            with stop_on_interrupt(runner, say):
+            with stop_on_interrupt(runner):
                 return await runner.run(jobs)
     finally:
         if cache is not None:
@@ -323,30 +361,30 @@ async def _run(
 
 
 @contextmanager
-def _hands(model: Model, options: Options, say: Callable[[str], None]) -> Iterator[Hands]:
+def _open_executor(model: Model, options: RunOptions) -> Iterator[Executor]:
     """Who does the work: this process, or a Ray cluster."""
     if options.executor == "ray":
-        from vivant.engine.ray_executor import RayHands
+        from vivant.engine.ray_executor import RayExecutor
 
         # Ray prints news of its nodes; standard output is for results.
         with redirect_stdout(sys.stderr):
-            yield RayHands(model, options, say)
+            yield RayExecutor(model, options, logger.info)
         return
     from vivant.media import MediaLoader
 
-    with MediaLoader(cache_root(), workers=options.workers) as loader:
-        yield LocalHands(model, loader, audio=options.audio, on_too_large=options.on_too_large)
+    with MediaLoader(cache_root(), workers=options.workers) as preparer:
+        yield LocalExecutor(model, preparer, audio=options.audio, on_too_large=options.on_too_large)
 
 
-def uses_cache(model: Model, options: Options) -> bool:
+def should_cache(model: Model, options: RunOptions) -> bool:
     """Replies are reused where the same request would give the same reply, or where the user asks for it."""
     if options.cache == "auto":
-        return model.cacheable and options.decoding.temperature == 0
+        return model.cacheable and options.decoding_settings.temperature == 0
     return options.cache == "always"
 
 
 @contextmanager
-def stop_on_interrupt(runner: Runner | BatchRunner, say: Callable[[str], None]) -> Iterator[None]:
+def stop_on_interrupt(runner: Runner | BatchRunner) -> Iterator[None]:
     """First Ctrl-C: finish what is under way. Second: stop at once. The log is whole either way."""
     loop = asyncio.get_running_loop()
     pressed = 0
@@ -355,7 +393,7 @@ def stop_on_interrupt(runner: Runner | BatchRunner, say: Callable[[str], None]) 
         nonlocal pressed
         pressed += 1
         if pressed == 1:
-            say("Stopping: waiting for the samples under way (Ctrl-C again to drop them).")
+            logger.info("Stopping: waiting for the samples under way (Ctrl-C again to drop them).")
             runner.stop()
         else:
             runner.abandon()
@@ -373,27 +411,10 @@ def stop_on_interrupt(runner: Runner | BatchRunner, say: Callable[[str], None]) 
             loop.remove_signal_handler(number)
 
 
-def progress_for(total: int, done: int) -> AbstractContextManager[Any]:
+def open_progress(total: int, done: int) -> AbstractContextManager[Any]:
     """A bar on a terminal, lines elsewhere."""
     if sys.stderr.isatty():
         from rich.console import Console
 
         return BarProgress(total, done, Console(stderr=True))
     return LineProgress(total, done, sys.stderr)
-
-
-def load_wording(file: str | None) -> dict[str, str]:
-    """A user's prompt texts: a YAML or JSON file of names and texts."""
-    if file is None:
-        return {}
-    import yaml
-
-    path = Path(file).expanduser()
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-        return msgspec.convert(content, dict[str, str])
-    except OSError as error:
-        raise UsageError(f"Cannot read the prompts {path}: {error.strerror}") from error
-    except (yaml.YAMLError, msgspec.ValidationError, UnicodeDecodeError) as error:
-        line = " ".join(str(error).split())
-        raise UsageError(f"{path} should map prompt names to texts: {line}") from error

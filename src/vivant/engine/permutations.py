@@ -1,8 +1,8 @@
 """Under how many orders of its options a question is asked (`--permute`).
 
 Orders come in rounds: a question with n options that is asked n times shows every option once at every place
-(see `vivant.core.randomness.nth_permutation`). A question is asked in its usual order alone where the options refer
-to each other ("both A and C", "none of the above"), since another order would make them say something else.
+(see `core.randomness.nth_permutation`). A question is asked in its usual order alone where the options refer to
+each other ("both A and C", "none of the above"), since another order would make them say something else.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from vivant.benchmarks.base import Benchmark, PromptContext
 from vivant.core.errors import UsageError
 from vivant.core.types import Option, Sample
 
-MOST = 120
+MAX_ORDERS = 120
 """`all` is refused where a question has more orders than this: five options have 120."""
 Permute = int | Literal["all"]
 
@@ -39,22 +39,22 @@ _REFERENCE = re.compile(
 
 def refer_to_each_other(options: Sequence[Option]) -> bool:
     """Whether an option is about other options, by their letter or their place."""
-    return any(_REFERENCE.search(_opened(option.text)) for option in options)
+    return any(_REFERENCE.search(_lower_words(option.text)) for option in options)
 
 
-def _opened(text: str) -> str:
+def _lower_words(text: str) -> str:
     """Lower case but for letters that stand alone, which may be names of options ("a" is an article)."""
     return re.sub(r"\b\w\w+\b", lambda match: match[0].lower(), text)
 
 
-def orders(sample: Sample, permute: Permute) -> int:
+def count_orders(sample: Sample, permute: Permute) -> int:
     """How many orders of a sample's options are asked."""
     if permute == 1 or len(sample.options) < 2 or refer_to_each_other(sample.options):
         return 1
     every = factorial(len(sample.options))
     if permute != "all":
         return min(permute, every)
-    if every > MOST:
+    if every > MAX_ORDERS:
         raise UsageError(
             f"--permute all: sample {sample.id} of {sample.task} has {len(sample.options)} options and so "
             f"{every:,} orders; with --permute {len(sample.options)} every option stands once at every place"
@@ -62,7 +62,7 @@ def orders(sample: Sample, permute: Permute) -> int:
     return every
 
 
-def check(benchmark: Benchmark, sample: Sample, context: PromptContext) -> None:
+def check_permutable(benchmark: Benchmark, sample: Sample, context: PromptContext) -> None:
     """A benchmark whose prompts do not follow the order asked for would be asked the same thing again."""
     usual = benchmark.prompt(sample, context)
     other = benchmark.prompt(sample, msgspec.structs.replace(context, permutation=1))
@@ -73,7 +73,7 @@ def check(benchmark: Benchmark, sample: Sample, context: PromptContext) -> None:
         )
 
 
-def note(task: str, samples: Sequence[Sample], permute: Permute) -> str:
+def describe_unpermuted(task: str, samples: Sequence[Sample], permute: Permute) -> str:
     """What the user should know of questions that cannot be permuted."""
     if permute == 1:
         return ""

@@ -15,7 +15,7 @@ from vivant.benchmarks.validation import check_stages, load_samples
 from vivant.core.errors import DataError, UsageError, unknown_name_error
 from vivant.core.randomness import derive_seed, sample_ids
 from vivant.core.types import Audio, Image, Job, Sample, Tokenizer, Video, job_key
-from vivant.engine.permutations import check, note, orders
+from vivant.engine.permutations import check_permutable, count_orders, describe_unpermuted
 from vivant.media.controls import apply_control
 from vivant.runs.settings import RunSettings, digest
 
@@ -48,7 +48,7 @@ class Plan(Struct, frozen=True, kw_only=True):
     def size(self) -> int:
         """Number of requests."""
         permute = self.settings.permute
-        asked = sum(orders(sample, permute) for sample in self.samples)
+        asked = sum(count_orders(sample, permute) for sample in self.samples)
         return asked * self.settings.repeat
 
     def jobs(self) -> Iterator[Job]:
@@ -77,7 +77,7 @@ def make_plan(
         for chosen in selections
         if chosen.absent
     ]
-    notes += [note for task in tasks for note in _notes(task, settings)]
+    notes += [note for task in tasks for note in _plan_notes(task, settings)]
     if not any(task.chosen for task in tasks):
         raise UsageError(f"No sample is left after --where {' '.join(settings.where) or '(none)'}")
     for plan in tasks:
@@ -123,9 +123,9 @@ def _context(plan: TaskPlan, settings: RunSettings) -> PromptContext:
 def _check_permutable(tasks: Sequence[TaskPlan], settings: RunSettings) -> None:
     asked = False
     for task in tasks:
-        sample = next((s for s in task.chosen if orders(s, settings.permute) > 1), None)
+        sample = next((s for s in task.chosen if count_orders(s, settings.permute) > 1), None)
         if sample is not None:
-            check(task.benchmark, sample, _context(task, settings))
+            check_permutable(task.benchmark, sample, _context(task, settings))
             asked = True
     if not asked:
         raise UsageError("--permute: none of the questions has options that may change places")
@@ -134,7 +134,7 @@ def _check_permutable(tasks: Sequence[TaskPlan], settings: RunSettings) -> None:
 def _jobs(plan: TaskPlan, settings: RunSettings) -> Iterator[Job]:
     usual = _context(plan, settings)
     root = str(plan.benchmark.data.media_root(plan.root).resolve())
-    asked = ((s, number) for s in plan.chosen for number in range(orders(s, settings.permute)))
+    asked = ((s, number) for s in plan.chosen for number in range(count_orders(s, settings.permute)))
     for sample, permutation in asked:
         context = msgspec.structs.replace(usual, permutation=permutation) if permutation else usual
         prompt = plan.benchmark.prompt(sample, context)
@@ -168,23 +168,23 @@ def _jobs(plan: TaskPlan, settings: RunSettings) -> Iterator[Job]:
             )
 
 
-def media_paths(sample: Sample) -> Iterator[str]:
+def list_media_paths(sample: Sample) -> Iterator[str]:
     """Files that a question names."""
     return (part.path for part in sample.question if isinstance(part, Image | Video | Audio))
 
 
-def _notes(plan: TaskPlan, settings: RunSettings) -> Iterator[str]:
+def _plan_notes(plan: TaskPlan, settings: RunSettings) -> Iterator[str]:
     """What the user should know before anything is sent."""
     left_out = sum(not plan.benchmark.keep(sample, settings.style) for sample in plan.pool)
     if left_out:
         yield f"{plan.task}: {left_out} samples are left out in the style {settings.style}"
-    told = note(plan.task, plan.chosen, settings.permute)
+    told = describe_unpermuted(plan.task, plan.chosen, settings.permute)
     if told:
         yield told
     if settings.control == "blind":
         return
     root = plan.benchmark.data.media_root(plan.root)
-    files = {path: sample.id for sample in plan.chosen for path in media_paths(sample)}
+    files = {path: sample.id for sample in plan.chosen for path in list_media_paths(sample)}
     missing = [(path, sample) for path, sample in files.items() if not (root / path).is_file()]
     if missing and len(missing) == len(files):
         path, sample = missing[0]

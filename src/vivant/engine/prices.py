@@ -4,55 +4,36 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from importlib.resources import files
 from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import msgspec
 import yaml
-from msgspec import Struct
 
 from vivant.core.errors import UsageError
 from vivant.engine.budget import Price
 from vivant.models.base import Model
-from vivant.models.capabilities import PictureTokens
+from vivant.models.model_table import PriceTable, load_model_table
 
 
-class _Entry(Struct, frozen=True, forbid_unknown_fields=True):
-    input: float
-    output: float
-    as_of: str = ""
-    picture: PictureTokens | None = None
-    batch: float | None = None
+def find_price(model: Model, file: str | None = None) -> Price | None:
+    """Find what the model's provider charges; None where that is not known. A server of one's own charges nothing."""
+    return find_price_by_name(model.name, model.server, file)
 
 
-class _Table(Struct, frozen=True, forbid_unknown_fields=True):
-    models: Mapping[str, _Entry]
-    as_of: str = ""
-    currency: str = "USD"
-    batch: Mapping[str, float] = {}
-    """By provider, the share of a price that is asked in batches."""
-
-
-def price_of(model: Model, file: str | None = None) -> Price | None:
-    """What the model's provider asks; None where it is not known. A server of one's own asks nothing."""
-    return price_named(model.name, model.server, file)
-
-
-def price_named(name: str, server: str, file: str | None = None) -> Price | None:
-    """`price_of` a model that is known by its name and where it answered."""
-    content = files("vivant.engine").joinpath("prices.yaml").read_bytes()
-    bundled = msgspec.convert(yaml.safe_load(content), _Table)
+def find_price_by_name(name: str, server: str, file: str | None = None) -> Price | None:
+    """Find the price of a model that is known by its name and where it answered."""
+    bundled = load_model_table().prices
     own = file or os.environ.get("VIVANT_PRICES")
     if own and (price := _find(name, _read(Path(own).expanduser()), bundled.batch)) is not None:
         return price
     return None if _local(server) else _find(name, bundled, {})
 
 
-def _read(path: Path) -> _Table:
+def _read(path: Path) -> PriceTable:
     try:
-        return msgspec.convert(yaml.safe_load(path.read_bytes()), _Table)
+        return msgspec.convert(yaml.safe_load(path.read_bytes()), PriceTable)
     except OSError as error:
         raise UsageError(f"Cannot read the prices {path}: {error.strerror}") from error
     except (yaml.YAMLError, msgspec.ValidationError) as error:
@@ -62,7 +43,7 @@ def _read(path: Path) -> _Table:
         ) from error
 
 
-def _find(name: str, table: _Table, batch: Mapping[str, float]) -> Price | None:
+def _find(name: str, table: PriceTable, batch: Mapping[str, float]) -> Price | None:
     """By the longest name that the model's begins with, up to a hyphen, a colon or its end. `batch` has providers'
     shares that the table does not give."""
     fitting = [

@@ -60,7 +60,7 @@ class RateLimit:
             self._add(slot)
             return slot
 
-    def answered(self, slot: Slot, tokens: int | None) -> None:
+    def note_answer(self, slot: Slot, tokens: int | None) -> None:
         """The server has answered: it saw the request by now, and took so many tokens, if it says."""
         slot.leaves = min(slot.leaves, time.monotonic() + self._window)
         if tokens is not None and slot.counted:

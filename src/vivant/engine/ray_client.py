@@ -1,4 +1,4 @@
-"""This process's end of a line to a station: calls go out in bundles, answers come back in bundles."""
+"""A worker on another node, as this process sees it: calls go out in bundles, answers come back in bundles."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ from typing import Any
 
 import msgspec
 
-from vivant.engine.ray_worker import Answer, Call
+from vivant.engine.ray_worker import WorkerAnswer, WorkerCall
 
 _GATHER = 0.004
 """Seconds between two bundles of calls."""
-_GOODBYE = 10.0
+_STOP_SECONDS = 10.0
 
 
-class LostStationError(Exception):
-    """The station, or its node, is gone."""
+class WorkerLostError(Exception):
+    """The worker, or its node, is gone."""
 
 
-class Post:
-    """One station, as seen from here."""
+class WorkerHandle:
+    """One worker."""
 
-    def __init__(self, actor: Any, place: str, node: str, on_loss: Callable[[Post], None]) -> None:
-        self.place = place
+    def __init__(self, actor: Any, slot: str, node: str, on_loss: Callable[[WorkerHandle], None]) -> None:
+        self.slot = slot
         self.node = node
         self.lost = False
         self.answered = False
         self._actor = actor
         self._on_loss = on_loss
-        self._waiting: dict[tuple[int, str], asyncio.Future[Answer]] = {}
-        self._outbox: list[Call] = []
+        self._waiting: dict[tuple[int, str], asyncio.Future[WorkerAnswer]] = {}
+        self._outbox: list[WorkerCall] = []
         self._sending = False
         self._encoder = msgspec.msgpack.Encoder()
-        self._decoder = msgspec.msgpack.Decoder(list[Answer])
+        self._decoder = msgspec.msgpack.Decoder(list[WorkerAnswer])
         self._listening: asyncio.Task[None] | None = None
 
     @property
@@ -46,11 +46,11 @@ class Post:
         """Begin to listen."""
         self._listening = asyncio.create_task(self._listen())
 
-    async def call(self, call: Call) -> Answer:
-        """Have something done. Raises LostStationError where the station is gone before it answers."""
+    async def call(self, call: WorkerCall) -> WorkerAnswer:
+        """Have something done. Raises LostStationError where the worker is gone before it answers."""
         if self.lost:
-            raise LostStationError(f"the worker on {self.node} was lost")
-        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+            raise WorkerLostError(f"the worker on {self.node} was lost")
+        future: asyncio.Future[WorkerAnswer] = asyncio.get_running_loop().create_future()
         name = (call.number, call.what)
         self._waiting[name] = future
         self.send(call)
@@ -59,7 +59,7 @@ class Post:
         finally:
             self._waiting.pop(name, None)
 
-    def send(self, call: Call) -> None:
+    def send(self, call: WorkerCall) -> None:
         """Have something done that has no answer."""
         if self.lost:
             return
@@ -73,8 +73,8 @@ class Post:
             self._sending = False
             return
         calls, self._outbox = self._outbox, []
-        # Its outcome is not waited for: a station that is gone shows in `_listen`.
-        self._actor.take.remote(self._encoder.encode(calls))
+        # Its outcome is not waited for: a worker that is gone shows in `_listen`.
+        self._actor.submit.remote(self._encoder.encode(calls))
         asyncio.get_running_loop().call_later(_GATHER, self._flush)
 
     async def _listen(self) -> None:
@@ -82,7 +82,7 @@ class Post:
 
         while True:
             try:
-                message = await self._actor.give.remote()
+                message = await self._actor.collect.remote()
             except RayError:
                 self._lose()
                 return
@@ -101,10 +101,10 @@ class Post:
         self._on_loss(self)
         for future in self._waiting.values():
             if not future.done():
-                future.set_exception(LostStationError(f"the worker on {self.node} was lost"))
+                future.set_exception(WorkerLostError(f"the worker on {self.node} was lost"))
 
     async def close(self) -> None:
-        """Let the station clean up, and end it."""
+        """Let the worker clean up, and end it."""
         import ray
         from ray.exceptions import RayError
 
@@ -114,8 +114,8 @@ class Post:
             return
         self.lost = True
         with suppress(RayError, TimeoutError):  # what cannot clean up in time is ended all the same
-            await asyncio.wait_for(self._goodbye(), _GOODBYE)
+            await asyncio.wait_for(self._stop(), _STOP_SECONDS)
         ray.kill(self._actor)
 
-    async def _goodbye(self) -> None:
+    async def _stop(self) -> None:
         await self._actor.stop.remote()

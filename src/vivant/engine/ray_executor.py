@@ -1,11 +1,11 @@
-"""A run on a Ray cluster: stations on its nodes do the work, this process decides and keeps the log.
+"""A run on a Ray cluster: workers on its nodes do the work, this process decides and keeps the log.
 
-- One station per node that offers CPUs; for models that compute themselves, one per accelerator.
-- A job goes to the station that its first file names (so that a video is decoded on one node), or, where that
+- One worker per node that offers CPUs; for models that compute themselves, one per accelerator.
+- A job goes to the worker that its first file names (so that a video is decoded on one node), or, where that
   one has more than its share, to the least busy.
 - Limits, rates, budgets and retries are the runner's, here, as in a run on one machine: they are global.
-- When a station is lost, what it had under way is prepared and asked anew on another; nodes that join, or come
-  back, get a station while the run goes on.
+- When a worker is lost, what it had under way is prepared and asked anew on another; nodes that join, or come
+  back, get a worker while the run goes on.
 """
 
 from __future__ import annotations
@@ -28,69 +28,76 @@ from msgspec import Struct
 
 from vivant.core.errors import DataError, MediaError, UsageError
 from vivant.core.types import Image, Job, Reply, Text
-from vivant.engine.executor import Hands, Look, Ready, one_line
-from vivant.engine.ray_client import LostStationError, Post
-from vivant.engine.ray_worker import Answer, Call, Setup, Started, Station, look_of
-from vivant.models.base import Model, ModelError, TransientError, require
+from vivant.engine.executor import Executor, PreparedRequest, RequestKey, shorten_line
+from vivant.engine.ray_client import WorkerHandle, WorkerLostError
+from vivant.engine.ray_worker import (
+    RayWorker,
+    WorkerAnswer,
+    WorkerCall,
+    WorkerSetup,
+    WorkerStarted,
+    request_key,
+)
+from vivant.models.base import Model, ModelError, TransientError, require_package
 
-_LOOK_AROUND = 2.0
+_NODE_POLL_SECONDS = 2.0
 """Seconds between two looks at which nodes there are."""
-_TOGETHER = 10.0
-"""Seconds that the first station waits for the others to begin together; later ones join when they are ready."""
-_PATIENCE = 120.0
-"""Seconds without any station after which the run ends."""
-_DEATHS = 3
-"""So many stations lost over one sample make it an error; so many in a row on one node leave the node out."""
-_LOSSES = 8
-"""Stations lost while a sample was prepared on them: mostly others' doing, so more are borne."""
-_SHARE = 1.25
-_KNOCK = 10.0
+_START_SECONDS = 10.0
+"""Seconds that the first worker waits for the others to begin together; later ones join when they are ready."""
+_NO_WORKER_SECONDS = 120.0
+"""Seconds without any worker after which the run ends."""
+_MAX_DEATHS = 3
+"""So many workers lost over one sample make it an error; so many in a row on one node leave the node out."""
+_MAX_LOSSES = 8
+"""Workers lost while a sample was prepared on them: mostly others' doing, so more are borne."""
+_MAX_SHARE = 1.25
+_CONNECT_SECONDS = 10.0
 
 
-class _Held(Struct, eq=False):
-    """Where a prepared job lies."""
+class _RemoteRequest(Struct, eq=False):
+    """A prepared request, and the worker that holds it."""
 
-    post: Post
+    worker: WorkerHandle
     number: int
     deaths: int = 0
 
 
-class RayHands(Hands):
-    """The stations of a cluster."""
+class RayExecutor(Executor):
+    """The workers of a cluster."""
 
     def __init__(self, model: Model, options: Any, say: Callable[[str], None] | None = None) -> None:
-        require("ray", "ray", "--executor ray")
+        require_package("ray", "ray", "--executor ray")
         self._model = model
         self._options = options
         self._say = say or (lambda _: None)
-        self._posts: list[Post] = []
+        self._workers: list[WorkerHandle] = []
         self._starting: dict[str, asyncio.Task[None]] = {}
         self._lost: dict[str, int] = {}
         self._failed: dict[str, str] = {}
         self._wanted: set[str] = set()
-        self._unseen: set[tuple[str, str]] = set()
-        self._suspects = asyncio.Lock()
-        self._mine = False
+        self._without_data: set[tuple[str, str]] = set()
+        self._suspect_lock = asyncio.Lock()
+        self._started_ray = False
         self._numbers = iter(range(1 << 62))
 
     # ── the cluster ──
 
     async def open(self) -> None:
         self._changed = asyncio.Event()
-        self._mine = connect(self._options.address)
+        self._started_ray = connect(self._options.address)
         try:
-            self._look_for_nodes()
+            self._start_missing_workers()
             self._watch = asyncio.create_task(self._watch_nodes())
-            await self._some_post()
+            await self._wait_for_worker()
             if self._starting:
-                await asyncio.wait(self._starting.values(), timeout=_TOGETHER)
+                await asyncio.wait(self._starting.values(), timeout=_START_SECONDS)
         except BaseException:
             await self.close()
             raise
-        count = len(self._posts) + len(self._starting)
-        self.at_once = 8 * max(2, count)
-        nodes = ", ".join(sorted({post.node for post in self._posts}))
-        self._say(f"Ray: {len(self._posts)} of {count} stations are ready: {nodes}.")
+        count = len(self._workers) + len(self._starting)
+        self.prepare_concurrency = 8 * max(2, count)
+        nodes = ", ".join(sorted({worker.node for worker in self._workers}))
+        self._say(f"Ray: {len(self._workers)} of {count} workers are ready: {nodes}.")
 
     async def close(self) -> None:
         import ray
@@ -98,42 +105,42 @@ class RayHands(Hands):
         for task in (getattr(self, "_watch", None), *self._starting.values()):
             if task is not None:
                 task.cancel()
-        await asyncio.gather(*(post.close() for post in self._posts))
-        if self._mine:
+        await asyncio.gather(*(worker.close() for worker in self._workers))
+        if self._started_ray:
             ray.shutdown()
 
     async def _watch_nodes(self) -> None:
         while True:
-            await asyncio.sleep(_LOOK_AROUND)
-            self._look_for_nodes()
+            await asyncio.sleep(_NODE_POLL_SECONDS)
+            self._start_missing_workers()
 
-    def _look_for_nodes(self) -> None:
-        """Start stations where there are none."""
+    def _start_missing_workers(self) -> None:
+        """Start workers where there are none."""
         import ray
 
         nodes = [node for node in ray.nodes() if node["Alive"]]
-        accelerated = self._model.computes_here and any(node["Resources"].get("GPU") for node in nodes)
+        accelerated = self._model.is_local and any(node["Resources"].get("GPU") for node in nodes)
         resource = "GPU" if accelerated else "CPU"
         working = [node for node in nodes if node["Resources"].get(resource, 0) >= 1] or nodes
-        here = {post.place for post in self._posts} | set(self._starting)
+        here = {worker.slot for worker in self._workers} | set(self._starting)
         self._wanted = set()
         for node in working:
             count = int(node["Resources"].get("GPU", 0)) if accelerated else 1
             for number in range(count):
-                place = f"{node['NodeID']}/{number}"
-                self._wanted.add(place)
-                if place not in here and self._lost.get(place, 0) < _DEATHS and place not in self._failed:
+                slot = f"{node['NodeID']}/{number}"
+                self._wanted.add(slot)
+                if slot not in here and self._lost.get(slot, 0) < _MAX_DEATHS and slot not in self._failed:
                     cpus = min(float(self._options.workers), node["Resources"].get("CPU", 0.0) / count)
-                    task = asyncio.create_task(self._start(place, node, cpus, 1 if accelerated else 0))
-                    self._starting[place] = task
+                    task = asyncio.create_task(self._start(slot, node, cpus, 1 if accelerated else 0))
+                    self._starting[slot] = task
 
-    async def _start(self, place: str, node: Mapping[str, Any], cpus: float, gpus: int) -> None:
+    async def _start(self, slot: str, node: Mapping[str, Any], cpus: float, gpus: int) -> None:
         import ray
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         name = f"{node['NodeManagerHostname']} ({node['NodeID'][:6]})"
         actor = (
-            ray.remote(Station)
+            ray.remote(RayWorker)
             .options(
                 num_cpus=cpus,
                 num_gpus=gpus,
@@ -142,55 +149,56 @@ class RayHands(Hands):
             )
             .remote()
         )
-        post = Post(actor, place, name, self._on_loss)
+        worker = WorkerHandle(actor, slot, name, self._on_loss)
         try:
-            setup = Setup(
+            setup = WorkerSetup(
                 options=msgspec.json.encode(self._options),
                 version=version("vivant"),
                 threads=max(1, min(8, int(cpus / self._options.workers))),
                 folder=str(Path.cwd()),
             )
             started = msgspec.msgpack.decode(
-                await actor.start.remote(msgspec.msgpack.encode(setup), _keys()), type=Started
+                await actor.start.remote(msgspec.msgpack.encode(setup), _environment_to_share()),
+                type=WorkerStarted,
             )
         except ray.exceptions.RayError as error:
-            self._lost[place] = self._lost.get(place, 0) + 1
-            reason = one_line(str(error).strip().rpartition("\n")[2])
-            self._failed_to_start(place, name, reason, final=self._lost[place] >= _DEATHS)
+            self._lost[slot] = self._lost.get(slot, 0) + 1
+            reason = shorten_line(str(error).strip().rpartition("\n")[2])
+            self._note_failed_start(slot, name, reason, final=self._lost[slot] >= _MAX_DEATHS)
             return
         finally:
-            self._starting.pop(place, None)
+            self._starting.pop(slot, None)
         if started.error:
             ray.kill(actor)
-            self._failed_to_start(place, name, started.error, final=True)
+            self._note_failed_start(slot, name, started.error, final=True)
             return
-        post.open()
-        self._posts.append(post)
+        worker.open()
+        self._workers.append(worker)
         self._changed.set()
 
-    def _failed_to_start(self, place: str, name: str, reason: str, *, final: bool) -> None:
+    def _note_failed_start(self, slot: str, name: str, reason: str, *, final: bool) -> None:
         if final:
-            self._failed[place] = reason
-            self._say(f"Ray: no station on {name}: {reason}")
+            self._failed[slot] = reason
+            self._say(f"Ray: no worker on {name}: {reason}")
         self._changed.set()
 
-    def _on_loss(self, post: Post) -> None:
-        self._say(f"Ray: the station on {post.node} is lost; its samples go to others.")
-        self._posts.remove(post)
-        self._lost[post.place] = 0 if post.answered else self._lost.get(post.place, 0) + 1
+    def _on_loss(self, worker: WorkerHandle) -> None:
+        self._say(f"Ray: the worker on {worker.node} is lost; its samples go to others.")
+        self._workers.remove(worker)
+        self._lost[worker.slot] = 0 if worker.answered else self._lost.get(worker.slot, 0) + 1
         self._changed.set()
 
-    async def _some_post(self) -> None:
-        """Wait until there is a station."""
+    async def _wait_for_worker(self) -> None:
+        """Wait until there is a worker."""
         loop = asyncio.get_running_loop()
-        end = loop.time() + _PATIENCE
-        while not self._posts:
+        end = loop.time() + _NO_WORKER_SECONDS
+        while not self._workers:
             if self._wanted and self._wanted <= self._failed.keys():
                 raise ModelError(f"Ray: no node can work: {next(iter(self._failed.values()))}")
             left = end - loop.time()
             if left <= 0:
                 raise ModelError(
-                    f"Ray: no node has been there for {_PATIENCE:g} s. Run the same command to go on"
+                    f"Ray: no node has been there for {_NO_WORKER_SECONDS:g} s. Run the same command to go on"
                 )
             self._changed.clear()
             try:
@@ -200,85 +208,84 @@ class RayHands(Hands):
 
     # ── the work ──
 
-    async def look(self, job: Job) -> Look:
-        return look_of((await self._anywhere("look", job))[1])
+    async def identify(self, job: Job) -> RequestKey:
+        return request_key((await self._call_any_worker("identify", job))[1])
 
-    async def prepare(self, job: Job, look: Look | None) -> Ready:  # noqa: ARG002 (stations remember hashes)
-        held, answer = await self._anywhere("prepare", job)
+    async def prepare(self, job: Job, key: RequestKey | None) -> PreparedRequest:  # noqa: ARG002 (workers remember hashes)
+        remote, answer = await self._call_any_worker("prepare", job)
         if answer.notes != job.notes:
             job = msgspec.structs.replace(job, notes=answer.notes)
-        return Ready(job, look_of(answer), answer.load, held, answer.refused)
+        return PreparedRequest(job, request_key(answer), answer.size, remote, answer.refused)
 
-    async def ask(self, ready: Ready) -> Reply | TransientError:
-        held: _Held = ready.held
-        if not held.deaths:
-            answer = await self._asked(ready)
+    async def send(self, request: PreparedRequest) -> Reply | TransientError:
+        remote: _RemoteRequest = request.payload
+        if not remote.deaths:
+            answer = await self._send_once(request)
             if answer is not None:
                 return _outcome(answer)
-        # One of those that a station died over may have killed it. Asked one at a time, the others are cleared.
-        async with self._suspects:
-            while (answer := await self._asked(ready)) is None:
-                if ready.held.deaths >= _DEATHS:
-                    error = (
-                        f"the worker on {ready.held.post.node} was lost ({_DEATHS} times over this sample)"
-                    )
+        # One of those that a worker died over may have killed it. Asked one at a time, the others are cleared.
+        async with self._suspect_lock:
+            while (answer := await self._send_once(request)) is None:
+                if request.payload.deaths >= _MAX_DEATHS:
+                    node = request.payload.worker.node
+                    error = f"the worker on {node} was lost ({_MAX_DEATHS} times over this sample)"
                     return Reply(status="error", error=error)
             return _outcome(answer)
 
-    async def _asked(self, ready: Ready) -> Answer | None:
-        """The answer to one attempt; None where the station died over it."""
-        held: _Held = ready.held
-        if held.post.lost:
-            job = msgspec.structs.replace(ready.job, notes=())
-            ready.held, _ = await self._anywhere("prepare", job, held.deaths)
-            held = ready.held
+    async def _send_once(self, request: PreparedRequest) -> WorkerAnswer | None:
+        """The answer to one attempt; None where the worker died over it."""
+        remote: _RemoteRequest = request.payload
+        if remote.worker.lost:
+            job = msgspec.structs.replace(request.job, notes=())
+            request.payload, _ = await self._call_any_worker("prepare", job, remote.deaths)
+            remote = request.payload
         try:
-            return await held.post.call(Call(number=held.number, what="ask"))
-        except LostStationError:
-            held.deaths += 1
+            return await remote.worker.call(WorkerCall(number=remote.number, what="send"))
+        except WorkerLostError:
+            remote.deaths += 1
             return None
 
-    def drop(self, ready: Ready) -> None:
-        held: _Held = ready.held
-        held.post.send(Call(number=held.number, what="drop"))
+    def release(self, request: PreparedRequest) -> None:
+        remote: _RemoteRequest = request.payload
+        remote.worker.send(WorkerCall(number=remote.number, what="release"))
 
-    async def _anywhere(
-        self, what: Literal["look", "prepare"], job: Job, deaths: int = 0
-    ) -> tuple[_Held, Answer]:
-        """Have a job looked at or prepared by whichever station there is."""
+    async def _call_any_worker(
+        self, what: Literal["identify", "prepare"], job: Job, deaths: int = 0
+    ) -> tuple[_RemoteRequest, WorkerAnswer]:
+        """Have a job looked at or prepared by whichever worker there is."""
         losses = 0
         while True:
-            post = await self._choose(job)
+            worker = await self._choose(job)
             number = next(self._numbers)
             try:
-                answer = await post.call(Call(number=number, what=what, job=job))
-            except LostStationError as error:
+                answer = await worker.call(WorkerCall(number=number, what=what, job=job))
+            except WorkerLostError as error:
                 losses += 1
-                if losses >= _LOSSES:
+                if losses >= _MAX_LOSSES:
                     raise MediaError(f"{error} ({losses} times while this sample was prepared)") from error
                 continue
-            if answer.kind == "unseen":
-                self._blind(post, answer.error)
+            if answer.kind == "no data":
+                self._exclude_worker(worker, answer.error)
                 continue
-            _raise_for(answer)
-            return _Held(post, number, deaths), answer
+            _raise_error(answer)
+            return _RemoteRequest(worker, number, deaths), answer
 
-    def _blind(self, post: Post, root: str) -> None:
-        if (post.place, root) not in self._unseen:
-            self._unseen.add((post.place, root))
-            self._say(f"Ray: {post.node} does not see {root}; its samples go to other nodes.")
+    def _exclude_worker(self, worker: WorkerHandle, root: str) -> None:
+        if (worker.slot, root) not in self._without_data:
+            self._without_data.add((worker.slot, root))
+            self._say(f"Ray: {worker.node} does not see {root}; its samples go to other nodes.")
 
-    async def _choose(self, job: Job) -> Post:
-        await self._some_post()
-        seeing = [post for post in self._posts if (post.place, job.root) not in self._unseen]
+    async def _choose(self, job: Job) -> WorkerHandle:
+        await self._wait_for_worker()
+        seeing = [worker for worker in self._workers if (worker.slot, job.root) not in self._without_data]
         if not seeing:
             raise DataError(f"Ray: no node sees {job.root}; put the data on storage that all nodes share")
         name = _first_file(job)
-        favourite = max(seeing, key=lambda post: hashlib.sha256(f"{post.place} {name}".encode()).digest())
-        total = sum(post.busy for post in seeing)
-        if favourite.busy <= _SHARE * (total + 1) / len(seeing):
+        favourite = max(seeing, key=lambda worker: hashlib.sha256(f"{worker.slot} {name}".encode()).digest())
+        total = sum(worker.busy for worker in seeing)
+        if favourite.busy <= _MAX_SHARE * (total + 1) / len(seeing):
             return favourite
-        return min(seeing, key=lambda post: post.busy)
+        return min(seeing, key=lambda worker: worker.busy)
 
 
 def _first_file(job: Job) -> str:
@@ -291,32 +298,32 @@ def _first_file(job: Job) -> str:
     return job.key
 
 
-def _outcome(answer: Answer) -> Reply | TransientError:
-    _raise_for(answer)
+def _outcome(answer: WorkerAnswer) -> Reply | TransientError:
+    _raise_error(answer)
     if answer.failure is not None:
         return answer.failure.error()
     assert answer.reply is not None
     return answer.reply
 
 
-def _raise_for(answer: Answer) -> None:
+def _raise_error(answer: WorkerAnswer) -> None:
     if answer.kind == "media":
         raise MediaError(answer.error)
     if answer.kind == "fatal":
         raise ModelError(answer.error)
 
 
-def connect(named: str | None) -> bool:
+def connect(address: str | None) -> bool:
     """Join the cluster at an address (or `RAY_ADDRESS`), or start one here; whether that was for us to end."""
     import ray
 
     if ray.is_initialized():
         return False
-    address = named or os.environ.get("RAY_ADDRESS")
+    address = address or os.environ.get("RAY_ADDRESS")
     if address:
-        _knock(address)
+        _check_port_open(address)
     try:
-        with _own_signals():
+        with _keep_signal_handlers():
             ray.init(
                 address=address,
                 log_to_driver=False,
@@ -330,18 +337,18 @@ def connect(named: str | None) -> bool:
     return True
 
 
-def _knock(address: str) -> None:
+def _check_port_open(address: str) -> None:
     """Ray itself would try for minutes where nobody answers."""
     host, colon, port = address.rpartition(":")
     if "/" in address or not colon or not port.isdecimal():
         return
     try:
-        socket.create_connection((host.strip("[]"), int(port)), _KNOCK).close()
+        socket.create_connection((host.strip("[]"), int(port)), _CONNECT_SECONDS).close()
     except OSError as error:
         raise UsageError(f"No Ray cluster at '{address}': {error.strerror or error}") from error
 
 
-def _keys() -> dict[str, str]:
+def _environment_to_share() -> dict[str, str]:
     """What a node may need to know from this process's environment; its own settings win."""
     return {
         name: value
@@ -351,7 +358,7 @@ def _keys() -> dict[str, str]:
 
 
 @contextmanager
-def _own_signals() -> Iterator[None]:
+def _keep_signal_handlers() -> Iterator[None]:
     """Ray takes SIGTERM for itself when it starts; a run ends in its own way."""
     if threading.current_thread() is not threading.main_thread():
         yield

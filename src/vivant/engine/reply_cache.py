@@ -32,7 +32,7 @@ class ReplyCache:
                 "(fingerprint TEXT PRIMARY KEY, reply BLOB, saved REAL DEFAULT (unixepoch())) WITHOUT ROWID"
             )
         except (sqlite3.Error, OSError) as error:
-            raise _unusable(path, error) from error
+            raise _cache_error(path, error) from error
         self._path = path
         self._waiting: dict[str, bytes] = {}
 
@@ -45,7 +45,7 @@ class ReplyCache:
                     "SELECT reply FROM replies WHERE fingerprint = ?", (fingerprint,)
                 ).fetchone()
             except sqlite3.Error as error:
-                raise _unusable(self._path, error) from error
+                raise _cache_error(self._path, error) from error
             if row is None:
                 return None
             blob = row[0]
@@ -69,7 +69,7 @@ class ReplyCache:
                     "INSERT OR REPLACE INTO replies(fingerprint, reply) VALUES (?, ?)", gathered
                 )
         except sqlite3.Error as error:
-            raise _unusable(self._path, error) from error
+            raise _cache_error(self._path, error) from error
 
     def close(self) -> None:
         """Write what was gathered and close."""
@@ -79,11 +79,11 @@ class ReplyCache:
             self._db.close()
 
 
-def _unusable(path: Path, error: Exception) -> VivantError:
+def _cache_error(path: Path, error: Exception) -> VivantError:
     return VivantError(f"The response cache {path} cannot be used ({error}); --cache off does without")
 
 
-def usage(path: Path) -> tuple[int, int]:
+def measure_cache(path: Path) -> tuple[int, int]:
     """How many replies a cache holds, and its bytes on disk."""
     if not path.exists():
         return 0, 0
@@ -95,7 +95,7 @@ def usage(path: Path) -> tuple[int, int]:
     return int(count), sum(file.stat().st_size for file in path.parent.glob(f"{path.name}*"))
 
 
-def trim(path: Path, older_than: float) -> int:
+def trim_cache(path: Path, older_than: float) -> int:
     """Forget replies that were saved more than so many seconds ago; returns how many."""
     if not path.exists():
         return 0
@@ -105,6 +105,6 @@ def trim(path: Path, older_than: float) -> int:
         cache._db.execute("VACUUM")
         return cursor.rowcount
     except sqlite3.Error as error:
-        raise _unusable(path, error) from error
+        raise _cache_error(path, error) from error
     finally:
         cache.close()

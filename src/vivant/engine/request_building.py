@@ -8,29 +8,29 @@ from vivant.core.types import Job, MediaUse, Record, Reply, Request, Turn
 from vivant.engine.fingerprint import Fingerprints
 from vivant.media import LoadedMedia
 from vivant.models.base import Model
-from vivant.models.request_limits import OnTooLarge, fit, problems
+from vivant.models.request_limits import OnTooLarge, find_problems, fit_request
 
 
-def fingerprints(model: Model, *, audio: bool, on_too_large: OnTooLarge) -> Fingerprints:
+def create_fingerprints(model: Model, *, audio: bool, on_too_large: OnTooLarge) -> Fingerprints:
     """What all requests of a run have in common, hashed."""
-    limits = None if model.budget is None else {"budget": model.budget, "on_too_large": on_too_large}
+    limits = None if model.limits is None else {"budget": model.limits, "on_too_large": on_too_large}
     return Fingerprints(
-        model.identity, server=model.server, native_video=model.takes.video, audio=audio, limits=limits
+        model.identity, server=model.server, native_video=model.capabilities.video, audio=audio, limits=limits
     )
 
 
-async def fitted(
+async def fit_media(
     prepared: LoadedMedia, model: Model, on_too_large: OnTooLarge
 ) -> tuple[LoadedMedia, tuple[str, ...], Reply | None]:
     """A request within the model's limits and the notes on it, or the reply that stands for one refused."""
-    if model.budget is None or not any(problems(prepared.turns, model.budget)):
+    if model.limits is None or not any(find_problems(prepared.turns, model.limits)):
         return prepared, (), None
-    fit_one = await asyncio.to_thread(fit, prepared.turns, prepared.media, model.budget, on_too_large)
+    fit_one = await asyncio.to_thread(fit_request, prepared.turns, prepared.media, model.limits, on_too_large)
     refused = Reply(status="too_long", error=fit_one.refused) if fit_one.refused else None
     return LoadedMedia(fit_one.turns, fit_one.media), fit_one.notes, refused
 
 
-def request_for(job: Job, turns: tuple[Turn, ...]) -> Request:
+def build_request(job: Job, turns: tuple[Turn, ...]) -> Request:
     """What a model receives."""
     return Request(
         turns=turns,
@@ -43,7 +43,7 @@ def request_for(job: Job, turns: tuple[Turn, ...]) -> Request:
     )
 
 
-def record_for(
+def build_record(
     job: Job,
     fingerprint: str,
     media: tuple[MediaUse, ...],

@@ -12,29 +12,29 @@ from msgspec import Struct
 from vivant.core.errors import MediaError
 from vivant.core.generated_images import PictureFolder, is_self_contained
 from vivant.core.types import Job, Record, Reply
-from vivant.engine.budget import Held, Meter
+from vivant.engine.budget import Meter, Reservation
 from vivant.engine.concurrency import AdaptiveLimit
-from vivant.engine.executor import Hands, Look, Ready
+from vivant.engine.executor import Executor, PreparedRequest, RequestKey
 from vivant.engine.reply_cache import ReplyCache
-from vivant.engine.request_building import record_for
+from vivant.engine.request_building import build_record
 from vivant.engine.retry import RetryPolicy
 from vivant.models.base import ModelError, TransientError
 from vivant.runs.log import LogWriter
 
 _BYTES_AHEAD = 512 * 1024 * 1024
 """Media held in memory for requests that wait or are under way; one request always fits."""
-_HOPELESS = 20
+_MAX_GIVEN_UP = 20
 """So many samples given up in a row, or twice as many as are under way at once, end the run."""
-_NOWHERE = Look("", ())
+_NO_KEY = RequestKey("", ())
 
 
-class Progress(Protocol):
+class RecordListener(Protocol):
     """Told of every record as it is logged."""
 
     def update(self, record: Record) -> None: ...
 
 
-class Outcome(Struct):
+class RunOutcome(Struct):
     """What happened in this process; the log has the truth."""
 
     done: int = 0
@@ -47,12 +47,12 @@ class Outcome(Struct):
     """Which budget, in words."""
 
 
-class _Course(Struct):
+class _Attempts(Struct):
     """What has happened to one sample so far."""
 
     started: float
     since: float
-    tries: int = 0
+    count: int = 0
     failures: int = 0
     refusals: int = 0
     absences: int = 0
@@ -60,23 +60,23 @@ class _Course(Struct):
 
 
 class Runner:
-    """One run. Call `run` once. Everything is decided here, whoever's hands do the work."""
+    """One run. Call `run` once. Everything is decided here; the executor does the work."""
 
     def __init__(
         self,
         *,
-        hands: Hands,
+        executor: Executor,
         log: LogWriter,
         cache: ReplyCache | None = None,
         concurrency: int = 16,
         retry: RetryPolicy | None = None,
         meter: Meter | None = None,
         max_time: float | None = None,
-        progress: Progress | None = None,
+        progress: RecordListener | None = None,
         pictures: PictureFolder | None = None,
         say: Callable[[str], None] | None = None,
     ) -> None:
-        self._hands = hands
+        self._executor = executor
         self._log = log
         self._cache = cache
         self._retry = retry or RetryPolicy()
@@ -87,20 +87,22 @@ class Runner:
         self._say = say or (lambda _: None)
         self._concurrency = concurrency
         self._limit = AdaptiveLimit(concurrency)
-        self._outcome = Outcome()
+        self._outcome = RunOutcome()
         self._bytes = 0
         self._given_up = 0
         self._reached = False
         self._gone_since: float | None = None
-        self._usual = _Usual()
+        self._typical = _TypicalDuration()
 
-    async def run(self, jobs: Iterable[Job]) -> Outcome:
+    async def run(self, jobs: Iterable[Job]) -> RunOutcome:
         """Ask everything. Raises ModelError or LogError when going on makes no sense; the log stays whole."""
         self._stopping = asyncio.Event()
         self._room = asyncio.Event()
-        self._ready: asyncio.Queue[Ready | None] = asyncio.Queue(maxsize=max(2, self._concurrency))
+        self._prepared: asyncio.Queue[PreparedRequest | None] = asyncio.Queue(
+            maxsize=max(2, self._concurrency)
+        )
         source = iter(jobs)
-        await self._hands.open()
+        await self._executor.open()
         clock: asyncio.Task[None] | None = None
         try:
             async with asyncio.TaskGroup() as group:
@@ -109,11 +111,11 @@ class Runner:
                 if self._max_time is not None:
                     clock = asyncio.create_task(self._watch_clock(self._max_time))
         except BaseExceptionGroup as failures:
-            raise _first(failures) from None
+            raise _first_exception(failures) from None
         finally:
             if clock is not None:
                 clock.cancel()
-            await self._hands.close()
+            await self._executor.close()
             if self._cache is not None:
                 self._cache.flush()
         self._outcome.highest_in_flight = self._limit.highest
@@ -135,20 +137,20 @@ class Runner:
     async def _watch_clock(self, seconds: float) -> None:
         """Stop early enough for what is under way to come back in time, and never run longer."""
         end = time.monotonic() + seconds
-        while (left := end - time.monotonic()) > 0:
-            if left <= self._usual.longest:
-                self.stop(f"the next request could pass --max-time {seconds:g} s")
-            await asyncio.sleep(min(left, 0.1))
-        self.abandon(f"--max-time {seconds:g} s is over")
+        while (remaining := end - time.monotonic()) > 0:
+            if remaining <= self._typical.longest:
+                self.stop(f"the next request could pass --budget-time {seconds:g} s")
+            await asyncio.sleep(min(remaining, 0.1))
+        self.abandon(f"--budget-time {seconds:g} s is over")
 
     # ── preparing ──
 
     async def _prepare_all(self, source: Iterator[Job]) -> None:
         async with asyncio.TaskGroup() as group:
-            for _ in range(self._hands.at_once):
+            for _ in range(self._executor.prepare_concurrency):
                 group.create_task(self._prepare_some(source))
         for _ in range(self._concurrency):
-            await self._ready.put(None)
+            await self._prepared.put(None)
 
     async def _prepare_some(self, source: Iterator[Job]) -> None:
         # `next` on the shared iterator never awaits, so that two workers cannot take the same job.
@@ -157,95 +159,106 @@ class Runner:
             if job is None:
                 return
             try:
-                ready = await self._prepare(job)
+                request = await self._prepare(job)
             except MediaError as error:
-                self._finish(job, _NOWHERE, Reply(status="error", error=str(error)), time.time())
+                self._finish(job, _NO_KEY, Reply(status="error", error=str(error)), time.time())
                 continue
-            if ready is not None:
-                self._bytes += ready.load.bytes
-                await self._ready.put(ready)
+            if request is not None:
+                self._bytes += request.size.bytes
+                await self._prepared.put(request)
             else:
                 await asyncio.sleep(0)
 
-    async def _prepare(self, job: Job) -> Ready | None:
-        look: Look | None = None
+    async def _prepare(self, job: Job) -> PreparedRequest | None:
+        key: RequestKey | None = None
         if self._cache is not None:
-            look = await self._hands.look(job)
-            reply = self._cache.get(look.fingerprint)
+            key = await self._executor.identify(job)
+            reply = self._cache.get(key.fingerprint)
             if reply is not None:
-                self._finish(job, look, reply, time.time(), cached=True)
+                self._finish(job, key, reply, time.time(), cached=True)
                 return None
         while self._bytes > _BYTES_AHEAD:
             self._room.clear()
             await self._room.wait()
-        ready = await self._hands.prepare(job, look)
-        if ready.refused is not None:
-            self._finish(ready.job, ready.look, ready.refused, time.time())
-            self._hands.drop(ready)
+        request = await self._executor.prepare(job, key)
+        if request.refused is not None:
+            self._finish(request.job, request.key, request.refused, time.time())
+            self._executor.release(request)
             return None
-        return ready
+        return request
 
     # ── sending ──
 
     async def _send_all(self) -> None:
         while True:
-            ready = await self._ready.get()
-            if ready is None:
+            request = await self._prepared.get()
+            if request is None:
                 return
             if not self._stopping.is_set():
-                await self._send(ready)
-            self._hands.drop(ready)
-            self._bytes -= ready.load.bytes
+                await self._send(request)
+            self._executor.release(request)
+            self._bytes -= request.size.bytes
             self._room.set()
 
-    async def _send(self, ready: Ready) -> None:
-        course = _Course(time.time(), time.monotonic())
+    async def _send(self, request: PreparedRequest) -> None:
+        attempts = _Attempts(time.time(), time.monotonic())
         if self._meter is None:
-            reply = await self._answer(ready, course, None)
+            reply = await self._answer(request, attempts, None)
         else:
-            held = await self._meter.admit(ready.load, ready.job.decoding.max_tokens)
-            if held is None:
+            reservation = await self._meter.admit(request.size, request.job.decoding.max_tokens)
+            if reservation is None:
                 self.stop(self._meter.reason)
                 return
             reply = None
             try:
-                reply = await self._answer(ready, course, held)
+                reply = await self._answer(request, attempts, reservation)
             finally:
-                self._meter.settle(held, reply)
+                self._meter.settle(reservation, reply)
         if reply is None:
             return
         if self._cache is not None and reply.status in ("ok", "truncated") and is_self_contained(reply):
-            self._cache.put(ready.look.fingerprint, reply)
+            self._cache.put(request.key.fingerprint, reply)
         self._finish(
-            ready.job, ready.look, reply, course.started, seconds=course.seconds, attempts=course.tries
+            request.job,
+            request.key,
+            reply,
+            attempts.started,
+            seconds=attempts.seconds,
+            attempts=attempts.count,
         )
 
-    async def _answer(self, ready: Ready, course: _Course, held: Held | None) -> Reply | None:
+    async def _answer(
+        self, request: PreparedRequest, attempts: _Attempts, reservation: Reservation | None
+    ) -> Reply | None:
         """Ask until there is an answer or no hope of one. None where the run stops before."""
         while True:
-            outcome = await self._attempt(ready, course, held)
+            outcome = await self._attempt(request, attempts, reservation)
             if outcome is None or isinstance(outcome, Reply):
                 return outcome
-            pause = self._pause(outcome, course)
+            pause = self._pause(outcome, attempts)
             if pause is None:
-                return Reply(status="error", error=f"{outcome} (tried {course.tries} times)")
+                return Reply(status="error", error=f"{outcome} (tried {attempts.count} times)")
             if await self._stopped_within(pause):
                 return None
 
     async def _attempt(
-        self, ready: Ready, course: _Course, held: Held | None
+        self, request: PreparedRequest, attempts: _Attempts, reservation: Reservation | None
     ) -> Reply | TransientError | None:
         entry = await self._limit.acquire()
         try:
-            slot = await self._meter.turn(held) if self._meter is not None and held is not None else None
+            slot = (
+                await self._meter.wait_for_rates(reservation)
+                if self._meter is not None and reservation is not None
+                else None
+            )
             if self._stopping.is_set():
                 return None
-            course.tries += 1
+            attempts.count += 1
             began = time.perf_counter()
-            outcome = await self._hands.ask(ready)
-            course.seconds = time.perf_counter() - began
+            outcome = await self._executor.send(request)
+            attempts.seconds = time.perf_counter() - began
             if slot is not None and self._meter is not None:
-                self._meter.attempted(slot, outcome if isinstance(outcome, Reply) else None)
+                self._meter.note_attempt(slot, outcome if isinstance(outcome, Reply) else None)
             if isinstance(outcome, TransientError):
                 if outcome.slow_down:
                     self._limit.slow_down(entry)
@@ -256,42 +269,42 @@ class Runner:
             if isinstance(outcome, Reply):
                 self._given_up = 0
                 self._limit.succeeded()
-                self._usual.add(course.seconds)
+                self._typical.add(attempts.seconds)
             return outcome
         finally:
             self._limit.release()
 
-    def _pause(self, error: TransientError, course: _Course) -> float | None:
+    def _pause(self, error: TransientError, attempts: _Attempts) -> float | None:
         """Seconds to wait before the sample is tried again; None: it is given up."""
         now = time.monotonic()
         if error.unreachable:
-            return self._absent(error, course, now)
+            return self._absent(error, attempts, now)
         if error.slow_down:
-            course.refusals += 1
+            attempts.refusals += 1
         else:
-            course.failures += 1
-        pause = self._retry.wait(course.failures, course.refusals, now - course.since, error)
+            attempts.failures += 1
+        pause = self._retry.wait(attempts.failures, attempts.refusals, now - attempts.since, error)
         if pause is None:
             self._given_up += 1
-            if self._given_up >= max(_HOPELESS, 2 * self._concurrency):
+            if self._given_up >= max(_MAX_GIVEN_UP, 2 * self._concurrency):
                 raise ModelError(
                     f"{error}: {self._given_up} samples in a row were given up. Run the same command to go on"
                 )
         return pause
 
-    def _absent(self, error: TransientError, course: _Course, now: float) -> float:
+    def _absent(self, error: TransientError, attempts: _Attempts, now: float) -> float:
         """No server at all: it may be starting again."""
-        course.absences += 1
+        attempts.absences += 1
         if not self._reached:
-            if course.absences >= 3:
+            if attempts.absences >= 3:
                 raise ModelError(f"{error}. Start it, or give its address with --base-url")
-            return self._retry.until_back(course.absences)
+            return self._retry.until_back(attempts.absences)
         if self._gone_since is None:
             self._gone_since = now
             self._say(f"{error}; waiting up to {self._retry.outage:g} s for it to come back.")
         if now - self._gone_since > self._retry.outage:
             raise ModelError(f"{error}, for {self._retry.outage:g} s. Run the same command to go on")
-        return self._retry.until_back(course.absences)
+        return self._retry.until_back(attempts.absences)
 
     async def _stopped_within(self, seconds: float) -> bool:
         """Wait, unless the run is stopped meanwhile."""
@@ -306,7 +319,7 @@ class Runner:
     def _finish(
         self,
         job: Job,
-        look: Look,
+        key: RequestKey,
         reply: Reply,
         started: float,
         *,
@@ -316,10 +329,10 @@ class Runner:
     ) -> None:
         if self._pictures is not None:
             reply = self._pictures.keep(reply)
-        record = record_for(
+        record = build_record(
             job,
-            look.fingerprint,
-            look.media,
+            key.fingerprint,
+            key.media,
             reply,
             attempts=attempts,
             cached=cached,
@@ -334,7 +347,7 @@ class Runner:
             self._progress.update(record)
 
 
-class _Usual:
+class _TypicalDuration:
     """How long a request takes, with room for most of those that take longer."""
 
     def __init__(self) -> None:
@@ -357,7 +370,7 @@ class _Usual:
         return self._mean + 4 * self._spread
 
 
-def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
+def _first_exception(group: BaseExceptionGroup[BaseException]) -> BaseException:
     for error in group.exceptions:
-        return _first(error) if isinstance(error, BaseExceptionGroup) else error
+        return _first_exception(error) if isinstance(error, BaseExceptionGroup) else error
     return group

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import logging
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -13,66 +14,71 @@ from vivant.benchmarks.base import Protocol
 from vivant.benchmarks.summary import summarise
 from vivant.core.paths import cache_root
 from vivant.core.table import Row, Table
-from vivant.core.types import FramePolicy, Video
-from vivant.engine.evaluation import Options, Prepared, default_name, prepare, run_plan
+from vivant.core.types import Video
+from vivant.engine.evaluation import PlannedRun, default_run_name, plan_run, run_plan
+from vivant.engine.options import RunOptions
 from vivant.runs.run import Run
 
+logger = logging.getLogger("vivant")
 
-class Point(Struct, frozen=True):
+
+class SweepPoint(Struct, frozen=True):
     """One run of a sweep."""
 
     frames: int
     run: Run
 
 
-def sweep(
-    options: Options, counts: Sequence[int], say: Callable[[str], None] = lambda _: None
-) -> list[Point]:
+def run_sweep(options: RunOptions, counts: Sequence[int]) -> list[SweepPoint]:
     """Evaluate with each number of frames. Resumes like any run; stops early where the user stops it."""
-    plans = [(count, _prepared(options, count)) for count in sorted(set(counts))]
+    plans = [(count, _plan_with_frames(options, count)) for count in sorted(set(counts))]
     base = Path(options.out) if options.out else _default_base(plans[0][1])
-    decode_once([prepared for _, prepared in plans], say)
-    points: list[Point] = []
+    decode_once([prepared for _, prepared in plans])
+    points: list[SweepPoint] = []
     for count, prepared in plans:
-        placed = Prepared(prepared.plan, prepared.model, base / f"frames-{count}")
-        say(f"{count} frames: {prepared.plan.size} requests → {placed.out}")
-        outcome = run_plan(placed, _with_frames(options, count), say)
+        placed = PlannedRun(prepared.plan, prepared.model, base / f"frames-{count}")
+        logger.info("%d frames: %d requests → %s", count, prepared.plan.size, placed.out)
+        outcome = run_plan(placed, _with_frames(options, count))
         if outcome.stopped:
             if outcome.reason:
-                say(f"Stopped: {outcome.reason}.")
+                logger.info("Stopped: %s.", outcome.reason)
             break
-        points.append(Point(count, Run(placed.out)))
+        points.append(SweepPoint(count, Run(placed.out)))
     return points
 
 
-def _with_frames(options: Options, count: int) -> Options:
-    policy: FramePolicy = msgspec.structs.replace(options.frames, select="count", count=count)
-    return msgspec.structs.replace(options, frames=policy)
+def _with_frames(options: RunOptions, count: int) -> RunOptions:
+    policy = msgspec.structs.replace(options.frame_policy, select="count", count=count)
+    return msgspec.structs.replace(
+        options, frames=policy, fps=None, every=None, max_frames=None, longest_side=None
+    )
 
 
-def _prepared(options: Options, count: int) -> Prepared:
-    return prepare(_with_frames(options, count))
+def _plan_with_frames(options: RunOptions, count: int) -> PlannedRun:
+    return plan_run(_with_frames(options, count))
 
 
-def _default_base(prepared: Prepared) -> Path:
+def _default_base(prepared: PlannedRun) -> Path:
     selections = [registry.Selection(task.benchmark, (task.task,), task.root) for task in prepared.plan.tasks]
-    return Path("runs") / f"sweep-{default_name(prepared.plan, prepared.model.name, selections)}"
+    return Path("runs") / f"sweep-{default_run_name(prepared.plan, prepared.model.name, selections)}"
 
 
-def decode_once(prepared: Sequence[Prepared], say: Callable[[str], None]) -> None:
+def decode_once(prepared: Sequence[PlannedRun]) -> None:
     """Fill the frame cache for all policies together."""
     from vivant.media import MediaLoader
 
-    with MediaLoader(cache_root()) as loader:
+    with MediaLoader(cache_root()) as preparer:
         for task in prepared[0].plan.tasks:
             root = str(task.benchmark.data.media_root(task.root).resolve())
             videos = sorted({p.path for s in task.chosen for p in s.question if isinstance(p, Video)})
             if videos:
-                say(f"{task.task}: decoding {len(videos)} videos once for all frame counts")
-                loader.warm(root, videos, [each.plan.settings.frames for each in prepared])
+                logger.info("%s: decoding %d videos once for all frame counts", task.task, len(videos))
+                preparer.warm(root, videos, [each.plan.settings.frames for each in prepared])
 
 
-def sweep_table(points: Sequence[Point], protocol: Protocol = "paper", by: Sequence[str] = ()) -> Table:
+def build_sweep_table(
+    points: Sequence[SweepPoint], protocol: Protocol = "paper", by: Sequence[str] = ()
+) -> Table:
     """Score against frames, one line per number of frames, task and group."""
     rows: list[tuple[int, Row]] = []
     for point in points:

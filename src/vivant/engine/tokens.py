@@ -12,9 +12,9 @@ import math
 from msgspec import Struct
 
 from vivant.core.types import Clip, Picture, Reply, Sound, Text, Turn
-from vivant.models.capabilities import PictureTokens
+from vivant.models.model_table import PictureTokens
 
-PICTURE = PictureTokens("area", base=0, unit=750)
+DEFAULT_PICTURE_TOKENS = PictureTokens("area", base=0, unit=750)
 """For models that state no rule."""
 _CLIP = 8_000
 """A video sent as a file: half a minute at the usual 258 tokens a second."""
@@ -22,13 +22,13 @@ _SOUND_BYTES = 1_000
 """Of encoded sound, for one token: 32 tokens a second at 16 kHz and 16 bit."""
 _FRAME = 8
 """What a request takes besides its content."""
-REPLY = 1_024
+DEFAULT_REPLY_TOKENS = 1_024
 """Tokens of a reply that nothing limits, until replies tell."""
 _MARGIN = 1.1
 _FORGET = 0.02
 
 
-class Load(Struct, frozen=True):
+class RequestSize(Struct, frozen=True):
     """How much a request holds."""
 
     bytes: int = 0
@@ -37,7 +37,7 @@ class Load(Struct, frozen=True):
     """By estimate."""
 
 
-class Usage(Struct, frozen=True):
+class TokenUsage(Struct, frozen=True):
     """Tokens of one request, estimated or reported."""
 
     sent: int = 0
@@ -49,7 +49,7 @@ class Usage(Struct, frozen=True):
         return self.sent + self.written
 
 
-def text_tokens(text: str) -> float:
+def count_text_tokens(text: str) -> float:
     """Tokens of a text, roughly."""
     if text.isascii():
         return len(text) / 4
@@ -57,15 +57,15 @@ def text_tokens(text: str) -> float:
     return plain / 4 + len(text) - plain
 
 
-def measure(turns: tuple[Turn, ...], rule: PictureTokens | None) -> Load:
+def measure_request(turns: tuple[Turn, ...], rule: PictureTokens | None) -> RequestSize:
     """Bytes and tokens of a prepared request."""
-    rule = rule or PICTURE
+    rule = rule or DEFAULT_PICTURE_TOKENS
     size = 0
     tokens = float(_FRAME)
     for turn in turns:
         for part in turn.parts:
             if isinstance(part, Text):
-                tokens += text_tokens(part.text)
+                tokens += count_text_tokens(part.text)
             elif isinstance(part, Picture):
                 size += len(part.data)
                 tokens += rule.of(part.width, part.height)
@@ -75,7 +75,7 @@ def measure(turns: tuple[Turn, ...], rule: PictureTokens | None) -> Load:
             else:
                 size += sum(len(frame.data) for frame in part.frames)
                 tokens += _clip_tokens(part, rule)
-    return Load(size, math.ceil(tokens))
+    return RequestSize(size, math.ceil(tokens))
 
 
 def _clip_tokens(clip: Clip, rule: PictureTokens) -> int:
@@ -92,28 +92,32 @@ class Estimator:
         self._longest = 0.0
         self._largest = 0
 
-    def before(self, load: Load, max_new: int | None) -> Usage:
-        """A careful estimate. `max_new` is the limit on the reply, where there is one."""
-        written = max_new if max_new is not None else math.ceil(max(float(REPLY), self._longest * _MARGIN))
-        sent = math.ceil(load.tokens * self._ratio * _MARGIN)
-        return Usage(sent if self.known else max(sent, self._largest), written)
+    def before(self, size: RequestSize, max_tokens: int | None) -> TokenUsage:
+        """A careful estimate. `max_tokens` is the limit on the reply, where there is one."""
+        written = (
+            max_tokens
+            if max_tokens is not None
+            else math.ceil(max(float(DEFAULT_REPLY_TOKENS), self._longest * _MARGIN))
+        )
+        sent = math.ceil(size.tokens * self._ratio * _MARGIN)
+        return TokenUsage(sent if self.known else max(sent, self._largest), written)
 
-    def recall(self, usage: Usage) -> None:
+    def recall(self, usage: TokenUsage) -> None:
         """What an earlier process saw: until a reply tells more, a request may be as large as any."""
         self._largest = max(self._largest, usage.sent)
         self._longest = max(self._longest, float(usage.written))
 
-    def after(self, load: Load, reply: Reply) -> Usage:
+    def after(self, size: RequestSize, reply: Reply) -> TokenUsage:
         """What a request took: as the server says, else by estimate. Later estimates learn from it."""
         sent, written = reply.tokens_in, reply.tokens_out
         if sent is not None:
-            seen = sent / max(1, load.tokens)
+            seen = sent / max(1, size.tokens)
             first = not self.known
             self._ratio = seen if first else max(seen, self._ratio + _FORGET * (seen - self._ratio))
         self.known = True
         if written is not None:
             self._longest = max(self._longest, float(written))
-        return Usage(
-            load.tokens if sent is None else sent,
-            math.ceil(text_tokens(reply.text)) if written is None else written,
+        return TokenUsage(
+            size.tokens if sent is None else sent,
+            math.ceil(count_text_tokens(reply.text)) if written is None else written,
         )

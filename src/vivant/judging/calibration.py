@@ -15,11 +15,11 @@ from vivant.benchmarks import registry
 from vivant.benchmarks.base import Protocol
 from vivant.core.errors import UsageError
 from vivant.judging.human_scores import HumanScores
-from vivant.judging.pairs import all_pairs
+from vivant.judging.pairs import list_pairs
 from vivant.metrics.agreement import pearson, quadratic_kappa, spearman
 from vivant.metrics.intervals import Interval, wilson
-from vivant.runs.judge_scores import figures
-from vivant.runs.judgements import Judgements, all_judgements
+from vivant.runs.judge_scores import mean_ratings
+from vivant.runs.judgements import Judgements, list_judgements
 from vivant.runs.run import Run
 
 METRICS = ("pearson", "spearman", "cosine", "mse", "mae", "kappa")
@@ -30,7 +30,7 @@ _CHUNK = 4_000_000
 Column = NDArray[np.float64]
 
 
-class Item(Struct, frozen=True, kw_only=True):
+class CalibrationItem(Struct, frozen=True, kw_only=True):
     """One answer that a judge and people scored."""
 
     sample: str
@@ -41,40 +41,40 @@ class Item(Struct, frozen=True, kw_only=True):
     facets: Mapping[str, str]
 
 
-class Figure(Struct, frozen=True):
+class CalibrationValue(Struct, frozen=True):
     """A value with its 95 % interval; None where the data cannot give it."""
 
     value: float | None
     interval: Interval | None = None
 
 
-class Agreement(Struct, frozen=True, kw_only=True):
+class JudgeAgreement(Struct, frozen=True, kw_only=True):
     """A judge and people on one group of answers."""
 
     judge: str
     fingerprint: str
     group: str
     n: int
-    figures: Mapping[str, Figure]
+    values: Mapping[str, CalibrationValue]
 
 
-class Bias(Struct, frozen=True, kw_only=True):
+class JudgeBias(Struct, frozen=True, kw_only=True):
     """One bias of one judge, in words and as a figure."""
 
     judge: str
     fingerprint: str
     name: str
-    figure: Figure
+    figure: CalibrationValue
     n: int
     says: str
 
 
-class Judged(Struct, frozen=True, kw_only=True):
+class CalibratedJudge(Struct, frozen=True, kw_only=True):
     """A judge with all answers that people scored too."""
 
     judge: str
     fingerprint: str
-    items: tuple[Item, ...]
+    items: tuple[CalibrationItem, ...]
     unmatched: int = 0
     """Answers that it judged and people did not."""
 
@@ -82,7 +82,7 @@ class Judged(Struct, frozen=True, kw_only=True):
 # ── joining ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def gather(human: HumanScores, runs: Sequence[Run], protocol: Protocol) -> list[Judged]:
+def join_scores(human: HumanScores, runs: Sequence[Run], protocol: Protocol) -> list[CalibratedJudge]:
     """Every judge that was asked about any of the runs, with its answers joined to people's by id."""
     models = dict.fromkeys(run.model for run in runs)
     if len(models) > 1 and not human.names_models:
@@ -90,9 +90,9 @@ def gather(human: HumanScores, runs: Sequence[Run], protocol: Protocol) -> list[
             f"{human.file} does not say whose answers people scored, and the runs hold answers by "
             f"{', '.join(models)}; add a column 'model', or check one model at a time"
         )
-    found: dict[str, tuple[str, list[Item], int]] = {}
+    found: dict[str, tuple[str, list[CalibrationItem], int]] = {}
     for run in runs:
-        stored = all_judgements(run.dir.path, protocol)
+        stored = list_judgements(run.dir.path, protocol)
         if not stored:
             raise UsageError(
                 f"{run.dir.path} has not been judged under the protocol {protocol}: "
@@ -104,14 +104,14 @@ def gather(human: HumanScores, runs: Sequence[Run], protocol: Protocol) -> list[
             name, items, unmatched = found.get(
                 judgements.manifest.fingerprint, (judgements.manifest.name, [], 0)
             )
-            for key, said in _figures(judgements, run, protocol).items():
+            for key, said in _read_ratings(judgements, run, protocol).items():
                 record = records.get(key)
                 people = human.find(record.id, run.model) if record is not None else None
                 if record is None or people is None:
                     unmatched += 1
                     continue
                 items.append(
-                    Item(
+                    CalibrationItem(
                         sample=f"{record.task}/{record.id}",
                         model=run.model,
                         judge=said,
@@ -122,7 +122,7 @@ def gather(human: HumanScores, runs: Sequence[Run], protocol: Protocol) -> list[
                 )
             found[judgements.manifest.fingerprint] = (name, items, unmatched)
     judged = [
-        Judged(judge=name, fingerprint=fingerprint, items=tuple(items), unmatched=unmatched)
+        CalibratedJudge(judge=name, fingerprint=fingerprint, items=tuple(items), unmatched=unmatched)
         for fingerprint, (name, items, unmatched) in found.items()
     ]
     if not any(one.items for one in judged):
@@ -133,13 +133,13 @@ def gather(human: HumanScores, runs: Sequence[Run], protocol: Protocol) -> list[
     return judged
 
 
-def _figures(judgements: Judgements, run: Run, protocol: Protocol) -> dict[str, float]:
+def _read_ratings(judgements: Judgements, run: Run, protocol: Protocol) -> dict[str, float]:
     by_rubric = {
         rubric.name: benchmark
         for benchmark in map(registry.of_task, run.manifest.tasks)
         for rubric in benchmark.judged.rubrics(protocol)
     }
-    return figures(
+    return mean_ratings(
         judgements, lambda text, rubric: by_rubric[rubric.name].judged.read(text, rubric, protocol)
     )
 
@@ -147,21 +147,21 @@ def _figures(judgements: Judgements, run: Run, protocol: Protocol) -> dict[str, 
 # ── agreement ────────────────────────────────────────────────────────────────────────────────────
 
 
-def agreements(judged: Sequence[Judged], by: str = "") -> list[Agreement]:
+def measure_agreement(judged: Sequence[CalibratedJudge], by: str = "") -> list[JudgeAgreement]:
     """All answers of each judge, then group by group of a facet."""
-    found: list[Agreement] = []
+    found: list[JudgeAgreement] = []
     for one in judged:
-        groups: dict[str, list[Item]] = {"all": list(one.items)}
+        groups: dict[str, list[CalibrationItem]] = {"all": list(one.items)}
         if by:
             for value in sorted({item.facets.get(by, "") for item in one.items}):
                 groups[value or "unstated"] = [item for item in one.items if item.facets.get(by, "") == value]
         found += [
-            Agreement(
+            JudgeAgreement(
                 judge=one.judge,
                 fingerprint=one.fingerprint,
                 group=group,
                 n=len(items),
-                figures=compare(
+                values=compare_ratings(
                     [item.judge for item in items],
                     [item.people for item in items],
                     [item.sample for item in items],
@@ -172,9 +172,11 @@ def agreements(judged: Sequence[Judged], by: str = "") -> list[Agreement]:
     return found
 
 
-def among_judges(judged: Sequence[Judged]) -> list[tuple[str, str, int, Mapping[str, Figure]]]:
+def compare_judges(
+    judged: Sequence[CalibratedJudge],
+) -> list[tuple[str, str, int, Mapping[str, CalibrationValue]]]:
     """Each pair of judges on the answers that both judged."""
-    found: list[tuple[str, str, int, Mapping[str, Figure]]] = []
+    found: list[tuple[str, str, int, Mapping[str, CalibrationValue]]] = []
     for place, one in enumerate(judged):
         mine = {(item.sample, item.model): item.judge for item in one.items}
         for other in judged[place + 1 :]:
@@ -185,19 +187,23 @@ def among_judges(judged: Sequence[Judged]) -> list[tuple[str, str, int, Mapping[
             ]
             if both:
                 a, b, clusters = (list(column) for column in zip(*both, strict=True))
-                found.append((_label(one), _label(other), len(both), compare(a, b, clusters)))
+                found.append(
+                    (_judge_label(one), _judge_label(other), len(both), compare_ratings(a, b, clusters))
+                )
     return found
 
 
-def _label(one: Judged) -> str:
+def _judge_label(one: CalibratedJudge) -> str:
     return f"{one.judge} ({one.fingerprint[:8]})"
 
 
-def compare(first: Sequence[float], second: Sequence[float], clusters: Sequence[str]) -> dict[str, Figure]:
+def compare_ratings(
+    first: Sequence[float], second: Sequence[float], clusters: Sequence[str]
+) -> dict[str, CalibrationValue]:
     """The six measures of two columns of figures, with bootstrap intervals over clusters."""
     a, b = np.asarray(first, np.float64), np.asarray(second, np.float64)
     if not a.size:
-        return {name: Figure(None) for name in METRICS}
+        return {name: CalibrationValue(None) for name in METRICS}
     gap = a - b
     length = float(np.sqrt((a @ a) * (b @ b)))
     values = {
@@ -209,17 +215,17 @@ def compare(first: Sequence[float], second: Sequence[float], clusters: Sequence[
         "kappa": quadratic_kappa(a, b),
     }
     drawn = _bootstrap(a, b, clusters)
-    return {name: _figure(value, drawn.get(name)) for name, value in values.items()}
+    return {name: _with_interval(value, drawn.get(name)) for name, value in values.items()}
 
 
-def _figure(value: float, drawn: Column | None) -> Figure:
+def _with_interval(value: float, drawn: Column | None) -> CalibrationValue:
     if not np.isfinite(value):
-        return Figure(None)
+        return CalibrationValue(None)
     kept = drawn[np.isfinite(drawn)] if drawn is not None else np.empty(0)
     if kept.size < _RESAMPLES // 2:
-        return Figure(value)
+        return CalibrationValue(value)
     low, high = np.quantile(kept, (0.025, 0.975))
-    return Figure(value, Interval(float(low), float(high), "cluster bootstrap"))
+    return CalibrationValue(value, Interval(float(low), float(high), "cluster bootstrap"))
 
 
 def _weights(clusters: Sequence[str], start: int, count: int) -> tuple[NDArray[np.float64], int]:
@@ -239,11 +245,11 @@ def _bootstrap(a: Column, b: Column, clusters: Sequence[str]) -> dict[str, Colum
         weights, groups = _weights(clusters, start, min(step, _RESAMPLES - start))
         if groups < 2:
             return {}
-        pieces.append(_measured(a, b, weights))
+        pieces.append(_resampled_metrics(a, b, weights))
     return {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
 
 
-def _measured(a: Column, b: Column, weights: Column) -> dict[str, Column]:
+def _resampled_metrics(a: Column, b: Column, weights: Column) -> dict[str, Column]:
     total = weights.sum(axis=1)
     gap = a - b
     columns = np.stack([a, b, a * a, b * b, a * b, np.abs(gap), gap * gap], axis=1)
@@ -289,40 +295,44 @@ def _mid_ranks(column: Column, weights: Column) -> Column:
 # ── biases ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def biases(judged: Sequence[Judged], runs: Sequence[Run], protocol: Protocol) -> list[Bias]:
+def measure_biases(
+    judged: Sequence[CalibratedJudge], runs: Sequence[Run], protocol: Protocol
+) -> list[JudgeBias]:
     """Length, own family and constant figures of every judge; place, where pairs were compared."""
-    found: list[Bias] = []
+    found: list[JudgeBias] = []
     for one in judged:
         if one.items:
-            found += [_length(one), _constant(one), *_family(one)]
+            found += [_length_bias(one), _constant_bias(one), *_family_bias(one)]
     for run in runs:
-        for name, fingerprint, pairs in all_pairs(run, protocol):
-            found += _place(name, fingerprint, [place for pair in pairs for place in pair.places])
+        for name, fingerprint, pairs in list_pairs(run, protocol):
+            found += _position_bias(name, fingerprint, [place for pair in pairs for place in pair.places])
     return found
 
 
-def _length(one: Judged) -> Bias:
+def _length_bias(one: CalibratedJudge) -> JudgeBias:
     gap = [item.judge - item.people for item in one.items]
-    figure = compare(gap, [float(item.words) for item in one.items], [item.sample for item in one.items])[
-        "spearman"
-    ]
+    figure = compare_ratings(
+        gap, [float(item.words) for item in one.items], [item.sample for item in one.items]
+    )["spearman"]
     says = "rank correlation of (judge − people) with the number of words; above 0: it likes length more than people do"
     return _bias(one, "length", figure, len(gap), says)
 
 
-def _constant(one: Judged) -> Bias:
+def _constant_bias(one: CalibratedJudge) -> JudgeBias:
     counts = Counter(item.judge for item in one.items)
     value, most = counts.most_common(1)[0]
     share = most / len(one.items)
     warning = " It does not tell answers apart." if share >= CONSTANT_FROM else ""
     says = f"share of the commonest figure, {value:g}, among {len(counts)} different ones.{warning}"
-    return _bias(one, "constant figures", Figure(share, wilson(most, len(one.items))), len(one.items), says)
+    return _bias(
+        one, "constant figures", CalibrationValue(share, wilson(most, len(one.items))), len(one.items), says
+    )
 
 
-def _family(one: Judged) -> list[Bias]:
+def _family_bias(one: CalibratedJudge) -> list[JudgeBias]:
     """Preference for answers by models of the judge's own family, beyond people's."""
-    mine = family(one.judge)
-    own = np.array([family(item.model) == mine for item in one.items])
+    mine = model_family(one.judge)
+    own = np.array([model_family(item.model) == mine for item in one.items])
     if own.all() or not own.any():
         return []
     gap = np.array([item.judge - item.people for item in one.items])
@@ -335,22 +345,24 @@ def _family(one: Judged) -> list[Bias]:
     says = (
         f"(judge − people) on answers by {mine} models minus the same on others; above 0: it prefers its own"
     )
-    return [_bias(one, "own family", _figure(value, drawn), int(own.sum()), says)]
+    return [_bias(one, "own family", _with_interval(value, drawn), int(own.sum()), says)]
 
 
-def _bias(one: Judged, name: str, figure: Figure, n: int, says: str) -> Bias:
-    return Bias(judge=one.judge, fingerprint=one.fingerprint, name=name, figure=figure, n=n, says=says)
+def _bias(one: CalibratedJudge, name: str, figure: CalibrationValue, n: int, says: str) -> JudgeBias:
+    return JudgeBias(judge=one.judge, fingerprint=one.fingerprint, name=name, figure=figure, n=n, says=says)
 
 
-def _place(judge: str, fingerprint: str, places: Sequence[str]) -> list[Bias]:
+def _position_bias(judge: str, fingerprint: str, places: Sequence[str]) -> list[JudgeBias]:
     decided = [place for place in places if place in ("first", "second")]
     if not decided:
         return []
     first = decided.count("first")
     says = "share of verdicts for the answer in first place, every pair shown in both orders; 0.5 is fair"
-    figure = Figure(first / len(decided), wilson(first, len(decided)))
+    figure = CalibrationValue(first / len(decided), wilson(first, len(decided)))
     return [
-        Bias(judge=judge, fingerprint=fingerprint, name="position", figure=figure, n=len(decided), says=says)
+        JudgeBias(
+            judge=judge, fingerprint=fingerprint, name="position", figure=figure, n=len(decided), says=says
+        )
     ]
 
 
@@ -368,7 +380,7 @@ _FAMILIES: Mapping[str, str] = {
 }
 
 
-def family(name: str) -> str:
+def model_family(name: str) -> str:
     """The family of a model by its name: `openai/gpt-4o + placeholder cards` is of the family gpt."""
     short = name.split(" + ")[0].rsplit("/", 1)[-1].casefold()
     known: Any = next((kind for pattern, kind in _FAMILIES.items() if re.search(pattern, short)), None)

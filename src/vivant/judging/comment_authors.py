@@ -16,7 +16,7 @@ from vivant.runs.log import read_log
 _TASK = names.task_name(names.MIMICKING)
 
 
-def authors(runs: Sequence[Path]) -> list[Author]:
+def load_authors(runs: Sequence[Path]) -> list[Author]:
     """Each run with its comments, read from the log as they are asked for."""
     if len({run.resolve() for run in runs}) != len(runs):
         raise UsageError("A run is named twice")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Struct
 
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Protocol
@@ -24,60 +24,31 @@ from vivant.core.errors import UsageError
 from vivant.core.paths import cache_root
 from vivant.core.randomness import derive_seed
 from vivant.core.types import Decoding, Job, Record, Reply, Request
-from vivant.engine.evaluation import CacheUse, progress_for, stop_on_interrupt
-from vivant.engine.executor import LocalHands
+from vivant.engine.evaluation import open_progress, stop_on_interrupt
+from vivant.engine.executor import LocalExecutor
 from vivant.engine.reply_cache import ReplyCache
-from vivant.engine.runner import Outcome, Runner
-from vivant.models.base import Model, ModelError, ModelOptions
+from vivant.engine.runner import Runner, RunOutcome
+from vivant.judging.options import JudgeOptions
+from vivant.models.base import Model, ModelError
 from vivant.models.registry import create
 from vivant.runs.judgements import (
     JudgeManifest,
     Judgements,
     JudgeSettings,
-    Read,
-    judgements_folder,
+    VerdictReader,
+    find_judgements_folder,
+    read_verdict,
     rubric_note,
-    said_in,
     split_key,
     verdict_key,
     write_panel,
 )
 from vivant.runs.log import LogWriter
-from vivant.runs.run import Run, answers
+from vivant.runs.run import Run, iter_answers
 from vivant.runs.settings import digest
 
 
-class JudgeOptions(Struct, frozen=True, kw_only=True):
-    """Everything that `--judge…` can say. The first block decides what is asked, the second how."""
-
-    model: str
-    model_options: ModelOptions = ModelOptions()
-    samples: int = 1
-    attempts: int = 3
-    temperature: float = 0.7
-    max_images: int | None = None
-    wording: Mapping[str, str] = field(default_factory=dict)
-
-    concurrency: int = 16
-    cache: CacheUse = "auto"
-    keep_errors: bool = False
-
-    def settings(self, model: Model, protocol: Protocol, rubrics: Sequence[Rubric]) -> JudgeSettings:
-        """What the fingerprint is made of."""
-        if self.samples < 1 or self.attempts < 1:
-            raise UsageError("A judge must be asked at least once: --judge-samples and --judge-attempts")
-        return JudgeSettings(
-            model=model.identity,
-            protocol=protocol,
-            rubrics=tuple(rubric.reworded(self.wording) for rubric in rubrics),
-            samples=self.samples,
-            attempts=self.attempts,
-            temperature=self.temperature,
-            max_images=self.max_images,
-        )
-
-
-class Ask(Struct, frozen=True, kw_only=True, gc=False):
+class JudgeRequest(Struct, frozen=True, kw_only=True, gc=False):
     """One answer that is to be judged."""
 
     key: str
@@ -93,13 +64,13 @@ _State = dict[tuple[str, int], int]
 _SETTLED = -1
 
 
-class _KeptOpen(Model):
+class _PersistentModel(Model):
     """A model that stays open from one pass of the runner to the next: local weights are loaded once."""
 
     def __init__(self, inner: Model) -> None:
         self._inner = inner
         self.name = inner.name
-        self.takes = inner.takes
+        self.capabilities = inner.capabilities
         self.cacheable = inner.cacheable
         self.generate = inner.generate  # type: ignore[method-assign]  # one layer less for every request
         self._open = False
@@ -127,7 +98,7 @@ class _KeptOpen(Model):
             await self._inner.close()
 
 
-class _Watch:
+class _RecordRelay:
     """Tells of every record as it is logged: to the state of the judging, and to the user."""
 
     def __init__(self, note: Callable[[Record], None], progress: Any) -> None:
@@ -140,7 +111,7 @@ class _Watch:
             self._progress.update(record)
 
 
-class Judging:
+class JudgeRunner:
     """One judge at work in one folder."""
 
     def __init__(
@@ -148,7 +119,7 @@ class Judging:
         model: Model,
         settings: JudgeSettings,
         folder: Path,
-        read: Read,
+        read: VerdictReader,
         options: JudgeOptions,
         say: Callable[[str], None],
     ) -> None:
@@ -161,7 +132,7 @@ class Judging:
         self._rubrics = {rubric.name: rubric for rubric in settings.rubrics}
         self._state: _State = {}
 
-    def judge(self, asks: Sequence[Ask]) -> Outcome:
+    def judge(self, asks: Sequence[JudgeRequest]) -> RunOutcome:
         """Ask whatever is not answered yet."""
         self._store.create(
             JudgeManifest(
@@ -185,7 +156,7 @@ class Judging:
                 told = str(error).replace("--base-url", "--judge-base-url")
                 raise ModelError(f"The judge {self._model.name} cannot judge: {told}") from error
 
-    def _resume(self, log: LogWriter, asks: Sequence[Ask]) -> int:
+    def _resume(self, log: LogWriter, asks: Sequence[JudgeRequest]) -> int:
         """Drop failures and what answers another question; count the verdicts that stay."""
         kept = log.drop(lambda record: record.reply.status == "error" and not self._options.keep_errors)
         if not kept:
@@ -205,33 +176,35 @@ class Judging:
         kept = log.drop(lambda record: stale(record.key, record.messages))
         return len({split_key(key)[:2] for key in kept})
 
-    async def _passes(self, log: LogWriter, asks: Sequence[Ask], total: int, done: int) -> Outcome:
+    async def _passes(
+        self, log: LogWriter, asks: Sequence[JudgeRequest], total: int, done: int
+    ) -> RunOutcome:
         from vivant.media import MediaLoader
 
-        model = _KeptOpen(self._model)
+        model = _PersistentModel(self._model)
         cache = self._open_cache()
-        summed = Outcome()
+        summed = RunOutcome()
         try:
             with (
-                progress_for(total, done) as progress,
-                MediaLoader(cache_root(), workers=1) as loader,
+                open_progress(total, done) as progress,
+                MediaLoader(cache_root(), workers=1) as preparer,
             ):
                 for attempt in range(self._settings.attempts):
-                    watch = _Watch(self._note, progress if attempt == 0 else None)
+                    watch = _RecordRelay(self._note, progress if attempt == 0 else None)
                     for greedy in (True, False):
                         jobs = self._jobs(asks, attempt, greedy)
                         first = next(jobs, None)
                         if first is None:
                             continue
                         runner = Runner(
-                            hands=LocalHands(model, loader),
+                            executor=LocalExecutor(model, preparer),
                             log=log,
                             cache=cache if greedy or self._options.cache == "always" else None,
                             concurrency=self._options.concurrency,
                             progress=watch,
                         )
-                        with stop_on_interrupt(runner, self._say):
-                            _add(summed, await runner.run(chain([first], jobs)))
+                        with stop_on_interrupt(runner):
+                            _add_outcome(summed, await runner.run(chain([first], jobs)))
                         if summed.stopped:
                             return summed
         finally:
@@ -244,7 +217,7 @@ class Judging:
         wanted = self._model.cacheable if self._options.cache == "auto" else self._options.cache == "always"
         return ReplyCache(cache_root() / "replies.sqlite") if wanted else None
 
-    def _jobs(self, asks: Sequence[Ask], attempt: int, greedy: bool) -> Iterator[Job]:
+    def _jobs(self, asks: Sequence[JudgeRequest], attempt: int, greedy: bool) -> Iterator[Job]:
         """The jobs of one pass: verdicts whose earlier attempts could all not be read."""
         for ask in asks:
             for sample in range(self._settings.samples):
@@ -255,13 +228,13 @@ class Judging:
     def _note(self, record: Record) -> None:
         """Keep count of what is settled, as the log has it and as records arrive: the log is read once."""
         key, sample, attempt = split_key(record.key)
-        said = said_in(record, attempt, self._rubrics, self._read)
+        said = read_verdict(record, attempt, self._rubrics, self._read)
         if said.verdict.read or said.error:
             self._state[key, sample] = _SETTLED
         elif (before := self._state.get((key, sample), 0)) != _SETTLED:
             self._state[key, sample] = max(before, attempt + 1)
 
-    def _job(self, ask: Ask, sample: int, attempt: int) -> Job:
+    def _job(self, ask: JudgeRequest, sample: int, attempt: int) -> Job:
         question = ask.question
         drawn = bool(sample or attempt)
         seed = derive_seed(sample, "judge", ask.key, str(attempt))
@@ -285,7 +258,7 @@ class Judging:
         )
 
 
-def _add(total: Outcome, one: Outcome) -> None:
+def _add_outcome(total: RunOutcome, one: RunOutcome) -> None:
     total.done += one.done
     total.errors += one.errors
     total.cached += one.cached
@@ -293,12 +266,29 @@ def _add(total: Outcome, one: Outcome) -> None:
     total.stopped = total.stopped or one.stopped
 
 
+def make_settings(
+    options: JudgeOptions, model: Model, protocol: Protocol, rubrics: Sequence[Rubric]
+) -> JudgeSettings:
+    """What a judge's fingerprint is made of."""
+    if options.samples < 1 or options.attempts < 1:
+        raise UsageError("A judge must be asked at least once: --judge-samples and --judge-attempts")
+    return JudgeSettings(
+        model=model.identity,
+        protocol=protocol,
+        rubrics=tuple(rubric.reworded(options.prompts) for rubric in rubrics),
+        samples=options.samples,
+        attempts=options.attempts,
+        temperature=options.temperature,
+        max_images=options.max_images,
+    )
+
+
 def judge_run(
     run: Run,
     judges: Sequence[JudgeOptions],
     protocol: Protocol = "paper",
     say: Callable[[str], None] | None = None,
-) -> Outcome:
+) -> RunOutcome:
     """Have all answers of a run judged, and let these judges count for its scores from now on."""
     say = say or (lambda _: None)
     tasks = [task for task in run.manifest.tasks if registry.of_task(task).task(task).judged]
@@ -309,18 +299,18 @@ def judge_run(
     def read(text: str, rubric: Rubric) -> Verdict:
         return owners[rubric.name][1].judged.read(text, rubric, protocol)
 
-    summed = Outcome()
+    summed = RunOutcome()
     fingerprints: list[str] = []
     for options in judges:
-        model = create(options.model, options.model_options)
-        settings = options.settings(model, protocol, tuple(rubric for rubric, _ in owners.values()))
+        model = create(options.model, options.backend_options)
+        settings = make_settings(options, model, protocol, tuple(rubric for rubric, _ in owners.values()))
         fingerprint = settings.fingerprint()
         if fingerprint in fingerprints:
             raise UsageError(
                 f"The judge {options.model} is named twice; for more verdicts: --judge-samples N"
             )
-        folder = judgements_folder(run.dir.path, fingerprint)
-        asks = asks_of(run, tasks, protocol, options)
+        folder = find_judgements_folder(run.dir.path, fingerprint)
+        asks = build_judge_requests(run, tasks, protocol, options)
         say(f"Judge {model.name}: {len(asks)} answers → {folder}")
         partial = [(ask.key, ask.question.notes[0]) for ask in asks if ask.question.notes]
         if partial:
@@ -328,7 +318,7 @@ def judge_run(
             say(f"Note: {len(partial)} answers are not shown to the judge in full; the first: {key}: {note}")
         if model.caveat:
             say(f"Note: {model.name} is {model.caveat}.")
-        _add(summed, Judging(model, settings, folder, read, options, say).judge(asks))
+        _add_outcome(summed, JudgeRunner(model, settings, folder, read, options, say).judge(asks))
         if summed.stopped:
             return summed
         fingerprints.append(fingerprint)
@@ -336,11 +326,13 @@ def judge_run(
     return summed
 
 
-def asks_of(run: Run, tasks: Sequence[str], protocol: Protocol, options: JudgeOptions) -> list[Ask]:
+def build_judge_requests(
+    run: Run, tasks: Sequence[str], protocol: Protocol, options: JudgeOptions
+) -> list[JudgeRequest]:
     """The answers of a run that are to be judged: those that can be read at all."""
     samples, records = run.samples(), run.records()
     home = str(run.dir.path.resolve())
-    asks: list[Ask] = []
+    asks: list[JudgeRequest] = []
     for task in tasks:
         benchmark = registry.of_task(task)
         root = run.manifest.roots.get(task, "")
@@ -350,13 +342,15 @@ def asks_of(run: Run, tasks: Sequence[str], protocol: Protocol, options: JudgeOp
             run=run.dir.path,
             max_images=options.max_images,
         )
-        for sample, record in answers(task, samples, records, protocol):
+        for sample, record in iter_answers(task, samples, records, protocol):
             question = benchmark.judged.ask(sample, record, context)
             if isinstance(question, Question):
-                if options.wording:
-                    own = question.rubric.reworded(options.wording)
+                if options.prompts:
+                    own = question.rubric.reworded(options.prompts)
                     question = msgspec.structs.replace(question, rubric=own)
                 asks.append(
-                    Ask(key=record.key, task=task, id=record.id, question=question, root=root, run=home)
+                    JudgeRequest(
+                        key=record.key, task=task, id=record.id, question=question, root=root, run=home
+                    )
                 )
     return asks

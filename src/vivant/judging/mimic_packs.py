@@ -20,7 +20,8 @@ from vivant.benchmarks.verdict import Contract, Field, Verdict
 from vivant.core.errors import UsageError
 from vivant.core.fenced_text import FencedBlock
 from vivant.core.types import Text, Video
-from vivant.judging.judge_run import Ask, JudgeOptions, Judging
+from vivant.judging.judge_run import JudgeRequest, JudgeRunner, make_settings
+from vivant.judging.options import JudgeOptions
 from vivant.models.registry import create
 from vivant.runs.judgements import Judgements, JudgeSettings
 
@@ -57,13 +58,13 @@ class JudgedPack(Struct, frozen=True, kw_only=True):
     stopped: bool
 
 
-def asks(pack: Pack, rubric: Rubric = RUBRIC) -> Iterator[Ask]:
+def build_requests(pack: Pack, rubric: Rubric = RUBRIC) -> Iterator[JudgeRequest]:
     """One question per comment; where it comes from is not known here, and cannot be told."""
     videos = {video.video: video for video in pack.videos()}
     task = names.task_name(names.MIMICKING)
     for item in pack.items():
         video = videos[item.video]
-        yield Ask(
+        yield JudgeRequest(
             key=item.item,
             task=task,
             id=item.item,
@@ -84,16 +85,18 @@ def judge_pack(
     pack: Pack, options: JudgeOptions, out: Path, say: Callable[[str], None] = lambda _: None
 ) -> JudgedPack:
     """Ask a judge model about every comment; the same call again goes on where it stopped."""
-    model = create(options.model, options.model_options)
-    settings = options.settings(model, "paper", (RUBRIC,))
+    model = create(options.model, options.backend_options)
+    settings = make_settings(options, model, "paper", (RUBRIC,))
     rubric = settings.rubrics[0]
-    if out.exists() and read_head(out).settings != _recorded(settings):
+    if out.exists() and read_head(out).settings != _encode_settings(settings):
         raise UsageError(f"{out} holds judgements by others or with other settings; choose another --out")
     folder = out.with_name(f"{out.name}.judge") / settings.fingerprint()[:8]
     if model.caveat:
         say(f"Note: {model.name} is {model.caveat}.")
     say(f"Judge {model.name}: {pack.header.items} comments → {folder}")
-    outcome = Judging(model, settings, folder, _read, options, say).judge(list(asks(pack, rubric)))
+    outcome = JudgeRunner(model, settings, folder, _read, options, say).judge(
+        list(build_requests(pack, rubric))
+    )
     said = Judgements(folder).said(_read)
     judgements: list[Judgement] = []
     unparsed = failed = 0
@@ -116,7 +119,7 @@ def judge_pack(
         pack=pack.header.pack,
         kind="model",
         name=model.name,
-        settings=_recorded(settings),
+        settings=_encode_settings(settings),
         unparsed=unparsed,
         failed=failed,
         caveat=model.caveat,
@@ -125,7 +128,7 @@ def judge_pack(
     return JudgedPack(judges=judges, written=len(judgements), stopped=outcome.stopped)
 
 
-def _recorded(settings: JudgeSettings) -> dict[str, object]:
+def _encode_settings(settings: JudgeSettings) -> dict[str, object]:
     """The settings as a file holds them."""
     decoded: dict[str, object] = msgspec.json.decode(msgspec.json.encode(settings))
     return decoded

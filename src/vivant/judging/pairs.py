@@ -22,11 +22,12 @@ from vivant.core.errors import MediaError, UsageError
 from vivant.core.fenced_text import FencedBlock
 from vivant.core.generated_images import PREFIX
 from vivant.core.types import Image
-from vivant.judging.judge_run import Ask, JudgeOptions, Judging
+from vivant.judging.judge_run import JudgeRequest, JudgeRunner, make_settings
+from vivant.judging.options import JudgeOptions
 from vivant.media.paths import resolve_media
 from vivant.models.registry import create
-from vivant.runs.judgements import FOLDER, Judgements, Said
-from vivant.runs.run import Run, answers
+from vivant.runs.judgements import FOLDER, Judgements, JudgeVerdict
+from vivant.runs.run import Run, iter_answers
 from vivant.runs.settings import digest
 
 Winner = Literal["first", "second", "tie", "inconsistent", "unparsed"]
@@ -35,7 +36,7 @@ _CONTRACT = Contract(fields=(Field(name="Better", choices=CHOICES),))
 _ORDERS = (">ab", ">ba")
 
 
-class Pair(Struct, frozen=True):
+class PairVerdict(Struct, frozen=True):
     """What came of one comparison: who won, and which place the judge named in each order."""
 
     key: str
@@ -58,7 +59,7 @@ def pair_rubric(rubric: Rubric) -> Rubric:
     )
 
 
-def settle(forward: str | None, backward: str | None) -> Winner:
+def decide_winner(forward: str | None, backward: str | None) -> Winner:
     """The winner of a pair from the place named in each order; None where a verdict could not be read."""
     if forward is None or backward is None:
         return "unparsed"
@@ -76,19 +77,19 @@ def judge_pairs(
     options: JudgeOptions,
     protocol: Protocol = "paper",
     say: Callable[[str], None] | None = None,
-) -> list[Pair]:
+) -> list[PairVerdict]:
     """Compare two runs' answers to the samples that both answered; resumes like any judging."""
-    asks = list(_asks(first, second, protocol, options))
+    asks = list(_build_requests(first, second, protocol, options))
     if not asks:
         raise UsageError(f"{first.name} and {second.name} have no judged sample in common")
     rubrics = tuple({ask.question.rubric.name: ask.question.rubric for ask in asks}.values())
-    model = create(options.model, options.model_options)
-    settings = options.settings(model, protocol, rubrics)
+    model = create(options.model, options.backend_options)
+    settings = make_settings(options, model, protocol, rubrics)
     name = f"{settings.fingerprint()[:8]}-{digest(second.manifest.fingerprint + second.name)[:8]}"
     folder = first.dir.path / FOLDER / "pairs" / name
     tell = say or (lambda _: None)
     tell(f"Judge {model.name}: {len(asks) // 2} pairs in both orders → {folder}")
-    outcome = Judging(model, settings, folder, _read, options, tell).judge(asks)
+    outcome = JudgeRunner(model, settings, folder, _read, options, tell).judge(asks)
     return [] if outcome.stopped else read_pairs(Judgements(folder))
 
 
@@ -96,25 +97,25 @@ def _read(text: str, rubric: Rubric) -> Verdict:
     return rubric.contract.read(text)
 
 
-def read_pairs(judgements: Judgements) -> list[Pair]:
+def read_pairs(judgements: Judgements) -> list[PairVerdict]:
     """The comparisons in a folder; one with a failed request is not among them."""
     said = judgements.said(_read)
     keys = dict.fromkeys(key.removesuffix(order) for key in said for order in _ORDERS if key.endswith(order))
-    pairs: list[Pair] = []
+    pairs: list[PairVerdict] = []
     for key in keys:
         both = [said.get(key + order, {}).get(0) for order in _ORDERS]
         if any(one is None or one.error for one in both):
             continue
-        places = [_place(one) for one in both if one is not None]
-        pairs.append(Pair(key, settle(*places), tuple(place or "unparsed" for place in places)))
+        places = [_chosen_position(one) for one in both if one is not None]
+        pairs.append(PairVerdict(key, decide_winner(*places), tuple(place or "unparsed" for place in places)))
     return pairs
 
 
-def _place(said: Said) -> str | None:
+def _chosen_position(said: JudgeVerdict) -> str | None:
     return str(said.verdict.values["Better"]) if said.verdict.read else None
 
 
-def all_pairs(run: Run, protocol: str) -> list[tuple[str, str, list[Pair]]]:
+def list_pairs(run: Run, protocol: str) -> list[tuple[str, str, list[PairVerdict]]]:
     """Name and fingerprint of the judge and its comparisons, for every comparison kept in a run."""
     folders = sorted((run.dir.path / FOLDER / "pairs").glob("*/judge.json"))
     found = [Judgements(file.parent) for file in folders]
@@ -125,24 +126,26 @@ def all_pairs(run: Run, protocol: str) -> list[tuple[str, str, list[Pair]]]:
     ]
 
 
-def _asks(first: Run, second: Run, protocol: Protocol, options: JudgeOptions) -> Iterator[Ask]:
+def _build_requests(
+    first: Run, second: Run, protocol: Protocol, options: JudgeOptions
+) -> Iterator[JudgeRequest]:
     """Both orders of every pair. All pictures are named from the folder that holds both runs and their data."""
     tasks = [
         t for t in first.manifest.tasks if t in second.manifest.tasks and registry.of_task(t).task(t).judged
     ]
     for task in tasks:
-        base = _common([first, second], task)
-        found = [dict(_questions(run, task, protocol, options, base)) for run in (first, second)]
+        base = _common_folder([first, second], task)
+        found = [dict(_load_questions(run, task, protocol, options, base)) for run in (first, second)]
         for key in found[0].keys() & found[1].keys():
             one, other = found[0][key], found[1][key]
             for order, (left, right) in zip(_ORDERS, ((one, other), (other, one)), strict=True):
-                question = _question(left, right)
-                yield Ask(
+                question = _pair_question(left, right)
+                yield JudgeRequest(
                     key=key + order, task=task, id=key, question=question, root=str(base), run=str(base)
                 )
 
 
-def _question(left: Question, right: Question) -> Question:
+def _pair_question(left: Question, right: Question) -> Question:
     by_name = {material.name: material for material in left.materials}
     second = next(material for material in right.materials if material.name == "answer")
     materials = [
@@ -160,29 +163,29 @@ def _question(left: Question, right: Question) -> Question:
     )
 
 
-def _questions(
+def _load_questions(
     run: Run, task: str, protocol: Protocol, options: JudgeOptions, base: Path
 ) -> Iterator[tuple[str, Question]]:
     benchmark = registry.of_task(task)
     root = Path(run.manifest.roots.get(task, ""))
     context = JudgeContext(protocol=protocol, root=root, run=run.dir.path, max_images=options.max_images)
-    for sample, record in answers(task, run.samples(), run.records(), protocol):
+    for sample, record in iter_answers(task, run.samples(), run.records(), protocol):
         question = benchmark.judged.ask(sample, record, context)
         if isinstance(question, Question) and record.repeat == 0:
-            own = question.rubric.reworded(options.wording)
-            moved = tuple(_moved(material, context, base) for material in question.materials)
+            own = question.rubric.reworded(options.prompts)
+            moved = tuple(_rebase_material(material, context, base) for material in question.materials)
             yield record.key, msgspec.structs.replace(question, rubric=own, materials=moved)
 
 
-def _moved(material: FencedBlock, context: JudgeContext, base: Path) -> FencedBlock:
+def _rebase_material(material: FencedBlock, context: JudgeContext, base: Path) -> FencedBlock:
     parts = (
-        Image(_from_base(part.path, context, base)) if isinstance(part, Image) else part
+        Image(_rebase_path(part.path, context, base)) if isinstance(part, Image) else part
         for part in material.parts
     )
     return FencedBlock(material.name, tuple(parts))
 
 
-def _from_base(path: str, context: JudgeContext, base: Path) -> str:
+def _rebase_path(path: str, context: JudgeContext, base: Path) -> str:
     inside = path.startswith(PREFIX)
     try:
         real = resolve_media(context.run if inside else context.root, path.removeprefix(PREFIX))
@@ -191,7 +194,7 @@ def _from_base(path: str, context: JudgeContext, base: Path) -> str:
     return os.path.relpath(real, base)
 
 
-def _common(runs: Sequence[Run], task: str) -> Path:
+def _common_folder(runs: Sequence[Run], task: str) -> Path:
     places = [os.path.realpath(run.dir.path) for run in runs]
     places += [os.path.realpath(run.manifest.roots.get(task, run.dir.path)) for run in runs]
     return Path(os.path.commonpath(places))

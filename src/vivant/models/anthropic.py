@@ -10,23 +10,16 @@ import msgspec
 
 from vivant.core.errors import MediaError, UsageError
 from vivant.core.types import Clip, Content, Reply, ReplyStatus, Request, Sound, Text
-from vivant.models.base import Model, ModelOptions, Takes, TransientError
-from vivant.models.capabilities import (
-    ANTHROPIC,
-    ANTHROPIC_MODELS,
-    DEFAULT_MAX_TOKENS,
-    OPTIONS,
-    budget_for,
-    mapping,
-    model_facts,
-    truth,
-)
-from vivant.models.http import HttpModel, key_from
+from vivant.models.base import Capabilities, Model, ModelOptions, TransientError, parse_bool, parse_mapping
+from vivant.models.http import HttpModel, read_key
+from vivant.models.model_table import LIMIT_OPTIONS, find_model, find_server, merge_limits
 
 if TYPE_CHECKING:
     from vivant.models.batch.base import BatchApi
 
 DEFAULT_URL = "https://api.anthropic.com/v1"
+DEFAULT_MAX_TOKENS = 4096
+"""Where neither the user nor the benchmark limits the reply: the API asks for a limit."""
 _VERSION = "2023-06-01"
 _ENDS: Mapping[str, tuple[ReplyStatus, str]] = {
     "max_tokens": ("truncated", "stopped at the token limit"),
@@ -39,22 +32,23 @@ class Anthropic(HttpModel):
     """`POST /messages`."""
 
     def __init__(self, model: str, options: ModelOptions) -> None:
-        settings = options.take(sampling=None, extra_body={}, **OPTIONS)
+        settings = options.resolve(sampling=None, extra_body={}, **LIMIT_OPTIONS)
         if options.video == "native":
             raise UsageError(f"anthropic/{model} takes no video files; leave out --native-video")
         url = options.base_url or DEFAULT_URL
-        key = key_from(ANTHROPIC.key)
+        server = find_server(url, api="anthropic")
+        key = read_key(server.key)
         if not key and url == DEFAULT_URL:
-            raise UsageError(f"No key for anthropic/{model}: set {ANTHROPIC.key}")
-        headers = {"anthropic-version": _VERSION, **({ANTHROPIC.key_header: key} if key else {})}
+            raise UsageError(f"No key for anthropic/{model}: set {server.key}")
+        headers = {"anthropic-version": _VERSION, **({server.key_header: key} if key else {})}
         super().__init__(f"anthropic/{model}", url, headers, options.timeout)
-        self.takes = Takes()
-        facts = model_facts(model, ANTHROPIC_MODELS)
-        self.budget = budget_for(ANTHROPIC, facts, settings)
+        self.capabilities = Capabilities()
+        facts = find_model(model, "anthropic")
+        self.limits = merge_limits(server, facts, settings)
         self.model = model
         sampling = settings["sampling"]
-        self._sampling = facts.sampling if sampling is None else truth("sampling", sampling)
-        self._extra = mapping("extra_body", settings["extra_body"])
+        self._sampling = facts.sampling if sampling is None else parse_bool("sampling", sampling)
+        self._extra = parse_mapping("extra_body", settings["extra_body"])
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -64,7 +58,7 @@ class Anthropic(HttpModel):
         answer = await self.client.post("/messages", msgspec.json.encode(self.body(request)))
         return read_message(answer, self.server)
 
-    def batches(self) -> BatchApi:
+    def batch_api(self) -> BatchApi:
         from vivant.models.batch.anthropic import AnthropicBatches
 
         return AnthropicBatches(self)
@@ -74,7 +68,7 @@ class Anthropic(HttpModel):
         messages: list[dict[str, Any]] = []
         system: list[dict[str, Any]] = []
         for turn in request.turns:
-            content = [block for part in turn.parts for block in _blocks(part)]
+            content = [block for part in turn.parts for block in _content_blocks(part)]
             if turn.role == "system":
                 system += content
             elif content:
@@ -97,11 +91,11 @@ class Anthropic(HttpModel):
         return body | self._extra
 
 
-def _blocks(part: Content) -> list[dict[str, Any]]:
+def _content_blocks(part: Content) -> list[dict[str, Any]]:
     if isinstance(part, Text):
         return [{"type": "text", "text": part.text}] if part.text.strip() else []  # empty ones are refused
     if isinstance(part, Clip):
-        return [block for frame in part.frames for block in _blocks(frame)]
+        return [block for frame in part.frames for block in _content_blocks(frame)]
     if isinstance(part, Sound):
         raise MediaError("this API takes no sound")
     data = b64encode(part.data).decode("ascii")

@@ -6,17 +6,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from msgspec import Struct, field
 
-from vivant.core.errors import UsageError, VivantError
+from vivant.core.errors import UsageError, VivantError, unknown_name_error
 from vivant.core.types import Reply, Request, Tokenizer
 
 if TYPE_CHECKING:
     from vivant.models.batch.base import BatchApi
-    from vivant.models.capabilities import Budget
+    from vivant.models.model_table import RequestLimits
 
 
-class Takes(Struct, frozen=True):
+class Capabilities(Struct, frozen=True):
     """Which media a model accepts. Without `video`, it receives a video as frames."""
 
     images: bool = True
@@ -36,10 +37,8 @@ class ModelOptions(Struct, frozen=True, kw_only=True):
     values: Mapping[str, Any] = field(default_factory=dict)
     """Backend-specific settings (`--model-option detail=low`)."""
 
-    def take(self, **defaults: Any) -> dict[str, Any]:
+    def resolve(self, **defaults: Any) -> dict[str, Any]:
         """The backend-specific settings over their defaults; an unknown one is refused by name."""
-        from vivant.core.errors import unknown_name_error
-
         for name in self.values:
             if name not in defaults:
                 raise unknown_name_error("model option", name, defaults)
@@ -74,17 +73,17 @@ class Model(ABC):
 
     name: str
     """As tables show it."""
-    takes: Takes = Takes()
+    capabilities: Capabilities = Capabilities()
     cacheable: bool = True
     """Whether a reply may be reused for an identical request."""
     caveat: str = ""
     """What tables must say beside figures that rest on it: "a rule of thumb, never for results"."""
-    budget: Budget | None = None
+    limits: RequestLimits | None = None
     """The most that one request may hold; what is over it is shrunk or refused before `generate` sees it."""
-    computes_here: bool = False
+    is_local: bool = False
     """Whether it computes on this machine rather than on a server's: with Ray, one worker per accelerator."""
-    weighs: bool = False
-    """Whether `weigh` is offered (`--options loglik`)."""
+    has_loglikelihood: bool = False
+    """Whether `loglikelihood` is offered (`--answer-by loglik`)."""
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -109,20 +108,50 @@ class Model(ABC):
     async def generate(self, request: Request) -> Reply:
         """Answer one request. Raise `TransientError` for what may pass, `ModelError` for what cannot."""
 
-    async def weigh(self, request: Request, answers: tuple[str, ...]) -> Reply:  # noqa: ARG002
+    async def loglikelihood(self, request: Request, answers: tuple[str, ...]) -> Reply:  # noqa: ARG002
         """How likely each answer is, as `Reply.likelihoods`; the reply's text does not matter."""
-        raise UsageError(f"{self.name} does not report likelihoods; leave out --options loglik")
+        raise UsageError(f"{self.name} does not report likelihoods; leave out --answer-by loglik")
 
     def tokenizer(self) -> Tokenizer | None:
         """How it takes a text apart, for benchmarks that cut to its window; None where that is not known here."""
         return None
 
-    def batches(self) -> BatchApi:
+    def batch_api(self) -> BatchApi:
         """The provider's batch endpoints (`--batch`). They share the model's session: open it first."""
         raise UsageError(f"{self.name} has no batch endpoint; leave out --batch")
 
 
-def require(module: str, extra: str, what: str) -> None:
+def parse_positive(option: str, value: Any) -> int:
+    """A model option that must be a number above 0."""
+    try:
+        number = int(value)
+    except ValueError:
+        number = 0
+    if number < 1:
+        raise UsageError(f"--model-option {option}={value}: write a whole number above 0")
+    return number
+
+
+def parse_mapping(option: str, value: Any) -> dict[str, Any]:
+    """A model option that is a JSON object."""
+    try:
+        return msgspec.convert(
+            msgspec.json.decode(value) if isinstance(value, str) else value, dict[str, Any]
+        )
+    except msgspec.MsgspecError as error:
+        raise UsageError(f"--model-option {option}={value}: write a JSON object") from error
+
+
+def parse_bool(option: str, value: Any) -> bool:
+    """A model option that is true or false."""
+    if isinstance(value, bool):
+        return value
+    if str(value).lower() not in ("true", "false"):
+        raise UsageError(f"--model-option {option}={value}: write true or false")
+    return str(value).lower() == "true"
+
+
+def require_package(module: str, extra: str, what: str) -> None:
     """Check that an optional dependency is installed, without importing it."""
     from importlib.util import find_spec
 

@@ -9,16 +9,16 @@ from typing import Any
 from vivant.core.errors import UsageError
 from vivant.core.randomness import derive_generator
 from vivant.core.types import Reply, Request
-from vivant.models.base import Model, ModelOptions, Takes
+from vivant.models.base import Capabilities, Model, ModelOptions
 
 Choice = Callable[[Request], int]
 
 
-class Guesser(Model):
+class GuessingModel(Model):
     """Chooses an option by a rule; where there are none, one of the candidate texts by the same rule."""
 
     cacheable = False
-    takes = Takes(images=False)
+    capabilities = Capabilities(images=False)
     caveat = "a guesser that understands nothing, never for results"
 
     def __init__(self, name: str, choose: Callable[[Request, tuple[str, ...]], int]) -> None:
@@ -38,33 +38,35 @@ class Guesser(Model):
         return Reply(text=texts[index])
 
 
-def _plain(options: ModelOptions, rest: str, name: str) -> None:
-    options.take()
+def _check_no_arguments(options: ModelOptions, rest: str, name: str) -> None:
+    options.resolve()
     if rest:
         raise UsageError(f"'{name}' takes nothing after its name; got '{name}/{rest}'")
 
 
 def create_random(rest: str, options: ModelOptions) -> Model:
     """Each option is as likely as the others; the choice depends on the run's seed and the sample."""
-    _plain(options, rest, "random")
-    return Guesser(
+    _check_no_arguments(options, rest, "random")
+    return GuessingModel(
         "random", lambda request, texts: derive_generator(request.seed, "guess").randrange(len(texts))
     )
 
 
 def create_first(rest: str, options: ModelOptions) -> Model:
     """Shows a preference of the data for the first place, if there is one."""
-    _plain(options, rest, "first")
-    return Guesser("first", lambda _request, _texts: 0)
+    _check_no_arguments(options, rest, "first")
+    return GuessingModel("first", lambda _request, _texts: 0)
 
 
 def create_longest(rest: str, options: ModelOptions) -> Model:
     """Shows whether right options are longer than wrong ones. The first of equals."""
-    _plain(options, rest, "longest")
-    return Guesser("longest", lambda _request, texts: max(range(len(texts)), key=lambda i: len(texts[i])))
+    _check_no_arguments(options, rest, "longest")
+    return GuessingModel(
+        "longest", lambda _request, texts: max(range(len(texts)), key=lambda i: len(texts[i]))
+    )
 
 
-class Blind(Guesser):
+class NearestOption(GuessingModel):
     """The option whose text is nearest to the question's, by MiniLM."""
 
     def __init__(self) -> None:
@@ -92,15 +94,15 @@ class Blind(Guesser):
 
 def create_blind(rest: str, options: ModelOptions) -> Model:
     """What a model without eyes could reach."""
-    _plain(options, rest, "blind")
-    return Blind()
+    _check_no_arguments(options, rest, "blind")
+    return NearestOption()
 
 
-class Echo(Model):
+class EchoModel(Model):
     """Always the same text."""
 
     cacheable = False
-    takes = Takes(images=False)
+    capabilities = Capabilities(images=False)
     caveat = "the same text every time, never for results"
 
     def __init__(self, text: str) -> None:
@@ -117,5 +119,5 @@ class Echo(Model):
 
 def create_echo(rest: str, options: ModelOptions) -> Model:
     """Useful for checking how a benchmark reads a given reply."""
-    options.take()
-    return Echo(rest)
+    options.resolve()
+    return EchoModel(rest)

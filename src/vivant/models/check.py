@@ -23,7 +23,7 @@ _RIGHT = "B"
 _SIDE = 64
 
 
-def readiness(backend: Backend) -> str:
+def check_readiness(backend: Backend) -> str:
     """`yes`, or what is missing. Asks no server."""
     missing = [module for module in backend.modules if find_spec(module) is None]
     if missing:
@@ -37,7 +37,7 @@ def readiness(backend: Backend) -> str:
     return "yes"
 
 
-class Checked(Struct, frozen=True):
+class ModelCheck(Struct, frozen=True):
     """What came back."""
 
     reply: Reply
@@ -60,7 +60,7 @@ class Checked(Struct, frozen=True):
         return "answers, but named another colour than the picture's"
 
 
-async def check(model: Model) -> Checked:
+async def check_model(model: Model) -> ModelCheck:
     """Ask what colour a red picture is. What cannot pass is a reply with the status `error`."""
     began = time.perf_counter()
     asked = began
@@ -68,19 +68,19 @@ async def check(model: Model) -> Checked:
         try:
             await model.open()
             asked = time.perf_counter()
-            reply = await model.generate(question(pictures=model.takes.images))
+            reply = await model.generate(build_question(pictures=model.capabilities.images))
         finally:
             await model.close()
     except (TransientError, ModelError) as error:
         reply = Reply(status="error", error=str(error))
-    return Checked(reply, time.perf_counter() - asked, asked - began)
+    return ModelCheck(reply, time.perf_counter() - asked, asked - began)
 
 
-def question(*, pictures: bool = True) -> Request:
+def build_question(*, pictures: bool = True) -> Request:
     """The tiny request."""
     listed = "\n".join(f"{option.name}. {option.text}" for option in _OPTIONS)
     text = Text(f"What colour fills this picture?\n{listed}\nAnswer with the letter alone.")
-    parts = (_red(), text) if pictures else (text,)
+    parts = (_red_picture(), text) if pictures else (text,)
     return Request(
         turns=(Turn("user", parts),),
         decoding=Decoding(max_tokens=512),
@@ -90,7 +90,7 @@ def question(*, pictures: bool = True) -> Request:
     )
 
 
-def _red() -> Picture:
+def _red_picture() -> Picture:
     from PIL import Image
 
     buffer = BytesIO()

@@ -16,10 +16,10 @@ from typing import Any
 from vivant.core.errors import UsageError, unknown_name_error
 from vivant.core.python_files import load_python_file
 from vivant.core.types import Clip, Picture, Reply, Request
-from vivant.models.base import Model, ModelOptions, Takes
+from vivant.models.base import Capabilities, Model, ModelOptions
 
 
-def load_file(spec: str, options: ModelOptions) -> Model:
+def load_model_file(spec: str, options: ModelOptions) -> Model:
     """The model that `path/to/file.py:Class` names; without `:Class`, the only one that fits."""
     path_text, _, class_name = spec.partition(".py:")
     path = Path(path_text if not class_name else path_text + ".py").expanduser()
@@ -43,10 +43,10 @@ def load_file(spec: str, options: ModelOptions) -> Model:
         chosen = next(iter(classes.values()))
     else:
         raise UsageError(f"{path} holds {len(classes)} classes with `generate`; name one: {path}:Class")
-    return adapt(chosen, f"{path.stem}:{chosen.__name__}", options)
+    return adapt_class(chosen, f"{path.stem}:{chosen.__name__}", options)
 
 
-def adapt(cls: type[Any], name: str, options: ModelOptions) -> Model:
+def adapt_class(cls: type[Any], name: str, options: ModelOptions) -> Model:
     """An instance of a user's class as a `Model`."""
     try:
         instance = cls(**dict(options.values))
@@ -65,9 +65,9 @@ class _UserModel(Model):
     def __init__(self, inner: Any, name: str, options: ModelOptions) -> None:
         self._inner = inner
         self.name = getattr(inner, "name", None) or name
-        self.takes = getattr(inner, "takes", None) or Takes()
+        self.capabilities = getattr(inner, "capabilities", None) or Capabilities()
         self.cacheable = bool(getattr(inner, "cacheable", False))
-        self.computes_here = bool(getattr(inner, "computes_here", True))
+        self.is_local = bool(getattr(inner, "is_local", True))
         self._options = options
 
     @property
@@ -85,7 +85,7 @@ class _UserModel(Model):
 
 class _AsyncModel(_UserModel):
     async def generate(self, request: Request) -> Reply:
-        return as_reply(await self._inner.generate(request))
+        return to_reply(await self._inner.generate(request))
 
 
 class _BatchModel(_UserModel):
@@ -109,12 +109,12 @@ class _BatchModel(_UserModel):
         await asyncio.sleep(0)
         batch, self._waiting = self._waiting[: self._size], self._waiting[self._size :]
         prompts = [request.text for request, _ in batch]
-        media = [pictures(request) for request, _ in batch]
+        media = [list_pictures(request) for request, _ in batch]
         try:
             texts = await asyncio.to_thread(self._inner.generate, prompts, media)
             if len(texts) != len(batch):
                 raise ValueError(f"generate returned {len(texts)} texts for {len(batch)} prompts")
-            replies = [as_reply(text) for text in texts]
+            replies = [to_reply(text) for text in texts]
         except Exception as error:  # the user's code: whatever it raises costs these samples, not the run
             failed = Reply(status="error", error=f"{type(error).__name__}: {error}".splitlines()[0])
             replies = [failed] * len(batch)
@@ -123,7 +123,7 @@ class _BatchModel(_UserModel):
                 future.set_result(reply)
 
 
-def pictures(request: Request) -> list[bytes]:
+def list_pictures(request: Request) -> list[bytes]:
     """All pictures of a request, frames of videos included, in order, as encoded bytes."""
     found: list[bytes] = []
     for turn in request.turns:
@@ -135,7 +135,7 @@ def pictures(request: Request) -> list[bytes]:
     return found
 
 
-def as_reply(result: Any) -> Reply:
+def to_reply(result: Any) -> Reply:
     """What a user's `generate` returned, as a Reply."""
     if isinstance(result, Reply):
         return result

@@ -10,24 +10,24 @@ import msgspec
 
 from vivant.core.errors import UsageError
 from vivant.core.types import Clip, Content, Reply, ReplyStatus, Request, Text
-from vivant.models.base import Model, ModelOptions, Takes, TransientError
-from vivant.models.capabilities import (
-    GEMINI,
-    GEMINI_INLINE,
-    GEMINI_MODELS,
-    OPTIONS,
-    budget_for,
-    mapping,
-    model_facts,
-    positive,
+from vivant.models.base import (
+    Capabilities,
+    Model,
+    ModelOptions,
+    TransientError,
+    parse_mapping,
+    parse_positive,
 )
 from vivant.models.gemini_files import UploadedFiles
-from vivant.models.http import HttpModel, key_from
+from vivant.models.http import HttpModel, read_key
+from vivant.models.model_table import LIMIT_OPTIONS, find_model, find_server, merge_limits
 
 if TYPE_CHECKING:
     from vivant.models.batch.base import BatchApi
 
 DEFAULT_URL = "https://generativelanguage.googleapis.com/v1beta"
+_INLINE_BYTES = 14_000_000
+"""A video or sound up to this size goes into the request, a larger one through the files API."""
 _REFUSALS = ("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY", "LANGUAGE")
 
 
@@ -35,25 +35,26 @@ class Gemini(HttpModel):
     """`generateContent`."""
 
     def __init__(self, model: str, options: ModelOptions) -> None:
-        settings = options.take(
-            resolution=None, thinking_budget=None, inline_bytes=GEMINI_INLINE, extra_body={}, **OPTIONS
+        settings = options.resolve(
+            resolution=None, thinking_budget=None, inline_bytes=_INLINE_BYTES, extra_body={}, **LIMIT_OPTIONS
         )
         url = options.base_url or DEFAULT_URL
-        key = key_from(GEMINI.key)
+        server = find_server(url, api="gemini")
+        key = read_key(server.key)
         if not key and url == DEFAULT_URL:
-            raise UsageError(f"No key for gemini/{model}: set {GEMINI.key}")
-        super().__init__(f"gemini/{model}", url, {GEMINI.key_header: key} if key else {}, options.timeout)
-        self.takes = Takes(video=options.video == "native", audio=True)
-        self.budget = budget_for(GEMINI, model_facts(model, GEMINI_MODELS), settings)
+            raise UsageError(f"No key for gemini/{model}: set {server.key}")
+        super().__init__(f"gemini/{model}", url, {server.key_header: key} if key else {}, options.timeout)
+        self.capabilities = Capabilities(video=options.video == "native", audio=True)
+        self.limits = merge_limits(server, find_model(model, "gemini"), settings)
         self.model = model
-        self.files = UploadedFiles(self.client, positive("inline_bytes", settings["inline_bytes"]))
+        self.files = UploadedFiles(self.client, parse_positive("inline_bytes", settings["inline_bytes"]))
         self._settings = {key: settings[key] for key in ("resolution", "thinking_budget")}
-        self._extra = mapping("extra_body", settings["extra_body"])
+        self._extra = parse_mapping("extra_body", settings["extra_body"])
 
     @property
     def identity(self) -> Mapping[str, Any]:
         given = {key: value for key, value in {**self._settings, "extra": self._extra}.items() if value}
-        return {"model": self.name, "video": self.takes.video, **given}
+        return {"model": self.name, "video": self.capabilities.video, **given}
 
     async def close(self) -> None:
         try:
@@ -65,9 +66,9 @@ class Gemini(HttpModel):
         async with self.files.holding(request) as files:
             body = msgspec.json.encode(self.body(request, files))
             answer = await self.client.post(f"/models/{self.model}:generateContent", body)
-        return read_answer(answer, self.server)
+        return read_response(answer, self.server)
 
-    def batches(self) -> BatchApi:
+    def batch_api(self) -> BatchApi:
         from vivant.models.batch.gemini import GeminiBatches
 
         return GeminiBatches(self)
@@ -77,7 +78,7 @@ class Gemini(HttpModel):
         contents: list[dict[str, Any]] = []
         system: list[dict[str, Any]] = []
         for turn in request.turns:
-            pieces = [piece for part in turn.parts for piece in _pieces(part, files)]
+            pieces = [piece for part in turn.parts for piece in _content_parts(part, files)]
             if turn.role == "system":
                 system += pieces
             else:
@@ -103,12 +104,12 @@ class Gemini(HttpModel):
         return body | self._extra
 
 
-def _pieces(part: Content, files: Mapping[str, str]) -> list[dict[str, Any]]:
+def _content_parts(part: Content, files: Mapping[str, str]) -> list[dict[str, Any]]:
     if isinstance(part, Text):
         return [{"text": part.text}] if part.text else []
     if isinstance(part, Clip):
         if part.frames:
-            return [piece for frame in part.frames for piece in _pieces(frame, files)]
+            return [piece for frame in part.frames for piece in _content_parts(frame, files)]
         if part.path in files:
             return [{"fileData": {"mimeType": part.media_type, "fileUri": files[part.path]}}]
         with open(part.path, "rb") as file:
@@ -120,7 +121,7 @@ def _inline(data: bytes, media_type: str) -> dict[str, Any]:
     return {"inlineData": {"mimeType": media_type, "data": b64encode(data).decode("ascii")}}
 
 
-def read_answer(answer: Any, where: str) -> Reply:
+def read_response(answer: Any, where: str) -> Reply:
     """A `generateContent` response as a Reply."""
     if not isinstance(answer, dict):
         raise TransientError(f"{where} sent JSON that is no answer: {str(answer)[:120]}")

@@ -22,10 +22,10 @@ from vivant.core.types import Clip, Request
 from vivant.models.base import ModelError, TransientError
 from vivant.models.http import HttpClient, RequestRefusedError
 
-_KEPT = 32
+_MAX_IDLE = 32
 _FIRST_POLL, _LONGEST_POLL = 0.25, 5.0
-_PATIENCE = 600.0
-_FRESH = 40 * 3600.0
+_PROCESSING_SECONDS = 600.0
+_MAX_AGE = 40 * 3600.0
 """An older upload may expire before the request that names it is answered."""
 
 
@@ -49,13 +49,13 @@ class UploadedFiles:
     @asynccontextmanager
     async def holding(self, request: Request) -> AsyncIterator[Mapping[str, str]]:
         """Addresses of the videos of a request that do not go into it, by path; kept while in use."""
-        large = _larger(request, self._inline)
+        large = _list_large_videos(request, self._inline)
         self._used.update(clip.path for clip in large)
         try:
             yield {clip.path: await self._address(clip) for clip in large}
         finally:
             self._used.subtract(clip.path for clip in large)
-            await self._trim(_KEPT)
+            await self._trim(_MAX_IDLE)
 
     async def close(self) -> None:
         """Delete everything."""
@@ -88,7 +88,7 @@ class UploadedFiles:
     async def _address(self, clip: Clip) -> str:
         async with self._locks.setdefault(clip.path, asyncio.Lock()):
             file = self._files.pop(clip.path, None)
-            if file is None or time.monotonic() - file.since > _FRESH:
+            if file is None or time.monotonic() - file.since > _MAX_AGE:
                 data = await asyncio.to_thread(Path(clip.path).read_bytes)
                 about = await self.upload(data, clip.media_type, f"vivant-{os.getpid()}")
                 try:
@@ -104,8 +104,10 @@ class UploadedFiles:
         """Wait until the provider has looked through the video."""
         waited, pause = 0.0, _FIRST_POLL
         while about.get("state", "ACTIVE") == "PROCESSING":
-            if waited > _PATIENCE:
-                raise TransientError(f"The files API has been processing a video for {_PATIENCE:.0f} s")
+            if waited > _PROCESSING_SECONDS:
+                raise TransientError(
+                    f"The files API has been processing a video for {_PROCESSING_SECONDS:.0f} s"
+                )
             await asyncio.sleep(pause)
             waited += pause
             pause = min(_LONGEST_POLL, pause * 1.5)
@@ -126,7 +128,7 @@ class UploadedFiles:
             return  # it expires by itself, and no answer depends on it
 
 
-def _larger(request: Request, size: int) -> list[Clip]:
+def _list_large_videos(request: Request, size: int) -> list[Clip]:
     """Videos to be sent as files that are larger than so many bytes."""
     native = [p for turn in request.turns for p in turn.parts if isinstance(p, Clip) and not p.frames]
     return [clip for clip in native if Path(clip.path).stat().st_size > size]

@@ -18,7 +18,7 @@ _CONTENT_WORD = re.compile(r"\w{4,}")
 _ENOUGH_WORDS = 60
 
 
-class Heuristic(Model):
+class HeuristicJudge(Model):
     """Chooses among the well-formed verdicts by length, overlap with question and reference, and pictures."""
 
     name = "heuristic"
@@ -29,12 +29,12 @@ class Heuristic(Model):
         if not request.candidates:
             return Reply(status="error", error="'heuristic' only judges; this request lists no verdicts")
         found = parse_blocks(part for turn in request.turns for part in turn.parts)
-        merit, why = weigh(found)
+        merit, why = rate_answer(found)
         place = round(merit * (len(request.candidates) - 1))
         return Reply(text=request.candidates[place], thinking=why)
 
 
-def weigh(found: dict[str, ParsedBlock]) -> tuple[float, str]:
+def rate_answer(found: dict[str, ParsedBlock]) -> tuple[float, str]:
     """From 0 to 1, and what it is made of."""
     answer = found.get("answer", ParsedBlock())
     words = _WORD.findall(answer.text.casefold())
@@ -56,7 +56,7 @@ def weigh(found: dict[str, ParsedBlock]) -> tuple[float, str]:
 
 def create(rest: str, options: ModelOptions) -> Model:
     """`--judge heuristic`."""
-    options.take()
+    options.resolve()
     if rest:
         raise UsageError(f"'heuristic' takes nothing after its name; got 'heuristic/{rest}'")
-    return Heuristic()
+    return HeuristicJudge()

@@ -19,7 +19,7 @@ from vivant.core.errors import MediaError
 from vivant.core.types import Reply, Request
 from vivant.models.base import Model, ModelError, TransientError
 
-_RETRIED = {408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529}
+_RETRIED_STATUSES = {408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529}
 _TOO_LONG = (
     "context_length",
     "context length",
@@ -120,7 +120,7 @@ class HttpClient:
         if status != 200:
             for secret in self._secrets:  # servers like to quote a key that they refuse
                 data = data.replace(secret, b"[key]")
-            raise classify(status, answered, data, where)
+            raise classify_error(status, answered, data, where)
         return data, answered
 
 
@@ -150,7 +150,7 @@ class HttpModel(Model):
         try:
             return await asking
         except RequestRefusedError as refused:
-            return refusal(refused)
+            return refusal_reply(refused)
         except MediaError as error:
             return Reply(status="error", error=str(error))
 
@@ -159,20 +159,20 @@ class HttpModel(Model):
         """Send one request and read the answer."""
 
 
-def refusal(refused: RequestRefusedError) -> Reply:
+def refusal_reply(refused: RequestRefusedError) -> Reply:
     """The reply that stands for a request which the server will not take."""
     return Reply(status="too_long" if refused.too_long else "error", error=str(refused))
 
 
-def classify(status: int, headers: Mapping[str, str], data: bytes, where: str) -> Exception:
+def classify_error(status: int, headers: Mapping[str, str], data: bytes, where: str) -> Exception:
     """Which of the three kinds of failure an answer other than 200 is."""
-    message = error_message(data)
+    message = read_error_message(data)
     if status in (401, 403) or (status == 400 and "api key" in message.lower()):
         return ModelError(f"{where} refuses the key (HTTP {status}): {message}")
-    if status in _RETRIED:
+    if status in _RETRIED_STATUSES:
         return TransientError(
             f"{where} answered HTTP {status}: {message}",
-            retry_after=retry_after(headers) or _retry_delay(data),
+            retry_after=parse_retry_after(headers) or _retry_delay(data),
             slow_down=status in (429, 503, 529),
         )
     if status == 404:
@@ -181,7 +181,7 @@ def classify(status: int, headers: Mapping[str, str], data: bytes, where: str) -
     return RequestRefusedError(f"HTTP {status}: {message}", too_long=too_long)
 
 
-def retry_after(headers: Mapping[str, str]) -> float | None:
+def parse_retry_after(headers: Mapping[str, str]) -> float | None:
     """Seconds to wait, from `Retry-After` as a number or as a date."""
     value = headers.get("Retry-After", "").strip()
     if not value:
@@ -205,7 +205,7 @@ def _retry_delay(data: bytes) -> float | None:
         return None
 
 
-def error_message(data: bytes) -> str:
+def read_error_message(data: bytes) -> str:
     """The server's own words in one line, whichever of the usual shapes they come in."""
     try:
         decoded = msgspec.json.decode(data)
@@ -231,6 +231,6 @@ def public_url(url: str) -> str:
     return urlunsplit((parts.scheme, netloc, parts.path, "", ""))
 
 
-def key_from(variable: str) -> str:
+def read_key(variable: str) -> str:
     """A key from the environment, without the line break that `export KEY=$(cat file)` may leave."""
     return os.environ.get(variable, "").strip()

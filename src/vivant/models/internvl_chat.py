@@ -11,21 +11,30 @@ from typing import Any
 
 from vivant.core.errors import UsageError
 from vivant.core.types import Clip, Picture, Reply, Request, Text, Turn
-from vivant.models.base import Model, ModelError, ModelOptions, require
-from vivant.models.capabilities import positive, truth
-from vivant.models.local_model import LocalModel, checkpoint_digest, checkpoint_name, existing
-from vivant.models.transformers_engine import cannot_load, opened_picture, placed, writing
+from vivant.models.base import Model, ModelError, ModelOptions, parse_bool, parse_positive, require_package
+from vivant.models.local_model import (
+    LocalModel,
+    check_checkpoint_path,
+    format_checkpoint_name,
+    hash_checkpoint,
+)
+from vivant.models.transformers_engine import (
+    choose_device,
+    decode_picture,
+    generation_arguments,
+    loading_error,
+)
 
 TILE = 448
-_MEAN, _SPREAD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-_MARK = "<image>"
+_MEAN, _STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+_IMAGE_TOKEN = "<image>"
 
 
 class InternVLChat(LocalModel):
     """`internvl-chat/ID`, a name on the hub or a folder."""
 
     def __init__(self, place: str, options: ModelOptions) -> None:
-        given = options.take(
+        given = options.resolve(
             trust_remote_code=False,
             tiles=12,
             frame_tiles=1,
@@ -34,21 +43,21 @@ class InternVLChat(LocalModel):
             workers="auto",
             revision=None,
         )
-        if not truth("trust_remote_code", given["trust_remote_code"]):
+        if not parse_bool("trust_remote_code", given["trust_remote_code"]):
             raise UsageError(f"internvl-chat/{place} runs code of the checkpoint's own; --trust-remote-code")
         if options.video == "native":
             raise UsageError("internvl-chat takes videos as frames; leave out --native-video")
-        place = existing(place, "model")
-        tiles = {name: positive(name, given[name]) for name in ("tiles", "frame_tiles")}
+        place = check_checkpoint_path(place, "model")
+        tiles = {name: parse_positive(name, given[name]) for name in ("tiles", "frame_tiles")}
         settings = {name: given[name] for name in ("dtype", "device", "revision")}
         super().__init__(
-            checkpoint_name("internvl-chat", place),
-            "vivant.models.internvl_chat:Engine",
+            format_checkpoint_name("internvl-chat", place),
+            "vivant.models.internvl_chat:InternVLChatEngine",
             {"model": place, **tiles, **settings},
             batch_size=1,
             workers=1 if given["device"] != "auto" else given["workers"],
         )
-        self._identity = {"model": self.name, **tiles, "checkpoint": checkpoint_digest(place)}
+        self._identity = {"model": self.name, **tiles, "checkpoint": hash_checkpoint(place)}
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -60,11 +69,11 @@ def create(rest: str, options: ModelOptions) -> Model:
     if not rest:
         raise UsageError("Name the checkpoint: internvl-chat/ID, e.g. internvl-chat/OpenGVLab/InternVL2-8B")
     for module in ("torch", "transformers"):
-        require(module, "transformers", f"--model internvl-chat/{rest}")
+        require_package(module, "transformers", f"--model internvl-chat/{rest}")
     return InternVLChat(rest, options)
 
 
-def arrangement(width: int, height: int, most: int) -> tuple[int, int]:
+def choose_grid(width: int, height: int, most: int) -> tuple[int, int]:
     """Columns and rows of tiles, at most so many, whose shape is nearest to the picture's.
 
     Of arrangements of one shape, a larger one is taken while the picture fills at least half of it.
@@ -81,11 +90,11 @@ def arrangement(width: int, height: int, most: int) -> tuple[int, int]:
     return best
 
 
-def cut(image: Any, most: int) -> list[Any]:
+def cut_tiles(image: Any, most: int) -> list[Any]:
     """The tiles of a picture, row by row, and a thumbnail where there are several."""
     from PIL import Image
 
-    columns, rows = arrangement(image.width, image.height, most)
+    columns, rows = choose_grid(image.width, image.height, most)
     whole = image.resize((columns * TILE, rows * TILE), Image.Resampling.BICUBIC)
     tiles = [
         whole.crop((c * TILE, r * TILE, (c + 1) * TILE, (r + 1) * TILE))
@@ -97,7 +106,7 @@ def cut(image: Any, most: int) -> list[Any]:
     return tiles
 
 
-class Engine:
+class InternVLChatEngine:
     """A loaded checkpoint."""
 
     def __init__(self, settings: Mapping[str, Any], accelerator: int) -> None:
@@ -107,14 +116,14 @@ class Engine:
         self._torch = torch
         self._settings = settings
         self.accelerators = torch.cuda.device_count()
-        device, dtype = placed(settings, accelerator)
+        device, dtype = choose_device(settings, accelerator)
         origin = {"trust_remote_code": True, "revision": settings["revision"] or "main"}
         place = settings["model"]
         try:
             self._model = AutoModel.from_pretrained(place, dtype=dtype, **origin).to(device).eval()
             self._words = AutoTokenizer.from_pretrained(place, **origin)
         except (OSError, ValueError, ImportError, KeyError, AttributeError) as error:
-            raise ModelError(cannot_load(place, error)) from error
+            raise ModelError(loading_error(place, error)) from error
         if not callable(getattr(self._model, "chat", None)):
             raise ModelError(f"{place} has no .chat(); try --model transformers/{place}")
         self._system = getattr(self._model, "system_message", "")
@@ -123,7 +132,7 @@ class Engine:
         """One after another: `.chat()` knows no batches of different shapes."""
         return [self._one(request) for request in requests]
 
-    def weigh(self, requests: Sequence[Request], answers: Sequence[tuple[str, ...]]) -> list[Reply]:  # noqa: ARG002
+    def loglikelihood(self, requests: Sequence[Request], answers: Sequence[tuple[str, ...]]) -> list[Reply]:  # noqa: ARG002
         raise UsageError("internvl-chat does not report likelihoods")
 
     def _one(self, request: Request) -> Reply:
@@ -140,7 +149,7 @@ class Engine:
                 self._words,
                 pixels,
                 talk[-1],
-                writing(request.decoding),
+                generation_arguments(request.decoding),
                 history=list(zip(talk[:-1:2], talk[1::2], strict=True)) or None,
                 num_patches_list=[len(picture) for picture in tiles] if tiles else None,
             )
@@ -151,22 +160,22 @@ class Engine:
         pieces: list[str] = []
         for part in turn.parts:
             if isinstance(part, Text):
-                if _MARK in part.text:
-                    raise UsageError(f"the text holds '{_MARK}', which this model takes for a picture")
+                if _IMAGE_TOKEN in part.text:
+                    raise UsageError(f"the text holds '{_IMAGE_TOKEN}', which this model takes for a picture")
                 pieces.append(part.text)
             elif isinstance(part, Picture):
-                tiles.append(cut(opened_picture(part), self._settings["tiles"]))
-                pieces.append(f"{_MARK}\n")
+                tiles.append(cut_tiles(decode_picture(part), self._settings["tiles"]))
+                pieces.append(f"{_IMAGE_TOKEN}\n")
             elif isinstance(part, Clip):
                 for number, frame in enumerate(part.frames, 1):
-                    tiles.append(cut(opened_picture(frame), self._settings["frame_tiles"]))
-                    pieces.append(f"Frame{number}: {_MARK}\n")
+                    tiles.append(cut_tiles(decode_picture(frame), self._settings["frame_tiles"]))
+                    pieces.append(f"Frame{number}: {_IMAGE_TOKEN}\n")
         return "".join(pieces)
 
     def _pixels(self, tiles: Sequence[Any]) -> Any:
         import numpy as np
 
         stacked = np.stack([np.asarray(tile, dtype=np.float32) / 255.0 for tile in tiles])
-        normal = (stacked - np.array(_MEAN, np.float32)) / np.array(_SPREAD, np.float32)
+        normal = (stacked - np.array(_MEAN, np.float32)) / np.array(_STD, np.float32)
         pixels = self._torch.from_numpy(normal.transpose(0, 3, 1, 2).copy())
         return pixels.to(self._model.device, self._model.dtype)

@@ -1,4 +1,4 @@
-"""Options weighed by their likelihood instead of read in a text (`--options loglik`).
+"""Options weighed by their likelihood instead of read in a text (`--answer-by loglik`).
 
 The answer is the option whose name, in the form that the prompt asks for, is the likeliest continuation; the
 first of equals. Questions without options are asked as always.
@@ -20,18 +20,18 @@ _AROUND = " \t\r\n[](){}<>.:,*\"'`_▁Ġ"
 """What may stand about an option's name inside a token."""
 
 
-class ByLikelihood(Model):
+class LikelihoodModel(Model):
     """Another model, asked how likely each option is."""
 
     def __init__(self, inner: Model) -> None:
-        if not inner.weighs:
-            raise UsageError(f"{inner.name} does not report likelihoods; leave out --options loglik")
+        if not inner.has_loglikelihood:
+            raise UsageError(f"{inner.name} does not report likelihoods; leave out --answer-by loglik")
         self.name = inner.name
-        self.takes = inner.takes
+        self.capabilities = inner.capabilities
         self.cacheable = inner.cacheable
         self.caveat = inner.caveat
-        self.budget = inner.budget
-        self.computes_here = inner.computes_here
+        self.limits = inner.limits
+        self.is_local = inner.is_local
         self._inner = inner
 
     @property
@@ -55,7 +55,7 @@ class ByLikelihood(Model):
         if not request.options:
             return await self._inner.generate(request)
         forms = tuple(request.answer_form.format(option.name) for option in request.options)
-        reply = await self._inner.weigh(request, forms)
+        reply = await self._inner.loglikelihood(request, forms)
         known = [(weight, place) for place, weight in enumerate(reply.likelihoods) if weight is not None]
         if reply.status != "ok" or not known:
             return reply
@@ -63,29 +63,29 @@ class ByLikelihood(Model):
         return msgspec.structs.replace(reply, text=forms[best])
 
 
-def weights_among(tokens: Sequence[Any], names: Sequence[str]) -> tuple[float | None, ...]:
+def option_likelihoods(tokens: Sequence[Any], names: Sequence[str]) -> tuple[float | None, ...]:
     """Likelihoods of option names from the alternatives that a server reports for each token it wrote.
 
     Decided where the model names an option, or else at the first token with a name among its alternatives. A
     name written in several ways (with a space, in brackets) counts with their sum. Nothing is returned where
     no alternative names an option.
     """
-    places = [token for token in tokens if _bare(token.get("token")) in names]
+    places = [token for token in tokens if _strip_token(token.get("token")) in names]
     for token in [*places, *tokens]:
         found: dict[str, list[float]] = {}
         for other in token.get("top_logprobs") or []:
-            name = _bare(other.get("token"))
+            name = _strip_token(other.get("token"))
             if name in names:
                 found.setdefault(name, []).append(float(other["logprob"]))
         if found:
-            return tuple(_sum(found[name]) if name in found else None for name in names)
+            return tuple(_log_sum_exp(found[name]) if name in found else None for name in names)
     return ()
 
 
-def _bare(token: Any) -> str:
+def _strip_token(token: Any) -> str:
     return str(token or "").strip(_AROUND)
 
 
-def _sum(logs: list[float]) -> float:
+def _log_sum_exp(logs: list[float]) -> float:
     most = max(logs)
     return most + math.log(sum(math.exp(value - most) for value in logs))

@@ -22,17 +22,16 @@ from msgspec import Struct
 
 from vivant.core.errors import UsageError
 from vivant.core.types import Clip, Picture, Reply, Request, Text
-from vivant.models.base import Model, ModelError
-from vivant.models.capabilities import positive
+from vivant.models.base import Model, ModelError, parse_positive
 
-_GATHER = 0.02
+_GATHER_SECONDS = 0.02
 """Seconds that a worker with nothing to do waits for requests to join the first."""
 _PIXELS_PER_TOKEN = 784
-_DEATHS = 3
+_MAX_DEATHS = 3
 """So many deaths of workers without an answer between them end the run."""
 
 
-class Begin(Struct, frozen=True, kw_only=True):
+class LoadEngine(Struct, frozen=True, kw_only=True):
     """The first message to a worker: what to load."""
 
     engine: str
@@ -41,7 +40,7 @@ class Begin(Struct, frozen=True, kw_only=True):
     accelerator: int = 0
 
 
-class Begun(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class EngineLoaded(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A worker's first message."""
 
     error: str = ""
@@ -49,7 +48,7 @@ class Begun(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How many there are on this machine."""
 
 
-class Ask(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class BatchRequest(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A batch."""
 
     requests: tuple[Request, ...]
@@ -57,13 +56,13 @@ class Ask(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Where there are any: weigh these, for each request, instead of writing."""
 
 
-class Said(Struct, frozen=True):
+class BatchReplies(Struct, frozen=True):
     """Replies to a batch, in its order."""
 
     replies: tuple[Reply, ...]
 
 
-class _Waiting(Struct, eq=False):
+class _PendingRequest(Struct, eq=False):
     request: Request
     answers: tuple[str, ...]
     length: int
@@ -75,7 +74,7 @@ class _Waiting(Struct, eq=False):
 class LocalModel(Model):
     """A model whose engine runs in workers. A subclass says which engine and with which settings."""
 
-    computes_here = True
+    is_local = True
 
     def __init__(
         self, name: str, engine: str, settings: Mapping[str, Any], *, batch_size: Any, workers: Any
@@ -83,9 +82,9 @@ class LocalModel(Model):
         self.name = name
         self._engine = engine
         self._settings = settings
-        self._size = positive("batch_size", batch_size)
-        self._wanted = None if workers == "auto" else positive("workers", workers)
-        self._waiting: list[_Waiting] = []
+        self._size = parse_positive("batch_size", batch_size)
+        self._wanted = None if workers == "auto" else parse_positive("workers", workers)
+        self._waiting: list[_PendingRequest] = []
         self._workers: list[_Worker] = []
         self._tasks: list[asyncio.Task[None]] = []
         self._broken: ModelError | None = None
@@ -107,7 +106,7 @@ class LocalModel(Model):
         self._tasks = [asyncio.create_task(self._serve(worker)) for worker in self._workers]
 
     async def _start(self, number: int) -> _Worker:
-        worker = _Worker(Begin(engine=self._engine, settings=self._settings, accelerator=number))
+        worker = _Worker(LoadEngine(engine=self._engine, settings=self._settings, accelerator=number))
         self._workers.append(worker)
         await worker.start(self.name)
         return worker
@@ -124,16 +123,16 @@ class LocalModel(Model):
     async def generate(self, request: Request) -> Reply:
         return await self._ask(request, ())
 
-    async def weigh(self, request: Request, answers: tuple[str, ...]) -> Reply:
+    async def loglikelihood(self, request: Request, answers: tuple[str, ...]) -> Reply:
         return await self._ask(request, answers)
 
     async def _ask(self, request: Request, answers: tuple[str, ...]) -> Reply:
         if self._broken is not None:
             raise self._broken
         reply: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
-        length, pictures = size_of(request)
+        length, pictures = estimate_length(request)
         kind = (pictures, bool(answers), request.decoding)
-        self._waiting.append(_Waiting(request, answers, length, kind, reply))
+        self._waiting.append(_PendingRequest(request, answers, length, kind, reply))
         self._arrived.set()
         return await reply
 
@@ -142,13 +141,13 @@ class LocalModel(Model):
             while not self._waiting:
                 self._arrived.clear()
                 await self._arrived.wait()
-                await asyncio.sleep(_GATHER)
-            batch = choose(self._waiting, self._size)
+                await asyncio.sleep(_GATHER_SECONDS)
+            batch = select_batch(self._waiting, self._size)
             self._waiting = [waiting for waiting in self._waiting if waiting not in batch]
             if not batch:
                 continue
             answers = tuple(waiting.answers for waiting in batch) if batch[0].answers else ()
-            said = await worker.ask(Ask(requests=tuple(w.request for w in batch), answers=answers))
+            said = await worker.ask(BatchRequest(requests=tuple(w.request for w in batch), answers=answers))
             if said is None:
                 await self._mourn(worker, batch)
                 continue
@@ -157,7 +156,7 @@ class LocalModel(Model):
                 if not waiting.reply.done():
                     waiting.reply.set_result(reply)
 
-    async def _mourn(self, worker: _Worker, batch: list[_Waiting]) -> None:
+    async def _mourn(self, worker: _Worker, batch: list[_PendingRequest]) -> None:
         """A worker died over a batch: its samples failed; start another, unless that goes on and on."""
         error = f"the worker died: {await worker.epitaph()}"
         for waiting in batch:
@@ -165,7 +164,7 @@ class LocalModel(Model):
                 waiting.reply.set_result(Reply(status="error", error=error))
         self._deaths += 1
         try:
-            if self._deaths >= _DEATHS:
+            if self._deaths >= _MAX_DEATHS:
                 raise ModelError(f"{self.name}: {self._deaths} times in a row, {error}")
             await worker.start(self.name)
         except ModelError as broken:
@@ -176,7 +175,7 @@ class LocalModel(Model):
             self._waiting = []
 
 
-def size_of(request: Request) -> tuple[int, bool]:
+def estimate_length(request: Request) -> tuple[int, bool]:
     """About how many tokens a request has, and whether there are pictures in it."""
     characters = pixels = 0
     for turn in request.turns:
@@ -190,7 +189,7 @@ def size_of(request: Request) -> tuple[int, bool]:
     return characters // 4 + pixels // _PIXELS_PER_TOKEN, pixels > 0
 
 
-def choose(waiting: list[_Waiting], most: int) -> list[_Waiting]:
+def select_batch(waiting: list[_PendingRequest], most: int) -> list[_PendingRequest]:
     """The next batch: the request that has waited longest, and those nearest to it in length.
 
     Padding costs as much as content, so a batch of equals wastes nothing.
@@ -206,7 +205,7 @@ def choose(waiting: list[_Waiting], most: int) -> list[_Waiting]:
 class _Worker:
     """One process. `start` may be called again after it died."""
 
-    def __init__(self, begin: Begin) -> None:
+    def __init__(self, begin: LoadEngine) -> None:
         self._begin = begin
         self._process: asyncio.subprocess.Process | None = None
         self._errors: IO[bytes] | None = None
@@ -231,16 +230,16 @@ class _Worker:
         heard = await self._exchange(self._begin)
         if heard is None:
             raise ModelError(f"{name}: the worker died while loading: {await self.epitaph()}")
-        begun = msgspec.msgpack.decode(heard, type=Begun)
+        begun = msgspec.msgpack.decode(heard, type=EngineLoaded)
         if begun.error:
             await self.stop()
             raise ModelError(f"{name}: {begun.error}")
         self.accelerators = begun.accelerators
 
-    async def ask(self, ask: Ask) -> Said | None:
+    async def ask(self, ask: BatchRequest) -> BatchReplies | None:
         """Replies to a batch; None where the process died over it."""
         heard = await self._exchange(ask)
-        return None if heard is None else msgspec.msgpack.decode(heard, type=Said)
+        return None if heard is None else msgspec.msgpack.decode(heard, type=BatchReplies)
 
     async def _exchange(self, message: Struct) -> bytes | None:
         process = self._process
@@ -285,12 +284,12 @@ class _Worker:
 # ── checkpoints ──
 
 
-def checkpoint_name(backend: str, place: str) -> str:
+def format_checkpoint_name(backend: str, place: str) -> str:
     """As tables show it: a hub's name in full, a folder by its last part."""
     return f"{backend}/{Path(place).name if Path(place).expanduser().is_dir() else place}"
 
 
-def checkpoint_digest(place: str) -> str:
+def hash_checkpoint(place: str) -> str:
     """What tells a folder's content from another's: all of small files, both ends of large ones.
 
     Replies are reused by it, so a checkpoint trained further under the same name must differ.
@@ -315,7 +314,7 @@ _HASHED = frozenset(
 )
 
 
-def existing(place: str, option: Literal["model", "adapter"]) -> str:
+def check_checkpoint_path(place: str, option: Literal["model", "adapter"]) -> str:
     """A path that is written as one must be there; anything else is a name on the hub."""
     if place.startswith((".", "/", "~")):
         if not Path(place).expanduser().is_dir():

@@ -15,10 +15,10 @@ import msgspec
 from vivant.core.errors import VivantError
 from vivant.core.types import Reply, Request
 from vivant.media.worker_protocol import receive, send
-from vivant.models.local_model import Ask, Begin, Begun, Said
+from vivant.models.local_model import BatchReplies, BatchRequest, EngineLoaded, LoadEngine
 
 
-class Engine(Protocol):
+class InferenceEngine(Protocol):
     """What `Begin.engine` names."""
 
     accelerators: int
@@ -27,7 +27,7 @@ class Engine(Protocol):
         """A reply to each request of a batch. May raise: halves of the batch are then tried alone."""
         ...
 
-    def weigh(self, requests: Sequence[Request], answers: Sequence[tuple[str, ...]]) -> list[Reply]:
+    def loglikelihood(self, requests: Sequence[Request], answers: Sequence[tuple[str, ...]]) -> list[Reply]:
         """Likelihoods of each request's answers."""
         ...
 
@@ -38,51 +38,51 @@ def main() -> None:
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     asked: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-    threading.Thread(target=_listen, args=(sys.stdin.buffer, asked), daemon=True).start()
-    begin = msgspec.msgpack.decode(asked.get(), type=Begin)
+    threading.Thread(target=_receive_batches, args=(sys.stdin.buffer, asked), daemon=True).start()
+    begin = msgspec.msgpack.decode(asked.get(), type=LoadEngine)
     try:
-        engine = load(begin)
+        engine = load_engine(begin)
     except VivantError as error:
-        send(out, Begun(error=str(error)))
+        send(out, EngineLoaded(error=str(error)))
         return
-    send(out, Begun(accelerators=engine.accelerators))
-    decoder = msgspec.msgpack.Decoder(Ask)
+    send(out, EngineLoaded(accelerators=engine.accelerators))
+    decoder = msgspec.msgpack.Decoder(BatchRequest)
     while True:
         ask = decoder.decode(asked.get())
-        send(out, Said(tuple(answer(engine, ask.requests, ask.answers))))
+        send(out, BatchReplies(tuple(run_batch(engine, ask.requests, ask.answers))))
 
 
-def _listen(stream: BinaryIO, asked: queue.SimpleQueue[bytes]) -> None:
+def _receive_batches(stream: BinaryIO, asked: queue.SimpleQueue[bytes]) -> None:
     """Queue batches; end the process at once when nobody is left to hear the answers, even amid a batch."""
     while (message := receive(stream)) is not None:
         asked.put(message)
     os._exit(0)
 
 
-def load(begin: Begin) -> Engine:
+def load_engine(begin: LoadEngine) -> InferenceEngine:
     """The engine that a message names. What it raises that is not ours ends the process, with its words."""
     module, _, attribute = begin.engine.partition(":")
     made: Callable[..., Any] = getattr(import_module(module), attribute)
-    engine: Engine = made(begin.settings, begin.accelerator)
+    engine: InferenceEngine = made(begin.settings, begin.accelerator)
     return engine
 
 
-def answer(
-    engine: Engine, requests: Sequence[Request], answers: Sequence[tuple[str, ...]] = ()
+def run_batch(
+    engine: InferenceEngine, requests: Sequence[Request], answers: Sequence[tuple[str, ...]] = ()
 ) -> list[Reply]:
     """Replies to a batch. One that fails is halved until only the request at fault has failed: a picture that
     cannot be read, or a batch too large for the memory."""
     failed = ""
     try:
-        return engine.weigh(requests, answers) if answers else engine.generate(requests)
+        return engine.loglikelihood(requests, answers) if answers else engine.generate(requests)
     except Exception as error:  # a model's own code may raise anything; it costs the request, not the run
         failed = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
     if len(requests) == 1:
         return [Reply(status="error", error=failed)]
     middle = len(requests) // 2
     return [
-        *answer(engine, requests[:middle], answers[:middle]),
-        *answer(engine, requests[middle:], answers[middle:]),
+        *run_batch(engine, requests[:middle], answers[:middle]),
+        *run_batch(engine, requests[middle:], answers[middle:]),
     ]
 
 

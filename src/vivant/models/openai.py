@@ -11,19 +11,10 @@ import msgspec
 
 from vivant.core.errors import UsageError
 from vivant.core.types import Clip, Content, Image, Part, Picture, Reply, Request, Sound, Text
-from vivant.models.base import Model, ModelOptions, Takes, TransientError
-from vivant.models.capabilities import (
-    OPENAI_MODELS,
-    OPTIONS,
-    ServerFacts,
-    budget_for,
-    mapping,
-    model_facts,
-    server_facts,
-    truth,
-)
-from vivant.models.http import HttpModel, key_from, public_url
-from vivant.models.likelihood import weights_among
+from vivant.models.base import Capabilities, Model, ModelOptions, TransientError, parse_bool, parse_mapping
+from vivant.models.http import HttpModel, public_url, read_key
+from vivant.models.likelihood import option_likelihoods
+from vivant.models.model_table import LIMIT_OPTIONS, ServerFacts, find_model, find_server, merge_limits
 from vivant.models.reasoning_tags import split_thinking
 
 if TYPE_CHECKING:
@@ -38,19 +29,19 @@ class OpenAI(HttpModel):
     """Chat completions. Pictures go out as the bytes they are, in data URLs."""
 
     def __init__(self, model: str, options: ModelOptions, *, facts: ServerFacts | None = None) -> None:
-        settings = options.take(
+        settings = options.resolve(
             detail="auto",
             reasoning=None,
             sampling=None,
             extra_body={},
             key_variable=None,
             server=None,
-            **OPTIONS,
+            **LIMIT_OPTIONS,
         )
-        url = options.base_url or key_from("OPENAI_BASE_URL") or DEFAULT_URL
-        self.facts = facts or server_facts(url, settings["server"])
+        url = options.base_url or read_key("OPENAI_BASE_URL") or DEFAULT_URL
+        self.facts = facts or find_server(url, settings["server"])
         variable = settings["key_variable"] or self.facts.key
-        key = key_from(variable)
+        key = read_key(variable)
         if not key and self.facts.needs_key:
             raise UsageError(f"No key for {public_url(url)}: set {variable}, or give --base-url")
         bearer = "Bearer " if self.facts.key_header == "Authorization" else ""
@@ -58,18 +49,18 @@ class OpenAI(HttpModel):
         super().__init__(f"openai/{model}", url, headers, options.timeout)
         self._may("--native-video", options.video == "native", self.facts.video)
         self._may("--model-option detail", settings["detail"] != "auto", self.facts.detail)
-        self.takes = Takes(video=options.video == "native", audio=self.facts.audio)
+        self.capabilities = Capabilities(video=options.video == "native", audio=self.facts.audio)
         self.model = model
         self._detail: str = settings["detail"]
-        self._extra = mapping("extra_body", settings["extra_body"])
-        known = model_facts(model, OPENAI_MODELS)
+        self._extra = parse_mapping("extra_body", settings["extra_body"])
+        known = find_model(model)
         reasoning, sampling = settings["reasoning"], settings["sampling"]
-        self._reasoning = known.reasoning if reasoning is None else truth("reasoning", reasoning)
+        self._reasoning = known.reasoning if reasoning is None else parse_bool("reasoning", reasoning)
         self._sampling = not self._reasoning and known.sampling
         if sampling is not None:
-            self._sampling = truth("sampling", sampling)
-        self.budget = budget_for(self.facts, known, settings)
-        self.weighs = self.facts.top_logprobs > 0 and not self._reasoning
+            self._sampling = parse_bool("sampling", sampling)
+        self.limits = merge_limits(self.facts, known, settings)
+        self.has_loglikelihood = self.facts.top_logprobs > 0 and not self._reasoning
 
     def _may(self, what: str, asked: bool, taken: bool) -> None:
         if asked and not taken:
@@ -80,7 +71,7 @@ class OpenAI(HttpModel):
         return {
             "model": self.name,
             "detail": self._detail,
-            "video": self.takes.video,
+            "video": self.capabilities.video,
             "extra": self._extra,
         }
 
@@ -88,7 +79,7 @@ class OpenAI(HttpModel):
         answer = await self.client.post("/chat/completions", msgspec.json.encode(self.body(request)))
         return read_completion(answer, self.server)
 
-    async def weigh(self, request: Request, answers: tuple[str, ...]) -> Reply:  # noqa: ARG002
+    async def loglikelihood(self, request: Request, answers: tuple[str, ...]) -> Reply:  # noqa: ARG002
         """From the alternatives that the server reports at the token which names an option."""
         return await self.answered(self._weigh(request))
 
@@ -99,17 +90,19 @@ class OpenAI(HttpModel):
         reply = read_completion(answer, self.server)
         tokens = (answer["choices"][0].get("logprobs") or {}).get("content") or []
         if not tokens and reply.status in ("ok", "truncated"):
-            return Reply(status="error", error=f"{self.server} sends no logprobs; leave out --options loglik")
-        weights = weights_among(tokens, names)
+            return Reply(
+                status="error", error=f"{self.server} sends no logprobs; leave out --answer-by loglik"
+            )
+        weights = option_likelihoods(tokens, names)
         if weights and reply.status == "truncated":  # it was cut off on purpose
             reply = msgspec.structs.replace(reply, status="ok", error="")
         return msgspec.structs.replace(reply, likelihoods=weights)
 
-    def batches(self) -> BatchApi:
+    def batch_api(self) -> BatchApi:
         from vivant.models.batch.openai import OpenAIBatches
 
         if not self.facts.batches:
-            return super().batches()
+            return super().batch_api()
         return OpenAIBatches(self)
 
     def body(self, request: Request) -> dict[str, Any]:
@@ -140,7 +133,7 @@ class OpenAI(HttpModel):
         if isinstance(part, Text):
             return [{"type": "text", "text": part.text}]
         if isinstance(part, Picture):
-            url: dict[str, Any] = {"url": data_url(part.data, part.media_type)}
+            url: dict[str, Any] = {"url": encode_data_url(part.data, part.media_type)}
             if self._detail != "auto":
                 url["detail"] = self._detail
             return [{"type": "image_url", "image_url": url}]
@@ -153,10 +146,10 @@ class OpenAI(HttpModel):
         if clip.frames:
             return [piece for frame in clip.frames for piece in self._pieces(frame)]
         data = Path(clip.path).read_bytes()
-        return [{"type": "video_url", "video_url": {"url": data_url(data, clip.media_type)}}]
+        return [{"type": "video_url", "video_url": {"url": encode_data_url(data, clip.media_type)}}]
 
 
-def data_url(data: bytes, media_type: str) -> str:
+def encode_data_url(data: bytes, media_type: str) -> str:
     """Bytes as a `data:` URL."""
     return f"data:{media_type};base64,{b64encode(data).decode('ascii')}"
 
@@ -170,7 +163,7 @@ def read_completion(answer: Any, where: str) -> Reply:
         raise TransientError(f"{where} sent JSON without choices: {str(answer)[:120]}") from error
     finish = choice.get("finish_reason") or "stop"
     text = message.get("content") or ""
-    parts = _interleaved(text, message.get("images"))
+    parts = _interleave_parts(text, message.get("images"))
     if isinstance(text, list):
         text = "".join(piece.get("text", "") for piece in text if isinstance(piece, dict))
     thinking, text = split_thinking(text)
@@ -194,7 +187,7 @@ def read_completion(answer: Any, where: str) -> Reply:
     )
 
 
-def _interleaved(content: Any, images: Any) -> tuple[Part, ...]:
+def _interleave_parts(content: Any, images: Any) -> tuple[Part, ...]:
     """Text and pictures in order, where a server sends pictures: among the content, or in a list after it."""
     pieces = content if isinstance(content, list) else [{"type": "text", "text": content or ""}]
     parts: list[Part] = []

@@ -181,7 +181,7 @@ _BUILTIN = (
 )
 
 
-def backends() -> dict[str, Backend]:
+def list_backends() -> dict[str, Backend]:
     """All backends by name: the built-in ones and those of installed packages."""
     found = {backend.name: backend for backend in _BUILTIN}
     for point in entry_points(group="vivant.models"):
@@ -201,32 +201,32 @@ def create(spec: str, options: ModelOptions | None = None) -> Model:
     """The model that `spec` names: `openai/gpt-4o-mini`, `random`, `./my_model.py:MyModel`."""
     options = options or ModelOptions()
     if ".py:" in spec or spec.endswith(".py"):
-        from vivant.models.custom import load_file
+        from vivant.models.custom import load_model_file
 
-        return load_file(spec, options)
+        return load_model_file(spec, options)
     name, _, rest = spec.partition("/")
-    known = backends()
+    known = list_backends()
     if name not in known:
         hint = "" if "/" in spec else "(a model on a server is written backend/name, e.g. openai/gpt-4o-mini)"
         raise unknown_name_error("model", spec if "/" not in spec else name, known, hint)
-    return _load(known[name].factory, name)(rest, options)
+    return _load_factory(known[name].factory, name)(rest, options)
 
 
-def _load(path: str, name: str) -> Factory:
+def _load_factory(path: str, name: str) -> Factory:
     module, _, attribute = path.partition(":")
     try:
         target: Any = getattr(import_module(module), attribute)
     except (ImportError, AttributeError) as error:
         raise UsageError(f"The backend '{name}' cannot be loaded from {path}: {error}") from error
     if isinstance(target, type):
-        from vivant.models.custom import adapt
+        from vivant.models.custom import adapt_class
 
-        return lambda rest, options: adapt(target, rest or name, options)
+        return lambda rest, options: adapt_class(target, rest or name, options)
     factory: Factory = target
     return factory
 
 
 def describe(spec: str) -> Mapping[str, str]:
     """What a model needs, for error messages."""
-    backend = backends().get(spec.partition("/")[0])
+    backend = list_backends().get(spec.partition("/")[0])
     return {"needs": backend.needs if backend else ""}

@@ -21,7 +21,7 @@ from msgspec import Struct
 from vivant.core.types import SHRUNK, Clip, Content, MediaUse, Picture, Sound, Text, Turn
 from vivant.media.frame_selection import spread_evenly
 from vivant.media.images import scale_picture
-from vivant.models.capabilities import Budget
+from vivant.models.model_table import RequestLimits
 
 OnTooLarge = Literal["shrink", "refuse"]
 _LEAST_SIDE = 64
@@ -30,7 +30,7 @@ _PART_BYTES = 120
 """What a part costs in a request besides its content: names, quotes, brackets."""
 
 
-class Fitted(Struct, frozen=True):
+class FittedRequest(Struct, frozen=True):
     """A request that the model takes, and what was done to make it so; or why it cannot be made."""
 
     turns: tuple[Turn, ...]
@@ -44,53 +44,53 @@ class Fitted(Struct, frozen=True):
         return (f"{SHRUNK}: {'; '.join(self.done)}",) if self.done else ()
 
 
-class _Refused(Exception):  # noqa: N818
+class _CannotFit(Exception):  # noqa: N818
     """The request cannot be made to fit."""
 
 
-def fit(
-    turns: tuple[Turn, ...], media: tuple[MediaUse, ...], budget: Budget, rule: OnTooLarge = "shrink"
-) -> Fitted:
+def fit_request(
+    turns: tuple[Turn, ...], media: tuple[MediaUse, ...], budget: RequestLimits, rule: OnTooLarge = "shrink"
+) -> FittedRequest:
     """The request within the budget. `media` are the uses of all parts that are not text, in order."""
-    if not (reasons := list(problems(turns, budget))):
-        return Fitted(turns, media)
+    if not (reasons := list(find_problems(turns, budget))):
+        return FittedRequest(turns, media)
     if rule == "refuse":
-        return Fitted(turns, media, refused=f"over the model's limits: {'; '.join(reasons)}")
-    work = _Work(turns, media, budget)
+        return FittedRequest(turns, media, refused=f"over the model's limits: {'; '.join(reasons)}")
+    work = _RequestShrinker(turns, media, budget)
     try:
         work.convert()
         work.thin()
         work.scale_each()
         work.scale_all()
-    except _Refused as refused:
-        return Fitted(turns, media, refused=f"over the model's limits: {refused}")
-    return Fitted(*work.result(), tuple(work.done))
+    except _CannotFit as refused:
+        return FittedRequest(turns, media, refused=f"over the model's limits: {refused}")
+    return FittedRequest(*work.result(), tuple(work.done))
 
 
-def problems(turns: tuple[Turn, ...], budget: Budget) -> Iterator[str]:
+def find_problems(turns: tuple[Turn, ...], budget: RequestLimits) -> Iterator[str]:
     """What is over the limits, a phrase each. Reads sizes only, so that it costs next to nothing."""
-    shown = list(pictures(turns))
+    shown = list(iter_pictures(turns))
     if budget.formats:
         wrong = {picture.media_type for picture in shown} - set(budget.formats)
         if wrong:
             yield f"pictures in {', '.join(sorted(wrong))}"
     if budget.images is not None and len(shown) > budget.images:
         yield f"{len(shown)} pictures of at most {budget.images}"
-    if budget.tokens is not None and (tokens := estimate(turns, budget)) > budget.tokens:
+    if budget.tokens is not None and (tokens := estimate_tokens(turns, budget)) > budget.tokens:
         yield f"about {tokens} tokens of at most {budget.tokens}"
     for picture in shown:
-        if _side(picture, budget, len(shown)) < max(picture.width, picture.height):
+        if _max_side(picture, budget, len(shown)) < max(picture.width, picture.height):
             yield f"a picture of {picture.width}×{picture.height} pixels"
             break
     if budget.image_bytes is not None:
-        largest = max((encoded(picture) for picture in shown), default=0)
+        largest = max((base64_size(picture) for picture in shown), default=0)
         if largest > budget.image_bytes:
-            yield f"a picture of {_mb(largest)} of at most {_mb(budget.image_bytes)}"
-    if budget.request_bytes is not None and (total := request_bytes(turns)) > budget.request_bytes:
-        yield f"{_mb(total)} of at most {_mb(budget.request_bytes)}"
+            yield f"a picture of {_format_mb(largest)} of at most {_format_mb(budget.image_bytes)}"
+    if budget.request_bytes is not None and (total := measure_request_bytes(turns)) > budget.request_bytes:
+        yield f"{_format_mb(total)} of at most {_format_mb(budget.request_bytes)}"
 
 
-def pictures(turns: tuple[Turn, ...]) -> Iterator[Picture]:
+def iter_pictures(turns: tuple[Turn, ...]) -> Iterator[Picture]:
     """All pictures of a request, frames included, in order."""
     for turn in turns:
         for part in turn.parts:
@@ -100,20 +100,20 @@ def pictures(turns: tuple[Turn, ...]) -> Iterator[Picture]:
                 yield from part.frames
 
 
-def estimate(turns: tuple[Turn, ...], budget: Budget) -> int:
+def estimate_tokens(turns: tuple[Turn, ...], budget: RequestLimits) -> int:
     """Tokens, by the budget's own rules."""
     characters = sum(len(part.text) for turn in turns for part in turn.parts if isinstance(part, Text))
     rule = budget.picture
-    seen = sum(rule.of(picture.width, picture.height) for picture in pictures(turns)) if rule else 0
+    seen = sum(rule.of(picture.width, picture.height) for picture in iter_pictures(turns)) if rule else 0
     return seen + math.ceil(characters / 4)
 
 
-def encoded(media: Picture | Sound) -> int:
+def base64_size(media: Picture | Sound) -> int:
     """Bytes in base64."""
     return (len(media.data) + 2) // 3 * 4
 
 
-def request_bytes(turns: tuple[Turn, ...]) -> int:
+def measure_request_bytes(turns: tuple[Turn, ...]) -> int:
     """Bytes of a request as sent. Videos sent as files are not counted: the server decides on those."""
     total = 0
     for turn in turns:
@@ -121,13 +121,13 @@ def request_bytes(turns: tuple[Turn, ...]) -> int:
             if isinstance(part, Text):
                 total += _PART_BYTES + len(part.text.encode())
             elif isinstance(part, Clip):
-                total += sum(_PART_BYTES + encoded(frame) for frame in part.frames)
+                total += sum(_PART_BYTES + base64_size(frame) for frame in part.frames)
             else:
-                total += _PART_BYTES + encoded(part)
+                total += _PART_BYTES + base64_size(part)
     return total
 
 
-def _side(picture: Picture, budget: Budget, count: int) -> int:
+def _max_side(picture: Picture, budget: RequestLimits, count: int) -> int:
     """The longest that the picture's longer side may be."""
     longer = max(picture.width, picture.height)
     many = budget.many is not None and budget.many_side is not None and count > budget.many
@@ -138,14 +138,14 @@ def _side(picture: Picture, budget: Budget, count: int) -> int:
     return max(1, side)
 
 
-def _mb(size: int) -> str:
+def _format_mb(size: int) -> str:
     return f"{size / 1_000_000:.1f} MB"
 
 
-class _Work:
+class _RequestShrinker:
     """A request in the making: one list of contents for all turns, beside the uses of its media."""
 
-    def __init__(self, turns: tuple[Turn, ...], media: tuple[MediaUse, ...], budget: Budget) -> None:
+    def __init__(self, turns: tuple[Turn, ...], media: tuple[MediaUse, ...], budget: RequestLimits) -> None:
         self._turns = turns
         self._budget = budget
         self._parts: list[Content] = [part for turn in turns for part in turn.parts]
@@ -184,7 +184,7 @@ class _Work:
         if self._fits():
             return
         if not clips:
-            raise _Refused("; ".join(self._counts()))
+            raise _CannotFit("; ".join(self._counts()))
         low, high = 0, shown  # so many frames: none is too few, all are too many
         while high - low > 1:
             middle = (low + high) // 2
@@ -192,7 +192,7 @@ class _Work:
             low, high = (middle, high) if self._fits() else (low, middle)
         self._keep(before, low)
         if not self._fits():
-            raise _Refused(f"{'; '.join(self._counts())}, {fixed} of them pictures of the question")
+            raise _CannotFit(f"{'; '.join(self._counts())}, {fixed} of them pictures of the question")
         left = sum(len(self._frames(i)) for i in clips)
         for i in clips:
             kept = self._frames(i)
@@ -220,8 +220,10 @@ class _Work:
             self._parts[i] = msgspec.structs.replace(clip, frames=kept)
 
     def _counts(self) -> list[str]:
-        limits = Budget(images=self._budget.images, tokens=self._budget.tokens, picture=self._budget.picture)
-        return list(problems(self._now(), limits))
+        limits = RequestLimits(
+            images=self._budget.images, tokens=self._budget.tokens, picture=self._budget.picture
+        )
+        return list(find_problems(self._now(), limits))
 
     def _fits(self) -> bool:
         return not self._counts()
@@ -232,11 +234,11 @@ class _Work:
         changed = 0
         for place, picture in self._each():
             made = picture
-            side = _side(picture, budget, count)
+            side = _max_side(picture, budget, count)
             if side < max(picture.width, picture.height):
                 made = scale_picture(picture, side, self._name(place))
-            while budget.image_bytes is not None and encoded(made) > budget.image_bytes:
-                made = self._smaller(made, math.sqrt(budget.image_bytes / encoded(made)), place)
+            while budget.image_bytes is not None and base64_size(made) > budget.image_bytes:
+                made = self._smaller(made, math.sqrt(budget.image_bytes / base64_size(made)), place)
             if made is not picture:
                 self._put(place, made, f"resized to {made.width}×{made.height}")
                 changed += 1
@@ -246,22 +248,24 @@ class _Work:
     def scale_all(self) -> None:
         limit = self._budget.request_bytes
         changed = False
-        while limit is not None and request_bytes(self._now()) > limit:
+        while limit is not None and measure_request_bytes(self._now()) > limit:
             places = list(self._each())
             if not places:
-                raise _Refused(f"{_mb(request_bytes(self._now()))} of at most {_mb(limit)} without pictures")
-            factor = math.sqrt(limit / request_bytes(self._now()))
+                raise _CannotFit(
+                    f"{_format_mb(measure_request_bytes(self._now()))} of at most {_format_mb(limit)} without pictures"
+                )
+            factor = math.sqrt(limit / measure_request_bytes(self._now()))
             for place, picture in places:
                 made = self._smaller(picture, factor, place)
                 self._put(place, made, f"resized to {made.width}×{made.height}")
             changed = True
         if changed:
-            self.done.append(f"all pictures resized to fit {_mb(limit or 0)}")
+            self.done.append(f"all pictures resized to fit {_format_mb(limit or 0)}")
 
     def _smaller(self, picture: Picture, factor: float, place: tuple[int, int]) -> Picture:
         side = int(max(picture.width, picture.height) * min(_STEP, factor))
         if side < _LEAST_SIDE:
-            raise _Refused(f"pictures would have to be smaller than {_LEAST_SIDE} pixels")
+            raise _CannotFit(f"pictures would have to be smaller than {_LEAST_SIDE} pixels")
         return scale_picture(picture, side, self._name(place))
 
     def _each(self) -> Iterator[tuple[tuple[int, int], Picture]]:
@@ -286,7 +290,7 @@ class _Work:
     def _note(self, index: int, note: str, times: tuple[float, ...] | None = None) -> None:
         place = self._uses.index(index)
         use = self._media[place]
-        old = [word for word in use.note.split("; ") if word and not _replaced(word, note)]
+        old = [word for word in use.note.split("; ") if word and not _replaces(word, note)]
         changed = msgspec.structs.replace(use, note="; ".join([*old, note]))
         if times is not None:
             changed = msgspec.structs.replace(changed, times=times)
@@ -296,6 +300,6 @@ class _Work:
         return self._media[self._uses.index(place[0])].path
 
 
-def _replaced(old: str, new: str) -> bool:
+def _replaces(old: str, new: str) -> bool:
     """Whether a note says again what an earlier one said: a picture may be resized in several steps."""
     return "resized to" in new and "resized to" in old

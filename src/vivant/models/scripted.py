@@ -22,10 +22,10 @@ from msgspec import Struct
 
 from vivant.core.errors import UsageError
 from vivant.core.types import Reply, ReplyStatus, Request
-from vivant.models.base import Model, ModelOptions, Takes, TransientError
+from vivant.models.base import Capabilities, Model, ModelOptions, TransientError
 
 
-class Rule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ReplyRule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What to reply to which request."""
 
     key: str = ""
@@ -38,18 +38,18 @@ class Rule(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     delay: float = 0.0
 
 
-class Scripted(Model):
+class ScriptedModel(Model):
     """Answers from a file of rules; a request that none fits is an error."""
 
     cacheable = False
-    takes = Takes(images=False)
+    capabilities = Capabilities(images=False)
 
     def __init__(self, path: Path) -> None:
         import yaml
 
         try:
             data = path.read_bytes()
-            self._rules = msgspec.convert(yaml.safe_load(data), list[Rule])
+            self._rules = msgspec.convert(yaml.safe_load(data), list[ReplyRule])
         except OSError as error:
             raise UsageError(f"Cannot read the script {path}: {error.strerror}") from error
         except (yaml.YAMLError, msgspec.ValidationError, UnicodeDecodeError) as error:
@@ -77,7 +77,7 @@ class Scripted(Model):
 
 def create(rest: str, options: ModelOptions) -> Model:
     """`--model scripted/FILE.yaml`."""
-    options.take()
+    options.resolve()
     if not rest:
         raise UsageError("Name the file of rules: scripted/FILE.yaml")
-    return Scripted(Path(rest).expanduser())
+    return ScriptedModel(Path(rest).expanduser())

@@ -25,14 +25,14 @@ def main() -> None:
     except OSError as error:
         print(f"{sys.argv[1]} cannot be started: {error.strerror}", file=sys.stderr)
         os._exit(127)
-    threading.Thread(target=_hold, args=(process,), daemon=True).start()
+    threading.Thread(target=_watch_parent, args=(process,), daemon=True).start()
     code = process.wait()
     with suppress(ProcessLookupError):  # children that it left behind
         os.killpg(process.pid, signal.SIGKILL)
     os._exit(code if code >= 0 else 128 - code)
 
 
-def _hold(process: subprocess.Popen[bytes]) -> None:
+def _watch_parent(process: subprocess.Popen[bytes]) -> None:
     sys.stdin.buffer.read()
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGTERM)

@@ -11,9 +11,9 @@ from vivant.core.types import Tokenizer
 _FILE = "tokenizer.json"
 
 
-def checkpoint_tokenizer(place: str, revision: str | None = None) -> Tokenizer | None:
+def load_tokenizer(place: str, revision: str | None = None) -> Tokenizer | None:
     """The tokenizer in a folder, or of a name on the hub that was fetched before; None where there is none."""
-    file = Path(place) / _FILE if Path(place).is_dir() else _fetched(place, revision)
+    file = Path(place) / _FILE if Path(place).is_dir() else _find_cached(place, revision)
     if file is None or not file.is_file():
         return None
     from tokenizers import Tokenizer as Words
@@ -33,7 +33,7 @@ def checkpoint_tokenizer(place: str, revision: str | None = None) -> Tokenizer |
     return pieces
 
 
-def _fetched(name: str, revision: str | None) -> Path | None:
+def _find_cached(name: str, revision: str | None) -> Path | None:
     from huggingface_hub import try_to_load_from_cache
     from huggingface_hub.errors import HFValidationError
 

@@ -12,19 +12,24 @@ from typing import Any
 
 from vivant.core.errors import UsageError
 from vivant.core.types import Tokenizer
-from vivant.models.base import Model, ModelOptions, Takes, require
-from vivant.models.capabilities import GENERIC, OPTIONS, ModelFacts, budget_for, positive, truth
-from vivant.models.local_model import LocalModel, checkpoint_digest, checkpoint_name, existing
-from vivant.models.tokenizer import checkpoint_tokenizer
+from vivant.models.base import Capabilities, Model, ModelOptions, parse_bool, parse_positive, require_package
+from vivant.models.local_model import (
+    LocalModel,
+    check_checkpoint_path,
+    format_checkpoint_name,
+    hash_checkpoint,
+)
+from vivant.models.model_table import LIMIT_OPTIONS, ModelFacts, ServerFacts, merge_limits
+from vivant.models.tokenizer import load_tokenizer
 
 
 class Transformers(LocalModel):
     """`transformers/ID`, a name on the hub or a folder."""
 
-    weighs = True
+    has_loglikelihood = True
 
     def __init__(self, place: str, options: ModelOptions) -> None:
-        given = options.take(
+        given = options.resolve(
             batch_size=8,
             workers="auto",
             dtype="auto",
@@ -36,35 +41,35 @@ class Transformers(LocalModel):
             gguf_file=None,
             text_only=False,
             trust_remote_code=False,
-            **OPTIONS,
+            **LIMIT_OPTIONS,
         )
         if options.video == "native":
             raise UsageError("transformers takes videos as frames; leave out --native-video")
-        place = existing(place, "model")
-        adapter = existing(given["adapter"], "adapter") if given["adapter"] else None
+        place = check_checkpoint_path(place, "model")
+        adapter = check_checkpoint_path(given["adapter"], "adapter") if given["adapter"] else None
         pixels = given.pop("max_pixels")
         workers = 1 if given["device_map"] or given["device"] != "auto" else given["workers"]
         settings = {
             "model": place,
             "adapter": adapter,
-            "max_pixels": None if pixels is None else positive("max_pixels", pixels),
-            "text_only": truth("text_only", given["text_only"]),
-            "trust_remote_code": truth("trust_remote_code", given["trust_remote_code"]),
+            "max_pixels": None if pixels is None else parse_positive("max_pixels", pixels),
+            "text_only": parse_bool("text_only", given["text_only"]),
+            "trust_remote_code": parse_bool("trust_remote_code", given["trust_remote_code"]),
             **{name: given[name] for name in _LOADING},
         }
         super().__init__(
-            checkpoint_name("transformers", place),
-            "vivant.models.transformers_engine:Engine",
+            format_checkpoint_name("transformers", place),
+            "vivant.models.transformers_engine:TransformersEngine",
             settings,
             batch_size=given["batch_size"],
             workers=given["workers"] if given["workers"] != "auto" else workers,
         )
-        self.takes = Takes(images=not settings["text_only"])
-        self.budget = budget_for(GENERIC, ModelFacts(names=()), given)
+        self.capabilities = Capabilities(images=not settings["text_only"])
+        self.limits = merge_limits(ServerFacts(name="here"), ModelFacts(), given)
         said = {
             name: settings[name] for name in ("dtype", "max_pixels", "revision", "gguf_file", "attention")
         }
-        digests = {"checkpoint": checkpoint_digest(place), "adapter": checkpoint_digest(adapter or "")}
+        digests = {"checkpoint": hash_checkpoint(place), "adapter": hash_checkpoint(adapter or "")}
         kept = {name: value for name, value in {**said, **digests}.items() if value not in (None, "", "auto")}
         self._identity = {"model": self.name, **kept}
         self._place, self._revision = place, given["revision"]
@@ -74,7 +79,7 @@ class Transformers(LocalModel):
         return self._identity
 
     def tokenizer(self) -> Tokenizer | None:
-        return checkpoint_tokenizer(self._place, self._revision)
+        return load_tokenizer(self._place, self._revision)
 
 
 _LOADING = ("dtype", "device", "device_map", "attention", "revision", "gguf_file")
@@ -88,7 +93,7 @@ def create(rest: str, options: ModelOptions) -> Model:
             "e.g. transformers/Qwen/Qwen2.5-VL-7B-Instruct"
         )
     for module in ("torch", "transformers"):
-        require(module, "transformers", f"--model transformers/{rest}")
+        require_package(module, "transformers", f"--model transformers/{rest}")
     if _chats_by_itself(Path(rest)):
         from vivant.models.internvl_chat import InternVLChat
 

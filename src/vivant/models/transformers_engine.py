@@ -15,7 +15,7 @@ DEFAULT_NEW_TOKENS = 1024
 """Length of a reply where neither the user nor the benchmark limits it."""
 
 
-class Engine:
+class TransformersEngine:
     """A loaded checkpoint."""
 
     def __init__(self, settings: Mapping[str, Any], accelerator: int) -> None:
@@ -25,12 +25,12 @@ class Engine:
         self._text_only: bool = settings["text_only"]
         self._max_pixels: int | None = settings["max_pixels"]
         self.accelerators = torch.cuda.device_count()
-        device, dtype = placed(settings, accelerator)
+        device, dtype = choose_device(settings, accelerator)
         try:
             self._model = self._load(settings, dtype)
             self._processor = self._prepare(settings)
         except (OSError, ValueError, ImportError, KeyError) as error:
-            raise ModelError(cannot_load(settings["model"], error)) from error
+            raise ModelError(loading_error(settings["model"], error)) from error
         if not settings["device_map"]:
             self._model.to(device)
         self._model.eval()
@@ -75,7 +75,7 @@ class Engine:
         except (ImportError, ValueError) as error:
             if "torchvision" not in str(error).lower():
                 raise
-            processor = stills_only(settings["model"], origin)
+            processor = load_image_processor(settings["model"], origin)
         if not getattr(processor, "chat_template", None):
             raise ModelError(
                 f"{settings['model']} has no chat template, so that it cannot be asked questions"
@@ -93,7 +93,7 @@ class Engine:
         decoding = requests[0].decoding
         inputs = self._inputs(requests)
         begin = inputs["input_ids"].shape[1]
-        wanted = writing(decoding)
+        wanted = generation_arguments(decoding)
         if wanted["do_sample"]:
             self._torch.manual_seed(requests[0].seed % 2**63)
         if decoding.stop:
@@ -117,7 +117,7 @@ class Engine:
         for stop in decoding.stop:
             text = text.partition(stop)[0]
         thinking, text = split_thinking(text, opened=opened)
-        cut = end is None and len(row) >= most and not _ended(self._words.decode(kept), decoding.stop)
+        cut = end is None and len(row) >= most and not _has_stop(self._words.decode(kept), decoding.stop)
         return Reply(
             status="truncated" if cut else "ok",
             text=text.strip(),
@@ -127,7 +127,7 @@ class Engine:
             tokens_out=len(row) if end is None else end + 1,
         )
 
-    def weigh(self, requests: Sequence[Request], answers: Sequence[tuple[str, ...]]) -> list[Reply]:
+    def loglikelihood(self, requests: Sequence[Request], answers: Sequence[tuple[str, ...]]) -> list[Reply]:
         """The sum of the likelihoods of an answer's tokens, after the prompt."""
         ids = [[self._words.encode(text, add_special_tokens=False) for text in texts] for texts in answers]
         if any(len(tokens) != 1 for options in ids for tokens in options):
@@ -214,14 +214,14 @@ class Engine:
             return [piece for frame in part.frames for piece in self._pieces(frame)]
         if isinstance(part, Sound):
             raise UsageError("this model is given no sound")
-        return [{"type": "image", "image": opened_picture(part, self._max_pixels)}]
+        return [{"type": "image", "image": decode_picture(part, self._max_pixels)}]
 
 
-def _ended(text: str, stops: tuple[str, ...]) -> bool:
+def _has_stop(text: str, stops: tuple[str, ...]) -> bool:
     return any(stop in text for stop in stops)
 
 
-def writing(decoding: Decoding) -> dict[str, Any]:
+def generation_arguments(decoding: Decoding) -> dict[str, Any]:
     """Decoding in the library's own words."""
     sampled = bool(decoding.temperature)
     wanted: dict[str, Any] = {
@@ -234,7 +234,7 @@ def writing(decoding: Decoding) -> dict[str, Any]:
     return wanted
 
 
-def opened_picture(picture: Picture, max_pixels: int | None = None) -> Any:
+def decode_picture(picture: Picture, max_pixels: int | None = None) -> Any:
     """As pixels, scaled down to a number of them where one is given."""
     from PIL import Image
 
@@ -247,7 +247,7 @@ def opened_picture(picture: Picture, max_pixels: int | None = None) -> Any:
     return image
 
 
-def placed(settings: Mapping[str, Any], accelerator: int) -> tuple[Any, Any]:
+def choose_device(settings: Mapping[str, Any], accelerator: int) -> tuple[Any, Any]:
     """Device and number format: what the user says, or this worker's accelerator in the checkpoint's own
     format, or the processor in float32, which it is quickest at."""
     import torch
@@ -267,7 +267,7 @@ def placed(settings: Mapping[str, Any], accelerator: int) -> tuple[Any, Any]:
     return device, dtype
 
 
-def cannot_load(place: str, error: Exception) -> str:
+def loading_error(place: str, error: Exception) -> str:
     """Why a checkpoint cannot be loaded, in one line."""
     line = " ".join(str(error).split())
     if "trust_remote_code" in line:
@@ -275,7 +275,7 @@ def cannot_load(place: str, error: Exception) -> str:
     return f"{place} cannot be loaded: {line[:300]}"
 
 
-def stills_only(place: str, origin: Mapping[str, Any]) -> Any:
+def load_image_processor(place: str, origin: Mapping[str, Any]) -> Any:
     """A processor without its video half, which alone needs torchvision: videos come as frames anyway."""
     from transformers import AutoConfig, AutoFeatureExtractor, AutoImageProcessor, AutoTokenizer
     from transformers.models.auto.processing_auto import PROCESSOR_MAPPING

@@ -17,23 +17,26 @@ import msgspec
 
 from vivant.core.errors import UsageError
 from vivant.core.types import Reply, Request
-from vivant.models.base import Model, ModelError, ModelOptions, TransientError
-from vivant.models.capabilities import positive, server_facts, truth
+from vivant.models.base import Model, ModelError, ModelOptions, TransientError, parse_bool, parse_positive
 from vivant.models.http import RequestRefusedError
+from vivant.models.model_table import find_server
 from vivant.models.openai import OpenAI
 
-_OWN = {"executable": "vllm", "args": "", "start_timeout": 1800, "trust_remote_code": False}
+_SERVER_OPTIONS = {"executable": "vllm", "args": "", "start_timeout": 1800, "trust_remote_code": False}
 
 
-class VLLM(OpenAI):
+class VLLMModel(OpenAI):
     """With an address, it is talked to as any server; without, it is started on loopback first."""
 
     def __init__(self, model: str, options: ModelOptions) -> None:
-        own = {**_OWN, **{name: value for name, value in options.values.items() if name in _OWN}}
-        rest = {name: value for name, value in options.values.items() if name not in _OWN}
-        facts = server_facts("", "vllm")
+        own = {
+            **_SERVER_OPTIONS,
+            **{name: value for name, value in options.values.items() if name in _SERVER_OPTIONS},
+        }
+        rest = {name: value for name, value in options.values.items() if name not in _SERVER_OPTIONS}
+        facts = find_server("", "vllm")
         self._attached = options.base_url is not None
-        self.computes_here = not self._attached
+        self.is_local = not self._attached
         if not self._attached:
             facts = msgspec.structs.replace(facts, key="")  # nobody's key goes to a server of our own
             program = which(str(own["executable"]))
@@ -43,14 +46,14 @@ class VLLM(OpenAI):
                     "executable=PATH, or give the address of a running server with --base-url"
                 )
             self._command = [program, "serve", model, "--host", "127.0.0.1"]
-            if truth("trust_remote_code", own["trust_remote_code"]):
+            if parse_bool("trust_remote_code", own["trust_remote_code"]):
                 self._command.append("--trust-remote-code")
             self._command += shlex.split(str(own["args"]))
         address = options.base_url or "http://127.0.0.1/v1"
         super().__init__(model, msgspec.structs.replace(options, base_url=address, values=rest), facts=facts)
         self.name = f"vllm/{model}"
         self._args = str(own["args"])
-        self._patience = positive("start_timeout", own["start_timeout"])
+        self._patience = parse_positive("start_timeout", own["start_timeout"])
         self._process: asyncio.subprocess.Process | None = None
         self._log: Path | None = None
 
@@ -75,7 +78,7 @@ class VLLM(OpenAI):
                 raise
 
     async def _start(self) -> None:
-        port = free_port()
+        port = find_free_port()
         with tempfile.NamedTemporaryFile(prefix="vivant-vllm-", suffix=".log", delete=False) as log:
             self._log = Path(log.name)
             self._process = await asyncio.create_subprocess_exec(
@@ -136,7 +139,7 @@ class VLLM(OpenAI):
         self._process = None
 
 
-def free_port() -> int:
+def find_free_port() -> int:
     """A port on loopback that nobody uses."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -148,4 +151,4 @@ def create(rest: str, options: ModelOptions) -> Model:
     """`--model vllm/ID`, with `--base-url` to attach."""
     if not rest:
         raise UsageError("Name the model: vllm/ID, e.g. vllm/Qwen/Qwen2.5-VL-7B-Instruct")
-    return VLLM(rest, options)
+    return VLLMModel(rest, options)

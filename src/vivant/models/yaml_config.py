@@ -46,11 +46,11 @@ class ModelConfig(Struct, frozen=True, kw_only=True):
     @property
     def spec(self) -> str:
         """What `--model` would be without the file."""
-        from vivant.models.registry import backends
+        from vivant.models.registry import list_backends
 
         if ".py:" in self.model_name or self.model_name.endswith(".py"):
             return self.model_name
-        if self.model_name.partition("/")[0] in backends():
+        if self.model_name.partition("/")[0] in list_backends():
             return self.model_name
         if self.model_dir:
             return f"transformers/{self.model_dir}"
@@ -81,7 +81,7 @@ class ModelConfig(Struct, frozen=True, kw_only=True):
         return {name: value for name, value in named.items() if value is not None}
 
 
-def load_models(file: str | Path) -> dict[str, ModelConfig]:
+def load_model_configs(file: str | Path) -> dict[str, ModelConfig]:
     """All models of a file by name. A misspelt key is refused, with the nearest one suggested."""
     import yaml
 
@@ -105,17 +105,17 @@ def load_models(file: str | Path) -> dict[str, ModelConfig]:
     for name, entry in entries:
         if name in models:
             raise UsageError(f"{path}: the model '{name}' stands twice")
-        models[name] = _entry(entry, f"{path}, model '{name}'")
+        models[name] = _parse_entry(entry, f"{path}, model '{name}'")
     return models
 
 
-def _entry(entry: Any, where: str) -> ModelConfig:
+def _parse_entry(entry: Any, where: str) -> ModelConfig:
     if not isinstance(entry, dict):
         raise UsageError(f"{where}: should be a mapping with model_name and the like")
-    _refuse_unknown(entry, ModelConfig.__struct_fields__, where)
+    _check_keys(entry, ModelConfig.__struct_fields__, where)
     kwargs = entry.get("gen_kwargs")
     if isinstance(kwargs, dict):
-        _refuse_unknown(kwargs, GenKwargs.__struct_fields__, f"{where}, gen_kwargs")
+        _check_keys(kwargs, GenKwargs.__struct_fields__, f"{where}, gen_kwargs")
     try:
         config = msgspec.convert({k: v for k, v in entry.items() if v is not None}, ModelConfig)
     except msgspec.ValidationError as error:
@@ -129,7 +129,7 @@ def _entry(entry: Any, where: str) -> ModelConfig:
     return config
 
 
-def _refuse_unknown(entry: Mapping[Any, Any], known: tuple[str, ...], where: str) -> None:
+def _check_keys(entry: Mapping[Any, Any], known: tuple[str, ...], where: str) -> None:
     for key in entry:
         if key not in known:
             raise unknown_name_error(f"key in {where}:", str(key), known)

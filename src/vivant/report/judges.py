@@ -9,14 +9,14 @@ from vivant.benchmarks.base import Protocol
 from vivant.core.table import Cell, Row, Table
 from vivant.judging.calibration import (
     METRICS,
-    Agreement,
-    Bias,
-    Figure,
-    Judged,
-    agreements,
-    among_judges,
-    biases,
-    gather,
+    CalibratedJudge,
+    CalibrationValue,
+    JudgeAgreement,
+    JudgeBias,
+    compare_judges,
+    join_scores,
+    measure_agreement,
+    measure_biases,
 )
 from vivant.judging.human_scores import HumanScores
 from vivant.metrics.agreement import krippendorff_alpha, percent_agreement
@@ -29,9 +29,9 @@ def judge_tables(
     human: HumanScores, runs: Sequence[Run], protocol: Protocol, by: str = "category"
 ) -> list[Table]:
     """Agreement with people, with other judges, and biases."""
-    judged = gather(human, runs, protocol)
-    tables = [_agreement(agreements(judged, by), judged, human, runs, by)]
-    between = among_judges(judged)
+    judged = join_scores(human, runs, protocol)
+    tables = [_agreement(measure_agreement(judged, by), judged, human, runs, by)]
+    between = compare_judges(judged)
     if between:
         tables.append(
             Table(
@@ -43,11 +43,11 @@ def judge_tables(
                 ),
             )
         )
-    tables.append(_biases(biases(judged, runs, protocol)))
+    tables.append(_biases(measure_biases(judged, runs, protocol)))
     return tables
 
 
-def _shown(figure: Figure) -> str | None:
+def _shown(figure: CalibrationValue) -> str | None:
     if figure.value is None:
         return None
     if figure.interval is None:
@@ -56,14 +56,18 @@ def _shown(figure: Figure) -> str | None:
 
 
 def _agreement(
-    found: Sequence[Agreement], judged: Sequence[Judged], human: HumanScores, runs: Sequence[Run], by: str
+    found: Sequence[JudgeAgreement],
+    judged: Sequence[CalibratedJudge],
+    human: HumanScores,
+    runs: Sequence[Run],
+    by: str,
 ) -> Table:
     body: list[tuple[Cell, ...]] = [
         (
             f"{one.judge} ({one.fingerprint[:8]})",
             one.group,
             one.n,
-            *(_shown(one.figures[name]) for name in METRICS),
+            *(_shown(one.values[name]) for name in METRICS),
         )
         for one in found
     ]
@@ -93,7 +97,7 @@ def _agreement(
     )
 
 
-def _rows(found: Sequence[Agreement], by: str) -> list[Row]:
+def _rows(found: Sequence[JudgeAgreement], by: str) -> list[Row]:
     return [
         Row(
             run=one.fingerprint[:8],
@@ -110,7 +114,7 @@ def _rows(found: Sequence[Agreement], by: str) -> list[Row]:
             model=one.judge,
         )
         for one in found
-        for name, figure in one.figures.items()
+        for name, figure in one.values.items()
     ]
 
 
@@ -129,7 +133,7 @@ def people_notes(human: HumanScores) -> list[str]:
     ]
 
 
-def _biases(found: Sequence[Bias]) -> Table:
+def _biases(found: Sequence[JudgeBias]) -> Table:
     body = tuple(
         (f"{one.judge} ({one.fingerprint[:8]})", one.name, _shown(one.figure), one.n, one.says)
         for one in found

@@ -205,7 +205,7 @@ def new_manifest(
         server=server,
         origin=origin,
         notes=notes,
-        versions=_versions(),
+        versions=_package_versions(),
         machine={
             "python": platform.python_version(),
             "system": platform.system(),
@@ -214,7 +214,7 @@ def new_manifest(
     )
 
 
-def _versions() -> dict[str, str]:
+def _package_versions() -> dict[str, str]:
     found: dict[str, str] = {}
     for name in _PACKAGES:
         try:

@@ -12,7 +12,7 @@ from vivant.models.base import Model, ModelError, ModelOptions
 NAME = "human"
 
 
-class Human(Model):
+class HumanModel(Model):
     """Stands for the people whose answers a benchmark's data hold."""
 
     name = NAME
@@ -24,7 +24,7 @@ class Human(Model):
 
 def create(rest: str, options: ModelOptions) -> Model:
     """`--model human`."""
-    options.take()
+    options.resolve()
     if rest:
         raise ModelError(f"'human' takes nothing after its name; got 'human/{rest}'")
-    return Human()
+    return HumanModel()

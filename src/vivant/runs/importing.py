@@ -13,6 +13,7 @@ from vivant.benchmarks import registry
 from vivant.benchmarks.base import Benchmark, Imported, PromptContext, Protocol
 from vivant.benchmarks.registry import Selection
 from vivant.benchmarks.validation import load_samples
+from vivant.core.arguments import as_strings
 from vivant.core.errors import DataError, UsageError, VivantError, unknown_name_error
 from vivant.core.types import Option, Record, Reply, Sample, job_key
 from vivant.runs.directory import RunDir, RunError, command_line, new_manifest
@@ -21,7 +22,7 @@ from vivant.runs.run import Run
 from vivant.runs.settings import RunSettings, digest
 
 
-class Prediction(Struct):
+class PredictionLine(Struct):
     """One line of a plain prediction file. Other fields are passed over."""
 
     id: str | int
@@ -32,16 +33,27 @@ class Prediction(Struct):
 
 def import_predictions(
     task: str,
-    file: Path,
-    out: Path,
+    file: str | Path,
+    out: str | Path,
     *,
-    data: Sequence[str] = (),
+    data: str | Path | Sequence[str | Path] = (),
     model: str | None = None,
     style: str | None = None,
     options: Mapping[str, object] | None = None,
 ) -> Run:
-    """A prediction file as a run: in a native format of the benchmark, or as plain lines."""
-    selection = _one_task(task, data, options)
+    """Turn a prediction file into a run.
+
+    Args:
+        task: One task, e.g. mime/mcq, or a file of your own questions.
+        file: The predictions, in a native format of the benchmark or as lines of `{"id", "response"}`.
+        out: The run directory to write.
+        data: Folder of the data, or 'mini'.
+        model: Name of the model. Default: from the file.
+        style: Prompt style that was used. Default: from the file, else the benchmark's first.
+        options: Task options, by name.
+    """
+    file, out = Path(file), Path(out)
+    selection = _select_one_task(task, as_strings(data), options)
     name = selection.tasks[0]
     benchmark = selection.benchmark
     if not file.exists():
@@ -49,14 +61,14 @@ def import_predictions(
     samples = load_samples(benchmark, selection.root, name)
     imported = benchmark.native.read_predictions(file, samples, name)
     if imported is None:
-        imported = read_plain(file, samples, selection, style or benchmark.styles[0])
+        imported = read_prediction_lines(file, samples, selection, style or benchmark.styles[0])
     settled = style or imported.style or benchmark.styles[0]
     if settled not in benchmark.styles:
         raise unknown_name_error(f"style of {benchmark.name}", settled, benchmark.styles)
     return write_run([imported], selection, out, model or imported.model or file.stem, settled)
 
 
-def _one_task(task: str, data: Sequence[str], options: Mapping[str, object] | None) -> Selection:
+def _select_one_task(task: str, data: Sequence[str], options: Mapping[str, object] | None) -> Selection:
     selections = registry.select([task], data, options)
     tasks = selections[0].tasks
     if len(tasks) != 1:
@@ -95,18 +107,18 @@ def import_answers(
     benchmark = registry.get(name, **(options or {}))
     if not folder.exists():
         raise DataError(f"No such folder: {folder}")
-    wanted = {f"{benchmark.name}/{each}" for each in benchmark.expand(task)}
-    facets = _facets(selectors, data, options) if data else {}
+    wanted = {f"{benchmark.name}/{task}" for task in benchmark.expand(selectors[0].partition("/")[2])}
+    facets = _load_facets(selectors, data, options) if data else {}
     runs: list[Run] = []
     by_model = benchmark.native.read_answers(benchmark, folder)
     for model, parts in by_model.items():
         chosen = [part for part in parts if part.task in wanted or not task]
         if not chosen:
             raise DataError(f"{folder} holds no answers to {selectors[0]}")
-        imported = [_with_facets(part, facets) for part in chosen]
+        imported = [_add_facets(part, facets) for part in chosen]
         selection = Selection(benchmark, tuple(part.task for part in imported), folder)
         variant = {"answers": digest([part.records for part in imported])[:16]}
-        settings = _settings(imported, model, "prepared", variant)
+        settings = _import_settings(imported, model, "prepared", variant)
         place = Path(out or f"runs/{_slug(benchmark.name, model)}-answers-{settings.fingerprint()[:8]}")
         if out and len(by_model) > 1:
             place = place / _slug(model)
@@ -118,7 +130,7 @@ def import_answers(
     return runs
 
 
-def _facets(
+def _load_facets(
     selectors: Sequence[str], data: Sequence[str], options: Mapping[str, object] | None
 ) -> dict[str, dict[str, str]]:
     selection = registry.select(selectors, data, options)[0]
@@ -126,7 +138,7 @@ def _facets(
     return {sample.id: sample.facets for sample in samples}
 
 
-def _with_facets(part: Imported, facets: Mapping[str, dict[str, str]]) -> Imported:
+def _add_facets(part: Imported, facets: Mapping[str, dict[str, str]]) -> Imported:
     samples = [
         msgspec.structs.replace(sample, facets={**sample.facets, **facets.get(sample.id, {})})
         for sample in part.samples
@@ -146,7 +158,7 @@ def export_result(run: Run, protocol: Protocol) -> list[Path]:
     return [path for kind in kinds for path in benchmark.native.export(parts, kind, run.dir.path)]
 
 
-def _settings(
+def _import_settings(
     imported: Sequence[Imported], model: str, style: str, variant: Mapping[str, object] | None
 ) -> RunSettings:
     return RunSettings(
@@ -170,7 +182,7 @@ def write_run(
     directory = RunDir(out)
     if directory.exists() or (out.is_dir() and any(out.iterdir())):
         raise RunError(f"{out} exists already; choose another --out")
-    settings = _settings(imported, model, style, variant)
+    settings = _import_settings(imported, model, style, variant)
     manifest = new_manifest(
         out.resolve(),
         model,
@@ -191,17 +203,19 @@ def write_run(
     return Run(out)
 
 
-def read_plain(file: Path, samples: Sequence[Sample], selection: Selection, style: str) -> Imported:
+def read_prediction_lines(
+    file: Path, samples: Sequence[Sample], selection: Selection, style: str
+) -> Imported:
     """JSONL of `{"id", "response"}`, joined by id. Every id must be a sample's, and stand once."""
     task = selection.tasks[0]
     known = {sample.id: sample for sample in samples}
-    responses: dict[str, Prediction] = {}
+    responses: dict[str, PredictionLine] = {}
     strangers: list[str] = []
     try:
         lines = file.read_bytes().splitlines()
     except OSError as error:
         raise DataError(f"Cannot read {file}: {error.strerror}") from error
-    decoder = msgspec.json.Decoder(Prediction)
+    decoder = msgspec.json.Decoder(PredictionLine)
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
@@ -226,7 +240,7 @@ def read_plain(file: Path, samples: Sequence[Sample], selection: Selection, styl
     records = []
     for name, prediction in responses.items():
         try:
-            shown = _shown(known[name], prediction, selection.benchmark, context)
+            shown = _options_shown(known[name], prediction, selection.benchmark, context)
         except VivantError as error:
             raise DataError(f"{file}, id '{name}': {error}") from error
         records.append(_record(known[name], prediction.response, *shown))
@@ -235,8 +249,8 @@ def read_plain(file: Path, samples: Sequence[Sample], selection: Selection, styl
     return Imported(task=task, records=tuple(records), samples=tuple(samples), notes=notes)
 
 
-def _shown(
-    sample: Sample, prediction: Prediction, benchmark: Benchmark, context: PromptContext
+def _options_shown(
+    sample: Sample, prediction: PredictionLine, benchmark: Benchmark, context: PromptContext
 ) -> tuple[tuple[Option, ...], tuple[int, ...]]:
     """The options as the model saw them, and the order that this is."""
     if not sample.options:

@@ -10,10 +10,10 @@ from typing import Any
 from vivant.benchmarks.base import Benchmark, Protocol
 from vivant.benchmarks.rubric import JudgeContext, Rubric
 from vivant.core.types import Record, Sample, Score
-from vivant.runs.judgements import Judgements, Read, Said
+from vivant.runs.judgements import Judgements, JudgeVerdict, VerdictReader
 
 
-def judged_scores(
+def score_verdicts(
     benchmark: Benchmark,
     items: Sequence[tuple[Sample, Record]],
     panel: Sequence[Judgements],
@@ -33,21 +33,23 @@ def judged_scores(
             scores.append(_score(benchmark, record, by_judge))
             continue
         asked = benchmark.judged.ask(sample, record, context)
-        scores.append(asked if isinstance(asked, Score) else _blank(record, "missing", "not judged yet"))
+        scores.append(
+            asked if isinstance(asked, Score) else _empty_score(record, "missing", "not judged yet")
+        )
     return scores
 
 
-def _blank(record: Record, status: Any, rule: str, detail: dict[str, Any] | None = None) -> Score:
+def _empty_score(record: Record, status: Any, rule: str, detail: dict[str, Any] | None = None) -> Score:
     return Score(
         key=record.key, task=record.task, id=record.id, status=status, rule=rule, detail=detail or {}
     )
 
 
 def _score(
-    benchmark: Benchmark, record: Record, by_judge: Sequence[tuple[Judgements, Mapping[int, Said]]]
+    benchmark: Benchmark, record: Record, by_judge: Sequence[tuple[Judgements, Mapping[int, JudgeVerdict]]]
 ) -> Score:
     values: list[float] = []
-    figures: list[float] = []
+    ratings: list[float] = []
     detail: dict[str, Any] = {}
     first = ""
     for judgements, said in by_judge:
@@ -55,12 +57,12 @@ def _score(
         ordered = [said[number] for number in sorted(said)]
         read = [one for one in ordered if one.verdict.read]
         own = [benchmark.judged.value(one.verdict, rubrics[one.rubric]) for one in read]
-        said_figures = [figure for one in read if (figure := _figure(one, rubrics[one.rubric])) is not None]
+        said_figures = [figure for one in read if (figure := _rating(one, rubrics[one.rubric])) is not None]
         if own:
             values.append(statistics.fmean(own))
-            first = first or _answer(read[0], rubrics[read[0].rubric])
+            first = first or _format_answer(read[0], rubrics[read[0].rubric])
         if said_figures:
-            figures.append(statistics.fmean(said_figures))
+            ratings.append(statistics.fmean(said_figures))
         detail.setdefault("judges", []).append(
             {
                 "judge": judgements.manifest.name,
@@ -80,11 +82,11 @@ def _score(
         everything = [one for _, said in by_judge for one in said.values()]
         unread = [one.verdict.why for one in everything if not one.error]
         if unread:
-            return _blank(record, "unparsed", f"the judge's reply cannot be read: {unread[0]}", detail)
-        return _blank(record, "missing", f"the judge failed: {everything[0].error}", detail)
+            return _empty_score(record, "unparsed", f"the judge's reply cannot be read: {unread[0]}", detail)
+        return _empty_score(record, "missing", f"the judge failed: {everything[0].error}", detail)
     detail["spread"] = round(statistics.pstdev(values), 6) if len(values) > 1 else 0.0
-    if figures:
-        detail["figure"] = statistics.fmean(figures)
+    if ratings:
+        detail["figure"] = statistics.fmean(ratings)
     return Score(
         key=record.key,
         task=record.task,
@@ -96,18 +98,18 @@ def _score(
     )
 
 
-def _figure(said: Said, rubric: Rubric) -> float | None:
+def _rating(said: JudgeVerdict, rubric: Rubric) -> float | None:
     """The first field on its own scale, where it is a number."""
     value = said.verdict.values.get(rubric.contract.fields[0].name)
     return value if isinstance(value, float) else None
 
 
-def _answer(said: Said, rubric: Rubric) -> str:
+def _format_answer(said: JudgeVerdict, rubric: Rubric) -> str:
     value = said.verdict.values[rubric.contract.fields[0].name]
     return f"{value:g}" if isinstance(value, float) else value
 
 
-def figures(judgements: Judgements, read: Read) -> dict[str, float]:
+def mean_ratings(judgements: Judgements, read: VerdictReader) -> dict[str, float]:
     """A judge's mean figure for every answer of which a verdict could be read, on the rubric's own scale."""
     rubrics = {rubric.name: rubric for rubric in judgements.manifest.settings.rubrics}
     found: dict[str, float] = {}
@@ -115,7 +117,7 @@ def figures(judgements: Judgements, read: Read) -> dict[str, float]:
         own = [
             figure
             for said in verdicts.values()
-            if said.verdict.read and (figure := _figure(said, rubrics[said.rubric])) is not None
+            if said.verdict.read and (figure := _rating(said, rubrics[said.rubric])) is not None
         ]
         if own:
             found[key] = statistics.fmean(own)

@@ -65,7 +65,7 @@ class JudgeManifest(Struct, frozen=True, kw_only=True):
     version: str = field(default_factory=lambda: version("vivant"))
 
 
-class Said(Struct, frozen=True):
+class JudgeVerdict(Struct, frozen=True):
     """One verdict that was asked for, after its last attempt."""
 
     verdict: Verdict
@@ -78,7 +78,7 @@ class Said(Struct, frozen=True):
     """What the judge did not get to see."""
 
 
-Read = Callable[[str, Rubric], Verdict]
+VerdictReader = Callable[[str, Rubric], Verdict]
 """(a judge's reply, the rubric it was asked by) → verdict."""
 
 
@@ -123,20 +123,22 @@ class Judgements:
             key, sample, attempt = split_key(record.key)
             yield key, sample, attempt, record
 
-    def said(self, read: Read) -> dict[str, dict[int, Said]]:
+    def said(self, read: VerdictReader) -> dict[str, dict[int, JudgeVerdict]]:
         """Verdicts by the answer's key and their number; of several attempts the first that can be read."""
         rubrics = {rubric.name: rubric for rubric in self.manifest.settings.rubrics}
-        found: dict[str, dict[int, Said]] = {}
+        found: dict[str, dict[int, JudgeVerdict]] = {}
         for key, sample, attempt, record in self.records():
             own = found.setdefault(key, {})
             before = own.get(sample)
             if before is not None and before.verdict.read:
                 continue
-            own[sample] = said_in(record, attempt, rubrics, read)
+            own[sample] = read_verdict(record, attempt, rubrics, read)
         return found
 
 
-def said_in(record: Record, attempt: int, rubrics: Mapping[str, Rubric], read: Read) -> Said:
+def read_verdict(
+    record: Record, attempt: int, rubrics: Mapping[str, Rubric], read: VerdictReader
+) -> JudgeVerdict:
     """What one record of a judge's log says."""
     name, notes = record.notes[0].removeprefix(_NOTE) if record.notes else "", record.notes[1:]
     reply = record.reply
@@ -144,12 +146,12 @@ def said_in(record: Record, attempt: int, rubrics: Mapping[str, Rubric], read: R
         raise RunError(f"{record.key}: judged by a rubric '{name}' that judge.json does not name")
     if reply.status in ("error", "too_long"):
         error = f"{reply.status}: {reply.error}" if reply.status == "too_long" else reply.error
-        return Said(Verdict(why=error), name, attempt + 1, error=error, notes=notes)
+        return JudgeVerdict(Verdict(why=error), name, attempt + 1, error=error, notes=notes)
     if reply.status == "refused":
         verdict = Verdict(why=f"the judge refused: {reply.error}")
     else:
         verdict = read(reply.text, rubrics[name])
-    return Said(verdict, name, attempt + 1, reply.text, notes=notes)
+    return JudgeVerdict(verdict, name, attempt + 1, reply.text, notes=notes)
 
 
 def rubric_note(rubric: Rubric) -> str:
@@ -171,12 +173,12 @@ def split_key(key: str) -> tuple[str, int, int]:
     return answer, int(sample), int(attempt)
 
 
-def judgements_folder(run: Path, fingerprint: str) -> Path:
+def find_judgements_folder(run: Path, fingerprint: str) -> Path:
     """Where a judge's verdicts on a run lie."""
     return run / FOLDER / fingerprint[:8]
 
 
-def all_judgements(run: Path, protocol: str) -> list[Judgements]:
+def list_judgements(run: Path, protocol: str) -> list[Judgements]:
     """Every judge that was asked about a run under a protocol, in the order of asking."""
     folders = sorted((run / FOLDER).glob("*/judge.json"))
     found = [Judgements(file.parent) for file in folders]
@@ -193,7 +195,7 @@ def read_panel(run: Path, protocol: str) -> list[Judgements]:
         named = msgspec.json.decode(file.read_bytes(), type=dict[str, list[str]])
     except (OSError, msgspec.MsgspecError) as error:
         raise RunError(f"{file} cannot be read: {error}; judge the run again with --judge") from error
-    return [Judgements(judgements_folder(run, fingerprint)) for fingerprint in named.get(protocol, [])]
+    return [Judgements(find_judgements_folder(run, fingerprint)) for fingerprint in named.get(protocol, [])]
 
 
 def write_panel(run: Path, protocol: str, fingerprints: list[str]) -> None:
@@ -206,7 +208,7 @@ def write_panel(run: Path, protocol: str, fingerprints: list[str]) -> None:
     write_atomic(file, msgspec.json.encode(named))
 
 
-def panel_state(panel: list[Judgements]) -> dict[str, int]:
+def measure_panel(panel: list[Judgements]) -> dict[str, int]:
     """Fingerprint and length of each judge's log: what scores made from them depend on."""
     return {
         one.manifest.fingerprint: one.log_file.stat().st_size if one.log_file.exists() else 0 for one in panel

@@ -50,7 +50,7 @@ class LogWriter:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._file = _locked(path)
+        self._file = _open_locked(path)
         self._end = self._cut_torn_line()
 
     def _cut_torn_line(self) -> int:
@@ -140,7 +140,7 @@ class LogWriter:
         self.close()
 
 
-def _locked(path: Path) -> int:
+def _open_locked(path: Path) -> int:
     """The file, opened and locked. Whoever rewrites a log puts another file in its place: then once more."""
     while True:
         try:

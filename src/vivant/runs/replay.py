@@ -14,14 +14,14 @@ import msgspec
 from vivant.core.errors import UsageError
 from vivant.core.generated_images import PREFIX
 from vivant.core.types import Image, Part, Reply, Request, Text
-from vivant.models.base import Model, ModelOptions, Takes
+from vivant.models.base import Capabilities, Model, ModelOptions
 
 _FIELDS = ("response", "reply", "text", "feedback", "gpt_feedback")
 _VERDICT = re.compile(r"@\d+\.\d+$")
 _REPEAT = re.compile(r"#\d+$")
 
 
-class Replay(Model):
+class FileReplay(Model):
     """Answers with what the file holds for the sample's id; an id that it lacks is that sample's error."""
 
     cacheable = False
@@ -33,7 +33,7 @@ class Replay(Model):
         except OSError as error:
             raise UsageError(f"Cannot read the replies {path}: {error.strerror}") from error
         self._digest = hashlib.sha256(data).hexdigest()[:16]
-        self._replies = _replies(data, path)
+        self._replies = _parse_replies(data, path)
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -48,7 +48,7 @@ class Replay(Model):
         return Reply(status="error", error=f"{self.name} holds no reply to {names[-1]}")
 
 
-def _replies(data: bytes, path: Path) -> dict[str, str]:
+def _parse_replies(data: bytes, path: Path) -> dict[str, str]:
     """From a list, or from a line each; the first of the known fields is the reply."""
     try:
         if path.suffix == ".json":
@@ -73,7 +73,7 @@ class RunReplay(Model):
     may have stood for another option."""
 
     cacheable = False
-    takes = Takes(images=False)
+    capabilities = Capabilities(images=False)
 
     def __init__(self, path: Path) -> None:
         from vivant.runs.directory import RunDir
@@ -111,8 +111,8 @@ class RunReplay(Model):
 
 def create(rest: str, options: ModelOptions) -> Model:
     """`--model replay/FILE`, `--model replay/RUN` or `--judge replay/FILE`."""
-    options.take()
+    options.resolve()
     if not rest:
         raise UsageError("Name the file of replies, or the run: replay/FILE or replay/RUN")
     path = Path(rest).expanduser()
-    return RunReplay(path) if path.is_dir() else Replay(path)
+    return RunReplay(path) if path.is_dir() else FileReplay(path)

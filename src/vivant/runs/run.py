@@ -13,8 +13,8 @@ from vivant.core.errors import UsageError, VivantError, unknown_name_error
 from vivant.core.files import read_jsonl
 from vivant.core.types import Record, Sample, Score, job_key
 from vivant.runs.directory import Manifest, RunDir, RunError
-from vivant.runs.judge_scores import judged_scores
-from vivant.runs.judgements import Judgements, panel_state, read_panel
+from vivant.runs.judge_scores import score_verdicts
+from vivant.runs.judgements import Judgements, measure_panel, read_panel
 
 Rows = tuple[tuple[Sample, Record | None, Score], ...]
 
@@ -53,9 +53,9 @@ class Run:
     ) -> list[ScoredRun]:
         """Scores per task. Stored ones are used where they are fresh and were made with these settings."""
         samples, records = self.samples(), self.records()
-        wanted = {task: scoring_values(registry.of_task(task), values) for task in self.manifest.tasks}
+        wanted = {task: merge_scoring_values(registry.of_task(task), values) for task in self.manifest.tasks}
         judges = self._judges(protocol)
-        state = panel_state(judges)
+        state = measure_panel(judges)
         header = self.dir.score_header(protocol)
         fresh = header is not None and not anew and header.judges == state
         if header is not None and fresh and header.values == (wanted if values else header.values):
@@ -97,8 +97,8 @@ class Run:
         judged = benchmark.task(task).judged
         scores: dict[str, Score] = {}
         readable: list[tuple[Sample, Record]] = []
-        for sample, record, key in _pairs(task, samples, records):
-            verdict = _without_reading(key, sample, record, protocol, judged)
+        for sample, record, key in _join_records(task, samples, records):
+            verdict = _score_unreadable(key, sample, record, protocol, judged)
             if verdict is not None:
                 scores[key] = verdict
             elif record is not None:
@@ -106,7 +106,7 @@ class Run:
                 scores[key] = Score(key=key, task=task, id=sample.id)
         if judged:
             root = Path(self.manifest.roots.get(task, ""))
-            found = judged_scores(benchmark, readable, judges, protocol, root, self.dir.path)
+            found = score_verdicts(benchmark, readable, judges, protocol, root, self.dir.path)
         else:
             settings = ScoreSettings(protocol=protocol, style=self.manifest.style, values=values)
             found = score_records(benchmark, readable, settings)
@@ -126,7 +126,7 @@ class Run:
         gathered: list[ScoredRun] = []
         infos = tuple(one.info for one in judges)
         for task in self.manifest.tasks:
-            rows = tuple((s, r, scores[key]) for s, r, key in _pairs(task, samples, records))
+            rows = tuple((s, r, scores[key]) for s, r, key in _join_records(task, samples, records))
             gathered.append(
                 ScoredRun(
                     run=self.name,
@@ -149,7 +149,7 @@ def load_run(path: str | Path) -> Run:
     return Run(path)
 
 
-def _pairs(
+def _join_records(
     task: str, samples: list[Sample], records: Mapping[str, Record]
 ) -> list[tuple[Sample, Record | None, str]]:
     """Each sample with each of its records, or with none. Joined by id, never by position."""
@@ -168,16 +168,16 @@ def _pairs(
     return pairs
 
 
-def answers(
+def iter_answers(
     task: str, samples: list[Sample], records: Mapping[str, Record], protocol: Protocol
 ) -> Iterator[tuple[Sample, Record]]:
     """The answers of a judged task that there is something to judge in."""
-    for sample, record, key in _pairs(task, samples, records):
-        if record is not None and _without_reading(key, sample, record, protocol, judged=True) is None:
+    for sample, record, key in _join_records(task, samples, records):
+        if record is not None and _score_unreadable(key, sample, record, protocol, judged=True) is None:
             yield sample, record
 
 
-def _without_reading(
+def _score_unreadable(
     key: str, sample: Sample, record: Record | None, protocol: Protocol, judged: bool
 ) -> Score | None:
     """The score of what cannot be read: no record, an error, a refusal; in `strict`, a reply cut short.
@@ -194,17 +194,17 @@ def _without_reading(
     return None
 
 
-def scoring_values(benchmark: Benchmark, given: Mapping[str, Any] | None) -> dict[str, Any]:
+def merge_scoring_values(benchmark: Benchmark, given: Mapping[str, Any] | None) -> dict[str, Any]:
     """A benchmark's scoring settings with the user's over the defaults, of the same type."""
     values = dict(benchmark.settings)
     for name, value in (given or {}).items():
         if name not in values:
             raise unknown_name_error(f"scoring setting of {benchmark.name}", name, values)
-        values[name] = _like(values[name], value, name)
+        values[name] = _convert_like(values[name], value, name)
     return values
 
 
-def _like(default: Any, value: Any, name: str) -> Any:
+def _convert_like(default: Any, value: Any, name: str) -> Any:
     if isinstance(value, str) and not isinstance(default, str) and default is not None:
         try:
             return (
@@ -215,4 +215,4 @@ def _like(default: Any, value: Any, name: str) -> Any:
     return value
 
 
-__all__ = ["Run", "RunError", "load_run", "scoring_values"]
+__all__ = ["Run", "RunError", "load_run", "merge_scoring_values"]

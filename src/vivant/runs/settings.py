@@ -50,21 +50,21 @@ def digest(value: Any) -> str:
     return hashlib.sha256(msgspec.json.encode(value, order="sorted")).hexdigest()
 
 
-def differences(old: Any, new: Any, path: str = "") -> list[str]:
+def list_differences(old: Any, new: Any, path: str = "") -> list[str]:
     """Where two settings differ, one readable entry per leaf: `frames.count: 8 → 16`."""
     old, new = msgspec.to_builtins(old), msgspec.to_builtins(new)
     if isinstance(old, dict) and isinstance(new, dict):
         found: list[str] = []
         for name in sorted(old.keys() | new.keys()):
             inner = f"{path}.{name}" if path else str(name)
-            found += differences(old.get(name), new.get(name), inner)
+            found += list_differences(old.get(name), new.get(name), inner)
         return found
     if old == new:
         return []
-    return [f"{path}: {_short(old)} → {_short(new)}"]
+    return [f"{path}: {_shorten(old)} → {_shorten(new)}"]
 
 
-def _short(value: Any) -> str:
+def _shorten(value: Any) -> str:
     if value is None:
         return "default"
     if isinstance(value, str):

@@ -84,7 +84,7 @@ class _Endpoints:
         if body.model not in ("", name):
             raise WireError(404, f"'{body.model}' is not served here; {name} is", "model_not_found")
         try:
-            model_request = await to_request(body, self._decode, sound=self._model.takes.audio)
+            model_request = await to_request(body, self._decode, sound=self._model.capabilities.audio)
             reply = check_reply(await self._model.generate(model_request))
         except MediaError as error:
             raise WireError(400, f"video_url: {error}") from error

@@ -11,22 +11,27 @@ from typing import Any
 
 from vivant.core.errors import UsageError
 from vivant.core.types import Reply, Request
-from vivant.models.base import Model, ModelError, ModelOptions, Takes, require
-from vivant.models.local_model import LocalModel, checkpoint_digest, checkpoint_name, existing
-from vivant.models.transformers_engine import placed, writing
+from vivant.models.base import Capabilities, Model, ModelError, ModelOptions, require_package
+from vivant.models.local_model import (
+    LocalModel,
+    check_checkpoint_path,
+    format_checkpoint_name,
+    hash_checkpoint,
+)
+from vivant.models.transformers_engine import choose_device, generation_arguments
 from vivant.train.model.requests import reply_of, seen_and_said
 
 
 class MimicChatModel(LocalModel):
     """`mimic-chat/FOLDER`."""
 
-    weighs = True
+    has_loglikelihood = True
 
     def __init__(self, place: str, options: ModelOptions) -> None:
-        given = options.take(batch_size=16, workers=1, dtype="auto", device="auto", threads=0)
+        given = options.resolve(batch_size=16, workers=1, dtype="auto", device="auto", threads=0)
         if options.video == "native":
             raise UsageError("mimic-chat takes videos as frames; leave out --native-video")
-        place = existing(place if place.startswith((".", "/", "~")) else f"./{place}", "model")
+        place = check_checkpoint_path(place if place.startswith((".", "/", "~")) else f"./{place}", "model")
         super().__init__(
             _name(place),
             "vivant.train.backend:Engine",
@@ -34,8 +39,8 @@ class MimicChatModel(LocalModel):
             batch_size=given["batch_size"],
             workers=given["workers"],
         )
-        self.takes = Takes(images=True)
-        self._identity = {"model": self.name, "checkpoint": checkpoint_digest(place)}
+        self.capabilities = Capabilities(images=True)
+        self._identity = {"model": self.name, "checkpoint": hash_checkpoint(place)}
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -47,7 +52,7 @@ def _name(place: str) -> str:
     folder = Path(place)
     if folder.name in ("best", "last") and folder.parent.name:
         return f"mimic-chat/{folder.parent.name}/{folder.name}"
-    return checkpoint_name("mimic-chat", place)
+    return format_checkpoint_name("mimic-chat", place)
 
 
 def create(rest: str, options: ModelOptions) -> Model:
@@ -55,7 +60,7 @@ def create(rest: str, options: ModelOptions) -> Model:
     if not rest:
         raise UsageError("Name the checkpoint: mimic-chat/FOLDER, as `vivant train mimic-chat` wrote it")
     for module in ("torch", "transformers", "peft"):
-        require(module, "train", f"--model mimic-chat/{rest}")
+        require_package(module, "train", f"--model mimic-chat/{rest}")
     return MimicChatModel(rest, options)
 
 
@@ -71,7 +76,7 @@ class Engine:
         if settings["threads"]:
             torch.set_num_threads(int(settings["threads"]))
         self.accelerators = torch.cuda.device_count()
-        device, dtype = placed(settings, accelerator)
+        device, dtype = choose_device(settings, accelerator)
         self._model, self._processor = load_model(settings["model"])
         try:
             self._model.to(device, dtype if isinstance(dtype, torch.dtype) else None)
@@ -85,7 +90,7 @@ class Engine:
     def generate(self, requests: Sequence[Request]) -> list[Reply]:
         """Greedy, or sampled where a temperature is given. All requests share their decoding."""
         decoding = requests[0].decoding
-        wanted = writing(decoding)
+        wanted = generation_arguments(decoding)
         if wanted["do_sample"]:
             self._torch.manual_seed(requests[0].seed % 2**63)
         batch = self._batch(requests)
@@ -102,7 +107,7 @@ class Engine:
         text: str = self._words.decode(ids, skip_special_tokens=True)
         return text
 
-    def weigh(self, requests: Sequence[Request], answers: Sequence[tuple[str, ...]]) -> list[Reply]:
+    def loglikelihood(self, requests: Sequence[Request], answers: Sequence[tuple[str, ...]]) -> list[Reply]:
         """The sum of the likelihoods of an answer's tokens, after the prompt; one pass for each request."""
         return [self._weigh(request, texts) for request, texts in zip(requests, answers, strict=True)]
 

@@ -22,7 +22,7 @@ from torch import Tensor
 
 from vivant.core.errors import VivantError
 from vivant.models.base import ModelError
-from vivant.models.transformers_engine import cannot_load
+from vivant.models.transformers_engine import loading_error
 from vivant.train.data.stream import Place
 from vivant.train.model.config import MimicChatConfig, Parts
 from vivant.train.model.lora import merged_state, peft_config, split_lora
@@ -83,7 +83,7 @@ def load_model(folder: str | Path, *, dtype: Any = None) -> tuple[MimicChat, Pro
         words = load_tokenizer(place)
         weights = load_file(place / WEIGHTS)
     except (OSError, ValueError, SafetensorError) as error:
-        raise ModelError(cannot_load(str(place), error)) from error
+        raise ModelError(loading_error(str(place), error)) from error
     if config.model_type != MimicChatConfig.model_type or not config.parts:
         raise CheckpointError(
             f"{place} is a {config.model_type}, no MIMIC-Chat; try --model transformers/{place}"

@@ -14,7 +14,6 @@ def look(recipe: Recipe, base: Path, out: Path, step: int) -> dict[str, Any]:
     """Evaluate the model in `out/last`; the run is kept in `out/evaluations`."""
     from vivant.benchmarks import registry
     from vivant.engine.evaluation import evaluate
-    from vivant.models.base import ModelOptions
 
     asked = recipe.evaluation
     assert asked is not None
@@ -36,7 +35,7 @@ def look(recipe: Recipe, base: Path, out: Path, step: int) -> dict[str, Any]:
         limit=asked.limit,
         out=str(_fresh(folder)),
         cache="off",
-        model_options=ModelOptions(values={"device": device, "threads": recipe.train.threads}),
+        model_options={"device": device, "threads": recipe.train.threads},
     )
     scores = [score for part in run.scores() for _, _, score in part.rows]
     values = [score.value or 0.0 for score in scores if score.status in ("scored", "unparsed")]

@@ -20,7 +20,8 @@ from vivant.core.generated_images import PREFIX
 from vivant.core.randomness import derive_generator
 from vivant.core.types import Image, Text
 from vivant.judging.human_scores import HumanScores, read_human_scores
-from vivant.judging.judge_run import Ask, JudgeOptions, asks_of
+from vivant.judging.judge_run import JudgeRequest, build_judge_requests
+from vivant.judging.options import JudgeOptions
 from vivant.media.paths import resolve_media
 from vivant.runs.run import Run
 
@@ -55,7 +56,7 @@ def write_judge_data(
         tasks = [task for task in run.manifest.tasks if registry.of_task(task).task(task).judged]
         if not tasks:
             raise UsageError(f"{run.name}: nothing in {', '.join(run.manifest.tasks)} is scored by a judge")
-        for ask in asks_of(run, tasks, protocol, JudgeOptions(model="people")):
+        for ask in build_judge_requests(run, tasks, protocol, JudgeOptions(model="people")):
             score = _score(scores, ask, run.manifest.model)
             if score is None:
                 unscored += 1
@@ -74,12 +75,12 @@ def write_judge_data(
     return JudgeData(out, counts["train"], counts["test"], unscored)
 
 
-def _score(scores: HumanScores, ask: Ask, model: str) -> float | None:
+def _score(scores: HumanScores, ask: JudgeRequest, model: str) -> float | None:
     found = scores.find(ask.id, model)
     return scores.find(ask.key, model) if found is None else found
 
 
-def _line(ask: Ask, run: Run, score: float, part: str, media: Path, base: Path) -> bytes:
+def _line(ask: JudgeRequest, run: Run, score: float, part: str, media: Path, base: Path) -> bytes:
     question: list[dict[str, str]] = []
     for message in ask.question.messages():
         for piece in message.parts:
@@ -100,7 +101,7 @@ def _line(ask: Ask, run: Run, score: float, part: str, media: Path, base: Path) 
     return msgspec.json.encode(content) + b"\n"
 
 
-def _copied(path: str, ask: Ask, run: Run, media: Path) -> Path:
+def _copied(path: str, ask: JudgeRequest, run: Run, media: Path) -> Path:
     own = path.startswith(PREFIX)
     file = Path(
         resolve_media(run.dir.path, path.removeprefix(PREFIX)) if own else resolve_media(Path(ask.root), path)

@@ -11,8 +11,13 @@ from msgspec import Struct
 
 from vivant import mini
 from vivant.core.errors import UsageError
-from vivant.models.base import Model, ModelError, ModelOptions, Takes
-from vivant.models.local_model import LocalModel, checkpoint_digest, checkpoint_name, existing
+from vivant.models.base import Capabilities, Model, ModelError, ModelOptions
+from vivant.models.local_model import (
+    LocalModel,
+    check_checkpoint_path,
+    format_checkpoint_name,
+    hash_checkpoint,
+)
 from vivant.models.registry import ONNX_SETTINGS
 
 SETTINGS, TOKENIZER = ONNX_SETTINGS, "tokenizer.json"
@@ -54,10 +59,10 @@ class Exported(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class EmbeddedModel(LocalModel):
     """An exported model; its engine runs in a worker."""
 
-    weighs = True
+    has_loglikelihood = True
 
     def __init__(self, name: str, folder: Path, options: ModelOptions) -> None:
-        given = options.take(batch_size=16, workers=1, threads=0)
+        given = options.resolve(batch_size=16, workers=1, threads=0)
         if options.video == "native":
             raise UsageError(f"{name} takes videos as frames; leave out --native-video")
         super().__init__(
@@ -67,9 +72,9 @@ class EmbeddedModel(LocalModel):
             batch_size=given["batch_size"],
             workers=given["workers"],
         )
-        self.takes = Takes(images=True)
+        self.capabilities = Capabilities(images=True)
         read_settings(folder)
-        self._identity = {"model": name, "checkpoint": checkpoint_digest(str(folder))}
+        self._identity = {"model": name, "checkpoint": hash_checkpoint(str(folder))}
 
     @property
     def identity(self) -> Mapping[str, Any]:
@@ -100,8 +105,8 @@ def create(rest: str, options: ModelOptions) -> Model:
     """`--model onnx/FOLDER`."""
     if not rest:
         raise UsageError("Name the exported model: onnx/FOLDER, as `vivant train export` wrote it")
-    place = existing(rest if rest.startswith((".", "/", "~")) else f"./{rest}", "model")
-    return EmbeddedModel(checkpoint_name("onnx", place), Path(place), options)
+    place = check_checkpoint_path(rest if rest.startswith((".", "/", "~")) else f"./{rest}", "model")
+    return EmbeddedModel(format_checkpoint_name("onnx", place), Path(place), options)
 
 
 def create_bundled(rest: str, options: ModelOptions) -> Model:

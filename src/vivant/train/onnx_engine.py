@@ -16,7 +16,7 @@ from tokenizers import Tokenizer
 from vivant.core.randomness import derive_seed
 from vivant.core.types import Decoding, Picture, Reply, Request
 from vivant.models.base import ModelError
-from vivant.models.transformers_engine import writing
+from vivant.models.transformers_engine import generation_arguments
 from vivant.train.model.requests import prompt_ids, reply_of, resized, seen_and_said, spatial_places
 from vivant.train.onnx_backend import LOOK, READ, TOKENIZER, WATCH, read_settings
 
@@ -54,7 +54,7 @@ class Engine:
 
     def _generate(self, request: Request) -> Reply:
         ids, shown = self._question(request)
-        most: int = writing(request.decoding)["max_new_tokens"]
+        most: int = generation_arguments(request.decoding)["max_new_tokens"]
         logits, states = self.begin(ids, shown)
         made: list[int] = []
         while len(made) < most:
@@ -67,7 +67,7 @@ class Engine:
             logits, states = self.go_on([token], len(ids) + len(made) - 1, states, shown)
         return reply_of(made, self.settings.end, self._text, len(ids), request.decoding, most)
 
-    def weigh(self, requests: Sequence[Request], answers: Sequence[tuple[str, ...]]) -> list[Reply]:
+    def loglikelihood(self, requests: Sequence[Request], answers: Sequence[tuple[str, ...]]) -> list[Reply]:
         """The sum of the likelihoods of an answer's tokens, after the prompt."""
         return [self._weigh(request, texts) for request, texts in zip(requests, answers, strict=True)]
 

@@ -12,7 +12,7 @@ from tests.support.milebench_kit import item, scored, write_dataset
 from vivant.benchmarks.milebench import MileBench
 from vivant.core.errors import DataError, UsageError
 from vivant.core.types import Decoding, Image, Message, Sample, Text
-from vivant.models.yaml_config import load_models
+from vivant.models.yaml_config import load_model_configs
 
 TASK = "milebench/TQA"
 
@@ -168,7 +168,7 @@ def config(tmp_path: Path, text: str) -> Path:
 
 
 def test_the_originals_file_names_a_model(tmp_path: Path) -> None:
-    found = load_models(config(tmp_path, ORIGINAL))["my_model"]
+    found = load_model_configs(config(tmp_path, ORIGINAL))["my_model"]
     assert found.spec == "transformers/path/to/model"
     assert found.decoding == Decoding(max_tokens=512, temperature=0.0)
     assert found.limits == {"max_context_len": 4096, "n_tokens_per_image": 576}
@@ -177,7 +177,7 @@ def test_the_originals_file_names_a_model(tmp_path: Path) -> None:
 def test_a_list_and_other_backends(tmp_path: Path) -> None:
     sampled = "{model_name: openai/gpt-4o-mini, gen_kwargs: {do_sample: true, top_p: 0.9}}"
     text = f"- {sampled}\n- model_name: ./m.py:Mine\n"
-    models = load_models(config(tmp_path, text))
+    models = load_model_configs(config(tmp_path, text))
     assert [model.spec for model in models.values()] == ["openai/gpt-4o-mini", "./m.py:Mine"]
     assert models["openai/gpt-4o-mini"].decoding == Decoding(temperature=1.0, top_p=0.9)
     assert models["./m.py:Mine"].limits == {}
@@ -201,13 +201,13 @@ def test_a_list_and_other_backends(tmp_path: Path) -> None:
 )
 def test_bad_models_files_get_one_line(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(UsageError, match=message) as caught:
-        load_models(config(tmp_path, text))
+        load_model_configs(config(tmp_path, text))
     assert "models.yaml" in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
 def test_a_missing_file_and_a_model_without_backend_are_said(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="Cannot read"):
-        load_models(tmp_path / "nowhere.yaml")
+        load_model_configs(tmp_path / "nowhere.yaml")
     with pytest.raises(UsageError, match="names no backend"):
-        _ = load_models(config(tmp_path, "m: {model_name: llava}"))["m"].spec
+        _ = load_model_configs(config(tmp_path, "m: {model_name: llava}"))["m"].spec

@@ -48,17 +48,19 @@ def test_a_whole_run_on_the_mini(tmp_path: Path) -> None:
 
 
 def test_pictures_are_shown_one_by_one_in_grids_or_as_far_as_they_fit(tmp_path: Path, model: str) -> None:
-    settings: dict[str, dict[str, object]] = {
+    settings: dict[str, dict[str, int]] = {
         "6": {},
-        "1": {"variant": {"combine": 1}},
-        "2": {"variant": {"combine": 2}},
-        "3": {"limits": {"max_context_len": 380, "n_tokens_per_image": 100}},
+        "1": {"combine": 1},
+        "2": {"combine": 2},
+        "3": {"max-context-len": 380, "tokens-per-image": 100},
     }
     for expected, options in settings.items():
-        run = evaluate("milebench/nuscenes", model, data=("mini",), out=str(tmp_path / expected), **options)
+        run = evaluate(
+            "milebench/nuscenes", model, data=("mini",), out=tmp_path / expected, task_options=options
+        )
         assert set(counts(run).values()) == {expected}
         lost = {record.lost_images for record in run.records().values()}
-        assert lost == ({3} if "limits" in options else {0})
+        assert lost == ({3} if "max-context-len" in options else {0})
 
 
 def test_bad_samples_are_errors_with_a_reason_and_never_wrong_answers(tmp_path: Path, model: str) -> None:

@@ -14,9 +14,9 @@ from vivant.benchmarks.mimic.packing import build_pack
 from vivant.benchmarks.mimic.packs import Pack
 from vivant.core.errors import UsageError
 from vivant.core.types import Text, Video
-from vivant.judging.comment_authors import authors
-from vivant.judging.judge_run import JudgeOptions
-from vivant.judging.mimic_packs import RUBRIC, asks, judge_pack
+from vivant.judging.comment_authors import load_authors
+from vivant.judging.mimic_packs import RUBRIC, build_requests, judge_pack
+from vivant.judging.options import JudgeOptions
 
 HUMAN = '{"reasons": "slang", "verdict": "human", "realism": 4}'
 
@@ -33,7 +33,7 @@ def with_files(path: Path) -> Path:
 
 def test_the_judge_sees_video_title_and_comment_and_no_source(tmp_path: Path) -> None:
     pack, _, _ = small_pack(tmp_path)
-    every = list(asks(pack))
+    every = list(build_requests(pack))
     assert [a.key for a in every] == [i.item for i in pack.items()]
     text = "\n".join(
         part.text for m in every[0].question.messages() for part in m.parts if isinstance(part, Text)
@@ -49,8 +49,8 @@ def test_a_comment_that_orders_its_judge_about_stays_material(tmp_path: Path) ->
     )
     root = folder(tmp_path / "data", [video(0)], [])
     run = comment_run(tmp_path / "run", "m", {ref(0): inject})
-    build_pack(authors([run]), root, tmp_path / "pack", human=0)
-    (ask,) = asks(Pack(tmp_path / "pack"))
+    build_pack(load_authors([run]), root, tmp_path / "pack", human=0)
+    (ask,) = build_requests(Pack(tmp_path / "pack"))
     system, user = ask.question.messages()
     told = "".join(part.text for part in system.parts if isinstance(part, Text))
     shown = "".join(part.text for part in user.parts if isinstance(part, Text))

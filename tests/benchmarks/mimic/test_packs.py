@@ -13,7 +13,7 @@ from vivant.benchmarks.mimic.packing import build_pack, parse_human
 from vivant.benchmarks.mimic.packs import Pack, open_key
 from vivant.core.errors import DataError, UsageError
 from vivant.core.types import Reply
-from vivant.judging.comment_authors import authors
+from vivant.judging.comment_authors import load_authors
 
 
 def test_a_pack_holds_the_five_most_liked_and_one_comment_a_model(tmp_path: Path) -> None:
@@ -46,7 +46,9 @@ def test_nothing_in_the_pack_says_who_wrote_what(tmp_path: Path) -> None:
 
 def test_the_same_seed_gives_the_same_pack_and_another_seed_another(tmp_path: Path) -> None:
     pack, _, packed = small_pack(tmp_path)
-    again = build_pack(authors([tmp_path / "run0", tmp_path / "run1"]), tmp_path / "data", tmp_path / "again")
+    again = build_pack(
+        load_authors([tmp_path / "run0", tmp_path / "run1"]), tmp_path / "data", tmp_path / "again"
+    )
     assert (tmp_path / "again/items.jsonl").read_bytes() == (pack.path / "items.jsonl").read_bytes()
     assert again.header.pack == packed.header.pack
     other, _, _ = small_pack(tmp_path, seed=7)
@@ -58,8 +60,8 @@ def test_the_order_cannot_be_worked_out_from_the_seed_alone(tmp_path: Path) -> N
     comment_run(tmp_path / "b/run0", "model0", {ref(v): f"model 0 says {v}" for v in range(4)}, style="cot")
     texts = {ref(v): f"Comment: model 0 says {v}" for v in range(4)}
     comment_run(tmp_path / "c/run0", "model0", texts, style="cot")
-    one = build_pack(authors([tmp_path / "run0"]), tmp_path / "data", tmp_path / "one")
-    two = build_pack(authors([tmp_path / "c/run0"]), tmp_path / "data", tmp_path / "two")
+    one = build_pack(load_authors([tmp_path / "run0"]), tmp_path / "data", tmp_path / "one")
+    two = build_pack(load_authors([tmp_path / "c/run0"]), tmp_path / "data", tmp_path / "two")
     first, second = ([i.text for i in Pack(tmp_path / n).items()] for n in ("one", "two"))
     assert sorted(first) == sorted(second) and first != second
     assert one.key.seed == two.key.seed
@@ -106,7 +108,7 @@ def test_failed_empty_and_cut_off_comments_are_left_out_and_counted(tmp_path: Pa
         ref(3): Reply(status="truncated", text="a comment that never"),
     }
     run = comment_run(tmp_path / "run", "m", replies)
-    packed = build_pack(authors([run]), root, tmp_path / "pack", human=1)
+    packed = build_pack(load_authors([run]), root, tmp_path / "pack", human=1)
     assert packed.header.items == 4 + 1
     assert set(packed.notes) == {
         "1 videos without a comment by m (error)",
@@ -126,7 +128,7 @@ def test_odd_comments_are_kept_whole_and_counted(tmp_path: Path) -> None:
     ]
     root = folder(tmp_path / "data", [video(0, comments=odd), video(1, comments=[])], [])
     run = comment_run(tmp_path / "run", "m", {ref(0): "same words", ref(1): "alone"})
-    packed = build_pack(authors([run]), root, tmp_path / "pack")
+    packed = build_pack(load_authors([run]), root, tmp_path / "pack")
     texts = [i.text for i in Pack(tmp_path / "pack").items() if i.video == ref(0)]
     assert sorted(texts) == sorted([*(c["text"].strip() for c in odd), "same words"])
     assert set(packed.notes) == {
@@ -142,7 +144,7 @@ def test_videos_that_no_run_commented_on_are_left_out_and_counted(tmp_path: Path
         comment_run(tmp_path / "run", "m", {ref(0): "a", ref(1): "b"}),
         comment_run(tmp_path / "half", "h", {ref(1): "c"}),
     ]
-    packed = build_pack(authors(runs), folder(tmp_path / "data"), tmp_path / "pack")
+    packed = build_pack(load_authors(runs), folder(tmp_path / "data"), tmp_path / "pack")
     assert packed.header.videos == 2 and packed.header.items == 2 * 5 + 3
     assert packed.notes == (
         "2 videos of the data that no run comments on, or that --limit leaves out",
@@ -161,7 +163,7 @@ def test_a_limit_takes_so_many_videos_by_seed(tmp_path: Path) -> None:
 def test_runs_of_one_model_are_told_apart_by_their_names(tmp_path: Path) -> None:
     root = folder(tmp_path / "data")
     runs = [comment_run(tmp_path / f"run{n}", "m", {ref(0): f"text {n}"}) for n in range(2)]
-    packed = build_pack(authors(runs), root, tmp_path / "pack")
+    packed = build_pack(load_authors(runs), root, tmp_path / "pack")
     assert [s.name for s in packed.key.sources] == ["m (run0)", "m (run1)", "human comments"]
 
 
@@ -169,18 +171,18 @@ def test_what_cannot_be_packed_is_one_clear_line(tmp_path: Path) -> None:
     root = folder(tmp_path / "data")
     run = comment_run(tmp_path / "run", "m", {ref(0): "a", "youtube/elsewhere": "b"})
     with pytest.raises(DataError, match="1 of the 2 videos that the runs comment on are not in"):
-        build_pack(authors([run]), root, tmp_path / "pack")
+        build_pack(load_authors([run]), root, tmp_path / "pack")
     assert not (tmp_path / "pack.key.jsonl").exists() and not (tmp_path / "pack.key.jsonl.tmp").exists()
     with pytest.raises(DataError, match="is not a pack"):
         Pack(tmp_path / "pack")
     with pytest.raises(UsageError, match="A run is named twice"):
-        authors([run, run])
+        load_authors([run, run])
     good = comment_run(tmp_path / "good", "m", {ref(0): "a"})
     with pytest.raises(UsageError, match="would travel inside the pack"):
-        build_pack(authors([good]), root, tmp_path / "p2", key=tmp_path / "p2/key.jsonl")
+        build_pack(load_authors([good]), root, tmp_path / "p2", key=tmp_path / "p2/key.jsonl")
     empty = comment_run(tmp_path / "empty", "m", {})
     with pytest.raises(DataError, match="finish them first"):
-        build_pack(authors([empty]), root, tmp_path / "p3")
+        build_pack(load_authors([empty]), root, tmp_path / "p3")
     small_pack(tmp_path)
     with pytest.raises(UsageError, match="exists already"):
         small_pack(tmp_path)
@@ -191,10 +193,12 @@ def test_a_broken_line_of_the_data_stops_the_pack_and_leaves_no_key(tmp_path: Pa
     root = tmp_path / "data"
     lines(root / "videos.jsonl", [video(0), b"{broken"])
     with pytest.raises(DataError, match="line 2"):
-        build_pack(authors([run]), root, tmp_path / "pack")
+        build_pack(load_authors([run]), root, tmp_path / "pack")
     assert not list(tmp_path.glob("*.key.jsonl*"))
     lines(root / "videos.jsonl", [video(0)])
-    assert build_pack(authors([run]), root, tmp_path / "pack").header.items == 6, "the place is free again"
+    assert build_pack(load_authors([run]), root, tmp_path / "pack").header.items == 6, (
+        "the place is free again"
+    )
 
 
 def test_how_many_human_comments() -> None:

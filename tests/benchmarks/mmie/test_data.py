@@ -125,7 +125,7 @@ def test_json_lines_and_a_byte_order_mark(tmp_path: Path) -> None:
     assert [item.id for item in read_items(file)] == ["SA-1", "SA-2"]
     assert len(MMIE().load(tmp_path, "mmie/sa")) == 2  # the only file that it can be
     (tmp_path / "other.json").write_bytes(b"[]")
-    with pytest.raises(DataError, match=r"several data files.*--option file=NAME"):
+    with pytest.raises(DataError, match=r"several data files.*--task-option file=NAME"):
         MMIE().load(tmp_path, "mmie/sa")
     assert len(MMIE(file="mine.jsonl").load(tmp_path, "mmie/sa")) == 2
 

@@ -22,9 +22,9 @@ from vivant.core.generated_images import PictureDescription, mark_picture, split
 from vivant.core.types import Image, Reply, Request, Text
 from vivant.engine.evaluation import evaluate
 from vivant.models.base import Model, ModelOptions
-from vivant.models.draw.base import Drawer, DrawingRefusedError, create_drawer
-from vivant.models.draw.illustrated import MOST_PICTURES, Illustrated
-from vivant.models.draw.placeholder import card
+from vivant.models.image_generation.base import ImageGenerator, ImageRefusedError, create_image_generator
+from vivant.models.image_generation.illustrated import MAX_PICTURES, IllustratedModel
+from vivant.models.image_generation.placeholder import draw_card
 
 
 @given(st.lists(st.text(max_size=20) | st.builds(PictureDescription, st.text(max_size=20)), max_size=6))
@@ -58,7 +58,7 @@ class Writer(Model):
         return Reply(text=self.text)
 
 
-class Broken(Drawer):
+class Broken(ImageGenerator):
     name = "broken"
 
     def __init__(self, errors: list[Exception]) -> None:
@@ -67,11 +67,11 @@ class Broken(Drawer):
     async def draw(self, description: str, seed: int) -> bytes:
         if self.errors:
             raise self.errors.pop(0)
-        return card(f"{description} {seed}")
+        return draw_card(f"{description} {seed}")
 
 
 def test_text_and_pictures_interleave_and_seeds_differ() -> None:
-    both = Illustrated(Writer(f"One {mark_picture('a')} two {mark_picture('a')}"), Broken([]))
+    both = IllustratedModel(Writer(f"One {mark_picture('a')} two {mark_picture('a')}"), Broken([]))
     reply = asyncio.run(both.generate(Request(turns=(), key="k")))
     kinds = [type(part).__name__ for part in reply.parts]
     assert kinds == ["Text", "Image", "Text", "Image"]
@@ -84,7 +84,7 @@ def test_a_failed_drawing_is_tried_again_without_asking_for_the_text_twice() -> 
     from vivant.models.base import TransientError
 
     writer = Writer(mark_picture("a"))
-    both = Illustrated(writer, Broken([TransientError("busy")]))
+    both = IllustratedModel(writer, Broken([TransientError("busy")]))
     request = Request(turns=(), key="k")
     with pytest.raises(TransientError):
         asyncio.run(both.generate(request))
@@ -93,34 +93,34 @@ def test_a_failed_drawing_is_tried_again_without_asking_for_the_text_twice() -> 
 
 
 def test_a_refused_drawing_is_a_refusal_that_keeps_the_text() -> None:
-    both = Illustrated(Writer(f"x {mark_picture('a')}"), Broken([DrawingRefusedError("no")]))
+    both = IllustratedModel(Writer(f"x {mark_picture('a')}"), Broken([ImageRefusedError("no")]))
     reply = asyncio.run(both.generate(Request(turns=(), key="k")))
     assert (reply.status, reply.text) == ("refused", f"x {mark_picture('a')}")
     assert "picture 1: no" in reply.error
 
 
 def test_a_model_that_repeats_itself_does_not_fill_the_disk() -> None:
-    both = Illustrated(Writer(mark_picture("again") * 50), Broken([]))
+    both = IllustratedModel(Writer(mark_picture("again") * 50), Broken([]))
     reply = asyncio.run(both.generate(Request(turns=(), key="k")))
-    assert sum(isinstance(part, Image) for part in reply.parts) == MOST_PICTURES
-    assert sum(isinstance(part, Text) for part in reply.parts) == 50 - MOST_PICTURES
+    assert sum(isinstance(part, Image) for part in reply.parts) == MAX_PICTURES
+    assert sum(isinstance(part, Text) for part in reply.parts) == 50 - MAX_PICTURES
 
 
 @pytest.mark.parametrize(
     "text", ["A cat", "", "x" * 5000, "שלום \u202e عالم", "a\x00b\n\tc", "🎉" * 40, "\ud800"]
 )
 def test_cards_can_be_drawn_of_anything(text: str) -> None:
-    data = card(text)
+    data = draw_card(text)
     with PILImage.open(BytesIO(data)) as opened:
         assert opened.size == (448, 336)
-    assert data == card(text)
+    assert data == draw_card(text)
 
 
 def test_an_images_endpoint(tmp_path: Path) -> None:
     data = picture(tmp_path / "x.png")
     answered = msgspec.json.encode({"data": [{"b64_json": b64encode(data).decode()}]})
     with serving(lambda *_: Act(body=answered)) as server:
-        drawer = create_drawer(
+        drawer = create_image_generator(
             "openai/dall-e-3", ModelOptions(base_url=server.url, values={"size": "512x512"})
         )
 
@@ -150,16 +150,15 @@ def test_the_integrated_pipeline_end_to_end(tmp_path: Path) -> None:
         return Act(body=answered) if "prompt" in body else Act(f"Look {mark_picture('a red kite')} there.")
 
     with serving(behave) as server:
-        url = ModelOptions(base_url=server.url)
         run = evaluate(
             "mmie/sa",
             "openai/writer",
             data=("mini",),
             limit=2,
             out=str(tmp_path / "run"),
-            model_options=url,
+            base_url=server.url,
             image_model="openai/painter",
-            image_options=url,
+            image_base_url=server.url,
         )
     assert run.model == "openai/writer + openai/painter"
     assert run.manifest.style == "described"
@@ -171,11 +170,11 @@ def test_the_integrated_pipeline_end_to_end(tmp_path: Path) -> None:
 
 def test_wrong_names_and_places_are_one_line(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="Unknown image model 'dale'"):
-        create_drawer("dale/x")
+        create_image_generator("dale/x")
     with pytest.raises(UsageError, match=r"needs the package 'diffusers': pip install 'vivant\[diffusers\]'"):
-        create_drawer("diffusers/some/model")
+        create_image_generator("diffusers/some/model")
     with pytest.raises(UsageError, match="--image-base-url"):
-        create_drawer("openai/x")
+        create_image_generator("openai/x")
     result = vivant(
         "run", "mime", "--data", "mini", "--model", "random", "--image-model", "placeholder", cwd=tmp_path
     )

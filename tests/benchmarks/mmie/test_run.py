@@ -18,17 +18,17 @@ from vivant.benchmarks.mmie.paper import averages, judge_inputs
 from vivant.core.table import to_json, to_text
 from vivant.core.types import Image
 from vivant.engine.evaluation import evaluate
-from vivant.judging.judge_run import JudgeOptions, judge_run
-from vivant.models.base import ModelOptions
+from vivant.judging.judge_run import judge_run
+from vivant.judging.options import JudgeOptions
 from vivant.report.overview import layout, overview
 from vivant.runs.importing import export_result, import_answers
-from vivant.runs.judgements import all_judgements
+from vivant.runs.judgements import list_judgements
 from vivant.runs.run import Run
 
 
 def judged(run: Run, behave: Any, protocol: Any = "paper", **more: Any) -> FaultServer:
     with serving(behave) as server:
-        options = JudgeOptions(model="openai/j", model_options=ModelOptions(base_url=server.url), **more)
+        options = JudgeOptions(model="openai/j", base_url=server.url, **more)
         judge_run(run, [options], protocol)
     return server
 
@@ -115,7 +115,7 @@ def test_strict_shows_everything_and_says_what_it_cannot_show(tmp_path: Path) ->
     assert pictures == 2
     assert text.count("not shown, the judge takes 2") == 5
     record = next(
-        r for one in all_judgements(run.dir.path, "strict") for *_, r in one.records() if r.lost_images
+        r for one in list_judgements(run.dir.path, "strict") for *_, r in one.records() if r.lost_images
     )
     assert record.lost_images == 5
     assert any("not shown to the judge in full" in note for note in overview([run], "strict").notes)
@@ -173,14 +173,13 @@ def test_a_model_that_writes_pictures(tmp_path: Path) -> None:
         return Act(verdict(5)) if "Judge it now" in json.dumps(request) else Act(body=body)
 
     with serving(behave) as server:
-        options = ModelOptions(base_url=server.url)
         run = evaluate(
             "mmie/sa",
             "openai/painter",
             data=("mini",),
             limit=2,
             out=str(tmp_path / "run"),
-            model_options=options,
+            base_url=server.url,
         )
         again = evaluate(
             "mmie/sa",
@@ -188,9 +187,9 @@ def test_a_model_that_writes_pictures(tmp_path: Path) -> None:
             data=("mini",),
             limit=2,
             out=str(tmp_path / "again"),
-            model_options=options,
+            base_url=server.url,
         )
-        judge_run(run, [JudgeOptions(model="openai/j", model_options=options)])
+        judge_run(run, [JudgeOptions(model="openai/j", base_url=server.url)])
         requests = [r for r in server.requests if "Judge it now" in json.dumps(r)]
     for one in (run, again):
         (saved,) = (one.dir.path / "media").iterdir()
@@ -216,7 +215,7 @@ def test_a_reply_whose_picture_cannot_be_kept_is_an_error_of_that_sample(tmp_pat
             data=("mini",),
             limit=1,
             out=str(tmp_path / "run"),
-            model_options=ModelOptions(base_url=server.url),
+            base_url=server.url,
         )
     (record,) = run.records().values()
     assert record.reply.status == "error"

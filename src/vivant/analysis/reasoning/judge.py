@@ -18,10 +18,11 @@ from vivant.core.errors import UsageError
 from vivant.core.fenced_text import FencedBlock
 from vivant.core.randomness import sample_ids
 from vivant.core.types import Record, Sample, Score, Text
-from vivant.engine.runner import Outcome
-from vivant.judging.judge_run import Ask, JudgeOptions, Judging
+from vivant.engine.runner import RunOutcome
+from vivant.judging.judge_run import JudgeRequest, JudgeRunner, make_settings
+from vivant.judging.options import JudgeOptions
 from vivant.models.registry import create
-from vivant.runs.judgements import Judgements, Said
+from vivant.runs.judgements import Judgements, JudgeVerdict
 from vivant.runs.run import Run
 
 _FRAMES = 4096
@@ -80,17 +81,17 @@ def label_run(
     protocol: Protocol = "paper",
     options: Labelling | None = None,
     say: Callable[[str], None] | None = None,
-) -> Outcome:
+) -> RunOutcome:
     """Have a run labelled; what was asked before is not asked again. Labels are written beside the log."""
     say = say or (lambda _: None)
     options = options or Labelling()
-    model = create(judge.model, judge.model_options)
+    model = create(judge.model, judge.backend_options)
     schemes = {(one := scheme_for(task, options.kinds)).name: one for task in run.manifest.tasks}
     rubrics = (
         *(segment_rubric(count) for count in range(1, options.most + 1)),
         *map(kind_rubric, schemes.values()),
     )
-    settings = judge.settings(model, protocol, rubrics)
+    settings = make_settings(judge, model, protocol, rubrics)
     folder = run.dir.path / FOLDER / f"judge-{settings.fingerprint()[:8]}"
     items = items_of(run, protocol, options)
     own = {rubric.name: rubric for rubric in settings.rubrics}
@@ -98,7 +99,7 @@ def label_run(
     say(f"Judge {model.name}: {len(asks)} questions on {len(items)} replies → {folder}")
     if model.caveat:
         say(f"Note: {model.name} is {model.caveat}.")
-    outcome = Judging(model, settings, folder, _read, judge, say).judge(asks)
+    outcome = JudgeRunner(model, settings, folder, _read, judge, say).judge(asks)
     if outcome.stopped:
         return outcome
     said = Judgements(folder).said(_read)
@@ -147,7 +148,7 @@ def kind_rubric(scheme: Scheme) -> Rubric:
     )
 
 
-def _asks(item: Item, rubrics: Mapping[str, Rubric]) -> Iterator[Ask]:
+def _asks(item: Item, rubrics: Mapping[str, Rubric]) -> Iterator[JudgeRequest]:
     common = (_question(item), _frames(item.record))
     record = item.record
     if item.reasoning is not None:
@@ -170,9 +171,9 @@ def _asks(item: Item, rubrics: Mapping[str, Rubric]) -> Iterator[Ask]:
         )
 
 
-def _ask(record: Record, suffix: str, rubric: Rubric, materials: Sequence[FencedBlock]) -> Ask:
+def _ask(record: Record, suffix: str, rubric: Rubric, materials: Sequence[FencedBlock]) -> JudgeRequest:
     kept = tuple(material for material in materials if material.parts)
-    return Ask(
+    return JudgeRequest(
         key=record.key + suffix,
         task=record.task,
         id=record.id,
@@ -212,7 +213,7 @@ def _accepted(sample: Sample, record: Record) -> FencedBlock:
 # ── what was said ────────────────────────────────────────────────────────────────────────────────
 
 
-def _labelled(item: Item, said: Mapping[str, Mapping[int, Said]], by: str) -> Labelled:
+def _labelled(item: Item, said: Mapping[str, Mapping[int, JudgeVerdict]], by: str) -> Labelled:
     record, reasoning = item.record, item.reasoning
     unread: list[str] = []
     labels: tuple[Label, ...] = ()
@@ -247,7 +248,7 @@ def _labelled(item: Item, said: Mapping[str, Mapping[int, Said]], by: str) -> La
     )
 
 
-def _verdicts(said: Mapping[int, Said], unread: list[str]) -> list[Verdict]:
+def _verdicts(said: Mapping[int, JudgeVerdict], unread: list[str]) -> list[Verdict]:
     """The verdicts that can be read; why, where none can."""
     read = [one.verdict for one in said.values() if one.verdict.read]
     if not read:

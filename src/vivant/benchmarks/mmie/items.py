@@ -93,7 +93,7 @@ def find_file(root: Path, name: str = "") -> Path:
         return others[0]
     if others:
         listed = ", ".join(path.name for path in others[:6])
-        raise DataError(f"{root} holds several data files ({listed}); name one: --option file=NAME")
+        raise DataError(f"{root} holds several data files ({listed}); name one: --task-option file=NAME")
     raise DataError(f"{root} holds no {RELEASED} and no {EVALUATION}")
 
 

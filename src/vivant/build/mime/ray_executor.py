@@ -19,7 +19,7 @@ from vivant.build.mime.plan_file import Specification
 from vivant.build.mime.render_index import RenderedVideo
 from vivant.core.errors import DataError
 from vivant.engine.ray_executor import connect
-from vivant.models.base import require
+from vivant.models.base import require_package
 
 _AHEAD = 2
 """Jobs under way for each core of the cluster."""
@@ -31,7 +31,7 @@ class RayRenderExecutor:
     """One job at a time for each core that the cluster has."""
 
     def __init__(self, address: str | None = None, say: Callable[[str], None] = lambda _: None) -> None:
-        require("ray", "ray", "--executor ray")
+        require_package("ray", "ray", "--executor ray")
         self._address = address
         self._say = say
 

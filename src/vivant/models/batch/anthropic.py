@@ -9,7 +9,7 @@ import msgspec
 
 from vivant.core.types import Reply, Request
 from vivant.models.anthropic import read_message
-from vivant.models.batch.base import BatchApi, BatchState, failed, lines_at, read
+from vivant.models.batch.base import BatchApi, BatchState, failed_reply, fetch_json_lines, read_reply
 
 if TYPE_CHECKING:
     from vivant.models.anthropic import Anthropic
@@ -57,14 +57,16 @@ class AnthropicBatches(BatchApi):
         about = await self._client.get(f"/messages/batches/{batch}")
         if not about.get("results_url"):
             return []
-        found = await lines_at(self._client, about["results_url"])
+        found = await fetch_json_lines(self._client, about["results_url"])
         return [(line["custom_id"], self._reply(line["result"])) for line in found]
 
     def _reply(self, result: dict[str, Any]) -> Reply:
         if result["type"] == "succeeded":
-            return read(result["message"], self._model.server, read_message)
+            return read_reply(result["message"], self._model.server, read_message)
         if result["type"] == "errored":
             error = result.get("error") or {}
             inner = error.get("error") or error
-            return failed(_STATUSES.get(inner.get("type", ""), 500), {"error": inner}, self._model.server)
+            return failed_reply(
+                _STATUSES.get(inner.get("type", ""), 500), {"error": inner}, self._model.server
+            )
         return Reply(status="error", error=f"in the batch: {result['type']}")

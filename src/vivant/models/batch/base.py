@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from vivant.core.types import Reply, Request
 from vivant.models.base import ModelError, TransientError
-from vivant.models.http import HttpClient, RequestRefusedError, classify, refusal
+from vivant.models.http import HttpClient, RequestRefusedError, classify_error, refusal_reply
 
 
 class BatchState(Struct, frozen=True):
@@ -51,21 +51,23 @@ class BatchApi(ABC):
         """Answers by custom id, in any order."""
 
 
-def json_lines(data: bytes) -> list[Any]:
+def decode_json_lines(data: bytes) -> list[Any]:
     """One value per line."""
     decoder = msgspec.json.Decoder()
     return [decoder.decode(line) for line in data.splitlines() if line.strip()]
 
 
-def failed(status: int, body: Any, where: str) -> Reply:
+def failed_reply(status: int, body: Any, where: str) -> Reply:
     """The reply that stands for a request which failed inside a batch."""
-    error = classify(status, {}, msgspec.json.encode(body), where)
+    error = classify_error(status, {}, msgspec.json.encode(body), where)
     return (
-        refusal(error) if isinstance(error, RequestRefusedError) else Reply(status="error", error=str(error))
+        refusal_reply(error)
+        if isinstance(error, RequestRefusedError)
+        else Reply(status="error", error=str(error))
     )
 
 
-def read(body: Any, where: str, reader: Callable[[Any, str], Reply]) -> Reply:
+def read_reply(body: Any, where: str, reader: Callable[[Any, str], Reply]) -> Reply:
     """An answer that cannot be read costs its sample, not the batch."""
     try:
         return reader(body, where)
@@ -73,6 +75,6 @@ def read(body: Any, where: str, reader: Callable[[Any, str], Reply]) -> Reply:
         return Reply(status="error", error=str(error))
 
 
-async def lines_at(client: HttpClient, path: str) -> list[Any]:
+async def fetch_json_lines(client: HttpClient, path: str) -> list[Any]:
     """A file of JSON lines."""
-    return json_lines((await client.call("GET", path))[0])
+    return decode_json_lines((await client.call("GET", path))[0])

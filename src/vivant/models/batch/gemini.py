@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import msgspec
 
 from vivant.core.types import Reply, Request
-from vivant.models.batch.base import BatchApi, BatchState, failed, lines_at, read
-from vivant.models.gemini import read_answer
+from vivant.models.batch.base import BatchApi, BatchState, failed_reply, fetch_json_lines, read_reply
+from vivant.models.gemini import read_response
 
 if TYPE_CHECKING:
     from vivant.models.gemini import Gemini
@@ -55,13 +55,13 @@ class GeminiBatches(BatchApi):
         output = about.get("response") or (about.get("metadata") or {}).get("output") or {}
         if not output.get("responsesFile"):
             return []
-        found = await lines_at(
+        found = await fetch_json_lines(
             self._client, f"//download/v1beta/{output['responsesFile']}:download?alt=media"
         )
         return [(line["key"], self._reply(line)) for line in found]
 
     def _reply(self, line: dict[str, Any]) -> Reply:
         if "response" in line:
-            return read(line["response"], self._model.server, read_answer)
+            return read_reply(line["response"], self._model.server, read_response)
         error = line.get("error") or {}
-        return failed(int(error.get("code") or 500), {"error": error}, self._model.server)
+        return failed_reply(int(error.get("code") or 500), {"error": error}, self._model.server)

@@ -8,7 +8,7 @@ from uuid import uuid4
 import msgspec
 
 from vivant.core.types import Reply, Request
-from vivant.models.batch.base import BatchApi, BatchState, failed, lines_at, read
+from vivant.models.batch.base import BatchApi, BatchState, failed_reply, fetch_json_lines, read_reply
 from vivant.models.openai import read_completion
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class OpenAIBatches(BatchApi):
         return msgspec.json.encode({"custom_id": custom_id, "method": "POST", "url": _ENDPOINT, "body": body})
 
     async def submit(self, lines: list[bytes], name: str) -> str:
-        body, kind = _form(b"\n".join(lines) + b"\n", name)
+        body, kind = _encode_form(b"\n".join(lines) + b"\n", name)
         data, _ = await self._client.call("POST", "/files", body, {"Content-Type": kind})
         wanted = {
             "input_file_id": self._client.decoded(data)["id"],
@@ -62,20 +62,20 @@ class OpenAIBatches(BatchApi):
         files = [about.get("output_file_id"), about.get("error_file_id")]
         found: list[Any] = []
         for file in filter(None, files):
-            found += await lines_at(self._client, f"/files/{file}/content")
+            found += await fetch_json_lines(self._client, f"/files/{file}/content")
         return [(line["custom_id"], self._reply(line)) for line in found]
 
     def _reply(self, line: dict[str, Any]) -> Reply:
         response = line.get("response") or {}
         if response.get("status_code") == 200:
-            return read(response["body"], self._model.server, read_completion)
+            return read_reply(response["body"], self._model.server, read_completion)
         error = line.get("error")
         if error:
             return Reply(status="error", error=f"in the batch: {error.get('message') or error.get('code')}")
-        return failed(int(response.get("status_code") or 500), response.get("body"), self._model.server)
+        return failed_reply(int(response.get("status_code") or 500), response.get("body"), self._model.server)
 
 
-def _form(data: bytes, name: str) -> tuple[bytes, str]:
+def _encode_form(data: bytes, name: str) -> tuple[bytes, str]:
     """A form with the file and its purpose, and its media type."""
     border = uuid4().hex
     head = (

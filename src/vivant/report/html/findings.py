@@ -11,7 +11,7 @@ from vivant.core.table import Row
 from vivant.report.html.leader_comparison import LeaderComparison
 from vivant.report.html.report_data import ReportData, is_mini
 from vivant.runs.run import Run
-from vivant.runs.settings import differences
+from vivant.runs.settings import list_differences
 
 _FEW_TASKS = 3
 _FEW_SAMPLES = 50
@@ -246,7 +246,9 @@ def _unequal_settings(data: ReportData) -> list[str]:
 def _differing_settings(first: Run, second: Run) -> list[str]:
     """Names of settings that differ, besides the model and tasks that only one of two runs has."""
     shared = set(first.manifest.tasks) & set(second.manifest.tasks)
-    changed = [c.partition(":")[0] for c in differences(first.manifest.settings, second.manifest.settings)]
+    changed = [
+        c.partition(":")[0] for c in list_differences(first.manifest.settings, second.manifest.settings)
+    ]
     return [
         name
         for name in changed

@@ -12,8 +12,8 @@ import numpy as np
 from vivant.benchmarks.base import ScoredRun
 from vivant.core.table import Cell, Table
 from vivant.core.types import Record
-from vivant.engine.prices import price_named
-from vivant.engine.tokens import Usage
+from vivant.engine.prices import find_price_by_name
+from vivant.engine.tokens import TokenUsage
 from vivant.report.html.blocks import (
     Block,
     Definition,
@@ -25,7 +25,7 @@ from vivant.report.html.blocks import (
 )
 from vivant.report.html.report_data import ReportData
 from vivant.runs.run import Run
-from vivant.runs.settings import differences
+from vivant.runs.settings import list_differences
 
 _FAILURES = ("error", "refused", "truncated", "too_long", "unparsed", "not asked yet")
 _PERCENTILES = (50, 90, 99)
@@ -115,12 +115,12 @@ def build_effort(data: ReportData) -> list[Block]:
 
 
 def _cost(run: Run, records: Sequence[Record]) -> str | None:
-    price = price_named(run.model, run.manifest.server)
+    price = find_price_by_name(run.model, run.manifest.server)
     asked = [r for r in records if not r.cached and r.reply.status in ("ok", "truncated")]
     if price is None or any(r.reply.tokens_in is None or r.reply.tokens_out is None for r in asked):
         return None
     money = sum(
-        price.of(Usage(r.reply.tokens_in or 0, r.reply.tokens_out or 0), batch="batch" in r.extra)
+        price.cost(TokenUsage(r.reply.tokens_in or 0, r.reply.tokens_out or 0), batch="batch" in r.extra)
         for r in asked
     )
     dated = f" (prices of {price.as_of})" if price.as_of else ""
@@ -151,7 +151,7 @@ def build_settings(data: ReportData) -> list[Block]:
         blocks += [Heading("Different"), TableBlock(table, caption=False)]
     if len(data.runs) == 2:
         first, second = data.runs
-        changes = differences(first.manifest.settings, second.manifest.settings)
+        changes = list_differences(first.manifest.settings, second.manifest.settings)
         text = f"From {first.name} to {second.name}: {'; '.join(changes) or 'nothing differs'}."
         blocks.append(Paragraph(text))
     return blocks

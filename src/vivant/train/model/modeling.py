@@ -15,7 +15,7 @@ from transformers import AutoConfig, AutoModelForCausalLM, LogitsProcessorList, 
 from transformers.modeling_outputs import CausalLMOutputWithPast
 
 from vivant.models.base import ModelError
-from vivant.models.transformers_engine import cannot_load
+from vivant.models.transformers_engine import loading_error
 from vivant.train.model.config import Language, MimicChatConfig, Parts
 from vivant.train.model.fusion import InputFusion, LayerFusion, Projector
 from vivant.train.model.lora import add_lora
@@ -282,4 +282,4 @@ def _language_model(language: Language, pretrained: bool) -> Any:
             config = AutoConfig.from_pretrained(language.name, trust_remote_code=language.trust_remote_code)
         return AutoModelForCausalLM.from_config(config, trust_remote_code=language.trust_remote_code)
     except (OSError, ValueError, ImportError, KeyError) as error:
-        raise ModelError(cannot_load(language.name or "model.language.config", error)) from error
+        raise ModelError(loading_error(language.name or "model.language.config", error)) from error

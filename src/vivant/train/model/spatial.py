@@ -12,7 +12,7 @@ from torch.nn import functional
 
 from vivant.core.errors import UsageError
 from vivant.models.base import ModelError
-from vivant.models.transformers_engine import cannot_load
+from vivant.models.transformers_engine import loading_error
 from vivant.train.model.config import Spatial, Vision
 
 CONV = "conv"
@@ -93,7 +93,7 @@ def vision_config(vision: Vision) -> Any:
         else:
             config = AutoConfig.from_pretrained(vision.name, trust_remote_code=vision.trust_remote_code)
     except (OSError, ValueError, KeyError) as error:
-        raise ModelError(cannot_load(vision.name or "model.vision.config", error)) from error
+        raise ModelError(loading_error(vision.name or "model.vision.config", error)) from error
     return getattr(config, "vision_config", config)
 
 
@@ -110,7 +110,7 @@ def _backbone(vision: Vision, config: Any, pretrained: bool) -> Any:
             vision.name, config=config, trust_remote_code=vision.trust_remote_code
         )
     except (OSError, ValueError, ImportError, KeyError) as error:
-        raise ModelError(cannot_load(vision.name, error)) from error
+        raise ModelError(loading_error(vision.name, error)) from error
 
 
 def normalised(frames: Tensor, vision: Vision, dtype: torch.dtype) -> Tensor:

@@ -11,22 +11,22 @@ import msgspec
 
 from vivant.core.errors import UsageError
 from vivant.models.base import ModelOptions, TransientError
-from vivant.models.draw.base import Drawer, DrawingRefusedError
-from vivant.models.http import HttpClient, RequestRefusedError, key_from, public_url
+from vivant.models.http import HttpClient, RequestRefusedError, public_url, read_key
+from vivant.models.image_generation.base import ImageGenerator, ImageRefusedError
 from vivant.models.openai import DEFAULT_URL
 
 
-class OpenAIImages(Drawer):
+class OpenAIImageGenerator(ImageGenerator):
     """POST /images/generations, one picture a request, asked for as base64."""
 
     def __init__(self, model: str, options: ModelOptions) -> None:
-        settings = options.take(size="1024x1024", extra_body={}, key_variable="OPENAI_API_KEY")
+        settings = options.resolve(size="1024x1024", extra_body={}, key_variable="OPENAI_API_KEY")
         self.name = f"openai/{model}"
         self._model = model
         self._size = str(settings["size"])
         self._extra: dict[str, Any] = settings["extra_body"]
-        self._url = options.base_url or key_from("OPENAI_BASE_URL") or DEFAULT_URL
-        key = key_from(settings["key_variable"])
+        self._url = options.base_url or read_key("OPENAI_BASE_URL") or DEFAULT_URL
+        key = read_key(settings["key_variable"])
         if not key and self._url == DEFAULT_URL:
             raise UsageError(
                 f"No key for {DEFAULT_URL}: set {settings['key_variable']}, or give --image-base-url"
@@ -55,15 +55,15 @@ class OpenAIImages(Drawer):
         try:
             answer = await self._client.post("/images/generations", msgspec.json.encode(body | self._extra))
         except RequestRefusedError as refused:
-            raise DrawingRefusedError(str(refused)) from refused
+            raise ImageRefusedError(str(refused)) from refused
         try:
             return b64decode(answer["data"][0]["b64_json"], validate=True)
         except (KeyError, IndexError, TypeError, binascii.Error, ValueError) as error:
             raise TransientError(f"{self.server} sent no picture as base64: {str(answer)[:120]}") from error
 
 
-def create(rest: str, options: ModelOptions) -> Drawer:
+def create(rest: str, options: ModelOptions) -> ImageGenerator:
     """`--image-model openai/NAME [--image-base-url URL]`."""
     if not rest:
         raise UsageError("Name the image model: openai/NAME, e.g. openai/gpt-image-1")
-    return OpenAIImages(rest, options)
+    return OpenAIImageGenerator(rest, options)

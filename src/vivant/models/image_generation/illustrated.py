@@ -11,20 +11,20 @@ from vivant.core.generated_images import PictureDescription, encode_image, split
 from vivant.core.randomness import derive_seed
 from vivant.core.types import Part, Reply, Request, Text, Tokenizer
 from vivant.models.base import Model
-from vivant.models.draw.base import Drawer, DrawingRefusedError
+from vivant.models.image_generation.base import ImageGenerator, ImageRefusedError
 
-MOST_PICTURES = 8
+MAX_PICTURES = 8
 """Marks beyond this many stay text: a model that repeats itself must not fill a disk."""
 
 
-class Illustrated(Model):
+class IllustratedModel(Model):
     """Asks the language model, then has its descriptions drawn; the reply's parts interleave both."""
 
-    def __init__(self, writer: Model, drawer: Drawer) -> None:
+    def __init__(self, writer: Model, drawer: ImageGenerator) -> None:
         self.name = f"{writer.name} + {drawer.name}"
-        self.takes = writer.takes
-        self.budget = writer.budget
-        self.computes_here = writer.computes_here
+        self.capabilities = writer.capabilities
+        self.limits = writer.limits
+        self.is_local = writer.is_local
         self.cacheable = writer.cacheable and drawer.cacheable
         self.caveat = "; ".join(caveat for caveat in (writer.caveat, drawer.caveat) if caveat)
         self._writer = writer
@@ -67,13 +67,13 @@ class Illustrated(Model):
         for piece in split_marks(reply.text):
             if isinstance(piece, str):
                 parts.append(Text(piece))
-            elif drawn == MOST_PICTURES:
+            elif drawn == MAX_PICTURES:
                 parts.append(Text(piece.text))
             else:
                 drawn += 1
                 try:
                     parts.append(await self._draw(piece, request.seed, drawn))
-                except DrawingRefusedError as refused:
+                except ImageRefusedError as refused:
                     del self._written[request.key]
                     error = f"the image model would not draw picture {drawn}: {refused}"
                     return msgspec.structs.replace(reply, status="refused", error=error)

@@ -8,14 +8,14 @@ import textwrap
 
 from vivant.core.errors import UsageError
 from vivant.models.base import ModelOptions
-from vivant.models.draw.base import Drawer
+from vivant.models.image_generation.base import ImageGenerator
 
 SIZE = (448, 336)
 _MARGIN, _LINE, _FONT = 24, 26, 20
 _LINES, _COLUMNS = 10, 38
 
 
-class Placeholder(Drawer):
+class PlaceholderGenerator(ImageGenerator):
     """Cards with a frame whose colour follows from the description."""
 
     name = "placeholder cards"
@@ -23,10 +23,10 @@ class Placeholder(Drawer):
     caveat = "illustrated by placeholder cards that bear the descriptions, not by an image model"
 
     async def draw(self, description: str, seed: int) -> bytes:  # noqa: ARG002
-        return card(description)
+        return draw_card(description)
 
 
-def card(description: str) -> bytes:
+def draw_card(description: str) -> bytes:
     """A PNG with the description in it; what does not fit ends in an ellipsis."""
     from PIL import Image, ImageDraw, ImageFont
 
@@ -37,7 +37,7 @@ def card(description: str) -> bytes:
     pen.rectangle((0, 0, SIZE[0] - 1, SIZE[1] - 1), outline=colour, width=8)
     pen.rectangle((8, 8, SIZE[0] - 9, 40), fill=colour)
     pen.text((_MARGIN, 14), "placeholder", fill="white", font=ImageFont.load_default(16))
-    lines = textwrap.wrap(printable(description), _COLUMNS) or ["(no description)"]
+    lines = textwrap.wrap(strip_unprintable(description), _COLUMNS) or ["(no description)"]
     if len(lines) > _LINES:
         lines = [*lines[: _LINES - 1], lines[_LINES - 1][: _COLUMNS - 2] + " …"]
     font = ImageFont.load_default(_FONT)
@@ -48,14 +48,14 @@ def card(description: str) -> bytes:
     return encoded.getvalue()
 
 
-def printable(text: str) -> str:
+def strip_unprintable(text: str) -> str:
     """One line without control characters: fonts draw those as boxes, or break the line."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
-def create(rest: str, options: ModelOptions) -> Drawer:
+def create(rest: str, options: ModelOptions) -> ImageGenerator:
     """`--image-model placeholder`."""
-    options.take()
+    options.resolve()
     if rest:
         raise UsageError(f"'placeholder' takes nothing after its name; got 'placeholder/{rest}'")
-    return Placeholder()
+    return PlaceholderGenerator()

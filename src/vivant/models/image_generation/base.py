@@ -11,11 +11,11 @@ from vivant.core.errors import unknown_name_error
 from vivant.models.base import ModelOptions
 
 
-class DrawingRefusedError(Exception):
+class ImageRefusedError(Exception):
     """This description will not be drawn, now or later; others may."""
 
 
-class Drawer(ABC):
+class ImageGenerator(ABC):
     """Subclass and implement `draw`. `open` and `close` frame a run."""
 
     name: str
@@ -53,18 +53,18 @@ class Drawer(ABC):
 
 
 _BUILTIN = {
-    "placeholder": "vivant.models.draw.placeholder:create",
-    "openai": "vivant.models.draw.openai:create",
-    "diffusers": "vivant.models.draw.diffusers:create",
+    "placeholder": "vivant.models.image_generation.placeholder:create",
+    "openai": "vivant.models.image_generation.openai:create",
+    "diffusers": "vivant.models.image_generation.diffusers:create",
 }
 FORMS = ("placeholder", "openai/NAME", "diffusers/ID")
 
 
-def create_drawer(spec: str, options: ModelOptions | None = None) -> Drawer:
+def create_image_generator(spec: str, options: ModelOptions | None = None) -> ImageGenerator:
     """The image model that `--image-model` names."""
     name, _, rest = spec.partition("/")
     if name not in _BUILTIN:
         raise unknown_name_error("image model", name, _BUILTIN, f"(write {', '.join(FORMS)})")
     module, _, attribute = _BUILTIN[name].partition(":")
-    factory: Callable[[str, ModelOptions], Drawer] = getattr(import_module(module), attribute)
+    factory: Callable[[str, ModelOptions], ImageGenerator] = getattr(import_module(module), attribute)
     return factory(rest, options or ModelOptions())

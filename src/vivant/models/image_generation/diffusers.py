@@ -8,17 +8,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from vivant.core.errors import UsageError
-from vivant.models.base import ModelError, ModelOptions, require
-from vivant.models.draw.base import Drawer
+from vivant.models.base import ModelError, ModelOptions, require_package
+from vivant.models.image_generation.base import ImageGenerator
 
 
-class Diffusers(Drawer):
+class DiffusersGenerator(ImageGenerator):
     """One pipeline, one picture at a time, seeded, so that the same description gives the same picture."""
 
     cacheable = True
 
     def __init__(self, name: str, options: ModelOptions) -> None:
-        settings = options.take(device="auto", dtype="auto", steps=None, size=None)
+        settings = options.resolve(device="auto", dtype="auto", steps=None, size=None)
         self.name = f"diffusers/{name}"
         self._id = name
         self._settings = settings
@@ -73,11 +73,11 @@ class Diffusers(Drawer):
         return encoded.getvalue()
 
 
-def create(rest: str, options: ModelOptions) -> Drawer:
+def create(rest: str, options: ModelOptions) -> ImageGenerator:
     """`--image-model diffusers/ID`, a repository or a folder."""
     if not rest:
         raise UsageError(
             "Name the pipeline: diffusers/ID, e.g. diffusers/stabilityai/stable-diffusion-xl-base-1.0"
         )
-    require("diffusers", "diffusers", f"--image-model diffusers/{rest}")
-    return Diffusers(rest, options)
+    require_package("diffusers", "diffusers", f"--image-model diffusers/{rest}")
+    return DiffusersGenerator(rest, options)

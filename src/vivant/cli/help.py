@@ -1,0 +1,112 @@
+"""Help that fits a screen: `--help` shows a command's common options, `--help-all` every option."""
+
+from __future__ import annotations
+
+import inspect
+import shutil
+import textwrap
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import typer
+from typer.core import TyperCommand
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+_COLUMN, _WIDEST = 30, 100
+
+
+class PanelCommand(TyperCommand):
+    """A command whose help is plain text in panels. Its hidden options are those that are not common."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        formatter.write(format_command(self, ctx, everything=False))
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if "--help-all" in args:
+            typer.echo(format_command(self, ctx, everything=True))
+            ctx.exit()
+        return super().parse_args(ctx, args)
+
+
+class CommandApp(typer.Typer):
+    """A Typer application of such commands."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(add_completion=False, **settings)
+
+    def command(self, name: str | None = None, **settings: Any) -> Callable[[_Function], _Function]:
+        """Register a command, as Typer does."""
+        return super().command(name, **{"cls": PanelCommand, **settings})
+
+
+def format_command(command: Any, ctx: Any, *, everything: bool) -> str:
+    """The help text of a command.
+
+    Args:
+        command: A Typer command.
+        ctx: Its context.
+        everything: Whether options that are not common are shown too.
+    """
+    width = min(_WIDEST, shutil.get_terminal_size().columns)
+    arguments = [param for param in command.params if param.param_type_name == "argument"]
+    options = [param for param in command.params if param.param_type_name == "option"]
+    usage = " ".join((ctx.command_path, *map(_format_argument, arguments), "[OPTIONS]"))
+    lines = ["", f" Usage: {usage}", "", *_format_text(inspect.getdoc(command.callback) or "", width)]
+    lines += [""] if arguments else []
+    for param in arguments:
+        lines += _format_row(f" {_format_argument(param)}", param.help or "", width)
+    panels: dict[str, list[Any]] = {}
+    for param in options:
+        if everything or not param.hidden:
+            panels.setdefault(param.rich_help_panel or "Options", []).append(param)
+    for panel, params in panels.items():
+        lines += ["", typer.style(f" {panel}", bold=True)]
+        for param in params:
+            lines += _format_option(param, ctx, width)
+    if not everything and any(param.hidden for param in options):
+        lines += ["", f" {ctx.command_path} --help-all shows every option."]
+    return "\n".join(lines)
+
+
+def _format_text(text: str, width: int) -> list[str]:
+    """Paragraphs wrapped; example commands as they are, close together."""
+    lines: list[str] = []
+    example = False
+    for paragraph in text.strip().split("\n\n"):
+        previous, example = example, paragraph.lstrip().startswith("vivant ")
+        lines += [""] if lines and not (previous and example) else []
+        if example:
+            lines += [f"   {line.strip()}" for line in paragraph.splitlines()]
+        else:
+            lines += textwrap.wrap(paragraph, width - 2, initial_indent=" ", subsequent_indent=" ")
+    return lines
+
+
+def _format_argument(param: Any) -> str:
+    name = param.metavar or param.name.upper()
+    return str(name) if param.required else f"[{name}]"
+
+
+def _format_option(param: Any, ctx: Any, width: int) -> list[str]:
+    text = param.help or ""
+    if param.show_default and param.default not in (None, False, ""):
+        text += f" [default: {param.default}]"
+    names = ", ".join((*param.opts, *param.secondary_opts))
+    return _format_row(f"  {names} {_format_metavar(param, ctx)}".rstrip(), text, width)
+
+
+def _format_metavar(param: Any, ctx: Any) -> str:
+    if param.is_flag or param.metavar:
+        return "" if param.is_flag else str(param.metavar)
+    # Typer names a type in angle brackets; of those, choices are worth showing.
+    kind = str(param.display_type(ctx) if hasattr(param, "display_type") else param.make_metavar(ctx))
+    return kind.strip("<>[]") if "|" in kind else str(param.opts[0].rpartition("-")[2].upper())
+
+
+def _format_row(left: str, text: str, width: int) -> list[str]:
+    """A name, and beside it what it means."""
+    room = max(20, width - _COLUMN - 1)
+    wrapped = [" " * _COLUMN + line for line in textwrap.wrap(text, room, break_on_hyphens=False)]
+    if len(left) + 2 > _COLUMN or not wrapped:
+        return [left, *wrapped]
+    return [left + wrapped[0][len(left) :], *wrapped[1:]]

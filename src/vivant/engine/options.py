@@ -1,0 +1,362 @@
+"""The options of a run, each declared once: `vivant run`, `vivant.evaluate`, the manifest and the reference page
+are derived from `RunOptions`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Struct, field
+
+from vivant.core.errors import UsageError
+from vivant.core.option_specs import PYTHON_ONLY, OptionSpec, declared_options
+from vivant.core.types import Control, Decoding, FramePolicy
+from vivant.engine.retry import RetryPolicy
+from vivant.models.base import ModelOptions
+from vivant.models.request_limits import OnTooLarge
+
+CacheUse = Literal["auto", "always", "off"]
+ExecutorName = Literal["local", "ray"]
+AnswerBy = Literal["generate", "loglik"]
+StrOrMany = str | Sequence[str]
+PathOrNone = str | Path | None
+PathOrMany = str | Path | Sequence[str | Path]
+
+MODEL, QUESTIONS, FRAMES = "Model", "Questions", "Images and video"
+RUN, CLUSTER = "Run and budget", "Where it runs"
+_model = partial(OptionSpec, panel=MODEL, records="model")
+_question = partial(OptionSpec, panel=QUESTIONS)
+_frames = partial(OptionSpec, panel=FRAMES, records="frames")
+_reply = partial(OptionSpec, panel=MODEL, records="decoding")
+_run, _cluster = partial(OptionSpec, panel=RUN), partial(OptionSpec, panel=CLUSTER)
+
+
+class RunOptions(Struct, frozen=True, kw_only=True):
+    """Everything a user can say about a run, parsed and checked (`option_parsing.make_options` does both)."""
+
+    selectors: Annotated[
+        tuple[str, ...],
+        _question(
+            "Benchmarks (mime), tasks (mime/mcq), or a file of your own questions (./mine.jsonl).",
+            "BENCHMARK…",
+            flag=PYTHON_ONLY,
+            common=True,
+            records="tasks",
+            accepts=StrOrMany,
+        ),
+    ]
+    model: Annotated[
+        str,
+        _model(
+            "Backend and name: openai/NAME, random, ./file.py:Class (see `vivant models`).",
+            "NAME",
+            short="-m",
+            common=True,
+        ),
+    ]
+    base_url: Annotated[
+        str | None, _model("Address of an OpenAI-compatible server.", "URL", common=True, records="")
+    ] = None
+    model_options: Annotated[
+        Mapping[str, Any],
+        _model("Options of the backend, e.g. detail=low.", "NAME=VALUE", flag="--model-option", common=True),
+    ] = field(default_factory=dict)
+    models: Annotated[
+        str | None,
+        _model(
+            "YAML file of models in MileBench's form; --model then names one of them.",
+            "FILE",
+            accepts=PathOrNone,
+        ),
+    ] = None
+    timeout: Annotated[float, _model("Seconds that one request may take.", "SECONDS", records="")] = 600.0
+    native_video: Annotated[
+        bool, _model("Send the video file itself to models that take one, instead of frames.")
+    ] = False
+    trust_remote_code: Annotated[
+        bool,
+        _model("Run code that a checkpoint brings along (transformers, internvl-chat, vllm).", records=""),
+    ] = False
+    on_too_large: Annotated[
+        OnTooLarge, _model("Shrink a request over the model's limits (docs/backends.md), or refuse it.")
+    ] = "shrink"
+    image_model: Annotated[
+        str | None,
+        _model("Draw what a model without images describes: placeholder, openai/NAME, diffusers/ID.", "NAME"),
+    ] = None
+    image_base_url: Annotated[
+        str | None, _model("Address of the image model's server.", "URL", records="")
+    ] = None
+    image_options: Annotated[
+        Mapping[str, Any],
+        _model("Options of the image model, e.g. size=512x512.", "NAME=VALUE", flag="--image-option"),
+    ] = field(default_factory=dict)
+
+    data: Annotated[
+        tuple[str, ...],
+        _question(
+            "Folder of the data, or 'mini' for the bundled edition; NAME=PATH with several benchmarks.",
+            "PATH",
+            common=True,
+            records="data",
+            accepts=PathOrMany,
+            default="$VIVANT_DATA/NAME, else ./data/NAME",
+        ),
+    ] = ()
+    limit: Annotated[
+        int | None,
+        _question(
+            "Samples per task, at most, drawn by --seed.", "N", common=True, records="limit", minimum=1
+        ),
+    ] = None
+    where: Annotated[
+        tuple[str, ...],
+        _question(
+            "Only samples with this facet; a,b for either, != for the others. Repeat to narrow down.",
+            "FACET=VALUE",
+            common=True,
+            records="where",
+            accepts=StrOrMany,
+        ),
+    ] = ()
+    style: Annotated[
+        str | None,
+        _question(
+            "Prompt style: zero-shot, cot, few-shot.",
+            "NAME",
+            common=True,
+            records="style",
+        ),
+    ] = None
+    task_options: Annotated[
+        Mapping[str, Any],
+        _question(
+            "Options of the benchmark (see `vivant benchmarks show NAME`).",
+            "NAME=VALUE",
+            flag="--task-option",
+            common=True,
+            records="variant",
+        ),
+    ] = field(default_factory=dict)
+    limits: Annotated[
+        Mapping[str, int],
+        _question("The model's window, as a file of models states it.", flag=PYTHON_ONLY, records="limits"),
+    ] = field(default_factory=dict)
+    control: Annotated[
+        Control,
+        _question(
+            "none, blind, one-frame, shuffled or reversed.",
+            "NAME",
+            common=True,
+            records="control",
+        ),
+    ] = "none"
+    repeat: Annotated[
+        int, _question("Repeat each question N times.", "N", common=True, records="repeat", minimum=1)
+    ] = 1
+    permute: Annotated[
+        int | Literal["all"],
+        _question(
+            "Ask each multiple-choice question under K orders of its options.",
+            "K|all",
+            records="permute",
+            minimum=1,
+        ),
+    ] = 1
+    seed: Annotated[int, _question("Seed of option order and --limit.", "N", records="seed")] = 0
+    prompts: Annotated[
+        Mapping[str, str],
+        _question(
+            "Replace bundled prompt texts: a YAML or JSON file of names and texts.",
+            "FILE",
+            records="wording",
+            accepts=str | Path | Mapping[str, str],
+        ),
+    ] = field(default_factory=dict)
+
+    frames: Annotated[
+        int | FramePolicy | None,
+        _frames("Frames per video, evenly spread.", "N", common=True, minimum=1, default="8"),
+    ] = None
+    fps: Annotated[float | None, _frames("Frames per second of video instead.", "RATE")] = None
+    every: Annotated[int | None, _frames("Each k-th frame instead.", "K", minimum=1)] = None
+    max_frames: Annotated[int | None, _frames("At most N frames, with --fps or --every.", "N", minimum=1)] = (
+        None
+    )
+    longest_side: Annotated[
+        int | None, _frames("Scale images and frames down to this many pixels.", "PIXELS", minimum=16)
+    ] = None
+    audio: Annotated[bool, _frames("Send the sound track to models that take it.", records="model")] = False
+
+    max_tokens: Annotated[
+        int | None, _reply("Length of a reply.", "N", common=True, minimum=1, default="the benchmark's")
+    ] = None
+    temperature: Annotated[
+        float | None, _reply("Sampling temperature; 0 is greedy.", "T", common=True, minimum=0, default="0")
+    ] = None
+    answer_by: Annotated[
+        AnswerBy,
+        _reply(
+            "Choose an option by the reply, or by likelihood where the backend reports it.", records="model"
+        ),
+    ] = "generate"
+    decoding: Annotated[
+        Decoding,
+        _reply(
+            "All decoding settings (top_p, stop, …) at once; --max-tokens and --temperature go over it.",
+            flag=PYTHON_ONLY,
+        ),
+    ] = Decoding()
+
+    out: Annotated[
+        str | None,
+        _run(
+            "Run directory.",
+            "DIR",
+            short="-o",
+            common=True,
+            accepts=PathOrNone,
+            default="runs/NAME, by settings",
+        ),
+    ] = None
+    concurrency: Annotated[
+        int,
+        _run(
+            "Requests at once, at most.",
+            "N",
+            short="-j",
+            common=True,
+            minimum=1,
+        ),
+    ] = 16
+    rpm: Annotated[int | None, _run("Requests a minute, at most.", "N", minimum=1)] = None
+    tpm: Annotated[int | None, _run("Tokens a minute, in and out, at most.", "N", minimum=1)] = None
+    cache: Annotated[
+        CacheUse, _run("Reuse replies to identical requests; auto: with greedy decoding only.")
+    ] = "auto"
+    keep_errors: Annotated[bool, _run("When resuming, do not retry what failed before.")] = False
+    batch: Annotated[
+        bool,
+        _run("Use the provider's batch endpoint: cheaper, within a day; run again to collect."),
+    ] = False
+    retry: Annotated[RetryPolicy, _run("When to try a failed request again.", flag=PYTHON_ONLY)] = (
+        RetryPolicy()
+    )
+
+    budget_cost: Annotated[
+        float | None,
+        _run(
+            "Stop before the run costs more than this.",
+            "AMOUNT",
+            common=True,
+            minimum=0,
+        ),
+    ] = None
+    budget_tokens: Annotated[
+        int | None,
+        _run("Stop before the run takes more tokens, in and out, resumed or not.", "N", minimum=1),
+    ] = None
+    budget_time: Annotated[
+        float | None,
+        _run(
+            "Stop before this command has run so long: 90 (seconds), 30m, 1h30m.",
+            "TIME",
+            accepts=float | str | None,
+        ),
+    ] = None
+    prices: Annotated[
+        str | None,
+        _run(
+            "YAML file of prices that go over the bundled ones.",
+            "FILE",
+            accepts=PathOrNone,
+            default="$VIVANT_PRICES",
+        ),
+    ] = None
+
+    workers: Annotated[
+        int, _cluster("Processes that decode video; with Ray, on each node.", "N", minimum=1)
+    ] = 2
+    executor: Annotated[
+        ExecutorName, _cluster("Run on this machine, or on a Ray cluster (docs/clusters.md).")
+    ] = "local"
+    address: Annotated[
+        str | None,
+        _cluster(
+            "Address of the Ray cluster, e.g. auto, ray-head:6379.",
+            "ADDRESS",
+            default="$RAY_ADDRESS, else this machine",
+        ),
+    ] = None
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+    @property
+    def frame_policy(self) -> FramePolicy:
+        """Which frames are shown, and how."""
+        if isinstance(self.frames, FramePolicy):
+            return self.frames
+        side = self.longest_side
+        if self.fps is not None:
+            return FramePolicy(select="fps", fps=self.fps, cap=self.max_frames, longest_side=side)
+        if self.every is not None:
+            return FramePolicy(select="every", every=self.every, cap=self.max_frames, longest_side=side)
+        return FramePolicy(count=self.frames or FramePolicy().count, longest_side=side)
+
+    @property
+    def decoding_settings(self) -> Decoding:
+        """How the model writes: `decoding`, with what was said outright over it."""
+        named = {"max_tokens": self.max_tokens, "temperature": self.temperature}
+        return msgspec.structs.replace(self.decoding, **{k: v for k, v in named.items() if v is not None})
+
+    @property
+    def backend_options(self) -> ModelOptions:
+        """What the model's backend is told."""
+        trust = {"trust_remote_code": True} if self.trust_remote_code else {}
+        return ModelOptions(
+            base_url=self.base_url,
+            timeout=self.timeout,
+            video="native" if self.native_video else "frames",
+            values={**self.model_options, **trust},
+        )
+
+    @property
+    def image_backend_options(self) -> ModelOptions:
+        """What the image model's backend is told."""
+        return ModelOptions(base_url=self.image_base_url, timeout=self.timeout, values=self.image_options)
+
+    def recorded(self) -> dict[str, Any]:
+        """The options that the run's settings hold as they are."""
+        plain = {
+            name: getattr(self, name)
+            for name, option in declared_options(RunOptions).items()
+            if option.spec.records == name and name not in _RESOLVED
+        }
+        return {
+            **plain,
+            "frames": self.frame_policy,
+            "decoding": self.decoding_settings,
+            "wording": self.prompts,
+        }
+
+
+_RESOLVED = ("model", "data", "style", "limits", "frames", "decoding")
+"""Recorded as what they turn out to be, not as they were given."""
+
+
+def _check(options: RunOptions) -> None:
+    """Raise where options contradict each other."""
+    if sum(value is not None for value in (options.frames, options.fps, options.every)) > 1:
+        raise UsageError("Choose one of --frames, --fps and --every")
+    if options.max_frames is not None and options.fps is None and options.every is None:
+        raise UsageError("--max-frames goes with --fps or --every; --frames N is already a number")
+    if isinstance(options.frames, FramePolicy) and options.longest_side is not None:
+        raise UsageError("Give the longest side as part of the frame policy")
+    if options.fps is not None and options.fps <= 0:
+        raise UsageError(f"--fps {options.fps}: must be above 0")
+    if options.address is not None and options.executor != "ray":
+        raise UsageError("--address is that of a Ray cluster: add --executor ray")
