@@ -171,7 +171,7 @@ def test_how_an_answer_ended_is_told(served: Served) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "more", "status", "said"),
+    ("content", "more", "status", "text"),
     [
         ("fail", {}, 500, "out of ideas"),
         ("busy", {}, 503, "come back later"),
