@@ -11,6 +11,7 @@ import polars
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from vivant.benchmarks.mimic.panels import compute_outcome
 
 from tests import conftest
 from tests.benchmarks.mime.test_people import judgement
@@ -18,16 +19,15 @@ from tests.study.test_new import mmie_run
 from tests.support import mimic_kit
 from tests.support.helpers import questions
 from tests.support.media_kit import make_video
-from tests.support.mime_kit import MIME, edition, write_lines
+from tests.support.mime_kit import MIME, make_edition, write_lines
 from tests.support.runs_kit import call
 from tests.support.study_kit import OPTIONS, SOURCES, judged, tiny_study
-from vivant.benchmarks.mimic.judged import judge_outcome
 from vivant.benchmarks.mimic.judgements import import_judgements
 from vivant.benchmarks.registry import select
 from vivant.build.mime.labels import read_labels
 from vivant.core.errors import DataError, UsageError, VivantError
 from vivant.judging.human_scores import read_human_scores
-from vivant.report.overview import overview
+from vivant.report.overview import build_overview
 from vivant.runs.importing import import_human
 from vivant.runs.run import load_run
 from vivant.study.design import Kind, StudyItem
@@ -129,7 +129,7 @@ def test_choices_become_a_run_that_tables_show_as_human(tmp_path: Path) -> None:
     run = load_run(tmp_path / "out" / "run")
     assert run.model == "human"
     for protocol in ("paper", "strict"):
-        (row,) = overview([run], protocol).rows
+        (row,) = build_overview([run], protocol).rows
         assert (row.model, row.n) == ("human", 18)
         assert row.value == pytest.approx(100 * 14 / 18)
     record = next(iter(run.records().values()))
@@ -159,11 +159,11 @@ def test_people_on_a_mini_are_scored_by_the_benchmark_itself(tmp_path: Path, nam
 
 
 def test_a_blind_study_gives_the_pack_its_judgements(tmp_path: Path) -> None:
-    root = mimic_kit.folder(tmp_path / "data")
+    root = mimic_kit.write_folder(tmp_path / "data")
     (root / "videos").mkdir()
     for number in range(4):
         make_video(root / "videos" / f"v{number}.mp4", 5)
-    pack, key, _ = mimic_kit.small_pack(tmp_path)
+    pack, key, _ = mimic_kit.build_small_pack(tmp_path)
     make_study(tmp_path / "s", StudySpec(kind="blind-comments", origin=(str(pack.path),)))
 
     def verdict(name: str, _item: StudyItem, _page: str, part: str) -> dict[str, Any]:
@@ -172,7 +172,7 @@ def test_a_blind_study_gives_the_pack_its_judgements(tmp_path: Path) -> None:
 
     judged(load_study(tmp_path / "s"), ["ann", "bob"], verdict)
     export_study(load_results(tmp_path / "s"), tmp_path / "out")
-    (panel,) = judge_outcome(pack, key, [tmp_path / "out" / "pack" / "judgements.jsonl"]).panels
+    (panel,) = compute_outcome(pack, key, [tmp_path / "out" / "pack" / "judgements.jsonl"]).panels
     assert {row.source: row.human for row in panel.sources} == {
         "model0": 50.0,
         "model1": 50.0,
@@ -227,7 +227,7 @@ def plain(line: dict[str, Any]) -> tuple[Any, ...]:
 
 def mime_lines(folder: Path) -> list[dict[str, Any]]:
     """Two people on all videos of an edition, with options in orders of their own."""
-    write_lines(folder / "metadata.jsonl", edition())
+    write_lines(folder / "metadata.jsonl", make_edition())
     result: list[dict[str, Any]] = []
     for place, sample in enumerate(MIME.load(folder, "mcq")):
         for person, selection in (("ann", 2), ("bob", 1 + place % 2)):

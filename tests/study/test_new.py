@@ -32,8 +32,8 @@ def make(folder: Path, kind: Kind, *origin: str | Path, **more: Any) -> tuple[An
 
 
 def mmie_run(folder: Path, name: str, texts: dict[str, Any], model: str) -> Run:
-    items = [mmie_kit.entry(item, text, model=model) for item, text in texts.items()]
-    mmie_kit.answers(folder / f"{name}-answers", items)
+    items = [mmie_kit.make_entry(item, text, model=model) for item, text in texts.items()]
+    mmie_kit.write_answers(folder / f"{name}-answers", items)
     return import_answers(["mmie"], folder / f"{name}-answers", out=str(folder / name))[0]
 
 
@@ -168,7 +168,7 @@ def test_media_are_linked_or_copied_under_names_that_say_nothing(tmp_path: Path)
 
 
 def test_ratings_hide_whose_answers_they_are(tmp_path: Path) -> None:
-    story = [mmie_kit.part("Then", "images/1.png"), mmie_kit.part("At last", None)]
+    story = [mmie_kit.make_part("Then", "images/1.png"), mmie_kit.make_part("At last", None)]
     one = mmie_run(tmp_path, "one", {"SA-1": story, "SA-2": "short"}, "writer-one")
     two = mmie_run(tmp_path, "two", {"SA-1": "other", "SA-2": None}, "writer-two")
     made, loaded, key = make(tmp_path / "s", "rating", one.dir.path, two.dir.path, judgements_per_item=1)
@@ -222,11 +222,11 @@ def test_pairs_come_in_drawn_sides(tmp_path: Path) -> None:
 
 @pytest.fixture
 def pack(tmp_path: Path) -> Any:
-    root = mimic_kit.folder(tmp_path / "data")
+    root = mimic_kit.write_folder(tmp_path / "data")
     (root / "videos").mkdir()
     for number in range(4):
         make_video(root / "videos" / f"v{number}.mp4", 5)
-    return mimic_kit.small_pack(tmp_path)
+    return mimic_kit.build_small_pack(tmp_path)
 
 
 def test_a_pack_becomes_a_blind_study_with_and_without_its_key(tmp_path: Path, pack: Any) -> None:
@@ -248,7 +248,7 @@ def test_a_pack_becomes_a_blind_study_with_and_without_its_key(tmp_path: Path, p
     assert not any(line.sources for line in unknown.values())
     assert {line.extra["pack"] for line in unknown.values()} == {opened.header.pack}
     assert any("without --key" in note for note in made.notes)
-    other = mimic_kit.small_pack(tmp_path, seed=1)[2]
+    other = mimic_kit.build_small_pack(tmp_path, seed=1)[2]
     with pytest.raises(VivantError, match="is the key of another pack"):
         make(tmp_path / "u", "blind-comments", opened.path, key=other.key_file)
     assert not (tmp_path / "u").exists()

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from vivant.analysis.reasoning.label_files import Label, LabelledReply, write_labels
 
 from tests.support.browser_kit import run_viewer
 from tests.support.helpers import picture, vivant
 from tests.support.view_kit import choice_samples, make_records, write_run
-from vivant.analysis.reasoning.store import Label, Labelled, write_labels
 from vivant.core.errors import UsageError
 from vivant.core.types import Image, Message, Record, Reply, Sample, Text
 from vivant.engine.evaluation import evaluate
@@ -317,7 +317,7 @@ def test_labelled_reasoning_is_coloured_while_the_reply_is_the_same(tmp_path: Pa
         run.dir.path,
         "people",
         [
-            Labelled(
+            LabelledReply(
                 key=f"jsonl/made/q{n}",
                 task="jsonl/made",
                 id=f"q{n}",

@@ -50,7 +50,7 @@ class _Line(Struct, frozen=True):
     place: str
     raw: dict[str, Any]
     """The question."""
-    judged: human.Judgement
+    judged: human.HumanJudgement
 
     @property
     def video(self) -> str:
@@ -60,7 +60,7 @@ class _Line(Struct, frozen=True):
     def annotator(self) -> str:
         """As the file has it where that is a digest; else hashed: names of people stay out of the store."""
         annotator = self.judged.url_data.annotator
-        return annotator if re.fullmatch(r"[0-9a-f]{64}", annotator) else human.hashed(annotator)
+        return annotator if re.fullmatch(r"[0-9a-f]{64}", annotator) else human.hash_annotator(annotator)
 
 
 def import_mime(
@@ -97,7 +97,7 @@ def _read_lines(files: Sequence[Path], notes: list[str]) -> Iterator[_Line]:
         for number, raw in json_lines(file):
             if not human.is_judgement(raw):
                 raise DataError(f"{file}, line {number}: this is no line of {human.FILE_NAME}")
-            line = _Line(f"{file}, line {number}", raw["question"], human.convert(file, number, raw))
+            line = _Line(f"{file}, line {number}", raw["question"], human.parse_judgement(file, number, raw))
             if (line.annotator, line.video) in seen:
                 repeated += 1
                 continue
@@ -188,15 +188,17 @@ def _make_study(folder: Path, lines: Sequence[_Line], data: str | None, notes: l
     write_study(folder, study, items, key, {"en": load_texts("free-then-mcq", "en")})
 
 
-def _load_samples(data: str | None) -> tuple[names.Index, Path]:
+def _load_samples(data: str | None) -> tuple[names.SampleIndex, Path]:
     if data is None:
-        return names.Index(()), Path()
+        return names.SampleIndex(()), Path()
     benchmark = registry.get("mime")
     root = registry.locate(benchmark, data)
-    return names.Index(benchmark.load(root, "mcq")), benchmark.data.media_root(root)
+    return names.SampleIndex(benchmark.load(root, "mcq")), benchmark.data.media_root(root)
 
 
-def _build_item(line: _Line, index: names.Index, root: Path, media: MediaStore) -> tuple[StudyItem, KeyLine]:
+def _build_item(
+    line: _Line, index: names.SampleIndex, root: Path, media: MediaStore
+) -> tuple[StudyItem, KeyLine]:
     question = line.judged.question
     right = question.options[question.label_idx]
     # Sorted by the alphabet, so that the order tells nothing.
@@ -234,11 +236,11 @@ def _build_sample(line: _Line, existing: Sample | None, right: str) -> Sample:
     if existing is not None:
         return msgspec.structs.replace(existing, options=named, key=0, answers=texts(question.label))
     name = names.file_name(question.s3_url) or line.judged.sample_id
-    parsed = names.parse(name)
+    parsed = names.parse_video_name(name)
     real = parsed.dataset != "MIME"
     background = str(url.get("background_config") or url.get("background") or "")
     background = "blank" if parsed.background == "blank" else background
-    variant = names.REAL if real else names.variant(parsed.avatar, background, parsed.angle)
+    variant = names.REAL if real else names.format_variant(parsed.avatar, background, parsed.angle)
     absent = names.NOT_APPLICABLE
     action = str(url.get("action") or parsed.action or name)
     return Sample(

@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from vivant.analysis.reasoning.kinds import RESTS_ON
-from vivant.analysis.reasoning.store import FOLDER, Labelled, fits, read_labels
+from vivant.analysis.reasoning.label_files import FOLDER, LabelledReply, matches_reply, read_labels
 from vivant.core.errors import VivantError
 from vivant.core.types import Record
 
@@ -40,19 +40,19 @@ def load_labels(run: Path, record: Record | None) -> tuple[list[LabelledReply], 
         labelled = _by_key(run, stamp).get(record.key, []) if stamp else []
     except VivantError as error:
         return [], str(error)
-    return [_label_reply(labelling, record) for labelling in labelled if fits(labelling, record)], ""
+    return [_label_reply(labelling, record) for labelling in labelled if matches_reply(labelling, record)], ""
 
 
 @lru_cache(maxsize=8)
-def _by_key(run: Path, stamp: tuple[tuple[str, int], ...]) -> dict[str, list[Labelled]]:  # noqa: ARG001
-    by_key: dict[str, list[Labelled]] = {}
+def _by_key(run: Path, stamp: tuple[tuple[str, int], ...]) -> dict[str, list[LabelledReply]]:  # noqa: ARG001
+    by_key: dict[str, list[LabelledReply]] = {}
     for labels in read_labels(run).values():
         for labelling in labels:
             by_key.setdefault(labelling.key, []).append(labelling)
     return by_key
 
 
-def _label_reply(labelling: Labelled, record: Record) -> LabelledReply:
+def _label_reply(labelling: LabelledReply, record: Record) -> LabelledReply:
     text = record.reply.thinking if labelling.field == "thinking" else record.reply.text
     spans: list[LabelledSpan] = []
     at = 0

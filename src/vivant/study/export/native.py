@@ -99,7 +99,7 @@ def write_pack(collected: StudyResults, out: Path) -> list[Path]:
     if len(packs) != 1:
         return []
     rows = [
-        pack.Judgement(
+        pack.CommentJudgement(
             annotator=judgement.annotator,
             item=judgement.part,
             verdict=judgement.answer["verdict"],

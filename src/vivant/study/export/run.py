@@ -58,8 +58,8 @@ def _read_mime_parts(files: Sequence[Path], samples: Sequence[Sample]) -> list[I
     if not files:
         return []
     free = [msgspec.structs.replace(sample, task="mime/ff", options=(), key=None) for sample in samples]
-    choices = mime_human.read(files, samples, "mime/mcq")
-    texts = mime_human.read(files, free, "mime/ff")
+    choices = mime_human.read_judgements(files, samples, "mime/mcq")
+    texts = mime_human.read_judgements(files, free, "mime/ff")
     return [part for part in (choices, texts) if any(r.reply.text for r in part.records)]
 
 

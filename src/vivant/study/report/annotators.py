@@ -20,7 +20,7 @@ import numpy as np
 from msgspec import Struct
 
 from vivant.metrics.paired import holm
-from vivant.metrics.text import plain
+from vivant.metrics.text import normalise_text
 from vivant.study.judgement import StudyJudgement
 from vivant.study.key import expected_answers
 from vivant.study.report.measures import PREFERENCES
@@ -280,5 +280,5 @@ def _is_expected(given: Any, wanted: Any) -> bool:
     if isinstance(wanted, dict):
         return isinstance(given, dict) and all(given.get(name) == value for name, value in wanted.items())
     if isinstance(wanted, str) and isinstance(given, str):
-        return plain(wanted) == plain(given)
+        return normalise_text(wanted) == normalise_text(given)
     return bool(given == wanted)

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from vivant.benchmarks.mimic.packs import HUMAN
 from vivant.metrics.agreement import Level
-from vivant.metrics.text import plain
+from vivant.metrics.text import normalise_text
 from vivant.study.export.native import total_score
 from vivant.study.judgement import StudyJudgement
 from vivant.study.results import StudyResults
@@ -91,8 +91,10 @@ def _choices(collected: StudyResults, judgements: list[StudyJudgement]) -> Itera
             right.append(_value(collected, judgement, float(judgement.answer == key.option)))
             chances.append(1 / len(collected.items[judgement.item].options))
         elif judgement.page == "free" and judgement.answer is not None and key.accepted:
-            accepted = {plain(text) for text in key.accepted}
-            free_answers.append(_value(collected, judgement, float(plain(str(judgement.answer)) in accepted)))
+            accepted = {normalise_text(text) for text in key.accepted}
+            free_answers.append(
+                _value(collected, judgement, float(normalise_text(str(judgement.answer)) in accepted))
+            )
     chance = sum(chances) / len(chances) if chances else None
     yield _share("accuracy", "Right choices, %", right, chance)
     yield _share("free", "Free answers that are an accepted text word for word, %", free_answers)
