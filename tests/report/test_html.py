@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.helpers import vivant
-from tests.support.view_kit import answered, choice_samples, write_run
+from tests.support.view_kit import choice_samples, make_records, write_run
 from vivant.core.errors import VivantError
 from vivant.core.types import Reply
 from vivant.engine.evaluation import evaluate
@@ -65,7 +65,7 @@ def two_runs(folder: Path, good: int = 100, bad: int = 40, n: int = 120) -> tupl
         replies = [
             Reply(text="B" if number < right else "C", tokens_in=10, tokens_out=2) for number in range(n)
         ]
-        write_run(folder / name, samples, answered(samples, replies), model=name)
+        write_run(folder / name, samples, make_records(samples, replies), model=name)
         paths.append(folder / name)
     return paths[0], paths[1]
 
@@ -93,7 +93,7 @@ def test_says_where_nothing_can_be_concluded(tmp_path: Path) -> None:
 def test_unfinished_runs_and_errors_are_named_and_not_wrong_answers(tmp_path: Path) -> None:
     samples = choice_samples(100)
     replies = [Reply(text="B")] * 60 + [Reply(status="error", error="HTTP 503 at 12:01")] * 10
-    write_run(tmp_path / "half", samples, answered(samples, replies))
+    write_run(tmp_path / "half", samples, make_records(samples, replies))
     said = visible(build_report([load_run(tmp_path / "half")]))
     assert "half is not finished: 30 of 100 samples were not answered yet" in said
     assert "40 of 100 samples (40%) have no reply; its scores say nothing about those" in said
@@ -105,7 +105,7 @@ def test_unfinished_runs_and_errors_are_named_and_not_wrong_answers(tmp_path: Pa
 def test_hostile_text_harms_nobody(tmp_path: Path, evil: str) -> None:
     samples = choice_samples(4)
     replies = [Reply(text=evil), Reply(status="error", error=evil), Reply(text="B"), Reply(text="A")]
-    write_run(tmp_path / "run", samples, answered(samples, replies), model=evil)
+    write_run(tmp_path / "run", samples, make_records(samples, replies), model=evil)
     page = build_report([load_run(tmp_path / "run")], title=evil)
     assert examined(page).dangers == []
     assert "\x00" not in page

@@ -18,7 +18,7 @@ from urllib.request import urlopen
 import msgspec
 import pytest
 
-pytest.importorskip("fastapi")
+pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
 import uvicorn
@@ -29,8 +29,8 @@ from vivant.core.types import Clip, FramePolicy, Picture, Reply, Request
 from vivant.engine.evaluation import evaluate
 from vivant.models.base import Capabilities, Model, ModelError, TransientError
 from vivant.serve.app import create_app
-from vivant.serve.server import serve, spec_of
-from vivant.serve.wire import pieces
+from vivant.serve.server import resolve_spec, serve
+from vivant.serve.wire import stream_events
 
 KEY = "open sesame"
 
@@ -140,7 +140,7 @@ def test_pictures_and_videos_reach_the_model(served: Served) -> None:
     assert asked.seed == 5 and asked.decoding.temperature == 0.5
 
 
-def test_a_stream_says_the_same_in_pieces(served: Served) -> None:
+def test_a_stream_says_the_same_in_stream_events(served: Served) -> None:
     body = {
         "messages": [{"role": "user", "content": "hello"}],
         "stream": True,
@@ -159,7 +159,7 @@ def test_a_stream_says_the_same_in_pieces(served: Served) -> None:
 
 def test_pieces_keep_every_space() -> None:
     text = "  two  words\n\nand a tail \n"
-    events = list(pieces(Reply(text=text), "m", with_usage=False))[:-1]
+    events = list(stream_events(Reply(text=text), "m", with_usage=False))[:-1]
     chunks = [msgspec.json.decode(event.removeprefix(b"data: ")) for event in events]
     assert "".join(chunk["choices"][0]["delta"].get("content", "") for chunk in chunks) == text
 
@@ -171,7 +171,7 @@ def test_how_an_answer_ended_is_told(served: Served) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "more", "status", "said"),
+    ("content", "more", "status", "text"),
     [
         ("fail", {}, 500, "out of ideas"),
         ("busy", {}, 503, "come back later"),
@@ -196,11 +196,11 @@ def test_how_an_answer_ended_is_told(served: Served) -> None:
     ],
 )
 def test_what_cannot_be_answered_is_an_error(
-    served: Served, content: Any, more: dict[str, Any], status: int, said: str
+    served: Served, content: Any, more: dict[str, Any], status: int, text: str
 ) -> None:
-    found, answer = served.ask(content, **more)
-    assert found == status
-    assert said in answer["error"]["message"] and "\n" not in answer["error"]["message"]
+    result, answer = served.ask(content, **more)
+    assert result == status
+    assert text in answer["error"]["message"] and "\n" not in answer["error"]["message"]
 
 
 def test_bodies_that_are_none(served: Served) -> None:
@@ -240,13 +240,13 @@ def test_our_own_client_runs_a_benchmark_against_it(served: Served, tmp_path: Pa
 def test_a_folder_says_what_it_holds(tmp_path: Path) -> None:
     from vivant.core.errors import UsageError
 
-    assert spec_of("vivant/tiny") == "vivant/tiny"
+    assert resolve_spec("vivant/tiny") == "vivant/tiny"
     with pytest.raises(UsageError, match="holds no model"):
-        spec_of(str(tmp_path))
+        resolve_spec(str(tmp_path))
     (tmp_path / "config.json").write_text('{"model_type": "mimic_chat"}')
-    assert spec_of(str(tmp_path)) == f"mimic-chat/{tmp_path}"
+    assert resolve_spec(str(tmp_path)) == f"mimic-chat/{tmp_path}"
     (tmp_path / "vivant-onnx.json").write_text("{}")
-    assert spec_of(str(tmp_path)) == f"onnx/{tmp_path}"
+    assert resolve_spec(str(tmp_path)) == f"onnx/{tmp_path}"
 
 
 def test_a_model_that_does_not_open_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

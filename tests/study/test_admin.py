@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from tests.support.study_web import TOKEN, Clock, Walker, an_app, invited, served
+from tests.support.study_web import TOKEN, Clock, Walker, build_app, invite_walker, open_served_store
 from vivant.study.loading import LoadedStudy
 from vivant.study.server import tokens as marks
-from vivant.study.store import Store
+from vivant.study.store import StudyStore
 
 pytest_plugins = ("tests.support.study_fixtures",)
 
 
-def test_the_admin_page_wants_its_token(app: Any, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_admin_page_wants_its_token(app: Any, store: StudyStore, monkeypatch: pytest.MonkeyPatch) -> None:
     compared: list[tuple[bytes, bytes]] = []
     true = hmac.compare_digest
 
@@ -41,8 +41,8 @@ def test_the_admin_page_wants_its_token(app: Any, store: Store, monkeypatch: pyt
 
 def test_the_admins_session(study: LoadedStudy) -> None:
     clock = Clock()
-    with served(study, clock=clock) as store:
-        app = an_app(study, store)
+    with open_served_store(study, clock=clock) as store:
+        app = build_app(study, store)
         walker = Walker(app)
         answer = walker.client.post("/admin/login", data={"token": TOKEN}, follow_redirects=False)
         cookie = answer.headers["set-cookie"]
@@ -57,8 +57,8 @@ def test_the_admins_session(study: LoadedStudy) -> None:
         assert walker.client.get("/admin/progress").status_code == 401
 
 
-def test_the_admin_steers(app: Any, study: LoadedStudy, store: Store) -> None:
-    invited(app, store).walk()
+def test_the_admin_steers(app: Any, study: LoadedStudy, store: StudyStore) -> None:
+    invite_walker(app, store).walk()
     walker = Walker(app)
     walker.client.post("/admin/login", data={"token": TOKEN})
     walker.get("/admin")

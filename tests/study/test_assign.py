@@ -13,45 +13,45 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.study_kit import tiny_study
-from tests.support.study_web import Clock, fresh_postgres, served
-from vivant.study.balance import shortage
+from tests.support.study_web import Clock, fresh_postgres, open_served_store
+from vivant.study.balance import count_shortage
 from vivant.study.loading import LoadedStudy
-from vivant.study.store import Store, answers, assign
-from vivant.study.store.assign import Candidate, choose, sequence
-from vivant.study.store.people import invite, keep_alive, of_token
+from vivant.study.store import StudyStore, answers, assign
+from vivant.study.store.assign import ItemCandidate, choose_items, order_items
+from vivant.study.store.people import find_by_token, invite, keep_alive
 
 
-def somebody(store: Store, token: str | None = None) -> int:
+def somebody(store: StudyStore, token: str | None = None) -> int:
     """Whose link that is; somebody new without one."""
     token = token or invite(store, 1)[0]
     with store.database.read() as connection:
-        person = of_token(connection, store.secret, token)
+        person = find_by_token(connection, store.secret, token)
     assert person is not None
     return person
 
 
-def enter(store: Store, loaded: LoadedStudy, token: str | None = None) -> tuple[int, int]:
+def enter(store: StudyStore, loaded: LoadedStudy, token: str | None = None) -> tuple[int, int]:
     """Somebody comes and is given places: who, and how many."""
     person = somebody(store, token)
 
     def job(connection: Any) -> int:
         keep_alive(connection, person, store.clock())
-        return assign.give(connection, store.clock(), person, loaded.study, loaded.items)
+        return assign.assign_items(connection, store.clock(), person, loaded.study, loaded.items)
 
     return person, store.database.write(job)
 
 
-def work(store: Store, loaded: LoadedStudy, person: int, most: int = 100) -> list[str]:
+def work(store: StudyStore, loaded: LoadedStudy, person: int, most: int = 100) -> list[str]:
     """Answer up to so many items; which."""
     done = []
     for _ in range(most):
         with store.database.read() as connection:
-            way = answers.way(connection, loaded.study, person)
+            way = answers.load_state(connection, loaded.study, person)
         if way is None or way.current is None:
             break
         current = way.current
-        store.database.write(answers.show(store, loaded.study, person, current.assignment, current.page))
-        store.database.write(answers.finish(store, loaded.study, person, lambda _: {"": 0}))
+        store.database.write(answers.open_page(store, loaded.study, person, current.assignment, current.page))
+        store.database.write(answers.finish_page(store, loaded.study, person, lambda _: {"": 0}))
         done.append(current.item)
     return done
 
@@ -69,7 +69,7 @@ def work(store: Store, loaded: LoadedStudy, person: int, most: int = 100) -> lis
 def test_whatever_can_be_balanced_ends_exactly_balanced(
     sizes: list[int], judgements: int, share: int, seed: int
 ) -> None:
-    if shortage(sizes, judgements, share):
+    if count_shortage(sizes, judgements, share):
         return
     items = [(f"{group}-{n}", str(group)) for group, size in enumerate(sizes) for n in range(size)]
     left = {name: judgements for name, _ in items}
@@ -77,11 +77,11 @@ def test_whatever_can_be_balanced_ends_exactly_balanced(
     person = 0
     while sum(left.values()):
         candidates = [
-            Candidate(item=name, group=group, values=(name[-1],), open=left[name])
+            ItemCandidate(item=name, group=group, values=(name[-1],), open=left[name])
             for name, group in items
             if left[name]
         ]
-        chosen = choose(candidates, share, seed, str(person))
+        chosen = choose_items(candidates, share, seed, str(person))
         assert chosen
         assert len({groups[name] for name in chosen}) == len(chosen), "no group twice"
         for name in chosen:
@@ -94,11 +94,11 @@ def test_facets_are_spread_evenly_over_each_person() -> None:
     left = {f"{a}{b}{n}": 4 for a in "xy" for b in "pqr" for n in range(3)}
     for person in range(12):
         candidates = [
-            Candidate(item=name, group=name, values=(name[0], name[1]), open=count)
+            ItemCandidate(item=name, group=name, values=(name[0], name[1]), open=count)
             for name, count in left.items()
             if count
         ]
-        chosen = choose(candidates, 6, 7, str(person))
+        chosen = choose_items(candidates, 6, 7, str(person))
         assert Counter(name[0] for name in chosen) == {"x": 3, "y": 3}
         assert Counter(name[1] for name in chosen) == {"p": 2, "q": 2, "r": 2}
         for name in chosen:
@@ -108,15 +108,15 @@ def test_facets_are_spread_evenly_over_each_person() -> None:
 
 
 def test_choices_are_derived_from_the_person() -> None:
-    candidates = [Candidate(item=str(n), group=str(n)) for n in range(30)]
-    one = choose(candidates, 10, 0, "anna")
-    assert one == choose(list(reversed(candidates))[::-1], 10, 0, "anna")
-    assert one != choose(candidates, 10, 0, "ben")
+    candidates = [ItemCandidate(item=str(n), group=str(n)) for n in range(30)]
+    one = choose_items(candidates, 10, 0, "anna")
+    assert one == choose_items(list(reversed(candidates))[::-1], 10, 0, "anna")
+    assert one != choose_items(candidates, 10, 0, "ben")
 
 
 def test_checks_lie_among_the_items() -> None:
     for person in range(50):
-        order = sequence([f"i{n}" for n in range(6)], ["c1", "c2"], 0, str(person))
+        order = order_items([f"i{n}" for n in range(6)], ["c1", "c2"], 0, str(person))
         assert sorted(order) == ["c1", "c2", "i0", "i1", "i2", "i3", "i4", "i5"]
         assert order[0] not in ("c1", "c2")
         assert order.index("c1") < order.index("c2")
@@ -135,7 +135,7 @@ def test_everybody_at_once(tmp_path: Path, url: Callable[[], str | None]) -> Non
         balance=("angle",),
         checks=2,
     )
-    with served(loaded, url()) as store:
+    with open_served_store(loaded, url()) as store:
         tokens = invite(store, 20)
         ready = threading.Barrier(len(tokens))
         failed: list[BaseException] = []
@@ -172,7 +172,7 @@ def test_everybody_at_once(tmp_path: Path, url: Callable[[], str | None]) -> Non
 def test_abandoned_places_are_given_on(tmp_path: Path) -> None:
     clock = Clock()
     loaded = tiny_study(tmp_path / "study", count=3, judgements_per_item=1, place_timeout=600)
-    with served(loaded, clock=clock) as store:
+    with open_served_store(loaded, clock=clock) as store:
         gone, count = enter(store, loaded)
         assert count == 3
         work(store, loaded, gone, 1)
@@ -189,19 +189,19 @@ def test_abandoned_places_are_given_on(tmp_path: Path) -> None:
 def test_who_comes_back_in_time_to_find_their_places(tmp_path: Path) -> None:
     clock = Clock()
     loaded = tiny_study(tmp_path / "study", count=4, items_per_participant=2, judgements_per_item=1)
-    with served(loaded, clock=clock) as store:
+    with open_served_store(loaded, clock=clock) as store:
         token, other = invite(store, 2)
         slow, _ = enter(store, loaded, token)
         clock.now += 5000
         with store.database.read() as connection:
-            mine = answers.way(connection, loaded.study, slow)
+            mine = answers.load_state(connection, loaded.study, slow)
         assert mine is not None and mine.current is not None
         enter(store, loaded, other)
         with store.database.read() as connection:
-            mine = answers.way(connection, loaded.study, slow)
+            mine = answers.load_state(connection, loaded.study, slow)
         assert mine is not None and mine.lost, "the places were opened when somebody else came"
-        with pytest.raises(answers.GoneError):
-            store.database.write(answers.save(store, loaded.study, slow, lambda _: {"": 0}))
+        with pytest.raises(answers.StalePageError):
+            store.database.write(answers.save_answers(store, loaded.study, slow, lambda _: {"": 0}))
         assert enter(store, loaded, token)[1] == 2, "nobody had taken them, or others are open"
         assert len(work(store, loaded, slow)) == 2
         held = Counter(line.item for line in store.progress().items if line.finished + line.held > 1)
@@ -212,7 +212,7 @@ def test_nobody_meets_an_item_twice_whatever_happens(tmp_path: Path) -> None:
     clock = Clock()
     loaded = tiny_study(tmp_path / "study", count=6, groups=3, items_per_participant=2, judgements_per_item=2)
     groups = {item.id: item.group for item in loaded.items}
-    with served(loaded, clock=clock) as store:
+    with open_served_store(loaded, clock=clock) as store:
         tokens = invite(store, 8)
         met: dict[str, list[str]] = {}
         for turn in range(30):
@@ -228,7 +228,7 @@ def test_nobody_meets_an_item_twice_whatever_happens(tmp_path: Path) -> None:
 def test_an_excluded_persons_places_go_to_others_and_can_come_back(tmp_path: Path) -> None:
     loaded = tiny_study(tmp_path / "study", count=3, judgements_per_item=1)
     names = [item.id for item in loaded.items]
-    with served(loaded) as store:
+    with open_served_store(loaded) as store:
         person, _ = enter(store, loaded)
         work(store, loaded, person)
         (first,) = store.people()
@@ -251,7 +251,7 @@ def test_two_holders_of_a_place_are_refused_by_the_database(tmp_path: Path) -> N
     from vivant.study.store.tables import assignments
 
     loaded = tiny_study(tmp_path / "study", count=3, judgements_per_item=1)
-    with served(loaded) as store:
+    with open_served_store(loaded) as store:
         enter(store, loaded)
         thief = somebody(store)
         line = insert(assignments).values(

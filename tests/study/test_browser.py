@@ -12,14 +12,14 @@ pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from tests.support.browser_kit import a_browser, watched
-from tests.support.browser_kit import a_server as a_thread
+from tests.support.browser_kit import open_browser, record_problems
+from tests.support.browser_kit import run_server as a_thread
 from tests.support.study_kit import OPTIONS, tiny_study
 from tests.support.study_process import StudyProcess
-from tests.support.study_web import TOKEN, an_app, fresh_postgres, served
+from tests.support.study_web import TOKEN, build_app, fresh_postgres, open_served_store
 from vivant.study.design import PAGES, Kind
 from vivant.study.loading import LoadedStudy
-from vivant.study.store import Store, open_store
+from vivant.study.store import StudyStore, open_store
 from vivant.study.store.people import invite
 
 PATIENCE = 40_000
@@ -40,8 +40,8 @@ _LOST = (
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     expect.set_options(timeout=PATIENCE)
-    with a_browser() as found:
-        yield found
+    with open_browser() as result:
+        yield result
     expect.set_options(timeout=5_000)
 
 
@@ -62,7 +62,7 @@ class Visitor:
         self.context: BrowserContext = browser.new_context(**{"locale": "en", **given})
         self.page: Page = self.context.new_page()
         self.page.set_default_timeout(PATIENCE)
-        self.said = watched(self.page)
+        self.said = record_problems(self.page)
         self._link = f"{address}/join/{token}"
         self.page.goto(self._link)
 
@@ -147,11 +147,11 @@ def test_three_at_once_with_reloads_and_a_killed_server(
             expect(person.page.get_by_role("heading", name="Thank you")).to_be_visible()
             person.close()
     with open_store(study.path, url) as store:
-        found = list(store.judgements())
+        result = list(store.judgements())
         parts = {"blind-comments": 3}.get(kind, 1)
-        assert len(found) == 3 * 2 * len(PAGES[kind]) * parts, "none lost"
-        assert len({(j.annotator, j.item, j.page, j.part) for j in found}) == len(found), "none doubled"
-        assert all(judgement.complete for judgement in found)
+        assert len(result) == 3 * 2 * len(PAGES[kind]) * parts, "none lost"
+        assert len({(j.annotator, j.item, j.page, j.part) for j in result}) == len(result), "none doubled"
+        assert all(judgement.complete for judgement in result)
         assert [line.finished for line in store.progress().items] == [2, 2, 2]
         assert [person.state for person in store.people()] == ["finished"] * 3
 
@@ -161,10 +161,10 @@ def live(tmp_path: Path) -> Iterator[Any]:
     """Studies served from a thread, with their stores."""
     opened: list[Any] = []
 
-    def start(kind: Kind = "mcq", **given: Any) -> tuple[str, Store]:
+    def start(kind: Kind = "mcq", **given: Any) -> tuple[str, StudyStore]:
         loaded = tiny_study(tmp_path / f"study{len(opened)}", kind, **given)
-        store = served(loaded)
-        server = a_thread(an_app(loaded, store))
+        store = open_served_store(loaded)
+        server = a_thread(build_app(loaded, store))
         opened.append(server)
         return server.__enter__(), store
 
@@ -342,7 +342,7 @@ def test_pages_are_accessible(browser: Browser, live: Any) -> None:
     fine(page)
     page.get_by_label("Admin token").fill(TOKEN)
     page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name="ProgressCallback")).to_be_visible()
+    expect(page.get_by_role("heading", name="Progress")).to_be_visible()
     fine(page)
     page.locator("a[href*='/admin/person/']").first.click()
     expect(page.get_by_text("Exclude, because")).to_be_visible()

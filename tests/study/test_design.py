@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 
 from tests.support.study_kit import tiny_study
 from vivant.core.errors import VivantError
-from vivant.study.balance import largest_share, place_sizes, shortage
+from vivant.study.balance import count_shortage, find_largest_share, list_place_sizes
 from vivant.study.check import check_study
 from vivant.study.design import PAGES, Kind, Study
-from vivant.study.key import expected, fitting_key, load_key
+from vivant.study.key import expected_answers, load_fitting_key, load_key
 from vivant.study.loading import StudyError, load_study
-from vivant.study.writing import study_yaml
+from vivant.study.writing import format_study_yaml
 
 
 def faults(folder: Path) -> str:
@@ -46,11 +46,11 @@ def edit_items(folder: Path, change: Any) -> None:
 @pytest.mark.parametrize("kind", list(PAGES))
 def test_a_study_of_every_kind_is_written_read_and_fits_its_key(tmp_path: Path, kind: Kind) -> None:
     loaded = tiny_study(tmp_path / "s", kind, checks=1)
-    key = fitting_key(loaded)
+    key = load_fitting_key(loaded)
     assert len(loaded.items) == 7
     assert list(loaded.texts) == ["en", "zh"]
     check = next(item for item in loaded.items if item.check)
-    assert expected(check, key[check.id])
+    assert expected_answers(check, key[check.id])
     assert check_study(tmp_path / "s").faults == ()
     first = loaded.items[0].content[0]
     assert loaded.media_file(first.file).is_file()  # type: ignore[union-attr]
@@ -58,7 +58,7 @@ def test_a_study_of_every_kind_is_written_read_and_fits_its_key(tmp_path: Path, 
 
 def test_a_study_is_written_with_a_word_on_every_field_and_read_back_the_same(tmp_path: Path) -> None:
     study = tiny_study(tmp_path / "s", "rating").study
-    text = study_yaml(study)
+    text = format_study_yaml(study)
     assert msgspec.convert(yaml.safe_load(text), Study) == study
     assert text.count("\n# ") >= len(Study.__struct_fields__) - 1
 
@@ -79,7 +79,7 @@ def test_all_faults_come_at_once(tmp_path: Path) -> None:
     edit_items(folder, spoil)
     edit(folder, title={"en": "only English"}, criteria=[], judgement_per_item=4)
     (tmp_path / "outside.mp4").write_bytes(b"x")
-    said = faults(folder)
+    text = faults(folder)
     for part in (
         "item 'item-1': m1.mp4 is missing",
         "consent.zh.md is missing; write it, or take 'zh' out of `languages`",
@@ -91,9 +91,9 @@ def test_all_faults_come_at_once(tmp_path: Path) -> None:
         "the title has no text for the language 'zh'",
         "Unknown field 'judgement_per_item'; did you mean 'judgements_per_item'?",
     ):
-        assert part in said
-    found = check_study(folder)
-    assert set(found.faults) == set(said.split("\n"))
+        assert part in text
+    result = check_study(folder)
+    assert set(result.faults) == set(text.split("\n"))
 
 
 @pytest.mark.parametrize(
@@ -138,9 +138,9 @@ def test_an_impossible_balance_says_how_many_judgements_are_short(tmp_path: Path
     tiny_study(tmp_path / "s")
     edit(tmp_path / "s", items_per_participant=8)
     # Twelve judgements in places of eight and four: six items, so the first place stays two short.
-    said = faults(tmp_path / "s")
-    assert "2 of 12 judgements are short, because there are only 6 items" in said
-    assert "set items_per_participant to 6" in said
+    text = faults(tmp_path / "s")
+    assert "2 of 12 judgements are short, because there are only 6 items" in text
+    assert "set items_per_participant to 6" in text
     tiny_study(tmp_path / "t", groups=2, items_per_participant=2)
     edit(tmp_path / "t", items_per_participant=3)
     assert "4 of 12 judgements are short, because nobody may meet one of the 2 groups twice" in faults(
@@ -152,7 +152,7 @@ def most_by_search(groups: list[int], judgements: int, share: int) -> int:
     """The largest number of judgements that places can give, by trying what each place takes."""
     needs = [size * judgements for size in groups]
     best = {tuple(needs): 0}
-    for size in place_sizes(sum(needs), share):
+    for size in list_place_sizes(sum(needs), share):
         after: dict[tuple[int, ...], int] = {}
         for left, done in best.items():
             open_groups = [place for place, need in enumerate(left) if need]
@@ -170,17 +170,17 @@ def test_what_is_short_is_what_no_way_of_giving_places_can_reach(
     groups: list[int], judgements: int, share: int
 ) -> None:
     total = sum(groups) * judgements
-    assert shortage(groups, judgements, share) == total - most_by_search(groups, judgements, share)
-    fits = largest_share(groups, judgements, share)
+    assert count_shortage(groups, judgements, share) == total - most_by_search(groups, judgements, share)
+    fits = find_largest_share(groups, judgements, share)
     assert 1 <= fits <= share
-    assert shortage(groups, judgements, fits) == 0
+    assert count_shortage(groups, judgements, fits) == 0
 
 
 @pytest.mark.parametrize(
     ("content", "part"),
     [
-        (b"kind: [", "is no YAML"),
-        (b"\xff\xfe", "is no YAML"),
+        (b"kind: [", "is not YAML"),
+        (b"\xff\xfea", "is not YAML"),
         (b"- a\n", "should be a mapping"),
         (b"format: 9\nkind: mcq\ntitle: {en: x}\n", "format 9; this version reads format 1"),
     ],
@@ -209,7 +209,7 @@ def test_no_bytes_in_items_end_in_anything_but_faults(
     folder = tmp_path_factory.mktemp("fuzz") / "s"
     folder.mkdir()
     study = Study(kind="mcq", title={"en": "x"})
-    (folder / "study.yaml").write_text(study_yaml(study))
+    (folder / "study.yaml").write_text(format_study_yaml(study))
     (folder / "items.jsonl").write_bytes(content)
     (folder / "key.jsonl").write_bytes(content)
     with pytest.raises(StudyError):
@@ -254,7 +254,7 @@ def test_a_key_that_does_not_fit_is_refused(tmp_path: Path, kind: Kind, line: An
     kept = [old for old in lines if old["item"] != line["item"] or line["item"] == "item-1"]
     file.write_text("".join(json.dumps(one) + "\n" for one in [*kept, line]))
     with pytest.raises(StudyError) as caught:
-        fitting_key(loaded)
+        load_fitting_key(loaded)
     assert part in "\n".join(caught.value.faults)
     assert any(part in fault for fault in check_study(folder).faults)
 
@@ -264,10 +264,10 @@ def test_a_video_that_cannot_be_opened_is_found_by_the_check(tmp_path: Path) -> 
     tiny_study(folder)
     (folder / "media" / "m1.mp4").write_bytes(b"<html>not found</html>")
     assert load_study(folder)
-    found = check_study(folder)
-    assert len(found.faults) == 1
-    assert "m1.mp4" in found.faults[0]
-    assert "HTML page" in found.faults[0]
+    result = check_study(folder)
+    assert len(result.faults) == 1
+    assert "m1.mp4" in result.faults[0]
+    assert "HTML page" in result.faults[0]
     assert check_study(folder, media=False).faults == ()
 
 
@@ -305,7 +305,7 @@ def test_what_serves_pages_never_imports_the_key() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout.split()
     assert "vivant.study.loading" in loaded
-    knowing = ("vivant.study.key", "vivant.study.collected", "vivant.study.report", "vivant.study.make")
+    knowing = ("vivant.study.key", "vivant.study.results", "vivant.study.report", "vivant.study.make")
     assert not [name for name in loaded if name.startswith(knowing)]
     for folder in ("server", "store"):
         for file in (package / folder).rglob("*.py"):

@@ -30,13 +30,13 @@ from vivant.judging.human_scores import read_human_scores
 from vivant.report.overview import build_overview
 from vivant.runs.importing import import_human
 from vivant.runs.run import load_run
-from vivant.study.collected import collect
 from vivant.study.design import Kind, StudyItem
 from vivant.study.export import export_study
-from vivant.study.judgement import Judgement
+from vivant.study.judgement import StudyJudgement
 from vivant.study.loading import load_study
-from vivant.study.make import Wish, make_study
+from vivant.study.make import StudySpec, make_study
 from vivant.study.mime_import import import_mime
+from vivant.study.results import load_results
 from vivant.study.store import open_store
 
 PARITY = conftest.PARITY / "mime"
@@ -65,12 +65,12 @@ def lines(path: Path) -> list[dict[str, Any]]:
 def test_every_judgement_is_a_line_in_every_form(tmp_path: Path, kind: Kind) -> None:
     loaded = tiny_study(tmp_path / "s", kind, count=4, checks=1)
     judged(loaded, ["ann", "bob"], right)
-    collected = collect(tmp_path / "s")
+    collected = load_results(tmp_path / "s")
     done = export_study(collected, tmp_path / "out", ["jsonl", "csv", "parquet"])
     assert done.people == 2
     given = lines(tmp_path / "out" / "judgements.jsonl")
     assert len(given) == done.judgements == len(collected.judgements)
-    assert set(given[0]) <= set(Judgement.__struct_fields__)
+    assert set(given[0]) <= set(StudyJudgement.__struct_fields__)
     frame = polars.read_parquet(tmp_path / "out" / "judgements.parquet")
     assert frame.height == len(given)
     with (tmp_path / "out" / "judgements.csv").open(newline="", encoding="utf-8") as file:
@@ -104,12 +104,12 @@ def test_what_does_not_count_is_exported_but_enters_no_native_file(tmp_path: Pat
     judged(loaded, ["ann", "bob"], right)
     with open_store(tmp_path / "s") as store:
         store.exclude("bob", "asked to be")
-    done = export_study(collect(tmp_path / "s"), tmp_path / "all")
+    done = export_study(load_results(tmp_path / "s"), tmp_path / "all")
     assert done.judgements == 8
     scores = read_human_scores(tmp_path / "all" / "human_scores.csv", 0, 12)
     assert scores.scores == {(f"item-{n}", SOURCES[0]): [6.0] for n in range(3)}
     assert set(map(tuple, scores.annotators.values())) == {("ann",)}
-    some = export_study(collect(tmp_path / "s"), tmp_path / "some", only_counted=True)
+    some = export_study(load_results(tmp_path / "s"), tmp_path / "some", only_counted=True)
     assert some.judgements == 3
     person = next(p for p in lines(tmp_path / "some" / "people.jsonl") if p["annotator"] == "bob")
     assert person["excluded"] == "asked to be"
@@ -117,7 +117,7 @@ def test_what_does_not_count_is_exported_but_enters_no_native_file(tmp_path: Pat
 
 def test_choices_become_a_run_that_tables_show_as_human(tmp_path: Path) -> None:
     file = questions(tmp_path, 6)
-    make_study(tmp_path / "s", Wish(kind="mcq", origin=(str(file),)))
+    make_study(tmp_path / "s", StudySpec(kind="mcq", origin=(str(file),)))
     loaded = load_study(tmp_path / "s")
 
     def choose(name: str, item: StudyItem, *_: str) -> int:
@@ -125,7 +125,7 @@ def test_choices_become_a_run_that_tables_show_as_human(tmp_path: Path) -> None:
         return good if name != "cat" or item.id in ("q000", "q001") else (good + 1) % 4
 
     judged(loaded, ["ann", "bob", "cat"], choose)
-    done = export_study(collect(tmp_path / "s"), tmp_path / "out")
+    done = export_study(load_results(tmp_path / "s"), tmp_path / "out")
     run = load_run(tmp_path / "out" / "run")
     assert run.model == "human"
     for protocol in ("paper", "strict"):
@@ -141,7 +141,7 @@ def test_choices_become_a_run_that_tables_show_as_human(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["mmrv", "mimic", "milebench"])
 def test_people_on_a_mini_are_scored_by_the_benchmark_itself(tmp_path: Path, name: str) -> None:
-    make_study(tmp_path / "s", Wish(kind="mcq", origin=(name,), data=("mini",), limit=12))
+    make_study(tmp_path / "s", StudySpec(kind="mcq", origin=(name,), data=("mini",), limit=12))
     loaded = load_study(tmp_path / "s")
     key = {line["item"]: line["option"] for line in lines(tmp_path / "s" / "key.jsonl")}
 
@@ -149,7 +149,7 @@ def test_people_on_a_mini_are_scored_by_the_benchmark_itself(tmp_path: Path, nam
         return int(key[item.id] if who == "ann" else (key[item.id] + 1) % len(item.options))
 
     judged(loaded, ["ann", "bob"], choose)
-    export_study(collect(tmp_path / "s"), tmp_path / "out")
+    export_study(load_results(tmp_path / "s"), tmp_path / "out")
     run = load_run(tmp_path / "out" / "run")
     for protocol in ("paper", "strict"):
         for part in run.scores(protocol):
@@ -164,14 +164,14 @@ def test_a_blind_study_gives_the_pack_its_judgements(tmp_path: Path) -> None:
     for number in range(4):
         make_video(root / "videos" / f"v{number}.mp4", 5)
     pack, key, _ = mimic_kit.build_small_pack(tmp_path)
-    make_study(tmp_path / "s", Wish(kind="blind-comments", origin=(str(pack.path),)))
+    make_study(tmp_path / "s", StudySpec(kind="blind-comments", origin=(str(pack.path),)))
 
     def verdict(name: str, _item: StudyItem, _page: str, part: str) -> dict[str, Any]:
         human = key.header.sources[key.entries[part].source].kind == "human"
         return {"verdict": "human" if human or name == "bob" else "ai", "realism": 5 if human else 1}
 
     judged(load_study(tmp_path / "s"), ["ann", "bob"], verdict)
-    export_study(collect(tmp_path / "s"), tmp_path / "out")
+    export_study(load_results(tmp_path / "s"), tmp_path / "out")
     (panel,) = compute_outcome(pack, key, [tmp_path / "out" / "pack" / "judgements.jsonl"]).panels
     assert {row.source: row.human for row in panel.sources} == {
         "model0": 50.0,
@@ -189,7 +189,7 @@ def test_ratings_become_scores_for_judge_checks(tmp_path: Path) -> None:
     one = mmie_run(tmp_path, "one", {"SA-1": "a", "SA-2": "b"}, "writer-one")
     two = mmie_run(tmp_path, "two", {"SA-1": "c", "SA-2": "d"}, "writer-two")
     origin = (str(one.dir.path), str(two.dir.path))
-    make_study(tmp_path / "s", Wish(kind="rating", origin=origin, judgements_per_item=1))
+    make_study(tmp_path / "s", StudySpec(kind="rating", origin=origin, judgements_per_item=1))
     loaded = load_study(tmp_path / "s")
 
     def rate(name: str, *_: object) -> dict[str, int]:
@@ -197,7 +197,7 @@ def test_ratings_become_scores_for_judge_checks(tmp_path: Path) -> None:
         return {c.name: (c.high if good else c.low) for c in loaded.study.criteria}
 
     judged(loaded, ["ann", "bob"], rate)
-    export_study(collect(tmp_path / "s"), tmp_path / "out")
+    export_study(load_results(tmp_path / "s"), tmp_path / "out")
     scores = read_human_scores(tmp_path / "out" / "human_scores.csv", -1, 6)
     assert scores.names_models
     assert scores.scores["SA-1", "writer-two"] == [6.0, -1.0]
@@ -207,11 +207,11 @@ def test_ratings_become_scores_for_judge_checks(tmp_path: Path) -> None:
 def test_free_answers_are_labels_that_the_pipeline_reads(tmp_path: Path) -> None:
     loaded = tiny_study(tmp_path / "s", "free-then-mcq", count=4, checks=1)
     judged(loaded, ["ann", "bob"], right)
-    export_study(collect(tmp_path / "s"), tmp_path / "out", ["jsonl", "csv"])
+    export_study(load_results(tmp_path / "s"), tmp_path / "out", ["jsonl", "csv"])
     for form in ("jsonl", "csv"):
-        found = read_labels(tmp_path / "out" / f"judgements.{form}", page="free")
-        assert {one.item for one in found.judged} == {f"item-{n}" for n in range(4)}
-        assert {one.label for one in found.judged if one.annotator == "ann"} == set(OPTIONS)
+        result = read_labels(tmp_path / "out" / f"judgements.{form}", page="free")
+        assert {one.item for one in result.judged} == {f"item-{n}" for n in range(4)}
+        assert {one.label for one in result.judged if one.annotator == "ann"} == set(OPTIONS)
 
 
 # ── MIME's own file ──
@@ -228,15 +228,15 @@ def plain(line: dict[str, Any]) -> tuple[Any, ...]:
 def mime_lines(folder: Path) -> list[dict[str, Any]]:
     """Two people on all videos of an edition, with options in orders of their own."""
     write_lines(folder / "metadata.jsonl", make_edition())
-    found: list[dict[str, Any]] = []
+    result: list[dict[str, Any]] = []
     for place, sample in enumerate(MIME.load(folder, "mcq")):
         for person, selection in (("ann", 2), ("bob", 1 + place % 2)):
             line = make_judgement(sample, person, f"{person} on {place}", selection)
             line["sample_id"] = line["question"]["sample_id"] = sample.id
             line["question_i"] = place
             line["question"]["options"] = ["bowling", sample.answers[0], "x", "y"]
-            found.append(line)
-    return found
+            result.append(line)
+    return result
 
 
 def test_mimes_judgements_go_into_a_store_and_come_back(tmp_path: Path) -> None:
@@ -248,7 +248,7 @@ def test_mimes_judgements_go_into_a_store_and_come_back(tmp_path: Path) -> None:
     assert any("dropped: 1" in note for note in done.notes)
     assert any("cannot be served" in note for note in done.notes)
     assert b"secret-person" not in b"".join(file.read_bytes() for file in (tmp_path / "s").glob("study.db*"))
-    export_study(collect(tmp_path / "s"), tmp_path / "out")
+    export_study(load_results(tmp_path / "s"), tmp_path / "out")
     written = [
         line
         for folder in ("mime-cropped", "mime-real-resized")
@@ -274,7 +274,7 @@ def test_judgements_must_be_of_the_study_they_are_imported_into(tmp_path: Path) 
         import_mime(tmp_path / "s", [write_lines(tmp_path / "c.jsonl", [changed])])
     with pytest.raises(DataError, match=r"line 1: this is no line of human_eval\.jsonl"):
         import_mime(tmp_path / "t", [write_lines(tmp_path / "d.jsonl", [{"a": 1}])])
-    assert len(collect(tmp_path / "s").people) == 2
+    assert len(load_results(tmp_path / "s").people) == 2
 
 
 FIELDS = [
@@ -324,14 +324,14 @@ def test_no_line_of_judgements_ends_in_anything_but_a_study_or_one_clear_line(
         assert "\n" not in str(error)
         return
     assert done.people == 1
-    assert export_study(collect(folder / "s"), folder / "out").judgements == done.judgements
+    assert export_study(load_results(folder / "s"), folder / "out").judgements == done.judgements
 
 
 @pytest.mark.skipif(not PARITY.is_dir(), reason="the published judgements are not here")
 def test_the_published_human_rows_survive_the_way_through_a_study(tmp_path: Path) -> None:
     done = import_mime(tmp_path / "s", PUBLISHED, str(PARITY))
     assert (done.people, done.items, done.judgements) == (61, 906, 2 * 2723)
-    export_study(collect(tmp_path / "s"), tmp_path / "out")
+    export_study(load_results(tmp_path / "s"), tmp_path / "out")
     ours = load_run(tmp_path / "out" / "run").scores("paper")
     original = import_human(select(["mime"], [str(PARITY)]), tmp_path / "original", "zero-shot")
     theirs = original.scores("paper")
@@ -349,7 +349,7 @@ def test_the_published_human_rows_survive_the_way_through_a_study(tmp_path: Path
 @pytest.mark.skipif(not PARITY.is_dir(), reason="the published judgements are not here")
 def test_the_published_judgements_need_no_data_to_come_back_line_by_line(tmp_path: Path) -> None:
     import_mime(tmp_path / "s", PUBLISHED)
-    export_study(collect(tmp_path / "s"), tmp_path / "out")
+    export_study(load_results(tmp_path / "s"), tmp_path / "out")
     for file in PUBLISHED:
         written = lines(tmp_path / "out" / file.parent.name / file.name)
         first: dict[tuple[str, str], tuple[Any, ...]] = {}
@@ -377,8 +377,8 @@ def test_the_commands_name_what_they_write_and_what_is_missing(
     assert call("study", "exclude", tmp_path / "s", "bob") == 1
     assert "--reason" in capsys.readouterr().err
     assert call("study", "exclude", tmp_path / "s", "bo", "--reason", "too fast") == 0
-    assert collect(tmp_path / "s").people["bob"].excluded == "too fast"
+    assert load_results(tmp_path / "s").people["bob"].excluded == "too fast"
     assert call("study", "exclude", tmp_path / "s", "bob", "--undo") == 0
-    assert collect(tmp_path / "s").people["bob"].excluded == ""
+    assert load_results(tmp_path / "s").people["bob"].excluded == ""
     assert call("study", "exclude", tmp_path / "s", "eve", "--reason", "x") == 1
     assert "Unknown annotator 'eve'" in capsys.readouterr().err

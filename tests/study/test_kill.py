@@ -42,9 +42,9 @@ class Browser:
             return str(answer.read().decode())
 
     def _field(self, name: str) -> str:
-        found = re.search(rf'name="{name}" value="([^"]+)"', self._page)
-        assert found is not None, self._page
-        return found.group(1)
+        result = re.search(rf'name="{name}" value="([^"]+)"', self._page)
+        assert result is not None, self._page
+        return result.group(1)
 
     def answer(self) -> None:
         """Until the server is gone."""

@@ -18,10 +18,10 @@ from sqlalchemy import Connection, bindparam, insert, select, update
 from starlette.testclient import TestClient
 
 from tests.support.study_web import fresh_postgres
-from vivant.study.server.media import MediaResponse, span_of
-from vivant.study.store import StoreTroubleError, open_store
-from vivant.study.store.statements import Prepared, raw
-from vivant.study.store.store import put_setting, setting
+from vivant.study.server.media import MediaResponse, parse_range
+from vivant.study.store import StoreUnavailableError, open_store
+from vivant.study.store.statements import Statement, driver_connection
+from vivant.study.store.store import get_setting, set_setting
 from vivant.study.store.tables import assignments, judgements, participants
 
 DATABASES = pytest.mark.parametrize("url", [lambda: None, fresh_postgres], ids=["sqlite", "postgresql"])
@@ -30,12 +30,12 @@ Url = Callable[[], str | None]
 
 def synchronous(connection: Connection) -> int:
     """SQLite's word for whether a commit is flushed: 2, or 1 for not."""
-    return int(raw(connection).execute("PRAGMA synchronous").fetchone()[0])
+    return int(driver_connection(connection).execute("PRAGMA synchronous").fetchone()[0])
 
 
 def test_answers_are_flushed_and_notes_are_not(tmp_path: Path) -> None:
     async def both() -> list[int]:
-        do = store.database.do
+        do = store.database.write_async
         jobs = [do(synchronous, note=True), do(synchronous), do(synchronous, note=True), do(synchronous)]
         return list(await asyncio.gather(*jobs))
 
@@ -47,9 +47,9 @@ def test_answers_are_flushed_and_notes_are_not(tmp_path: Path) -> None:
 NOTER = """
 import asyncio, os, sys
 from vivant.study.store import open_store
-from vivant.study.store.store import put_setting
+from vivant.study.store.store import set_setting
 store = open_store(sys.argv[1])
-asyncio.run(store.database.do(lambda connection: put_setting(connection, "noted", "yes"), note=True))
+asyncio.run(store.database.write_async(lambda connection: set_setting(connection, "noted", "yes"), note=True))
 os.kill(os.getpid(), 9)
 """
 
@@ -58,20 +58,22 @@ def test_a_note_outlives_the_process(tmp_path: Path) -> None:
     ended = subprocess.run([sys.executable, "-c", NOTER, str(tmp_path)], check=False)
     assert ended.returncode == -signal.SIGKILL
     with open_store(tmp_path) as store, store.database.read() as connection:
-        assert setting(connection, "noted") == "yes"
+        assert get_setting(connection, "noted") == "yes"
 
 
 @DATABASES
 def test_the_loop_reads_what_it_wrote(tmp_path: Path, url: Url) -> None:
     async def turns() -> list[str | None]:
-        found = []
+        result = []
         for number in range(3):
-            await store.database.do(partial(put_setting, name="n", value=str(number)), note=number == 1)
-            found.append(await store.database.see(lambda c: setting(c, "n")))
+            await store.database.write_async(
+                partial(set_setting, name="n", value=str(number)), note=number == 1
+            )
+            result.append(await store.database.read_async(lambda c: get_setting(c, "n")))
         with pytest.raises(ZeroDivisionError):
-            await store.database.do(lambda c: (put_setting(c, "n", "half"), 1 // 0))
-        found.append(await store.database.see(lambda c: setting(c, "n")))
-        return found
+            await store.database.write_async(lambda c: (set_setting(c, "n", "half"), 1 // 0))
+        result.append(await store.database.read_async(lambda c: get_setting(c, "n")))
+        return result
 
     with open_store(tmp_path, url()) as store:
         assert asyncio.run(turns()) == ["0", "1", "2", "2"]
@@ -80,10 +82,10 @@ def test_the_loop_reads_what_it_wrote(tmp_path: Path, url: Url) -> None:
 def test_whoever_leaves_does_not_stop_the_writer(tmp_path: Path) -> None:
     def slow(connection: Connection) -> str:
         time.sleep(0.2)
-        return put_setting(connection, "slow", "done")
+        return set_setting(connection, "slow", "done")
 
     async def leave() -> None:
-        task = asyncio.create_task(store.database.do(slow))
+        task = asyncio.create_task(store.database.write_async(slow))
         await asyncio.sleep(0.05)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -92,7 +94,7 @@ def test_whoever_leaves_does_not_stop_the_writer(tmp_path: Path) -> None:
     with open_store(tmp_path) as store:
         # The loop has ended before the job has.
         asyncio.run(leave())
-        assert store.database.write(lambda connection: setting(connection, "slow")) == "done"
+        assert store.database.write(lambda connection: get_setting(connection, "slow")) == "done"
 
 
 def test_a_lock_does_not_stop_the_loop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,11 +102,13 @@ def test_a_lock_does_not_stop_the_loop(tmp_path: Path, monkeypatch: pytest.Monke
 
     async def meanwhile() -> int:
         turns = 0
-        reading = asyncio.create_task(store.database.see(lambda connection: setting(connection, "n")))
+        reading = asyncio.create_task(
+            store.database.read_async(lambda connection: get_setting(connection, "n"))
+        )
         while not reading.done():
             await asyncio.sleep(0.01)
             turns += 1
-        with pytest.raises(StoreTroubleError, match="locked"):
+        with pytest.raises(StoreUnavailableError, match="locked"):
             reading.result()
         return turns
 
@@ -116,25 +120,25 @@ def test_a_lock_does_not_stop_the_loop(tmp_path: Path, monkeypatch: pytest.Monke
         other.execute("BEGIN EXCLUSIVE")
         assert asyncio.run(meanwhile()) > 5
         other.close()
-        assert asyncio.run(store.database.see(lambda connection: setting(connection, "n"))) is None
+        assert asyncio.run(store.database.read_async(lambda connection: get_setting(connection, "n"))) is None
 
 
 @DATABASES
 def test_a_prepared_statement_does_what_sqlalchemy_does(tmp_path: Path, url: Url) -> None:
     """JSON, truth values, nothing at all, and values that stand in the statement."""
     person = {"id": 1, "annotator": "x", "state": "invited", "answers": {"ä": [1]}, "created": 1.5, "seen": 2}
-    give = Prepared(
+    give = Statement(
         insert(assignments).values(
             id=7, participant=bindparam("who"), item="i", slot=bindparam("which"), position=0,
             shown=bindparam("order"), is_check=False, holds=bindparam("held"),
         )
     )  # fmt: skip
-    hold = Prepared(
+    hold = Statement(
         update(assignments)
         .where(assignments.c.participant == bindparam("who"))
         .values(holds=bindparam("held"))
     )
-    said = Prepared(
+    text = Statement(
         insert(judgements).values(
             assignment=7, page=bindparam("what"), answer=bindparam("said"), shown=bindparam("order")
         )
@@ -150,11 +154,11 @@ def test_a_prepared_statement_does_what_sqlalchemy_does(tmp_path: Path, url: Url
         give.change(connection, who=1, which=None, order=(2, 0, 1), held=False)
         assert [hold.change(connection, who=who, held=True) for who in (1, 2)] == [1, 0]
         for page, answer in (("a", None), ("b", {"help": 3}), ("c", "字"), ("d", 0)):
-            said.change(connection, what=page, said=answer, order=())
+            text.change(connection, what=page, said=answer, order=())
         for query in selects:
-            found = [tuple(row) for row in Prepared(query).rows(connection)]
-            assert found == [tuple(row) for row in connection.execute(query)]
-        return [[tuple(row) for row in Prepared(query).rows(connection)] for query in selects]
+            result = [tuple(row) for row in Statement(query).rows(connection)]
+            assert result == [tuple(row) for row in connection.execute(query)]
+        return [[tuple(row) for row in Statement(query).rows(connection)] for query in selects]
 
     with open_store(tmp_path, url()) as store:
         people, places, given = store.database.write(job)
@@ -182,8 +186,8 @@ def test_a_prepared_statement_does_what_sqlalchemy_does(tmp_path: Path, url: Url
     ],
 )
 def test_ranges(wanted: str, span: range | None) -> None:
-    assert span_of(wanted, 100) == span
-    assert span_of("bytes=0-", 0) == range(0)
+    assert parse_range(wanted, 100) == span
+    assert parse_range("bytes=0-", 0) == range(0)
 
 
 def test_a_file_of_several_pieces(tmp_path: Path) -> None:

@@ -18,17 +18,17 @@ from vivant.core.errors import UsageError, VivantError
 from vivant.runs.importing import import_answers
 from vivant.runs.run import Run
 from vivant.study.check import check_study
-from vivant.study.default_texts import LANGUAGES, check_words, texts_of
+from vivant.study.default_texts import LANGUAGES, format_check, load_texts
 from vivant.study.design import Kind, StudyItem, StudyMedia, StudyText
-from vivant.study.key import expected, fitting_key
+from vivant.study.key import expected_answers, load_fitting_key
 from vivant.study.loading import load_study
-from vivant.study.make import Wish, make_study
+from vivant.study.make import StudySpec, make_study
 
 
 def make(folder: Path, kind: Kind, *origin: str | Path, **more: Any) -> tuple[Any, Any, Any]:
-    made = make_study(folder, Wish(kind=kind, origin=tuple(map(str, origin)), **more))
+    made = make_study(folder, StudySpec(kind=kind, origin=tuple(map(str, origin)), **more))
     loaded = load_study(folder)
-    return made, loaded, fitting_key(loaded)
+    return made, loaded, load_fitting_key(loaded)
 
 
 def mmie_run(folder: Path, name: str, texts: dict[str, Any], model: str) -> Run:
@@ -144,10 +144,10 @@ def test_samples_that_cannot_be_asked_are_left_out_and_counted(tmp_path: Path) -
     (item,) = loaded.items
     assert item.options[key[item.id].option] == "two"
     assert item.question == "Why?"
-    said = "\n".join(made.notes)
-    assert "1 left out: no option is marked as right (the first is 1)" in said
-    assert "1 left out: an option is empty or stands twice (the first is 2)" in said
-    assert "1 left out: a file cannot be used (the first is '3': videos/gone.mp4 is missing" in said
+    text = "\n".join(made.notes)
+    assert "1 left out: no option is marked as right (the first is 1)" in text
+    assert "1 left out: an option is empty or stands twice (the first is 2)" in text
+    assert "1 left out: a file cannot be used (the first is '3': videos/gone.mp4 is missing" in text
 
 
 def test_media_are_linked_or_copied_under_names_that_say_nothing(tmp_path: Path) -> None:
@@ -263,7 +263,7 @@ def test_checks_say_what_to_answer(tmp_path: Path, kind: Kind) -> None:
     checks = [item for item in loaded.items if item.check]
     assert loaded.study.checks_per_participant == len(checks) == 3
     for item in checks:
-        wanted = expected(item, key[item.id])
+        wanted = expected_answers(item, key[item.id])
         word = item.options[wanted["choose"]]
         assert texts_in(item).count(f"“{word}”") == (2 if kind == "mcq" else 4)
         assert wanted.get("free", word) == word
@@ -271,11 +271,11 @@ def test_checks_say_what_to_answer(tmp_path: Path, kind: Kind) -> None:
 
 @pytest.mark.parametrize("kind", ["mcq", "free-then-mcq", "blind-comments", "rating", "pairwise"])
 def test_every_kind_has_its_words_in_both_languages(kind: Kind) -> None:
-    english, chinese = (texts_of(kind, language) for language in LANGUAGES)
+    english, chinese = (load_texts(kind, language) for language in LANGUAGES)
     assert english.instructions.startswith("# What you will do")
     assert chinese.instructions.startswith("# 您要做什么")
     assert "{" not in english.instructions + chinese.instructions + english.consent + chinese.consent
-    assert all("\n\n" in text for text in check_words(kind, LANGUAGES, "x"))
+    assert all("\n\n" in text for text in format_check(kind, LANGUAGES, "x"))
 
 
 @pytest.mark.parametrize(
@@ -298,7 +298,7 @@ def test_every_kind_has_its_words_in_both_languages(kind: Kind) -> None:
 )
 def test_what_cannot_be_made_leaves_nothing_behind(tmp_path: Path, wish: Any, part: str) -> None:
     with pytest.raises(UsageError if "short" in part else VivantError) as caught:
-        make_study(tmp_path / "s", msgspec.convert(wish, Wish))
+        make_study(tmp_path / "s", msgspec.convert(wish, StudySpec))
     assert part in str(caught.value)
     assert not (tmp_path / "s").exists()
 
@@ -307,21 +307,21 @@ def test_the_command_says_what_to_do_next(tmp_path: Path, capsys: pytest.Capture
     file = questions(tmp_path, 6)
     arguments = ("study", "new", tmp_path / "s", "--kind", "mcq", "--from", file, "--language", "en")
     assert call(*arguments) == 0
-    said = capsys.readouterr().err
-    assert "6 items, 3 judgements each, 6 per participant: 3 participants" in said
-    assert f"vivant study check {tmp_path / 's'}; vivant study serve {tmp_path / 's'}" in said
+    text = capsys.readouterr().err
+    assert "6 items, 3 judgements each, 6 per participant: 3 participants" in text
+    assert f"vivant study check {tmp_path / 's'}; vivant study serve {tmp_path / 's'}" in text
     assert call(*arguments) == 1
     assert "exists already" in capsys.readouterr().err
     assert call("study", "check", tmp_path / "s") == 0
-    said = capsys.readouterr().err
-    assert "consent.en.md is as it came" in said
-    assert "can be served: 6 items, 6 media files, en, 3 participants" in said
+    text = capsys.readouterr().err
+    assert "consent.en.md is as it came" in text
+    assert "can be served: 6 items, 6 media files, en, 3 participants" in text
     (tmp_path / "s" / "consent.en.md").unlink()
     (tmp_path / "s" / "instructions.en.md").unlink()
     assert call("study", "check", tmp_path / "s") == 1
-    said = capsys.readouterr().err
-    assert said.count("is missing; write it") == 2
-    assert said.splitlines()[-1].endswith("2 faults; mend them and check again")
+    text = capsys.readouterr().err
+    assert text.count("is missing; write it") == 2
+    assert text.splitlines()[-1].endswith("2 faults; mend them and check again")
 
 
 @pytest.mark.parametrize("command", ["new", "check", "export", "import", "exclude", "report"])

@@ -18,13 +18,13 @@ from tests.support.study_kit import SOURCES, judged, tiny_study
 from vivant.core.errors import VivantError
 from vivant.core.randomness import derive_generator
 from vivant.core.table import Table
-from vivant.study.collected import Collected, collect
 from vivant.study.design import KeyLine, Kind, Study, StudyItem, StudyText
-from vivant.study.judgement import Judgement, Person
+from vivant.study.judgement import StudyJudgement, StudyPerson
 from vivant.study.loading import LoadedStudy
-from vivant.study.report.annotators import annotators, upper_tail
+from vivant.study.report.annotators import compute_annotator_statistics, upper_tail
 from vivant.study.report.page import all_tables, build_page
-from vivant.study.report.study import study_report
+from vivant.study.report.study import build_study_report
+from vivant.study.results import StudyResults, load_results
 from vivant.study.store import open_store
 
 
@@ -34,9 +34,9 @@ def number(item: StudyItem) -> int:
 
 def cell(table: Table, row: str, column: str) -> Any:
     """A cell by the words that its row begins with."""
-    found = [line for line in table.body if any(str(c) == row for c in line[:2])]
-    assert len(found) == 1, f"{row} stands {len(found)} times in {table.title}"
-    return found[0][table.columns.index(column)]
+    result = [line for line in table.body if any(str(c) == row for c in line[:2])]
+    assert len(result) == 1, f"{row} stands {len(result)} times in {table.title}"
+    return result[0][table.columns.index(column)]
 
 
 # ── figures ──
@@ -53,7 +53,7 @@ def choose(name: str, item: StudyItem, page: str, _part: str) -> Any:
 def test_accuracy_by_facet_with_intervals_that_count_people(tmp_path: Path) -> None:
     loaded = tiny_study(tmp_path / "s", "free-then-mcq", count=8)
     judged(loaded, ["ann", "bob", "cat"], choose)
-    report = study_report(collect(tmp_path / "s"))
+    report = build_study_report(load_results(tmp_path / "s"))
     # Ann 8, Bob 2 (items 0 and 4), Cat 4.
     assert cell(report.results, "Right choices, %", "mean") == pytest.approx(100 * 14 / 24)
     assert cell(report.results, "Right choices, %", "chance") == 25
@@ -67,16 +67,16 @@ def test_accuracy_by_facet_with_intervals_that_count_people(tmp_path: Path) -> N
     by_angle = next(table for table in report.facets if table.title.endswith("by angle"))
     assert [r.group["angle"] for r in by_angle.rows] == ["0", "90"]
     assert [r.value for r in by_angle.rows] == pytest.approx([100 * 10 / 12, 100 * 4 / 12])
-    only = study_report(collect(tmp_path / "s"), ["actor"]).facets
+    only = build_study_report(load_results(tmp_path / "s"), ["actor"]).facets
     assert [table.title for table in only] == ["Right choices, % by actor"]
     with pytest.raises(VivantError, match="Unknown facet 'weather'"):
-        study_report(collect(tmp_path / "s"), ["weather"])
+        build_study_report(load_results(tmp_path / "s"), ["weather"])
 
 
 def test_agreement_is_percent_alpha_and_kappa(tmp_path: Path) -> None:
     loaded = tiny_study(tmp_path / "s", count=4)
     judged(loaded, ["ann", "bob"], lambda name, item, *_: number(item) % 2 if name == "ann" else 0)
-    table = study_report(collect(tmp_path / "s")).agreement
+    table = build_study_report(load_results(tmp_path / "s")).agreement
     assert cell(table, "Option", "percent") == 50
     # Ann 0101, Bob 0000: two of four pairs differ; of eight values two are 1.
     assert cell(table, "Option", "Krippendorff's alpha") == pytest.approx(1 - (2 / 4) / (2 * 6 * 2 / (8 * 7)))
@@ -89,7 +89,7 @@ def test_figures_with_excluded_people_stand_beside(tmp_path: Path) -> None:
     judged(loaded, ["ann", "bob", "cat"], choose)
     with open_store(tmp_path / "s") as store:
         store.exclude("bob", "chose the first option throughout")
-    report = study_report(collect(tmp_path / "s"))
+    report = build_study_report(load_results(tmp_path / "s"))
     assert cell(report.results, "Right choices, %", "mean") == pytest.approx(100 * 12 / 16)
     assert cell(report.results, "Right choices, %", "with excluded") == pytest.approx(100 * 14 / 24)
     assert [line[1] for line in report.agreement.body] == ["counted people", "with excluded"]
@@ -103,7 +103,7 @@ def test_figures_with_excluded_people_stand_beside(tmp_path: Path) -> None:
 def test_times_are_quartiles_over_items_with_both_pages_together(tmp_path: Path) -> None:
     loaded = tiny_study(tmp_path / "s", "free-then-mcq", count=5)
     judged(loaded, ["ann"], choose, seconds=lambda _, item: float(10 * (number(item) + 1)))
-    table = study_report(collect(tmp_path / "s")).times
+    table = build_study_report(load_results(tmp_path / "s")).times
     for page, factor in (("free", 1), ("choose", 1), ("both pages", 2)):
         shown = [cell(table, page, name) for name in ("median", "lower quartile", "upper quartile", "n")]
         assert shown == [30 * factor, 20 * factor, 40 * factor, 5]
@@ -117,7 +117,7 @@ def test_comments_are_reported_by_who_wrote_them(tmp_path: Path) -> None:
         return {"verdict": "human" if human or name == "bob" else "ai", "realism": 4 if human else 1}
 
     judged(loaded, ["ann", "bob"], verdict)
-    report = study_report(collect(tmp_path / "s"))
+    report = build_study_report(load_results(tmp_path / "s"))
     shares = {r.group["source"]: r.value for r in report.results.rows if r.metric == "judged human"}
     assert shares == {SOURCES[0]: 100.0, SOURCES[1]: 50.0}
     real = {r.group["source"]: r.value for r in report.results.rows if r.metric == "realism"}
@@ -132,7 +132,7 @@ def test_pairs_give_each_source_its_share(tmp_path: Path) -> None:
     loaded = tiny_study(tmp_path / "s", "pairwise", count=4)
     answers = {"ann": "first", "bob": "tie"}
     judged(loaded, list(answers), lambda name, *_: answers[name])
-    report = study_report(collect(tmp_path / "s"))
+    report = build_study_report(load_results(tmp_path / "s"))
     # The kit's first part is always by the first source.
     shares = {r.group["source"]: r.value for r in report.results.rows if r.metric == "preferred"}
     assert shares == {SOURCES[0]: 75.0, SOURCES[1]: 25.0}
@@ -140,7 +140,7 @@ def test_pairs_give_each_source_its_share(tmp_path: Path) -> None:
     with open_store(tmp_path / "s") as store:
         store.exclude("bob", "ties")
     # Ann prefers the first throughout: four items leave room for doubt all the same.
-    row = study_report(collect(tmp_path / "s")).results.rows[0]
+    row = build_study_report(load_results(tmp_path / "s")).results.rows[0]
     assert row.value == 100
     assert row.interval is not None
     assert row.interval[0] < 80
@@ -149,7 +149,7 @@ def test_pairs_give_each_source_its_share(tmp_path: Path) -> None:
 def test_ratings_are_summed_where_no_criterion_is_the_score(tmp_path: Path) -> None:
     loaded = tiny_study(tmp_path / "s", "rating", count=6)
     judged(loaded, ["ann", "bob"], lambda _, item, *__: {"coherence": number(item), "help": 6})
-    report = study_report(collect(tmp_path / "s"))
+    report = build_study_report(load_results(tmp_path / "s"))
     assert cell(report.results, "Sum of all criteria, 0–12", "mean") == 8.5
     assert cell(report.results, "help, 0–6", "mean") == 6
     # All the same is no certainty.
@@ -170,7 +170,7 @@ def test_the_exact_test_is_the_sum_over_all_outcomes(chances: list[float], hits:
     assert upper_tail(chances, hits) == pytest.approx(total, abs=1e-9)
 
 
-def in_memory(people: dict[str, Any], items: int, options: int = 4, seed: int = 0) -> Collected:
+def in_memory(people: dict[str, Any], items: int, options: int = 4, seed: int = 0) -> StudyResults:
     """A study with `items` questions; people[name](chance) gives the share of right answers, or an answer."""
     asked = tuple(
         StudyItem(id=f"i{n}", content=(StudyText("x"),), options=tuple("abcdefgh"[:options]))
@@ -179,7 +179,7 @@ def in_memory(people: dict[str, Any], items: int, options: int = 4, seed: int = 
     study = Study(kind="mcq", title={"en": "x"})
     loaded = LoadedStudy(path=Path("s"), study=study, items=asked, texts={}, media_root=Path())
     key = {item.id: KeyLine(item=item.id, option=n % options) for n, item in enumerate(asked)}
-    given: list[Judgement] = []
+    given: list[StudyJudgement] = []
     for name, skill in people.items():
         for place, item in enumerate(asked):
             chance = derive_generator(seed, name, item.id)
@@ -193,24 +193,24 @@ def in_memory(people: dict[str, Any], items: int, options: int = 4, seed: int = 
             else:
                 answer = chance.choice([k for k in range(options) if k != right])
             given.append(
-                Judgement(
+                StudyJudgement(
                     annotator=name, item=item.id, page="choose", answer=answer, shown=shown, position=place
                 )
             )
-    crowd = {name: Person(annotator=name, state="finished") for name in people}
-    return Collected(loaded, key, crowd, tuple(given))
+    crowd = {name: StudyPerson(annotator=name, state="finished") for name in people}
+    return StudyResults(loaded, key, crowd, tuple(given))
 
 
-def signs(collected: Collected) -> dict[str, tuple[str, ...]]:
-    return {one.annotator: one.signs for one in annotators(collected)}
+def signs(collected: StudyResults) -> dict[str, tuple[str, ...]]:
+    return {one.annotator: one.signs for one in compute_annotator_statistics(collected)}
 
 
 def test_who_guesses_and_who_always_clicks_the_same_place_is_marked() -> None:
     people: dict[str, Any] = {f"good-{n}": 0.9 for n in range(6)}
-    found = signs(in_memory({**people, "guesser": 0.25, "clicker": "left"}, 30))
-    assert "like guessing" in found["guesser"]
-    assert {"like guessing", "always the same"} <= set(found["clicker"])
-    assert not any(found[name] for name in people)
+    result = signs(in_memory({**people, "guesser": 0.25, "clicker": "left"}, 30))
+    assert "like guessing" in result["guesser"]
+    assert {"like guessing", "always the same"} <= set(result["clicker"])
+    assert not any(result[name] for name in people)
 
 
 def test_a_hard_study_makes_nobody_a_guesser() -> None:
@@ -221,17 +221,17 @@ def test_a_hard_study_makes_nobody_a_guesser() -> None:
 
 
 def test_few_answers_mark_nobody() -> None:
-    found = signs(in_memory({"a": 1.0, "b": 1.0, "unlucky": 0.0}, 2))
-    assert not any(found.values())
+    result = signs(in_memory({"a": 1.0, "b": 1.0, "unlucky": 0.0}, 2))
+    assert not any(result.values())
 
 
 def test_honest_people_are_seldom_marked() -> None:
     marked = total = 0
     for seed in range(40):
         people: dict[str, Any] = {f"p{n}": 0.75 for n in range(10)}
-        found = signs(in_memory(people, 15, seed=seed))
-        marked += sum(bool(marks) for marks in found.values())
-        total += len(found)
+        result = signs(in_memory(people, 15, seed=seed))
+        marked += sum(bool(marks) for marks in result.values())
+        total += len(result)
     assert marked / total < 0.01
 
 
@@ -246,15 +246,15 @@ def test_checks_speed_and_constant_ratings_are_signs(tmp_path: Path) -> None:
 
     people = ["ann", "bob", "cat", "dan", "flat"]
     judged(loaded, people, rate, seconds=lambda name, _: 2.0 if name == "dan" else 20.0)
-    found = {one.annotator: one for one in annotators(collect(tmp_path / "s"))}
-    assert (found["ann"].checks_passed, found["ann"].checks) == (2, 2)
-    assert found["ann"].signs == ()
-    assert found["dan"].signs == ("fast: 2.0 s, usual 20.0 s",)
-    assert "2 of 2 checks failed" in found["flat"].signs
-    assert "always the same" in found["flat"].signs
-    assert found["flat"].like_others == 0
-    assert found["ann"].like_others is not None
-    assert found["ann"].like_others > 0.8
+    result = {one.annotator: one for one in compute_annotator_statistics(load_results(tmp_path / "s"))}
+    assert (result["ann"].checks_passed, result["ann"].checks) == (2, 2)
+    assert result["ann"].signs == ()
+    assert result["dan"].signs == ("fast: 2.0 s, usual 20.0 s",)
+    assert "2 of 2 checks failed" in result["flat"].signs
+    assert "always the same" in result["flat"].signs
+    assert result["flat"].like_others == 0
+    assert result["ann"].like_others is not None
+    assert result["ann"].like_others > 0.8
 
 
 # ── the page and the command ──
@@ -296,7 +296,7 @@ def test_the_page_of_every_kind_is_whole_and_obeys_nobody(tmp_path: Path, kind: 
     judged(loaded, ["ann", "bobby"], answer)
     with open_store(tmp_path / "s") as store:
         store.exclude("bobby", "<b>rude</b> & fast")
-    report = study_report(collect(tmp_path / "s"))
+    report = build_study_report(load_results(tmp_path / "s"))
     page = build_page(report)
     parsed = Page()
     parsed.feed(page)
@@ -313,7 +313,7 @@ def test_a_study_without_judgements_has_a_report_that_says_so(tmp_path: Path) ->
     loaded = tiny_study(tmp_path / "s")
     with open_store(loaded.path):
         pass
-    report = study_report(collect(tmp_path / "s"))
+    report = build_study_report(load_results(tmp_path / "s"))
     assert report.found == ("There are no judgements yet.",)
     assert cell(report.progress, "Judged items that count", "so far") == "0 (0 of the 12 wanted)"
     assert "There are no judgements yet" in build_page(report)
@@ -323,12 +323,12 @@ def test_without_the_key_a_report_has_all_but_what_is_right(tmp_path: Path) -> N
     loaded = tiny_study(tmp_path / "s", count=8)
     judged(loaded, ["ann", "bob", "cat"], choose)
     (tmp_path / "s" / "key.jsonl").unlink()
-    report = study_report(collect(tmp_path / "s"))
+    report = build_study_report(load_results(tmp_path / "s"))
     assert report.found[0].startswith("Nothing can be measured without the key")
     assert "Two people agree in" in report.found[1]
     assert report.results.body == ()
     # Hits are then what most of the others chose.
-    assert all(one.tried > 0 for one in annotators(collect(tmp_path / "s")))
+    assert all(one.tried > 0 for one in compute_annotator_statistics(load_results(tmp_path / "s")))
 
 
 def test_judgements_of_items_that_were_taken_out_are_told_of(tmp_path: Path) -> None:
@@ -338,7 +338,7 @@ def test_judgements_of_items_that_were_taken_out_are_told_of(tmp_path: Path) -> 
     for name in ("items.jsonl", "key.jsonl"):
         file = tmp_path / "s" / name
         file.write_text("".join(line + "\n" for line in file.read_text().splitlines()[1:]))
-    report = study_report(collect(tmp_path / "s"))
+    report = build_study_report(load_results(tmp_path / "s"))
     assert "1 judgements are of items that the study no longer has" in report.progress.notes[0]
 
 

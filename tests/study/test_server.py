@@ -11,31 +11,31 @@ from typing import Any, get_args
 import pytest
 
 from tests.support.study_kit import OPTIONS, tiny_study
-from tests.support.study_web import TOKEN, Walker, an_app, fresh_postgres, invited, served
+from tests.support.study_web import TOKEN, Walker, build_app, fresh_postgres, invite_walker, open_served_store
 from vivant.study.design import PAGES, Kind
 from vivant.study.loading import LoadedStudy
-from vivant.study.store import Store
+from vivant.study.store import StudyStore
 from vivant.study.store.people import invite
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 
 @pytest.fixture
-def made(tmp_path: Path) -> Iterator[Callable[..., tuple[LoadedStudy, Store, Any]]]:
+def made(tmp_path: Path) -> Iterator[Callable[..., tuple[LoadedStudy, StudyStore, Any]]]:
     """Studies with their store and application; videos need not be watched unless a test says so."""
-    stores: list[Store] = []
+    stores: list[StudyStore] = []
 
-    def make(kind: Kind = "mcq", **given: Any) -> tuple[LoadedStudy, Store, Any]:
+    def make(kind: Kind = "mcq", **given: Any) -> tuple[LoadedStudy, StudyStore, Any]:
         own = {name: given.pop(name) for name in ("clock", "url") if name in given}
         serving = {
             name: given.pop(name)
-            for name in ("root", "anonymous", "origin", "secure", "preview", "limits", "tell")
+            for name in ("root", "anonymous", "origin", "secure", "preview", "limits")
             if name in given
         }
         loaded = tiny_study(tmp_path / f"study{len(stores)}", kind, **{"watch_whole": False, **given})
-        store = served(loaded, **own)
+        store = open_served_store(loaded, **own)
         stores.append(store)
-        return loaded, store, an_app(loaded, store, **serving)
+        return loaded, store, build_app(loaded, store, **serving)
 
     yield make
     for store in stores:
@@ -59,16 +59,16 @@ def test_a_whole_session(made: Any, kind: Kind, database: str) -> None:
     assert walker.walk() == 4 * len(PAGES[kind])
     assert "Thank you" in walker.text
     assert 'href="https://platform.example/done?cc=1"' in walker.answer.text
-    found = list(store.judgements())
+    result = list(store.judgements())
     parts = {"blind-comments": 3, "rating": 1}.get(kind, 1)
-    assert len(found) == 4 * len(PAGES[kind]) * parts
-    assert len({(j.item, j.page, j.part) for j in found}) == len(found)
-    assert all(j.complete for j in found)
-    assert sum(j.check for j in found) == len(PAGES[kind]) * parts
+    assert len(result) == 4 * len(PAGES[kind]) * parts
+    assert len({(j.item, j.page, j.part) for j in result}) == len(result)
+    assert all(j.complete for j in result)
+    assert sum(j.check for j in result) == len(PAGES[kind]) * parts
     (person,) = store.people()
     assert (person.state, person.answers) == ("finished", {"age": 1, "remark": "hello"})
     items = loaded.by_id
-    for judgement in found:
+    for judgement in result:
         wanted: dict[str, Any] = {
             "choose": judgement.shown[1] if "mcq" in kind and judgement.shown else None,
             "free": "a made-up deed",
@@ -82,19 +82,19 @@ def test_a_whole_session(made: Any, kind: Kind, database: str) -> None:
 
 def test_the_option_chosen_is_the_option_stored(made: Any) -> None:
     _, store, app = made()
-    walker = invited(app, store)
+    walker = invite_walker(app, store)
     shown: list[str] = []
     while walker.page:
         shown.append(walker.options()[2])
         walker.next("2")
-    found = list(store.judgements())
-    assert [OPTIONS[j.answer] for j in found] == shown
-    assert [OPTIONS[j.shown[2]] for j in found] == shown
+    result = list(store.judgements())
+    assert [OPTIONS[j.answer] for j in result] == shown
+    assert [OPTIONS[j.shown[2]] for j in result] == shown
 
 
 def test_options_come_after_the_free_text(made: Any) -> None:
     _, store, app = made("free-then-mcq")
-    walker = invited(app, store)
+    walker = invite_walker(app, store)
     assert not any(option in walker.text for option in OPTIONS)
     early = walker.send("/study/answer", {"page": walker.page, "choice": "1"})
     assert early.status_code == 400, "a choice on the page of the free text is forged"
@@ -151,7 +151,7 @@ def test_double_clicks_and_two_tabs(made: Any) -> None:
 
 def test_nobody_gets_in_when_all_places_are_gone(made: Any) -> None:
     _, store, app = made(count=3, items_per_participant=3, judgements_per_item=1)
-    invited(app, store).walk()
+    invite_walker(app, store).walk()
     late = Walker(app)
     late.get(f"/join/{invite(store, 1)[0]}")
     late.post("/study/consent", agree="yes")
@@ -165,7 +165,7 @@ def test_nobody_gets_in_when_all_places_are_gone(made: Any) -> None:
 
 def test_a_pause(made: Any) -> None:
     _, store, app = made()
-    walker = invited(app, store)
+    walker = invite_walker(app, store)
     page = walker.page
     store.pause(True)
     assert walker.script("/study/save", fields={"choice": "1"}).status_code == 200, "what is given is kept"
@@ -210,10 +210,10 @@ def test_withdrawing_takes_everything(made: Any) -> None:
 
 
 def test_a_platform_brings_people_and_gets_them_back(made: Any) -> None:
-    from vivant.study.server.tokens import Marks
+    from vivant.study.server.tokens import Tokens
 
     _, store, app = made(completion_url="https://platform.example/done")
-    door = Marks(store.secret).door()
+    door = Tokens(store.secret).door()
     ids = {"PROLIFIC_PID": "5f0c1d", "STUDY_ID": "s1", "SESSION_ID": "x1"}
     walker = Walker(app)
     walker.get(f"/start/{door}", params=ids)
@@ -233,10 +233,10 @@ def test_a_platform_brings_people_and_gets_them_back(made: Any) -> None:
 
 
 def test_an_open_link_without_a_platform(made: Any) -> None:
-    from vivant.study.server.tokens import Marks
+    from vivant.study.server.tokens import Tokens
 
     _, store, app = made(anonymous=True)
-    door = Marks(store.secret).door()
+    door = Tokens(store.secret).door()
     walker = Walker(app)
     walker.get(f"/start/{door}")
     walker.agree()
@@ -248,12 +248,12 @@ def test_an_open_link_without_a_platform(made: Any) -> None:
 
 def test_who_is_who(made: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     from vivant.cli.main import main
-    from vivant.study.server.tokens import Marks
+    from vivant.study.server.tokens import Tokens
 
     loaded, store, app = made()
     token = invite(store, 1)[0]
     ids = {"PROLIFIC_PID": "5f0c1d", "STUDY_ID": "s1", "SESSION_ID": "x1"}
-    Walker(app).get(f"/start/{Marks(store.secret).door()}", params=ids)
+    Walker(app).get(f"/start/{Tokens(store.secret).door()}", params=ids)
     link = f"https://lab.example/study/join/{token}"
     monkeypatch.setattr(sys, "argv", ["vivant", "study", "who", str(loaded.path), link, "5f0c1d", "else"])
     with pytest.raises(SystemExit):
@@ -281,18 +281,18 @@ def test_every_language_says_everything() -> None:
 
 def test_a_language_of_ones_own(tmp_path: Path) -> None:
     from vivant.core.errors import DataError
-    from vivant.study.server.interface import interfaces
+    from vivant.study.server.interface import load_interfaces
 
     with pytest.raises(DataError, match=r"interface\.fr\.yaml is missing"):
-        interfaces(tmp_path, ["en", "fr"])
+        load_interfaces(tmp_path, ["en", "fr"])
     (tmp_path / "interface.fr.yaml").write_text("continue: Continuer\n")
     with pytest.raises(DataError, match="lacks"):
-        interfaces(tmp_path, ["fr"])
+        load_interfaces(tmp_path, ["fr"])
     own = (
         (files("vivant.study") / "texts" / "en.yaml").read_text("utf-8").replace("Continue\n", "Continuer\n")
     )
     (tmp_path / "interface.fr.yaml").write_text(own)
-    assert interfaces(tmp_path, ["fr"])["fr"]("continue") == "Continuer"
+    assert load_interfaces(tmp_path, ["fr"])["fr"]("continue") == "Continuer"
 
 
 @pytest.mark.parametrize("stripped", [True, False])
@@ -320,12 +320,12 @@ def test_behind_a_proxy_with_a_prefix(made: Any, stripped: bool) -> None:
 
 
 def test_a_preview_records_nothing(tmp_path: Path) -> None:
-    from vivant.study.store.store import memory_store
+    from vivant.study.store.store import open_memory_store
 
     loaded = tiny_study(tmp_path / "study", watch_whole=False)
-    store = memory_store(loaded.path)
+    store = open_memory_store(loaded.path)
     store.raise_target(2)
-    walker = Walker(an_app(loaded, store, preview=True))
+    walker = Walker(build_app(loaded, store, preview=True))
     walker.get("/")
     assert "nothing is recorded" in walker.text
     walker.agree()
@@ -342,17 +342,17 @@ def test_small_answers_are_sent_at_once() -> None:
     from vivant.web.server import bind
 
     async def at_once() -> int:
-        told: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        lines: asyncio.Future[int] = asyncio.get_running_loop().create_future()
 
         async def serve(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             accepted = writer.get_extra_info("socket")
-            told.set_result(accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+            lines.set_result(accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
             writer.close()
 
         bound = bind("127.0.0.1", 0)
         async with await asyncio.start_server(serve, sock=bound):
             _, writer = await asyncio.open_connection(*bound.getsockname())
-            answer = await told
+            answer = await lines
             writer.close()
             await writer.wait_closed()
             return answer

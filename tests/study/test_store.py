@@ -15,14 +15,21 @@ import pytest
 from sqlalchemy import Connection, select, text
 
 from tests.support.study_kit import tiny_study
-from tests.support.study_web import Walker, an_app, fresh_postgres, invited, served
+from tests.support.study_web import (
+    Walker,
+    build_app,
+    fresh_postgres,
+    invite_walker,
+    open_served_store,
+    recorded_warnings,
+)
 from vivant.cli.main import main
 from vivant.core.errors import DataError, UsageError
-from vivant.study.judgement import Judgement, Person
+from vivant.study.judgement import StudyJudgement, StudyPerson
 from vivant.study.store import StoreError, open_store, schema
 from vivant.study.store.database import Database, database_url
 from vivant.study.store.people import invite
-from vivant.study.store.store import put_setting, setting
+from vivant.study.store.store import get_setting, set_setting
 from vivant.study.store.tables import metadata
 
 DATABASES = pytest.mark.parametrize("url", [lambda: None, fresh_postgres], ids=["sqlite", "postgresql"])
@@ -54,15 +61,15 @@ def test_an_older_database_is_named_and_upgraded(
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == 1
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1 and "vivant study upgrade" in said
+    text = capsys.readouterr().err
+    assert text.count("\n") == 1 and "vivant study upgrade" in text
     monkeypatch.setattr(sys, "argv", ["vivant", "study", "upgrade", str(loaded.path), *given])
     with pytest.raises(SystemExit) as ended:
         main()
     assert not ended.value.code
     assert "version 0001 is now 0002" in capsys.readouterr().err
-    with served(loaded, address) as store:
-        invited(an_app(loaded, store), store).walk()
+    with open_served_store(loaded, address) as store:
+        invite_walker(build_app(loaded, store), store).walk()
         assert len(list(store.judgements())) == 3
 
 
@@ -105,13 +112,15 @@ def test_migrations_make_the_tables_that_the_program_uses(tmp_path: Path) -> Non
 @DATABASES
 def test_imported_people_and_judgements(tmp_path: Path, url: Url) -> None:
     people = [
-        Person(
+        StudyPerson(
             annotator="ann", state="finished", answers={"age": 1}, created="2024-05-01T10:00:00.000+00:00"
         ),
-        Person(annotator="bob", state="finished", excluded="asleep", created="2024-05-01T11:00:00.000+00:00"),
+        StudyPerson(
+            annotator="bob", state="finished", excluded="asleep", created="2024-05-01T11:00:00.000+00:00"
+        ),
     ]
     given = [
-        Judgement(
+        StudyJudgement(
             annotator=who, item=f"i{n}", page=page, answer=answer, shown=(1, 0), position=n,
             given="2024-05-01T10:00:00.500+00:00", seconds=1.5,
         )
@@ -127,12 +136,12 @@ def test_imported_people_and_judgements(tmp_path: Path, url: Url) -> None:
         assert [(line.finished, line.held) for line in store.progress().items] == [(1, 0)] * 3
         with pytest.raises(DataError, match="ann"):
             store.add_imported(people[:1], [])
-        stranger = [Judgement(annotator="eve", item="i", page="choose")]
+        stranger = [StudyJudgement(annotator="eve", item="i", page="choose")]
         with pytest.raises(DataError, match="eve"):
             store.add_imported([], stranger)
-        twice = [Judgement(annotator="cy", item="i", page="choose")] * 2
+        twice = [StudyJudgement(annotator="cy", item="i", page="choose")] * 2
         with pytest.raises(DataError, match="twice"):
-            store.add_imported([Person(annotator="cy", state="finished")], twice)
+            store.add_imported([StudyPerson(annotator="cy", state="finished")], twice)
         assert len(list(store.people())) == 2, "what failed left nothing"
         assert [event.kind for event in store.events()] == ["imported"]
 
@@ -142,13 +151,13 @@ def test_imported_people_and_judgements(tmp_path: Path, url: Url) -> None:
 
 def test_one_failing_write_does_not_hurt_the_others(tmp_path: Path) -> None:
     with open_store(tmp_path) as store:
-        store.database.write(lambda c: put_setting(c, "n", "0"))
+        store.database.write(lambda c: set_setting(c, "n", "0"))
         failures: list[str] = []
 
         def add(number: int) -> None:
             def job(connection: Connection) -> None:
-                before = int(setting(connection, "n") or 0)
-                put_setting(connection, "n", str(before + 1))
+                before = int(get_setting(connection, "n") or 0)
+                set_setting(connection, "n", str(before + 1))
                 if number % 5 == 0:
                     raise ValueError(number)
 
@@ -163,7 +172,7 @@ def test_one_failing_write_does_not_hurt_the_others(tmp_path: Path) -> None:
         for thread in threads:
             thread.join()
         with store.database.read() as connection:
-            assert setting(connection, "n") == "80"
+            assert get_setting(connection, "n") == "80"
             assert connection.scalar(text("PRAGMA synchronous")) == 2
             assert connection.scalar(text("PRAGMA journal_mode")) == "wal"
         assert len(failures) == 20
@@ -172,7 +181,7 @@ def test_one_failing_write_does_not_hurt_the_others(tmp_path: Path) -> None:
 # ── trouble ──
 
 
-def walk_through_trouble(walker: Walker, told: list[str], word: str, fields: dict[str, str]) -> None:
+def walk_through_trouble(walker: Walker, warnings: list[str], word: str, fields: dict[str, str]) -> None:
     """While the database fails: a clear page, a clear line, nothing lost or half done."""
     page = walker.page
     saved = walker.script("/study/save", fields=fields)
@@ -182,15 +191,14 @@ def walk_through_trouble(walker: Walker, told: list[str], word: str, fields: dic
     assert answer.status_code == 503
     assert "cannot save at this moment" in answer.text
     assert answer.headers["retry-after"] == "10"
-    assert len(told) == 1, "the same line is not repeated"
-    assert word in told[0] and "\n" not in told[0]
+    assert len(warnings) == 1, "the same line is not repeated"
+    assert word in warnings[0] and "\n" not in warnings[0]
 
 
 def test_a_full_disk(tmp_path: Path) -> None:
     loaded = tiny_study(tmp_path / "study", "free-then-mcq", watch_whole=False, free_text_limit=100_000)
-    told: list[str] = []
-    with served(loaded) as store:
-        walker = invited(an_app(loaded, store, tell=told.append), store)
+    with open_served_store(loaded) as store, recorded_warnings() as warnings:
+        walker = invite_walker(build_app(loaded, store), store)
         walker.next()
         walker.next()
 
@@ -199,7 +207,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
             connection.execute(text(f"PRAGMA max_page_count = {pages + more}"))
 
         store.database.write(lambda connection: limit(connection, 0))
-        walk_through_trouble(walker, told, "full; make room on the disk", {"text": "x" * 60_000})
+        walk_through_trouble(walker, warnings, "full; make room on the disk", {"text": "x" * 60_000})
         store.database.write(lambda connection: limit(connection, 1000))
         walker.get("/study")
         assert walker.walk() == 4
@@ -209,12 +217,11 @@ def test_a_full_disk(tmp_path: Path) -> None:
 def test_a_locked_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("vivant.study.store.database._WAIT", 0.2)
     loaded = tiny_study(tmp_path / "study", watch_whole=False)
-    told: list[str] = []
-    with served(loaded) as store:
-        walker = invited(an_app(loaded, store, tell=told.append), store)
+    with open_served_store(loaded) as store, recorded_warnings() as warnings:
+        walker = invite_walker(build_app(loaded, store), store)
         other = sqlite3.connect(loaded.path / "study.db", isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
-        walk_through_trouble(walker, told, "locked", {"choice": "2"})
+        walk_through_trouble(walker, warnings, "locked", {"choice": "2"})
         other.execute("ROLLBACK")
         other.close()
         walker.get("/study")
@@ -226,14 +233,14 @@ def test_a_postgres_that_goes_and_comes_back(tmp_path: Path) -> None:
     import psycopg
 
     loaded = tiny_study(tmp_path / "study", watch_whole=False)
-    told: list[str] = []
     url = fresh_postgres()
     name = database_url(tmp_path, url).database
-    with served(loaded, url) as store, psycopg.connect(fresh_postgres(), autocommit=True) as chief:
-        walker = invited(an_app(loaded, store, tell=told.append), store)
+    chief_connection = psycopg.connect(fresh_postgres(), autocommit=True)
+    with open_served_store(loaded, url) as store, chief_connection as chief, recorded_warnings() as warnings:
+        walker = invite_walker(build_app(loaded, store), store)
         chief.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false".encode())
         chief.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [name])
-        walk_through_trouble(walker, told, "see that the server runs", {"choice": "2"})
+        walk_through_trouble(walker, warnings, "see that the server runs", {"choice": "2"})
         chief.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true".encode())
         walker.get("/study")
         assert walker.walk() == 3
@@ -245,8 +252,8 @@ def test_a_database_whose_items_are_gone(tmp_path: Path) -> None:
     from vivant.study.server.serve import check_items
 
     loaded = tiny_study(tmp_path / "study", watch_whole=False)
-    with served(loaded) as store:
-        invited(an_app(loaded, store), store).walk()
+    with open_served_store(loaded) as store:
+        invite_walker(build_app(loaded, store), store).walk()
         other = tiny_study(tmp_path / "other", count=3)
         shutil.copy(other.path / "items.jsonl", loaded.path / "items.jsonl")
         check_items(loaded, store)
@@ -278,19 +285,19 @@ threading.Event().wait()
 def test_what_was_acknowledged_survives_kill_9(tmp_path: Path, url: Url) -> None:
     address = url()
     open_store(tmp_path, address).close()
-    from vivant.study.store.people import of_token
+    from vivant.study.store.people import find_by_token
 
     for _ in range(2):
         command = [sys.executable, "-c", WRITER, str(tmp_path), address or ""]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert process.stdout is not None
-        told = [process.stdout.readline().strip() for _ in range(60)]
+        lines = [process.stdout.readline().strip() for _ in range(60)]
         process.send_signal(signal.SIGKILL)
-        told += [line.strip() for line in process.stdout if line.endswith("\n")]
+        lines += [line.strip() for line in process.stdout if line.endswith("\n")]
         process.stdout.close()
         process.wait()
         with open_store(tmp_path, address) as store, store.database.read() as connection:
-            assert all(of_token(connection, store.secret, token) is not None for token in told)
+            assert all(find_by_token(connection, store.secret, token) is not None for token in lines)
             assert connection.execute(select(metadata.tables["participants"].c.id)).all()
 
 

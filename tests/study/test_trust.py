@@ -11,12 +11,12 @@ from typing import Any, get_args
 import pytest
 
 from tests.support.study_kit import SOURCES, tiny_study
-from tests.support.study_web import Clock, Walker, an_app, invited, served
+from tests.support.study_web import Clock, Walker, build_app, invite_walker, open_served_store
 from vivant.study.design import KEY_FILE, Kind
 from vivant.study.loading import LoadedStudy
 from vivant.study.server import tokens as marks
-from vivant.study.server.limits import Limits
-from vivant.study.store import Store
+from vivant.study.server.limits import RateLimits
+from vivant.study.store import StudyStore
 from vivant.study.store.people import invite
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -24,7 +24,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 pytest_plugins = ("tests.support.study_fixtures",)
 
 
-def kept(store: Store) -> list[tuple[Any, ...]]:
+def kept(store: StudyStore) -> list[tuple[Any, ...]]:
     """All answers there are."""
     return [(j.annotator, j.item, j.page, j.part, str(j.answer)) for j in store.judgements()]
 
@@ -38,9 +38,9 @@ def test_no_response_of_a_session_tells_the_key(tmp_path: Path, kind: Kind) -> N
     # Served with a key that nobody could read: whatever is told below does not come from it.
     (loaded.path / KEY_FILE).write_bytes(b"\xff not a key")
     clock = Clock()
-    store = served(loaded, clock=clock)
+    store = open_served_store(loaded, clock=clock)
     seen: list[Any] = []
-    walker = Walker(an_app(loaded, store), seen=seen)
+    walker = Walker(build_app(loaded, store), seen=seen)
     walker.begin(invite(store, 1)[0])
     while walker.page:
         for name in walker.media:
@@ -68,8 +68,8 @@ def test_no_response_of_a_session_tells_the_key(tmp_path: Path, kind: Kind) -> N
     secrets += [file.name for file in loaded.media_root.iterdir()]
     for answer in seen:
         body = answer.text if "/m/" not in str(answer.url) else ""
-        told = f"{answer.url} {list(answer.headers.items())} {body}"
-        assert [secret for secret in secrets if secret in told] == [], answer.url
+        lines = f"{answer.url} {list(answer.headers.items())} {body}"
+        assert [secret for secret in secrets if secret in lines] == [], answer.url
     dates = {answer.headers.get("last-modified") for answer in seen if "/m/" in str(answer.url)} - {None}
     assert len(dates) == 1, "all files have the same date"
     store.close()
@@ -84,20 +84,20 @@ def test_the_server_does_not_know_the_module_that_reads_keys() -> None:
 
 def test_orders_tell_nothing_and_are_each_persons_own(tmp_path: Path) -> None:
     loaded = tiny_study(tmp_path / "study", count=8, items_per_participant=8, judgements_per_item=60)
-    from vivant.study.store.assign import shown_order
+    from vivant.study.store.assign import draw_order
 
     places: Counter[int] = Counter()
     for person in range(60):
         for number, item in enumerate(loaded.items):
-            places[shown_order(item, 0, f"person {person}").index(number % 4)] += 1
+            places[draw_order(item, 0, f"person {person}").index(number % 4)] += 1
     assert all(80 < places[place] < 160 for place in range(4)), "the right option is anywhere"
 
 
 # ── links and sessions ──
 
 
-def test_links_cannot_be_guessed(study: LoadedStudy, store: Store) -> None:
-    app = an_app(study, store, limits=Limits(wrong=(0.001, 3)))
+def test_links_cannot_be_guessed(study: LoadedStudy, store: StudyStore) -> None:
+    app = build_app(study, store, limits=RateLimits(wrong=(0.001, 3)))
     token = invite(store, 1)[0]
     assert len(token) >= 43
     walker = Walker(app)
@@ -109,11 +109,11 @@ def test_links_cannot_be_guessed(study: LoadedStudy, store: Store) -> None:
     assert Walker(app).get("/study").status_code == 401
 
 
-def test_only_hashes_are_kept(study: LoadedStudy, store: Store) -> None:
-    app = an_app(study, store)
+def test_only_hashes_are_kept(study: LoadedStudy, store: StudyStore) -> None:
+    app = build_app(study, store)
     token = invite(store, 1)[0]
     Walker(app).begin(token).next()
-    door = marks.Marks(store.secret).door()
+    door = marks.Tokens(store.secret).door()
     walker = Walker(app)
     walker.get(f"/start/{door}", params={"PROLIFIC_PID": "pid-31337", "STUDY_ID": "s", "SESSION_ID": "ses-1"})
     walker.agree()
@@ -124,8 +124,8 @@ def test_only_hashes_are_kept(study: LoadedStudy, store: Store) -> None:
             assert secret.encode() not in data, f"{secret} stands in {file.name}"
 
 
-def test_sessions_cannot_be_made_up(app: Any, store: Store) -> None:
-    walker = invited(app, store)
+def test_sessions_cannot_be_made_up(app: Any, store: StudyStore) -> None:
+    walker = invite_walker(app, store)
     good = walker.client.cookies[marks.COOKIE]
     number, _, signature = good.partition(".")
     assert len(signature) == 40
@@ -142,8 +142,8 @@ def test_sessions_cannot_be_made_up(app: Any, store: Store) -> None:
         assert stranger.get("/study", headers=raw).status_code == 401
 
 
-def test_nobody_reads_or_writes_for_another(app: Any, store: Store) -> None:
-    anna, ben = invited(app, store), invited(app, store)
+def test_nobody_reads_or_writes_for_another(app: Any, store: StudyStore) -> None:
+    anna, ben = invite_walker(app, store), invite_walker(app, store)
     page, media = anna.page, anna.media[0]
     before = kept(store)
     assert ben.client.get(media).status_code == 404
@@ -160,8 +160,8 @@ def test_nobody_reads_or_writes_for_another(app: Any, store: Store) -> None:
 # ── posts from elsewhere ──
 
 
-def test_posts_from_other_sites_change_nothing(app: Any, store: Store) -> None:
-    walker = invited(app, store)
+def test_posts_from_other_sites_change_nothing(app: Any, store: StudyStore) -> None:
+    walker = invite_walker(app, store)
     good = {"page": walker.page, "choice": "1"}
     for headers in (
         {"origin": "https://evil.example"},
@@ -198,8 +198,8 @@ def test_posts_from_other_sites_change_nothing(app: Any, store: Store) -> None:
         {"text": "hello"},
     ],
 )
-def test_forged_fields(app: Any, store: Store, fields: dict[str, str]) -> None:
-    walker = invited(app, store)
+def test_forged_fields(app: Any, store: StudyStore, fields: dict[str, str]) -> None:
+    walker = invite_walker(app, store)
     page = walker.page
     assert walker.script("/study/save", fields=fields).status_code == 400
     assert walker.send("/study/answer", {"page": page, **fields}).status_code == 400
@@ -208,8 +208,8 @@ def test_forged_fields(app: Any, store: Store, fields: dict[str, str]) -> None:
     assert walker.page == page
 
 
-def test_pages_that_were_never_given(app: Any, store: Store) -> None:
-    walker = invited(app, store)
+def test_pages_that_were_never_given(app: Any, store: StudyStore) -> None:
+    walker = invite_walker(app, store)
     for page in ("0" * 24, "", "item-1"):
         assert walker.script("/study/save", page=page, fields={"choice": "1"}).status_code == 400
     for body in (
@@ -227,8 +227,8 @@ def test_pages_that_were_never_given(app: Any, store: Store) -> None:
 
 def test_texts_that_are_no_texts(tmp_path: Path) -> None:
     loaded = tiny_study(tmp_path / "study", "free-then-mcq", watch_whole=False, free_text_limit=20)
-    with served(loaded) as store:
-        walker = invited(an_app(loaded, store), store)
+    with open_served_store(loaded) as store:
+        walker = invite_walker(build_app(loaded, store), store)
         page = walker.page
         assert walker.script("/study/save", fields={"text": "a\0b"}).status_code == 400
         raw = {"content-type": "application/x-www-form-urlencoded"}
@@ -246,8 +246,8 @@ def test_texts_that_are_no_texts(tmp_path: Path) -> None:
         assert walker.script("/study/save", fields={"text": "说\r\n" * 10}).status_code == 200
 
 
-def test_a_megabyte_of_text_and_uploads(app: Any, store: Store) -> None:
-    walker = invited(app, store)
+def test_a_megabyte_of_text_and_uploads(app: Any, store: StudyStore) -> None:
+    walker = invite_walker(app, store)
     form, page = walker.form, walker.page
     large = walker.client.post("/study/answer", data={"form": form, "page": page, "text": "x" * 1_000_000})
     assert large.status_code == 413
@@ -262,25 +262,25 @@ def test_a_megabyte_of_text_and_uploads(app: Any, store: Store) -> None:
 # ── rates ──
 
 
-def test_one_session_cannot_drown_the_others(study: LoadedStudy, store: Store) -> None:
-    app = an_app(study, store, limits=Limits(session=(0.001, 12)))
-    loud, calm = invited(app, store), invited(app, store)
+def test_one_session_cannot_drown_the_others(study: LoadedStudy, store: StudyStore) -> None:
+    app = build_app(study, store, limits=RateLimits(session=(0.001, 12)))
+    loud, calm = invite_walker(app, store), invite_walker(app, store)
     answers = [loud.get("/study").status_code for _ in range(20)]
     assert answers[0] == 200 and answers[-1] == 429
     assert loud.answer.headers["retry-after"] == "10"
     assert calm.get("/study").status_code == 200
 
 
-def test_everybody_together_has_a_limit(study: LoadedStudy, store: Store) -> None:
-    app = an_app(study, store, limits=Limits(together=(0.001, 5)))
+def test_everybody_together_has_a_limit(study: LoadedStudy, store: StudyStore) -> None:
+    app = build_app(study, store, limits=RateLimits(together=(0.001, 5)))
     assert [Walker(app).get("/study").status_code for _ in range(7)] == [401] * 5 + [429] * 2
 
 
 # ── what every answer carries ──
 
 
-def test_headers_and_paths(app: Any, store: Store) -> None:
-    walker = invited(app, store)
+def test_headers_and_paths(app: Any, store: StudyStore) -> None:
+    walker = invite_walker(app, store)
     media = walker.media[0]
     paths = ("/study", media, "/static/study.js", "/nothing", "/admin", "/m/nothing")
     for path in paths:
@@ -307,8 +307,8 @@ def test_a_studys_texts_are_shown_not_obeyed(tmp_path: Path) -> None:
     (loaded.path / "consent.en.md").write_text(evil)
     from vivant.study.loading import load_study
 
-    with served(loaded) as store:
-        walker = Walker(an_app(load_study(loaded.path), store))
+    with open_served_store(loaded) as store:
+        walker = Walker(build_app(load_study(loaded.path), store))
         walker.get(f"/join/{invite(store, 1)[0]}")
         assert "<script>alert" not in walker.answer.text
         assert "&lt;script&gt;" in walker.answer.text

@@ -9,22 +9,22 @@ from typing import Any
 import pytest
 
 from tests.support.study_kit import tiny_study
-from tests.support.study_web import Clock, an_app, invited, served
+from tests.support.study_web import Clock, build_app, invite_walker, open_served_store
 from vivant.study.design import Kind
 from vivant.study.loading import LoadedStudy
-from vivant.study.store import Store
+from vivant.study.store import StudyStore
 
 
 @pytest.fixture
-def made(tmp_path: Path) -> Iterator[Callable[..., tuple[LoadedStudy, Store, Any]]]:
+def made(tmp_path: Path) -> Iterator[Callable[..., tuple[LoadedStudy, StudyStore, Any]]]:
     """Studies with their store and application."""
-    stores: list[Store] = []
+    stores: list[StudyStore] = []
 
-    def make(kind: Kind = "mcq", **given: Any) -> tuple[LoadedStudy, Store, Any]:
+    def make(kind: Kind = "mcq", **given: Any) -> tuple[LoadedStudy, StudyStore, Any]:
         own = {name: given.pop(name) for name in ("clock",) if name in given}
         loaded = tiny_study(tmp_path / f"study{len(stores)}", kind, **{"watch_whole": False, **given})
-        stores.append(served(loaded, **own))
-        return loaded, stores[-1], an_app(loaded, stores[-1])
+        stores.append(open_served_store(loaded, **own))
+        return loaded, stores[-1], build_app(loaded, stores[-1])
 
     yield make
     for store in stores:
@@ -34,7 +34,7 @@ def made(tmp_path: Path) -> Iterator[Callable[..., tuple[LoadedStudy, Store, Any
 def test_watching(made: Any) -> None:
     clock = Clock()
     _, store, app = made(watch_whole=True, clock=clock)
-    walker = invited(app, store)
+    walker = invite_walker(app, store)
     name = walker.media[0].rpartition("/")[2]
     assert walker.next().status_code == 422
     assert "watch the video to its end" in walker.text
@@ -52,10 +52,10 @@ def test_watching(made: Any) -> None:
 def test_an_end_that_comes_too_soon(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from vivant.study.server import media
 
-    monkeypatch.setattr(media, "seconds", lambda _: 30.0)
+    monkeypatch.setattr(media, "media_duration", lambda _: 30.0)
     clock = Clock()
     _, store, app = made(watch_whole=True, clock=clock)
-    walker = invited(app, store)
+    walker = invite_walker(app, store)
     name = walker.media[0].rpartition("/")[2]
     walker.script("/study/watch", media=name, what="started")
     clock.now += 20
@@ -67,10 +67,10 @@ def test_an_end_that_comes_too_soon(made: Any, monkeypatch: pytest.MonkeyPatch) 
 def test_without_scripts_the_time_since_fetching_counts(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from vivant.study.server import media
 
-    monkeypatch.setattr(media, "seconds", lambda _: 30.0)
+    monkeypatch.setattr(media, "media_duration", lambda _: 30.0)
     clock = Clock()
     _, store, app = made(watch_whole=True, clock=clock)
-    walker = invited(app, store)
+    walker = invite_walker(app, store)
     clock.now += 100
     assert walker.next().status_code == 422, "the file was never fetched"
     assert walker.client.get(walker.media[0]).status_code == 200
@@ -83,7 +83,7 @@ def test_without_scripts_the_time_since_fetching_counts(made: Any, monkeypatch: 
 
 def test_media_by_range(made: Any) -> None:
     loaded, store, app = made()
-    walker = invited(app, store)
+    walker = invite_walker(app, store)
     whole = walker.client.get(walker.media[0])
     assert whole.status_code == 200
     assert whole.headers["content-type"] == "video/mp4"
@@ -98,7 +98,7 @@ def test_media_by_range(made: Any) -> None:
 def test_time_is_up(made: Any) -> None:
     clock = Clock()
     _, store, app = made("free-then-mcq", time_limit=60, clock=clock)
-    walker = invited(app, store)
+    walker = invite_walker(app, store)
     assert 'data-left="60"' in walker.answer.text
     first = walker.page
     walker.script("/study/save", fields={"text": "half a th"})
@@ -107,7 +107,7 @@ def test_time_is_up(made: Any) -> None:
     walker.send("/study/answer", {"page": first, "text": "too late"})
     assert "time for the last task was up" in walker.text
     assert walker.page != first
-    found = [(j.page, j.answer, j.complete) for j in store.judgements()]
-    assert found == [("free", "half a th", True), ("choose", None, True)]
+    result = [(j.page, j.answer, j.complete) for j in store.judgements()]
+    assert result == [("free", "half a th", True), ("choose", None, True)]
     clock.now += 62
     assert walker.script("/study/save", fields={"text": "on its way"}).status_code == 200, "a moment of grace"

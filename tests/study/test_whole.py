@@ -9,25 +9,25 @@ import msgspec
 import pytest
 
 from tests.support.mime_kit import MIME
-from tests.support.study_web import Walker, an_app, fresh_postgres, served
+from tests.support.study_web import Walker, build_app, fresh_postgres, open_served_store
 from vivant.benchmarks.base import ScoreSettings
 from vivant.runs.run import load_run
-from vivant.study.collected import collect
-from vivant.study.default_texts import CHECK_OPTIONS
+from vivant.study.default_texts import DEFAULTS
 from vivant.study.export import export_study
 from vivant.study.key import load_key
 from vivant.study.loading import load_study
-from vivant.study.make import Wish, make_study
-from vivant.study.report.study import study_report
+from vivant.study.make import StudySpec, make_study
+from vivant.study.report.study import build_study_report
+from vivant.study.results import load_results
 from vivant.study.store.people import invite
-from vivant.study.writing import study_yaml
+from vivant.study.writing import format_study_yaml
 
 
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"])
 def test_a_study_of_mime_from_its_data_to_the_human_row(tmp_path: Path, database: str) -> None:
     folder = tmp_path / "s"
     url = fresh_postgres() if database == "postgresql" else None
-    wish = Wish(
+    wish = StudySpec(
         kind="free-then-mcq",
         origin=("mime",),
         data=("mini",),
@@ -40,17 +40,17 @@ def test_a_study_of_mime_from_its_data_to_the_human_row(tmp_path: Path, database
     made = make_study(folder, wish)
     # Videos are watched in the browser's own tests.
     study = msgspec.structs.replace(made.study, watch_whole=False, questions=())
-    (folder / "study.yaml").write_text(study_yaml(study), encoding="utf-8")
+    (folder / "study.yaml").write_text(format_study_yaml(study), encoding="utf-8")
     loaded, key = load_study(folder), load_key(folder)
     right = {frozenset(item.options): item.options[key[item.id].option or 0] for item in loaded.items}
-    store = served(loaded, url)
-    app = an_app(loaded, store)
+    store = open_served_store(loaded, url)
+    app = build_app(loaded, store)
     seen: list[Any] = []
     for number in range(made.places):
         walker = Walker(app, seen=seen).begin(invite(store, 1)[0])
         while walker.page:
             if walker.names == ["text"]:
-                asked = (word for word in CHECK_OPTIONS if f"“{word}”" in walker.text)
+                asked = (word for word in DEFAULTS.check_options if f"“{word}”" in walker.text)
                 walker.send("/study/answer", {"page": walker.page, "text": next(asked, "waving")})
                 continue
             texts = walker.options()
@@ -60,8 +60,8 @@ def test_a_study_of_mime_from_its_data_to_the_human_row(tmp_path: Path, database
             walker.send("/study/answer", {"page": walker.page, "choice": str(place)})
     store.close()
 
-    collected = collect(folder, url)
-    report = study_report(collected)
+    collected = load_results(folder, url)
+    report = build_study_report(collected)
     accuracy = next(row for row in report.results.rows if row.metric == "accuracy")
     wrong = 24 - 4 * (made.places - 1)
     assert accuracy.n == 24

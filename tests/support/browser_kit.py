@@ -31,14 +31,14 @@ FLAGS = (
 def chromium() -> str:
     """The browser's program; skips where there is none."""
     for name in ("chromium", "chromium-browser", "google-chrome"):
-        found = shutil.which(name)
-        if found:
-            return found
+        result = shutil.which(name)
+        if result:
+            return result
     pytest.skip("no Chromium here; scripts/ensure-chromium installs one where it may")
 
 
 @contextmanager
-def a_browser() -> Iterator[Browser]:
+def open_browser() -> Iterator[Browser]:
     """A browser for the tests of one file."""
     program = chromium()
     # Only root needs to do without the sandbox, and in containers it always does.
@@ -52,7 +52,7 @@ def a_browser() -> Iterator[Browser]:
 
 
 @contextmanager
-def a_server(app: Any) -> Iterator[str]:
+def run_server(app: Any) -> Iterator[str]:
     """An application on a port of its own, in a thread; gives its address."""
     bound = bind("127.0.0.1", 0)
     server = uvicorn.Server(uvicorn.Config(app, log_level="error", access_log=False))
@@ -68,14 +68,14 @@ def a_server(app: Any) -> Iterator[str]:
         bound.close()
 
 
-def a_viewer(root: Path, **given: object) -> AbstractContextManager[str]:
+def run_viewer(root: Path, **given: object) -> AbstractContextManager[str]:
     """A server over a folder of runs; gives its address."""
-    return a_server(create_app(root, **given))  # type: ignore[arg-type]
+    return run_server(create_app(root, **given))  # type: ignore[arg-type]
 
 
-def watched(page: Page) -> list[str]:
+def record_problems(page: Page) -> list[str]:
     """What goes wrong in a page from now on: errors of scripts, refusals of the content-security policy."""
-    said: list[str] = []
-    page.on("pageerror", lambda error: said.append(str(error)))
-    page.on("console", lambda message: said.append(message.text) if message.type == "error" else None)
-    return said
+    text: list[str] = []
+    page.on("pageerror", lambda error: text.append(str(error)))
+    page.on("console", lambda message: text.append(message.text) if message.type == "error" else None)
+    return text

@@ -9,9 +9,9 @@ import pytest
 from starlette.types import ASGIApp
 
 from tests.support.study_kit import tiny_study
-from tests.support.study_web import an_app, served
+from tests.support.study_web import build_app, open_served_store
 from vivant.study.loading import LoadedStudy
-from vivant.study.store import Store
+from vivant.study.store import StudyStore
 
 
 @pytest.fixture
@@ -21,13 +21,13 @@ def study(tmp_path: Path) -> LoadedStudy:
 
 
 @pytest.fixture
-def store(study: LoadedStudy) -> Iterator[Store]:
+def store(study: LoadedStudy) -> Iterator[StudyStore]:
     """Its store, closed after the test."""
-    with served(study) as opened:
+    with open_served_store(study) as opened:
         yield opened
 
 
 @pytest.fixture
-def app(study: LoadedStudy, store: Store) -> ASGIApp:
+def app(study: LoadedStudy, store: StudyStore) -> ASGIApp:
     """Its application, with no limits on rates."""
-    return an_app(study, store)
+    return build_app(study, store)

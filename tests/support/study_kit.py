@@ -14,33 +14,41 @@ from tests.support.media_kit import make_video
 from vivant.core.randomness import shuffled_indices
 from vivant.study.design import (
     PAGES,
-    Criterion,
     KeyLine,
     Kind,
-    Part,
-    Question,
     Study,
+    StudyCriterion,
     StudyItem,
     StudyMedia,
+    StudyPart,
+    StudyQuestion,
     StudyText,
 )
-from vivant.study.judgement import Judgement, Person
+from vivant.study.judgement import StudyJudgement, StudyPerson
 from vivant.study.loading import LoadedStudy, StudyTexts, load_study
 from vivant.study.writing import write_study
 
 OPTIONS = ("digging", "rowing", "sweeping", "casting")
-AGE = Question(
+AGE = StudyQuestion(
     name="age",
     text={"en": "How old are you?", "zh": "您的年龄是？"},
     choices=({"en": "18–39", "zh": "18–39 岁"}, {"en": "40 or older", "zh": "40 岁及以上"}),
 )
-REMARK = Question(name="remark", text={"en": "Anything else?", "zh": "还有什么想说的吗？"}, required=False)
+REMARK = StudyQuestion(
+    name="remark", text={"en": "Anything else?", "zh": "还有什么想说的吗？"}, required=False
+)
 CRITERIA = (
-    Criterion(name="coherence", text={"en": "Do text and pictures fit?", "zh": "图文是否相符？"}, high=6),
-    Criterion(name="help", text={"en": "Does it answer the question?", "zh": "是否回答了问题？"}, high=6),
+    StudyCriterion(
+        name="coherence", text={"en": "Do text and pictures fit?", "zh": "图文是否相符？"}, high=6
+    ),
+    StudyCriterion(
+        name="help", text={"en": "Does it answer the question?", "zh": "是否回答了问题？"}, high=6
+    ),
 )
 REALISM = (
-    Criterion(name="realism", text={"en": "How real does it read?", "zh": "读起来有多真实？"}, low=0, high=5),
+    StudyCriterion(
+        name="realism", text={"en": "How real does it read?", "zh": "读起来有多真实？"}, low=0, high=5
+    ),
 )
 SOURCES = ("human comments", "model-x")
 """Who wrote the parts of the comments, ratings and pairs, in turn."""
@@ -94,11 +102,11 @@ def tiny_study(
 
 
 def _item(number: int, kind: Kind, file: str, *, check: bool, group: str) -> StudyItem:
-    parts: Sequence[Part] = ()
+    parts: Sequence[StudyPart] = ()
     if kind in ("blind-comments", "rating", "pairwise"):
         size = {"blind-comments": 3, "rating": 1, "pairwise": 2}[kind]
         parts = [
-            Part(id=f"part-{number}-{n}", content=(StudyText(f"Words {n} on video {number}"),))
+            StudyPart(id=f"part-{number}-{n}", content=(StudyText(f"Words {n} on video {number}"),))
             for n in range(size)
         ]
     return StudyItem(
@@ -140,7 +148,7 @@ def judged(
     """Everybody judges every item: `answer(annotator, item, page, part)` says how; None leaves it out."""
     from vivant.study.store import open_store
 
-    given: list[Judgement] = []
+    given: list[StudyJudgement] = []
     for name in people:
         for position, item in enumerate(loaded.items):
             size = len(item.options) or len(item.parts)
@@ -148,15 +156,15 @@ def judged(
             for page in PAGES[loaded.study.kind]:
                 parts = [part.id for part in item.parts] if page in ("comments", "rate") else [""]
                 for part in parts:
-                    said = answer(name, item, page, part)
-                    if said is not None:
+                    text = answer(name, item, page, part)
+                    if text is not None:
                         given.append(
-                            Judgement(
+                            StudyJudgement(
                                 annotator=name,
                                 item=item.id,
                                 page=page,
                                 part=part,
-                                answer=said,
+                                answer=text,
                                 shown=order,
                                 position=position,
                                 seconds=seconds(name, item),
@@ -165,4 +173,4 @@ def judged(
                             )
                         )
     with open_store(loaded.path, url) as store:
-        store.add_imported([Person(annotator=name, state="finished") for name in people], given)
+        store.add_imported([StudyPerson(annotator=name, state="finished") for name in people], given)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import functools
 import html
+import logging
 import os
 import re
 import shutil
@@ -12,7 +13,8 @@ import signal
 import tempfile
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +24,13 @@ from starlette.types import ASGIApp
 
 from vivant.study.loading import LoadedStudy
 from vivant.study.server.app import create_app
-from vivant.study.server.context import Serving
-from vivant.study.server.limits import Limits
-from vivant.study.store import Store, open_store
+from vivant.study.server.context import ServerSettings
+from vivant.study.server.limits import RateLimits
+from vivant.study.store import StudyStore, open_store
 from vivant.study.store.people import invite
 
 TOKEN = "a-token-for-the-researcher"
-FREE = Limits(session=(1e6, 1e6), together=(1e6, 1e6), arrivals=(1e6, 1e6), wrong=(1e6, 1e6))
+FREE = RateLimits(session=(1e6, 1e6), together=(1e6, 1e6), arrivals=(1e6, 1e6), wrong=(1e6, 1e6))
 
 
 @functools.cache
@@ -69,18 +71,33 @@ class Clock:
         return self.now
 
 
-def served(loaded: LoadedStudy, url: str | None = None, *, clock: Callable[[], float] = time.time) -> Store:
+def open_served_store(
+    loaded: LoadedStudy, url: str | None = None, *, clock: Callable[[], float] = time.time
+) -> StudyStore:
     """The store of a study that is about to be served."""
     store = open_store(loaded.path, url, clock=clock)
     store.raise_target(loaded.study.judgements_per_item)
     return store
 
 
-def an_app(loaded: LoadedStudy, store: Store, **given: Any) -> ASGIApp:
+@contextmanager
+def recorded_warnings() -> Iterator[list[str]]:
+    """The lines that are logged for the operator meanwhile."""
+    lines: list[str] = []
+    handler = logging.Handler()
+    handler.emit = lambda record: lines.append(record.getMessage())  # type: ignore[method-assign]
+    logger = logging.getLogger("vivant")
+    logger.addHandler(handler)
+    try:
+        yield lines
+    finally:
+        logger.removeHandler(handler)
+
+
+def build_app(loaded: LoadedStudy, store: StudyStore, **given: Any) -> ASGIApp:
     """The application, with no limits on rates unless they are named."""
     limits = given.pop("limits", FREE)
-    tell = given.pop("tell", lambda _: None)
-    return create_app(loaded, store, Serving(admin_token=TOKEN, **given), limits=limits, tell=tell)
+    return create_app(loaded, store, ServerSettings(admin_token=TOKEN, **given), limits=limits)
 
 
 class Walker:
@@ -125,8 +142,8 @@ class Walker:
 
     def field(self, name: str) -> str:
         """A hidden field of the page; empty where it has none."""
-        found = re.search(rf'name="{name}" value="([^"]*)"', self.answer.text)
-        return found.group(1) if found else ""
+        result = re.search(rf'name="{name}" value="([^"]*)"', self.answer.text)
+        return result.group(1) if result else ""
 
     @property
     def form(self) -> str:
@@ -141,8 +158,8 @@ class Walker:
     @property
     def names(self) -> list[str]:
         """Fields that are to be answered."""
-        found = re.findall(r'name="((?:choice|text|scale\.[\w-]+\.\d+|verdict\.\d+))"', self.answer.text)
-        return list(dict.fromkeys(found))
+        result = re.findall(r'name="((?:choice|text|scale\.[\w-]+\.\d+|verdict\.\d+))"', self.answer.text)
+        return list(dict.fromkeys(result))
 
     @property
     def media(self) -> list[str]:
@@ -151,8 +168,8 @@ class Walker:
 
     def options(self) -> list[str]:
         """The texts of the options, in the order of the page."""
-        found = re.findall(r'<label class="choice">.*?<span dir="auto">(.*?)</span>', self.answer.text)
-        return [html.unescape(text) for text in found]
+        result = re.findall(r'<label class="choice">.*?<span dir="auto">(.*?)</span>', self.answer.text)
+        return [html.unescape(text) for text in result]
 
     def some_answer(self, value: str = "1") -> dict[str, str]:
         """An answer to everything on the page."""
@@ -189,6 +206,6 @@ class Walker:
         return count
 
 
-def invited(app: ASGIApp, store: Store, root: str = "") -> Walker:
+def invite_walker(app: ASGIApp, store: StudyStore, root: str = "") -> Walker:
     """A participant with a link of their own, at the first item."""
     return Walker(app, root).begin(invite(store, 1)[0])

@@ -64,7 +64,7 @@ def choice_samples(count: int, task: str = "jsonl/made") -> list[Sample]:
     ]
 
 
-def answered(samples: list[Sample], replies: Iterable[Reply]) -> list[Record]:
+def make_records(samples: list[Sample], replies: Iterable[Reply]) -> list[Record]:
     """One record per sample, options as they stand."""
     return [
         Record(

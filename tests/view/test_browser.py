@@ -12,8 +12,8 @@ pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
 from playwright.sync_api import Browser, Page, expect
 
-from tests.support.browser_kit import a_browser, a_viewer, watched
-from tests.support.view_kit import answered, choice_samples, write_large, write_run
+from tests.support.browser_kit import open_browser, record_problems, run_viewer
+from tests.support.view_kit import choice_samples, make_records, write_large, write_run
 from vivant.core.types import Option, Reply
 from vivant.engine.evaluation import evaluate
 from vivant.report.html import write_report
@@ -35,8 +35,8 @@ EVIL = "<script>document.title='owned'</script><img src=x onerror=\"document.tit
 @pytest.fixture(scope="module")
 def browser(root: Path) -> Iterator[Browser]:  # noqa: ARG001
     """After the runs are made: Playwright keeps an event loop of its own going in this thread."""
-    with a_browser() as found:
-        yield found
+    with open_browser() as result:
+        yield result
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def viewer(root: Path) -> Iterator[str]:
-    with a_viewer(root) as address:
+    with run_viewer(root) as address:
         yield address
 
 
@@ -60,10 +60,10 @@ def page(browser: Browser) -> Iterator[Page]:
     """A page in which nothing may go wrong."""
     opened = browser.new_page(viewport={"width": 1300, "height": 900})
     opened.set_default_timeout(15_000)
-    said = watched(opened)
+    text = record_problems(opened)
     yield opened
     opened.close()
-    assert said == []
+    assert text == []
 
 
 def test_from_the_list_of_runs_to_a_sample(page: Page, viewer: str) -> None:
@@ -205,9 +205,9 @@ def test_hostile_text_stays_text(page: Page, tmp_path: Path) -> None:
         Reply(text="x" * 1_000_000),
         Reply(status="error", error=EVIL),
     ]
-    write_run(tmp_path / "runs" / "run", samples, answered(samples, replies), model=EVIL).scores()
+    write_run(tmp_path / "runs" / "run", samples, make_records(samples, replies), model=EVIL).scores()
     report = write_report([tmp_path / "runs" / "run"], tmp_path / "report.html", title=EVIL)
-    with a_viewer(tmp_path / "runs") as address:
+    with run_viewer(tmp_path / "runs") as address:
         for place in (address, f"{address}/leaderboard", f"{address}/run/run", report.as_uri()):
             page.goto(place)
             assert page.evaluate("document.title") != "owned"
@@ -235,7 +235,7 @@ def test_a_missing_video_says_so(browser: Browser, root: Path, tmp_path: Path) -
     manifest["roots"] = {"mmrv/mcq": str(tmp_path / "data")}
     (run / "manifest.json").write_text(json.dumps(manifest))
     page = browser.new_page()
-    with a_viewer(tmp_path / "runs") as address:
+    with run_viewer(tmp_path / "runs") as address:
         page.goto(f"{address}/run/run")
         page.locator("a[data-item]").first.click()
         expect(page.locator(".missing").first).to_contain_text("is missing from")
@@ -245,7 +245,7 @@ def test_a_missing_video_says_so(browser: Browser, root: Path, tmp_path: Path) -
 
 def test_two_hundred_thousand_samples(page: Page, tmp_path: Path) -> None:
     write_large(tmp_path / "runs" / "large", 200_000)
-    with a_viewer(tmp_path / "runs") as address:
+    with run_viewer(tmp_path / "runs") as address:
         page.goto(f"{address}/run/large")
         expect(page.locator("#total")).to_have_text("200,000", timeout=90_000)
         page.get_by_label("Search").fill("take 123456")
@@ -265,9 +265,9 @@ def test_a_run_under_way_is_followed(page: Page, tmp_path: Path) -> None:
     from vivant.runs.log import LogWriter
 
     samples = choice_samples(5)
-    records = answered(samples, [Reply(text="B")] * 5)
+    records = make_records(samples, [Reply(text="B")] * 5)
     run = write_run(tmp_path / "run", samples, records[:2])
-    with a_viewer(tmp_path) as address:
+    with run_viewer(tmp_path) as address:
         page.goto(address)
         expect(page.locator(".mark.live")).to_be_visible()
         expect(page.get_by_text("2 / 5")).to_be_visible()

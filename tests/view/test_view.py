@@ -13,16 +13,16 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from tests.support.browser_kit import a_viewer
+from tests.support.browser_kit import run_viewer
 from tests.support.helpers import picture, vivant
-from tests.support.view_kit import answered, choice_samples, write_run
+from tests.support.view_kit import choice_samples, make_records, write_run
 from vivant.analysis.reasoning.label_files import Label, LabelledReply, write_labels
 from vivant.core.errors import UsageError
 from vivant.core.types import Image, Message, Record, Reply, Sample, Text
 from vivant.engine.evaluation import evaluate
 from vivant.runs.directory import RunDir
 from vivant.runs.log import LogWriter
-from vivant.view.query import Filter
+from vivant.view.query import SampleFilter
 from vivant.web.server import bind, is_loopback
 
 
@@ -50,13 +50,13 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, right in (("a", 6), ("b", 4)):
         replies = [Reply(text="B" if number < right else "C") for number in range(9)]
         replies.append(Reply(status="error", error="HTTP 500"))
-        write_run(root / name, samples, answered(samples, replies), model=name).scores()
+        write_run(root / name, samples, make_records(samples, replies), model=name).scores()
     return root
 
 
 @pytest.fixture(scope="module")
 def viewer(runs: Path) -> Iterator[str]:
-    with a_viewer(runs) as address:
+    with run_viewer(runs) as address:
         yield address
 
 
@@ -109,7 +109,7 @@ def test_other_hosts_are_refused_without_a_token(viewer: str) -> None:
 
 
 def test_with_a_token_nothing_is_shown_without_it(runs: Path) -> None:
-    with a_viewer(runs, token="s3cret") as address:
+    with run_viewer(runs, token="s3cret") as address:
         for path in ("/", "/run/a", "/static/view.css", "/?token=wrong"):
             assert get(address + path)[0] == 403
         opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
@@ -141,7 +141,7 @@ def pictured(tmp_path: Path) -> tuple[Path, Path]:
 
 def test_only_media_inside_the_data_folder_are_sent(pictured: tuple[Path, Path]) -> None:
     root, _ = pictured
-    with a_viewer(root) as address:
+    with run_viewer(root) as address:
         status, _, headers = get(f"{address}/media/run/0?{key('jsonl/made/s')}")
         assert (status, headers["content-type"]) == (200, "image/png")
         for place in range(1, 8):
@@ -154,10 +154,10 @@ def test_only_media_inside_the_data_folder_are_sent(pictured: tuple[Path, Path])
 
 def test_elsewhere_only_folders_that_were_named(pictured: tuple[Path, Path], tmp_path: Path) -> None:
     root, data = pictured
-    with a_viewer(root, data=[tmp_path / "other"]) as address:
+    with run_viewer(root, data=[tmp_path / "other"]) as address:
         status, page, _ = get(f"{address}/media/run/0?{key('jsonl/made/s')}")
         assert status == 404 and f"--data {data}" in page
-    with a_viewer(root, data=[data]) as address:
+    with run_viewer(root, data=[data]) as address:
         assert get(f"{address}/media/run/0?{key('jsonl/made/s')}")[0] == 200
 
 
@@ -168,7 +168,7 @@ def test_a_run_cannot_name_the_whole_disk(pictured: tuple[Path, Path]) -> None:
     (root / "run" / "manifest.json").write_text(json.dumps(manifest))
     line = (root / "run" / "samples.jsonl").read_text().replace("good.png", f"{data}/good.png".lstrip("/"))
     (root / "run" / "samples.jsonl").write_text(line)
-    with a_viewer(root) as address:
+    with run_viewer(root) as address:
         status, page, _ = get(f"{address}/media/run/0?{key('jsonl/made/s')}")
         assert status == 404 and "whole disk" in page
 
@@ -176,7 +176,7 @@ def test_a_run_cannot_name_the_whole_disk(pictured: tuple[Path, Path]) -> None:
 def test_videos_are_sent_in_pieces(tmp_path: Path) -> None:
     evaluate("mmrv", "random", data=("mini",), limit=2, out=str(tmp_path / "run"))
     first = msgspec.json.decode((tmp_path / "run" / "log.jsonl").read_bytes().splitlines()[0])
-    with a_viewer(tmp_path) as address:
+    with run_viewer(tmp_path) as address:
         status, body, headers = get(f"{address}/media/run/0?{key(first['key'])}", Range="bytes=0-99")
         assert status == 206 and headers["content-range"].startswith("bytes 0-99/")
         assert headers["content-type"] == "video/mp4" and "ftyp" in body
@@ -184,7 +184,7 @@ def test_videos_are_sent_in_pieces(tmp_path: Path) -> None:
 
 def test_a_growing_log_is_followed_and_a_rewritten_one_read_anew(tmp_path: Path) -> None:
     samples = choice_samples(6)
-    records = answered(samples, [Reply(text=f"reply {number}") for number in range(6)])
+    records = make_records(samples, [Reply(text=f"reply {number}") for number in range(6)])
     write_run(tmp_path / "run", samples, records[:2])
     folder = RunDir(tmp_path / "run")
 
@@ -192,7 +192,7 @@ def test_a_growing_log_is_followed_and_a_rewritten_one_read_anew(tmp_path: Path)
         page = get(f"{address}/run/run?status=ok")[1]
         return int(page.split('id="total">')[1].split("<")[0])
 
-    with a_viewer(tmp_path) as address:
+    with run_viewer(tmp_path) as address:
         assert count(address) == 2
         with LogWriter(folder.log_file) as log:
             log.append(records[2])
@@ -212,7 +212,7 @@ def test_a_growing_log_is_followed_and_a_rewritten_one_read_anew(tmp_path: Path)
 def test_broken_lines_and_manifests_are_shown_as_such(tmp_path: Path) -> None:
     samples = choice_samples(3)
     for name in ("lines", "manifest", "older", "lost"):
-        write_run(tmp_path / name, samples, answered(samples, [Reply(text="B")] * 3))
+        write_run(tmp_path / name, samples, make_records(samples, [Reply(text="B")] * 3))
     log = tmp_path / "lines" / "log.jsonl"
     lines = log.read_bytes().splitlines(keepends=True)
     log.write_bytes(lines[0] + b"{not json}\n" + b'{"key": 7}\n' + lines[2])
@@ -223,7 +223,7 @@ def test_broken_lines_and_manifests_are_shown_as_such(tmp_path: Path) -> None:
     old["settings"] = {name: old["settings"][name] for name in ("tasks", "model", "style", "data")}
     (tmp_path / "older" / "manifest.json").write_text(json.dumps(old))
     (tmp_path / "lost" / "manifest.json").unlink()
-    with a_viewer(tmp_path) as address:
+    with run_viewer(tmp_path) as address:
         page = get(address)[1]
         assert "manifest.json cannot be read" in page and "it has no manifest.json" in page
         page = get(f"{address}/run/lines")[1]
@@ -236,17 +236,17 @@ def test_broken_lines_and_manifests_are_shown_as_such(tmp_path: Path) -> None:
 
 
 def test_a_damaged_index_is_made_again(runs: Path) -> None:
-    from vivant.view.index import Index
+    from vivant.view.index import RunIndex
 
-    with a_viewer(runs) as address:
+    with run_viewer(runs) as address:
         assert get(f"{address}/run/a")[0] == 200
-        Index(runs / "a", "paper").file.write_bytes(b"no database" * 100)
+        RunIndex(runs / "a", "paper").file.write_bytes(b"no database" * 100)
         status, page, _ = get(f"{address}/run/a")
         assert status == 200 and page.split('id="total">')[1].startswith("10<")
 
 
 def test_no_runs_yet(tmp_path: Path) -> None:
-    with a_viewer(tmp_path) as address:
+    with run_viewer(tmp_path) as address:
         assert "There are no runs here yet" in get(address)[1]
         assert get(f"{address}/leaderboard")[0] == 200
         assert get(f"{address}/run/none")[0] == 404
@@ -255,8 +255,8 @@ def test_no_runs_yet(tmp_path: Path) -> None:
 def test_long_texts_are_cut_with_a_way_to_all_of_them(tmp_path: Path) -> None:
     samples = choice_samples(1)
     long = "<b>word</b> " * 100_000
-    write_run(tmp_path / "run", samples, answered(samples, [Reply(text=long, thinking="why " * 9)]))
-    with a_viewer(tmp_path) as address:
+    write_run(tmp_path / "run", samples, make_records(samples, [Reply(text=long, thinking="why " * 9)]))
+    with run_viewer(tmp_path) as address:
         page = get(f"{address}/run/run/sample?{key('jsonl/made/q0')}")[1]
         assert len(page) < 200_000 and "<b>word" not in page and "more characters" in page
         _, whole, headers = get(f"{address}/run/run/text?part=reply&{key('jsonl/made/q0')}")
@@ -285,15 +285,17 @@ def test_loopback_is_told_from_elsewhere() -> None:
 
 
 def test_filters_survive_their_own_address() -> None:
-    wanted = Filter(task="a/b", outcome="wrong", text='"x" & y', facets={"näme": "v=1&2"}, sort="-score")
-    assert Filter.read(dict(urllib.parse.parse_qsl(wanted.address()))) == wanted
-    assert Filter.read({"outcome": "'; DROP TABLE row", "sort": "n; --"}) == Filter()
+    wanted = SampleFilter(
+        task="a/b", outcome="wrong", text='"x" & y', facets={"näme": "v=1&2"}, sort="-score"
+    )
+    assert SampleFilter.parse(dict(urllib.parse.parse_qsl(wanted.address()))) == wanted
+    assert SampleFilter.parse({"outcome": "'; DROP TABLE row", "sort": "n; --"}) == SampleFilter()
 
 
 def test_repeats_are_rows_of_their_own(tmp_path: Path) -> None:
     run = evaluate("mmrv", "random", data=("mini",), limit=3, repeat=2, out=str(tmp_path / "run"))
     run.scores()
-    with a_viewer(tmp_path) as address:
+    with run_viewer(tmp_path) as address:
         page = get(f"{address}/run/run")[1]
         assert page.split('id="total">')[1].startswith("6<") and "%231" in page
 
@@ -301,15 +303,15 @@ def test_repeats_are_rows_of_their_own(tmp_path: Path) -> None:
 def test_text_of_a_sample_without_a_record_is_shown(tmp_path: Path) -> None:
     sample = Sample(id="s", task="gone/task", question=(Text("Who?"),))
     write_run(tmp_path / "run", [sample], [])
-    with a_viewer(tmp_path) as address:
+    with run_viewer(tmp_path) as address:
         assert "Who?" in get(f"{address}/run/run/sample?{key('gone/task/s')}")[1]
         assert get(f"{address}/leaderboard")[0] == 200
 
 
 def test_labelled_reasoning_is_coloured_while_the_reply_is_the_same(tmp_path: Path) -> None:
     samples = choice_samples(2)
-    said = "The hand turns a wheel. People do that in cars. B"
-    run = write_run(tmp_path / "run", samples, answered(samples, [Reply(text=said)] * 2))
+    text = "The hand turns a wheel. People do that in cars. B"
+    run = write_run(tmp_path / "run", samples, make_records(samples, [Reply(text=text)] * 2))
     labels = (Label(start=0, end=23, rests_on="seen", frame=2), Label(start=24, end=47, rests_on="knowledge"))
     write_labels(
         run.dir.path,
@@ -323,10 +325,10 @@ def test_labelled_reasoning_is_coloured_while_the_reply_is_the_same(tmp_path: Pa
                 segments=labels,
                 length=length,
             )
-            for n, length in ((0, len(said)), (1, 7))
+            for n, length in ((0, len(text)), (1, 7))
         ],
     )
-    with a_viewer(tmp_path) as address:
+    with run_viewer(tmp_path) as address:
         page = get(f"{address}/run/run/sample?{key('jsonl/made/q0')}")[1]
         assert 'title="rests on seen, frame 2">The hand turns a wheel.</mark>' in page
         assert 'title="rests on knowledge">People do that in cars.</mark>' in page

@@ -83,9 +83,9 @@ def new(
 
         vivant study new studies/duel --kind pairwise --from runs/a --from runs/b
     """
-    from vivant.study.make import Wish, make_study
+    from vivant.study.make import StudySpec, make_study
 
-    wish = Wish(
+    wish = StudySpec(
         kind=kind,
         origin=tuple(origin),
         data=tuple(data or ()),
@@ -160,11 +160,11 @@ def export(
     """
     import time
 
-    from vivant.study.collected import collect
     from vivant.study.export import export_study
+    from vivant.study.results import load_results
 
     place = out or folder / "exports" / time.strftime("%Y%m%d-%H%M%S", time.gmtime())
-    done = export_study(collect(folder, database), place, form or ("jsonl",), only_counted=only_counted)
+    done = export_study(load_results(folder, database), place, form or ("jsonl",), only_counted=only_counted)
     for file in done.files:
         say(f"Written: {file}")
     say(f"{done.judgements} judgements of {done.people} people → {place}")
@@ -232,12 +232,12 @@ def report(
         vivant study report studies/mime --by angle --out report.html
     """
     from vivant.cli.output import write_tables
-    from vivant.study.collected import collect
     from vivant.study.report.page import all_tables, write_page
-    from vivant.study.report.study import study_report
+    from vivant.study.report.study import build_study_report
+    from vivant.study.results import load_results
 
     facets = [name for entry in by or () for name in entry.split(",")]
-    made = study_report(collect(folder, database), facets)
+    made = build_study_report(load_results(folder, database), facets)
     if out is not None and out.suffix in (".html", ".htm"):
         write_page(made, out)
         say(f"Written to {out}. Open it in any browser.")

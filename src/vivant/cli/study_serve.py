@@ -104,9 +104,9 @@ def link(
         vivant study link my-study -n 20 --url https://lab.example/study > links.txt
     """
     from vivant.study.loading import load_study
-    from vivant.study.server.serve import need_web
+    from vivant.study.server.serve import check_dependencies
 
-    need_web()
+    check_dependencies()
     from vivant.study.store import open_store
     from vivant.study.store.people import invite
 
@@ -131,15 +131,15 @@ def who(
 
         vivant study who my-study 5f0c1d2e3a4b5c6d7e8f9a0b
     """
-    from vivant.study.server.serve import need_web
+    from vivant.study.server.serve import check_dependencies
 
-    need_web()
+    check_dependencies()
     from vivant.study.store import open_store
-    from vivant.study.store.people import named
+    from vivant.study.store.people import find_participant
 
     with open_store(folder, database, create=False) as store:
         for name in ids:
-            person = named(store, name.rpartition("/join/")[2])
+            person = find_participant(store, name.rpartition("/join/")[2])
             print(f"{name}\t{person.annotator}\t{person.state}" if person else f"{name}\t\tunknown")
 
 
@@ -151,18 +151,18 @@ def upgrade(folder: Folder, database: Database = None) -> None:
 
         vivant study upgrade my-study
     """
-    from vivant.study.server.serve import need_web
+    from vivant.study.server.serve import check_dependencies
 
-    need_web()
+    check_dependencies()
     from vivant.study.store import schema
     from vivant.study.store.database import Database as Opened
     from vivant.study.store.database import database_url
 
     opened = Opened(database_url(folder, database))
     try:
-        before = schema.version_of(opened)
+        before = schema.read_version(opened)
         schema.upgrade(opened)
-        say(f"{opened.shown}: version {before or 'none'} is now {schema.newest()}")
+        say(f"{opened.display_url}: version {before or 'none'} is now {schema.newest_version()}")
     finally:
         opened.close()
 

@@ -1,4 +1,4 @@
-"""Chat completions on the wire: what is asked becomes a Request, a Reply becomes what is answered."""
+"""Chat completions on the wire: a request body becomes a Request, a Reply becomes a response."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class WireError(Exception):
         return {"error": {"message": str(self), "type": kind, "param": None, "code": self.code}}
 
 
-class Said(Struct, frozen=True):
+class ChatMessage(Struct, frozen=True):
     """One message of a conversation."""
 
     role: Literal["system", "developer", "user", "assistant"]
@@ -49,10 +49,10 @@ class StreamOptions(Struct, frozen=True):
     include_usage: bool = False
 
 
-class Asked(Struct, frozen=True, kw_only=True):
+class ChatRequest(Struct, frozen=True, kw_only=True):
     """The body of a request. Fields that are not named here do not change an answer and are let pass."""
 
-    messages: list[Said]
+    messages: list[ChatMessage]
     model: str = ""
     max_tokens: int | None = None
     max_completion_tokens: int | None = None
@@ -67,102 +67,102 @@ class Asked(Struct, frozen=True, kw_only=True):
     tools: list[Any] | None = None
 
 
-Decode = Callable[[bytes, str], Awaitable[Clip]]
+DecodeVideo = Callable[[bytes, str], Awaitable[Clip]]
 """A video file's bytes and type → its frames."""
 
 
-def read_body(body: bytes) -> Asked:
+def read_body(data: bytes) -> ChatRequest:
     """The body, checked."""
     try:
-        asked = msgspec.json.decode(body, type=Asked)
+        body = msgspec.json.decode(data, type=ChatRequest)
     except msgspec.MsgspecError as error:
         raise WireError(400, f"The body is no chat completion: {error}") from error
-    if not asked.messages:
+    if not body.messages:
         raise WireError(400, "messages is empty")
-    for name, wrong in (
-        ("n", (asked.n or 1) != 1),
-        ("logprobs", bool(asked.logprobs)),
-        ("tools", bool(asked.tools)),
+    for name, is_asked in (
+        ("n", (body.n or 1) != 1),
+        ("logprobs", bool(body.logprobs)),
+        ("tools", bool(body.tools)),
     ):
-        if wrong:
+        if is_asked:
             raise WireError(400, f"{name} is not offered here; leave it out", "unsupported")
-    most = asked.max_completion_tokens or asked.max_tokens
-    if most is not None and most < 1:
-        raise WireError(400, f"max_tokens is {most}; it must be at least 1")
-    if asked.temperature is not None and not 0 <= asked.temperature <= 2:
-        raise WireError(400, f"temperature is {asked.temperature}; it must be from 0 to 2")
-    if asked.top_p is not None and not 0 < asked.top_p <= 1:
-        raise WireError(400, f"top_p is {asked.top_p}; it must be above 0, and 1 at most")
-    return asked
+    limit = body.max_completion_tokens or body.max_tokens
+    if limit is not None and limit < 1:
+        raise WireError(400, f"max_tokens is {limit}; it must be at least 1")
+    if body.temperature is not None and not 0 <= body.temperature <= 2:
+        raise WireError(400, f"temperature is {body.temperature}; it must be from 0 to 2")
+    if body.top_p is not None and not 0 < body.top_p <= 1:
+        raise WireError(400, f"top_p is {body.top_p}; it must be above 0, and 1 at most")
+    return body
 
 
-async def to_request(asked: Asked, decode: Decode, *, sound: bool) -> Request:
+async def to_request(body: ChatRequest, decode: DecodeVideo, *, sound: bool) -> Request:
     """What a model receives."""
     turns = []
-    for place, said in enumerate(asked.messages):
-        parts = [part async for part in _parts(said.content, place, decode, sound)]
-        turns.append(Turn("system" if said.role == "developer" else said.role, tuple(parts)))
-    stop = (asked.stop,) if isinstance(asked.stop, str) else tuple(asked.stop or ())
+    for index, message in enumerate(body.messages):
+        parts = [part async for part in _read_parts(message.content, index, decode, sound)]
+        turns.append(Turn("system" if message.role == "developer" else message.role, tuple(parts)))
+    stop = (body.stop,) if isinstance(body.stop, str) else tuple(body.stop or ())
     return Request(
         turns=tuple(turns),
         decoding=Decoding(
-            max_tokens=asked.max_completion_tokens or asked.max_tokens,
-            temperature=asked.temperature,
-            top_p=asked.top_p,
-            seed=asked.seed,
+            max_tokens=body.max_completion_tokens or body.max_tokens,
+            temperature=body.temperature,
+            top_p=body.top_p,
+            seed=body.seed,
             stop=tuple(text for text in stop if text),
         ),
-        seed=asked.seed if asked.seed is not None else derive_seed(0, "serve", uuid.uuid4().hex),
+        seed=body.seed if body.seed is not None else derive_seed(0, "serve", uuid.uuid4().hex),
         key=f"serve/{uuid.uuid4().hex}",
     )
 
 
-async def _parts(content: Any, place: int, decode: Decode, sound: bool) -> Any:
+async def _read_parts(content: Any, index: int, decode: DecodeVideo, sound: bool) -> Any:
     if isinstance(content, str):
         yield Text(content)
         return
-    for piece in content or ():
-        kind = piece.get("type")
-        where = f"messages[{place}]: {kind}"
-        if kind == "text" and isinstance(piece.get("text"), str):
-            yield Text(piece["text"])
+    for part in content or ():
+        kind = part.get("type")
+        where = f"messages[{index}]: {kind}"
+        if kind == "text" and isinstance(part.get("text"), str):
+            yield Text(part["text"])
         elif kind == "image_url":
-            yield _picture(_data(piece.get("image_url"), where)[0], where)
+            yield _read_picture(_read_data_url(part.get("image_url"), where)[0], where)
         elif kind == "video_url":
-            yield await decode(*_data(piece.get("video_url"), where))
+            yield await decode(*_read_data_url(part.get("video_url"), where))
         elif kind == "input_audio":
             if not sound:
                 raise WireError(400, "this model is given no sound", "unsupported")
-            yield _sound(piece.get("input_audio"), where)
+            yield _read_sound(part.get("input_audio"), where)
         else:
-            raise WireError(400, f"messages[{place}]: a part of type {kind!r} is not taken here")
+            raise WireError(400, f"messages[{index}]: a part of type {kind!r} is not taken here")
 
 
-def _picture(data: bytes, where: str) -> Content:
-    look = parse_image_header(data)
-    if look is None or not look.complete:
+def _read_picture(data: bytes, where: str) -> Content:
+    header = parse_image_header(data)
+    if header is None or not header.complete:
         raise WireError(400, f"{where} is no whole picture of a known kind (JPEG, PNG, WebP, GIF)")
-    return Picture(data, look.media_type, look.width, look.height)
+    return Picture(data, header.media_type, header.width, header.height)
 
 
-def _sound(said: Any, where: str) -> Content:
-    if not isinstance(said, Mapping) or not isinstance(said.get("data"), str):
+def _read_sound(value: Any, where: str) -> Content:
+    if not isinstance(value, Mapping) or not isinstance(value.get("data"), str):
         raise WireError(400, f"{where} needs data and format")
-    return Sound(_bytes(said["data"], where), f"audio/{said.get('format') or 'wav'}")
+    return Sound(_decode_base64(value["data"], where), f"audio/{value.get('format') or 'wav'}")
 
 
-def _data(said: Any, where: str) -> tuple[bytes, str]:
+def _read_data_url(value: Any, where: str) -> tuple[bytes, str]:
     """The bytes and the type of a data URL. Nothing is ever fetched: a server must not be sent on errands."""
-    url = said.get("url") if isinstance(said, Mapping) else said
+    url = value.get("url") if isinstance(value, Mapping) else value
     if not isinstance(url, str):
         raise WireError(400, f"{where} has no url")
     head = _DATA_URL.match(url)
     if head is None:
         raise WireError(400, f"{where} must be a data URL (data:…;base64,…); addresses are not fetched")
-    return _bytes(url[head.end() :], where), head.group(1) or "application/octet-stream"
+    return _decode_base64(url[head.end() :], where), head.group(1) or "application/octet-stream"
 
 
-def _bytes(text: str, where: str) -> bytes:
+def _decode_base64(text: str, where: str) -> bytes:
     try:
         return b64decode(text, validate=True)
     except (binascii.Error, ValueError) as error:
@@ -178,7 +178,7 @@ def check_reply(reply: Reply) -> Reply:
     return reply
 
 
-def completion(reply: Reply, model: str) -> dict[str, Any]:
+def build_completion(reply: Reply, model: str) -> dict[str, Any]:
     """The whole answer at once."""
     message: dict[str, Any] = {"role": "assistant", "content": reply.text}
     if reply.thinking:
@@ -186,16 +186,16 @@ def completion(reply: Reply, model: str) -> dict[str, Any]:
     if reply.status == "refused":
         message["refusal"] = reply.error
     choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": _FINISH[reply.status]}
-    return {**_head(model, "chat.completion"), "choices": [choice], "usage": usage(reply)}
+    return {**_head(model, "chat.completion"), "choices": [choice], "usage": count_tokens(reply)}
 
 
-def usage(reply: Reply) -> dict[str, int]:
+def count_tokens(reply: Reply) -> dict[str, int]:
     """Tokens; 0 where the model does not count them."""
-    read, wrote = reply.tokens_in or 0, reply.tokens_out or 0
-    return {"prompt_tokens": read, "completion_tokens": wrote, "total_tokens": read + wrote}
+    prompt, reply_tokens = reply.tokens_in or 0, reply.tokens_out or 0
+    return {"prompt_tokens": prompt, "completion_tokens": reply_tokens, "total_tokens": prompt + reply_tokens}
 
 
-def pieces(reply: Reply, model: str, *, with_usage: bool) -> Iterator[bytes]:
+def stream_events(reply: Reply, model: str, *, with_usage: bool) -> Iterator[bytes]:
     """The answer as events, word by word. Models here answer at once, so the first event waits for the last word."""
     head = _head(model, "chat.completion.chunk")
 
@@ -207,7 +207,7 @@ def pieces(reply: Reply, model: str, *, with_usage: bool) -> Iterator[bytes]:
         yield event({"content": word})
     yield event({}, _FINISH[reply.status])
     if with_usage:
-        yield _event({**head, "choices": [], "usage": usage(reply)})
+        yield _event({**head, "choices": [], "usage": count_tokens(reply)})
     yield b"data: [DONE]\n\n"
 
 

@@ -9,19 +9,19 @@ from pathlib import Path
 from vivant.study.design import ITEMS_FILE, STUDY_FILE, Study, StudyItem
 
 
-def group_of(item: StudyItem) -> str:
+def item_group(item: StudyItem) -> str:
     """What nobody meets twice: the item's group, or the item itself."""
     # Told apart by a sign that no id begins with, so that an item named like a group is not taken for it.
     return item.group or f"\x1f{item.id}"
 
 
-def place_sizes(judgements: int, per_participant: int) -> list[int]:
+def list_place_sizes(judgements: int, per_participant: int) -> list[int]:
     """Items for each place: all full, and a smaller last one for what is left."""
     full, rest = divmod(judgements, per_participant)
     return [per_participant] * full + ([rest] if rest else [])
 
 
-def shortage(groups: Sequence[int], judgements_per_item: int, per_participant: int) -> int:
+def count_shortage(groups: Sequence[int], judgements_per_item: int, per_participant: int) -> int:
     """How many judgements no place can give, for groups of so many items each.
 
     A group of g items needs g times the judgements of an item, each from another person. By the theorem of
@@ -30,25 +30,25 @@ def shortage(groups: Sequence[int], judgements_per_item: int, per_participant: i
     """
     needs = sorted((size * judgements_per_item for size in groups), reverse=True)
     total = sum(needs)
-    places = Counter(place_sizes(total, per_participant))
-    most = left = total
+    places = Counter(list_place_sizes(total, per_participant))
+    most = remaining = total
     for k, need in enumerate(needs, 1):
-        left -= need
-        most = min(most, left + sum(min(size, k) * count for size, count in places.items()))
+        remaining -= need
+        most = min(most, remaining + sum(min(size, k) * count for size, count in places.items()))
     return total - most
 
 
-def largest_share(groups: Sequence[int], judgements_per_item: int, at_most: int) -> int:
+def find_largest_share(groups: Sequence[int], judgements_per_item: int, at_most: int) -> int:
     """The most items per participant, up to a bound, with which nothing is short."""
     bound = max(1, min(at_most, len(groups)))
-    return next((n for n in range(bound, 1, -1) if not shortage(groups, judgements_per_item, n)), 1)
+    return next((n for n in range(bound, 1, -1) if not count_shortage(groups, judgements_per_item, n)), 1)
 
 
-def balance_faults(folder: Path, study: Study, items: Sequence[StudyItem]) -> Iterator[str]:
+def find_balance_faults(folder: Path, study: Study, items: Sequence[StudyItem]) -> Iterator[str]:
     """Numbers that cannot come true, with what to change."""
-    asked = [item for item in items if not item.check]
-    groups = list(Counter(map(group_of, asked)).values())
-    checks = len({group_of(item) for item in items if item.check})
+    judged = [item for item in items if not item.check]
+    groups = list(Counter(map(item_group, judged)).values())
+    checks = len({item_group(item) for item in items if item.check})
     if checks < study.checks_per_participant:
         yield (
             f"{folder / STUDY_FILE}: checks_per_participant is {study.checks_per_participant}, but "
@@ -57,15 +57,15 @@ def balance_faults(folder: Path, study: Study, items: Sequence[StudyItem]) -> It
         )
     if not groups:
         return
-    short = shortage(groups, study.judgements_per_item, study.items_per_participant)
+    short = count_shortage(groups, study.judgements_per_item, study.items_per_participant)
     if not short:
         return
-    total = len(asked) * study.judgements_per_item
-    fits = largest_share(groups, study.judgements_per_item, study.items_per_participant)
+    total = len(judged) * study.judgements_per_item
+    fits = find_largest_share(groups, study.judgements_per_item, study.items_per_participant)
     reason = (
         f"nobody may meet one of the {len(groups)} groups twice"
-        if len(groups) < len(asked)
-        else f"there are only {len(asked)} items"
+        if len(groups) < len(judged)
+        else f"there are only {len(judged)} items"
     )
     remedy = f"set items_per_participant to {fits}"
     if len(groups) < study.items_per_participant:

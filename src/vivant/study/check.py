@@ -9,17 +9,17 @@ from msgspec import Struct
 
 from vivant.core.errors import DataError, VivantError
 from vivant.core.progress import ProgressCallback
-from vivant.study.balance import place_sizes
+from vivant.study.balance import list_place_sizes
 from vivant.study.design import ITEMS_FILE, KEY_FILE
-from vivant.study.key import key_faults, load_key
-from vivant.study.loading import LoadedStudy, StudyError, load_study, media_of
-from vivant.study.server.interface import interfaces
+from vivant.study.key import find_key_faults, load_key
+from vivant.study.loading import LoadedStudy, StudyError, list_media, load_study
+from vivant.study.server.interface import load_interfaces
 
 _CONSENT_MARK = "**Edit this page"
 _CONSENT_MARK_ZH = "**请编辑本页"
 
 
-class Checked(Struct, frozen=True, kw_only=True):
+class StudyCheck(Struct, frozen=True, kw_only=True):
     """What was found. A study without faults can be served; notes are for the researcher to weigh."""
 
     faults: tuple[str, ...] = ()
@@ -27,21 +27,21 @@ class Checked(Struct, frozen=True, kw_only=True):
     summary: str = ""
 
 
-def check_study(folder: Path, *, media: bool = True, progress: ProgressCallback | None = None) -> Checked:
+def check_study(folder: Path, *, media: bool = True, progress: ProgressCallback | None = None) -> StudyCheck:
     """Read everything, open every file."""
     try:
         loaded = load_study(folder)
     except StudyError as error:
-        return Checked(faults=error.faults)
+        return StudyCheck(faults=error.faults)
     faults: list[str] = []
     notes: list[str] = []
     try:
-        interfaces(folder, loaded.study.languages)
+        load_interfaces(folder, loaded.study.languages)
     except DataError as error:
         faults.append(str(error))
     try:
         key = load_key(folder)
-        faults += key_faults(loaded, key)
+        faults += find_key_faults(loaded, key)
     except StudyError as error:
         key = {}
         faults += error.faults
@@ -53,56 +53,56 @@ def check_study(folder: Path, *, media: bool = True, progress: ProgressCallback 
                 f"is '{without[0]}'; reports can give no accuracy for them"
             )
     if media:
-        faults += _opened(loaded, progress)
-    notes += _notes(loaded)
-    return Checked(faults=tuple(faults), notes=tuple(notes), summary=_summary(loaded))
+        faults += _open_media(loaded, progress)
+    notes += _list_notes(loaded)
+    return StudyCheck(faults=tuple(faults), notes=tuple(notes), summary=_summarize(loaded))
 
 
-def _opened(loaded: LoadedStudy, progress: ProgressCallback | None) -> list[str]:
+def _open_media(loaded: LoadedStudy, progress: ProgressCallback | None) -> list[str]:
     """What is wrong with each media file, each opened once."""
     from vivant.media import verify
 
-    first = {media.file: item.id for item in loaded.items for media in media_of(item)}
-    found: list[str] = []
+    first = {media.file: item.id for item in loaded.items for media in list_media(item)}
+    faults: list[str] = []
     for number, (file, item) in enumerate(first.items(), 1):
         try:
             problem = verify(loaded.media_file(file))
         except VivantError as error:
             problem = str(error)
         if problem:
-            found.append(f"{loaded.path / ITEMS_FILE}, item '{item}': {loaded.media_root / file} {problem}")
+            faults.append(f"{loaded.path / ITEMS_FILE}, item '{item}': {loaded.media_root / file} {problem}")
         if progress is not None:
             progress(number, len(first), file)
-    return found
+    return faults
 
 
-def _notes(loaded: LoadedStudy) -> list[str]:
+def _list_notes(loaded: LoadedStudy) -> list[str]:
     notes: list[str] = []
     for language, texts in loaded.texts.items():
         if _CONSENT_MARK in texts.consent or _CONSENT_MARK_ZH in texts.consent:
             notes.append(f"consent.{language}.md is as it came: say who is responsible and how to reach them")
-    asked = [item for item in loaded.items if not item.check]
+    judged_items = [item for item in loaded.items if not item.check]
     for facet in loaded.study.balance:
-        values = Counter(item.facets[facet] for item in asked)
+        values = Counter(item.facets[facet] for item in judged_items)
         if len(values) > loaded.study.items_per_participant:
             notes.append(
                 f"balance over '{facet}': it has {len(values)} values, more than the "
                 f"{loaded.study.items_per_participant} items of a participant"
             )
-    rest = len(asked) * loaded.study.judgements_per_item % loaded.study.items_per_participant
+    rest = len(judged_items) * loaded.study.judgements_per_item % loaded.study.items_per_participant
     if rest:
         notes.append(f"the last participant gets {rest} items, not {loaded.study.items_per_participant}")
     return notes
 
 
-def _summary(loaded: LoadedStudy) -> str:
+def _summarize(loaded: LoadedStudy) -> str:
     study = loaded.study
-    asked = [item for item in loaded.items if not item.check]
-    places = len(place_sizes(len(asked) * study.judgements_per_item, study.items_per_participant))
-    files = {media.file for item in loaded.items for media in media_of(item)}
-    checks = len(loaded.items) - len(asked)
+    judged_items = [item for item in loaded.items if not item.check]
+    places = len(list_place_sizes(len(judged_items) * study.judgements_per_item, study.items_per_participant))
+    files = {media.file for item in loaded.items for media in list_media(item)}
+    checks = len(loaded.items) - len(judged_items)
     more = f" and {checks} attention checks" if checks else ""
     return (
-        f"can be served: {len(asked)} items{more}, {len(files)} media files, {', '.join(study.languages)}, "
+        f"can be served: {len(judged_items)} items{more}, {len(files)} media files, {', '.join(study.languages)}, "
         f"{places} participants with {study.items_per_participant} items each"
     )

@@ -23,25 +23,25 @@ PAGES: dict[Kind, tuple[Page, ...]] = {
 """The pages of an item, in their order; those of one item stay together."""
 
 Positive = Annotated[int, Meta(ge=1)]
-Words = dict[str, str]
+LocalizedText = dict[str, str]
 """A text by language: {"en": …, "zh": …}."""
 
 
-class Question(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+class StudyQuestion(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """Asked once of each participant: age group, language, how often they watch such videos."""
 
     name: Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_-]*$")]
-    text: Words
-    choices: tuple[Words, ...] = ()
+    text: LocalizedText
+    choices: tuple[LocalizedText, ...] = ()
     """None: free text. The answer stored is the place of the choice."""
     required: bool = True
 
 
-class Criterion(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+class StudyCriterion(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """A scale from low to high; the whole numbers between are what can be chosen."""
 
     name: Annotated[str, Meta(pattern=r"^[a-z][a-z0-9_-]*$")]
-    text: Words
+    text: LocalizedText
     low: int = 0
     high: int = 5
 
@@ -51,7 +51,7 @@ class Study(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknow
 
     format: int = FORMAT
     kind: Kind
-    title: Words
+    title: LocalizedText
     origin: str = ""
     """The benchmark, run or pack that the items were made from, as it was named."""
     languages: Annotated[tuple[str, ...], Meta(min_length=1)] = ("en",)
@@ -70,8 +70,8 @@ class Study(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknow
     """Seconds without a sign of life after which an unfinished place is given to somebody else."""
     free_text_limit: Positive = 500
     """Characters."""
-    questions: tuple[Question, ...] = ()
-    criteria: tuple[Criterion, ...] = ()
+    questions: tuple[StudyQuestion, ...] = ()
+    criteria: tuple[StudyCriterion, ...] = ()
     """For `rating`; for `blind-comments` the realism scale."""
     completion_url: str = ""
     """Where a recruiting platform wants its participants back."""
@@ -92,7 +92,7 @@ class StudyMedia(Struct, frozen=True, tag="media", tag_field="type"):
     kind: Literal["image", "video", "audio"]
 
 
-class Part(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+class StudyPart(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """One of several things judged on one page: a comment, an answer to be rated, a side of a pair."""
 
     id: str
@@ -112,7 +112,7 @@ class StudyItem(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_un
     """Asked on the page `choose`; empty: the interface's own words."""
     options: tuple[str, ...] = ()
     """In an order that tells nothing; each participant sees them in an order of their own."""
-    parts: tuple[Part, ...] = ()
+    parts: tuple[StudyPart, ...] = ()
     facets: dict[str, str] = field(default_factory=dict)
     check: bool = False
 

@@ -9,7 +9,7 @@ from msgspec import Struct, field
 State = Literal["invited", "consented", "finished", "withdrawn"]
 
 
-class Person(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class StudyPerson(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A participant as exports name them. Somebody who withdrew has no judgements and no answers left."""
 
     annotator: str
@@ -28,7 +28,7 @@ class Person(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The researcher's reason; empty: not excluded."""
 
 
-class Judgement(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class StudyJudgement(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One answer of one person on one page of one item (and part, where a page has several)."""
 
     annotator: str

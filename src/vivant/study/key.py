@@ -8,7 +8,7 @@ from typing import Any
 
 from vivant.core.errors import DataError
 from vivant.study.design import KEY_FILE, PAGES, KeyLine, Study, StudyItem
-from vivant.study.loading import LoadedStudy, StudyError, read_lines
+from vivant.study.loading import LoadedStudy, StudyError, read_numbered_lines
 
 Key = Mapping[str, KeyLine]
 """By item. An item without a line has no right answer."""
@@ -19,46 +19,48 @@ def load_key(folder: str | Path) -> Key:
     file = Path(folder) / KEY_FILE
     if not file.exists():
         return {}
-    found: dict[str, KeyLine] = {}
+    key: dict[str, KeyLine] = {}
     faults: list[str] = []
-    for number, line in read_lines(file, KeyLine):
+    for number, line in read_numbered_lines(file, KeyLine):
         if isinstance(line, DataError):
             faults.append(f"{file}, line {number}: {line}")
-        elif line.item in found:
+        elif line.item in key:
             faults.append(f"{file}, line {number}: the item '{line.item}' stands twice")
         else:
-            found[line.item] = line
+            key[line.item] = line
     if faults:
         raise StudyError(Path(folder), faults)
-    return found
+    return key
 
 
-def fitting_key(loaded: LoadedStudy) -> Key:
+def load_fitting_key(loaded: LoadedStudy) -> Key:
     """The key of a loaded study. Raises StudyError with every way in which it does not fit."""
     key = load_key(loaded.path)
-    faults = key_faults(loaded, key)
+    faults = find_key_faults(loaded, key)
     if faults:
         raise StudyError(loaded.path, faults)
     return key
 
 
-def key_faults(loaded: LoadedStudy, key: Key) -> list[str]:
+def find_key_faults(loaded: LoadedStudy, key: Key) -> list[str]:
     """What in the key contradicts the items."""
     file = loaded.path / KEY_FILE
     items = loaded.by_id
-    found: list[str] = []
+    faults: list[str] = []
     for name, line in key.items():
         if name not in items:
-            found.append(f"{file}: the item '{name}' is not in the study; remove its line")
+            faults.append(f"{file}: the item '{name}' is not in the study; remove its line")
             continue
-        found += [f"{file}, item '{name}': {fault}" for fault in _misfits(loaded.study, items[name], line)]
+        faults += [
+            f"{file}, item '{name}': {fault}" for fault in _find_misfits(loaded.study, items[name], line)
+        ]
     for item in loaded.items:
-        if item.check and not expected(item, key.get(item.id)):
-            found.append(f"{file}: the check '{item.id}' has no expected answer; add `expected` or `option`")
-    return found
+        if item.check and not expected_answers(item, key.get(item.id)):
+            faults.append(f"{file}: the check '{item.id}' has no expected answer; add `expected` or `option`")
+    return faults
 
 
-def expected(item: StudyItem, line: KeyLine | None) -> dict[str, Any]:
+def expected_answers(item: StudyItem, line: KeyLine | None) -> dict[str, Any]:
     """What somebody who pays attention answers to a check, by page or part; empty where nothing is known."""
     if line is None:
         return {}
@@ -67,7 +69,7 @@ def expected(item: StudyItem, line: KeyLine | None) -> dict[str, Any]:
     return {"choose": line.option} if item.options and line.option is not None else {}
 
 
-def _misfits(study: Study, item: StudyItem, line: KeyLine) -> Iterator[str]:
+def _find_misfits(study: Study, item: StudyItem, line: KeyLine) -> Iterator[str]:
     if line.option is not None and not 0 <= line.option < len(item.options):
         yield f"option {line.option} is no place among its {len(item.options)} options (the first is 0)"
     parts = {part.id for part in item.parts}

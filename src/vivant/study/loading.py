@@ -5,15 +5,25 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
 
-from vivant.core.errors import DataError, MediaError, VivantError, unknown_name_error
+from vivant.core.errors import DataError, MediaError, unknown_name_error
+from vivant.core.yaml_files import read_yaml
 from vivant.media.paths import resolve_media, stat_file
-from vivant.study.balance import balance_faults
-from vivant.study.design import FORMAT, ITEMS_FILE, PAGES, STUDY_FILE, Study, StudyItem, StudyMedia, Words
+from vivant.study.balance import find_balance_faults
+from vivant.study.design import (
+    FORMAT,
+    ITEMS_FILE,
+    PAGES,
+    STUDY_FILE,
+    LocalizedText,
+    Study,
+    StudyItem,
+    StudyMedia,
+)
 
 INSTRUCTIONS, CONSENT = "instructions", "consent"
 _T = TypeVar("_T")
@@ -59,62 +69,53 @@ def load_study(folder: str | Path) -> LoadedStudy:
     """Read a study. Raises StudyError with every fault there is, not with the first alone."""
     path = Path(folder)
     faults: list[str] = []
-    study = _study(path, faults)
-    items = tuple(_items(path, faults))
+    study = _read_study(path, faults)
+    items = tuple(_read_items(path, faults))
     if study is None:
         raise StudyError(path, faults)
     root = path / study.media_root
-    texts = {language: _texts(path, language, faults) for language in study.languages}
-    faults += _word_faults(path / STUDY_FILE, study)
-    faults += _item_faults(path / ITEMS_FILE, study, items)
-    faults += _media_faults(path / ITEMS_FILE, root, items)
-    faults += balance_faults(path, study, items)
+    texts = {language: _read_texts(path, language, faults) for language in study.languages}
+    faults += _find_text_faults(path / STUDY_FILE, study)
+    faults += _find_item_faults(path / ITEMS_FILE, study, items)
+    faults += _find_media_faults(path / ITEMS_FILE, root, items)
+    faults += find_balance_faults(path, study, items)
     if faults:
         raise StudyError(path, faults)
     return LoadedStudy(path=path, study=study, items=items, texts=texts, media_root=root)
 
 
-def _study(folder: Path, faults: list[str]) -> Study | None:
-    import yaml
-
+def _read_study(folder: Path, faults: list[str]) -> Study | None:
     file = folder / STUDY_FILE
     if not folder.is_dir():
         raise DataError(f"No study at {folder}: no such folder; make one with `vivant study new {folder} …`")
-    try:
-        content: Any = yaml.safe_load(file.read_text(encoding="utf-8-sig"))
-    except FileNotFoundError:
-        raise DataError(
-            f"{folder} is no study: it has no {STUDY_FILE}; make one with `vivant study new`"
-        ) from None
-    except OSError as error:
-        raise DataError(f"Cannot read {file}: {error.strerror}") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise DataError(f"{file} is no YAML: {' '.join(str(error).split())}") from error
+    if not file.exists():
+        raise DataError(f"{folder} is no study: it has no {STUDY_FILE}; make one with `vivant study new`")
+    content = read_yaml(file, object)
     if not isinstance(content, dict):
         raise DataError(f"{file} should be a mapping with `kind`, `title` and the like")
     fields = Study.__struct_fields__
     faults.extend(
         f"{file}: {unknown_name_error('field', str(name), fields)}" for name in content if name not in fields
     )
-    known = {name: value for name, value in content.items() if name in fields}
-    if known.get("format", FORMAT) != FORMAT:
-        raise DataError(f"{file}: format {known['format']}; this version reads format {FORMAT}")
+    values = {name: value for name, value in content.items() if name in fields}
+    if values.get("format", FORMAT) != FORMAT:
+        raise DataError(f"{file}: format {values['format']}; this version reads format {FORMAT}")
     try:
-        return msgspec.convert(known, Study)
+        return msgspec.convert(values, Study)
     except msgspec.ValidationError as error:
         faults.append(f"{file}: {error}")
         return None
 
 
-def _items(folder: Path, faults: list[str]) -> Iterator[StudyItem]:
-    for number, item in read_lines(folder / ITEMS_FILE, StudyItem):
+def _read_items(folder: Path, faults: list[str]) -> Iterator[StudyItem]:
+    for number, item in read_numbered_lines(folder / ITEMS_FILE, StudyItem):
         if isinstance(item, DataError):
             faults.append(f"{folder / ITEMS_FILE}, line {number}: {item}")
         else:
             yield item
 
 
-def read_lines(file: Path, kind: type[_T]) -> Iterator[tuple[int, _T | DataError]]:
+def read_numbered_lines(file: Path, kind: type[_T]) -> Iterator[tuple[int, _T | DataError]]:
     """Each line's value, or what is wrong with it."""
     decoder = msgspec.json.Decoder(kind)
     try:
@@ -130,26 +131,26 @@ def read_lines(file: Path, kind: type[_T]) -> Iterator[tuple[int, _T | DataError
             yield number, DataError(str(error))
 
 
-def _texts(folder: Path, language: str, faults: list[str]) -> StudyTexts:
-    found: dict[str, str] = {}
+def _read_texts(folder: Path, language: str, faults: list[str]) -> StudyTexts:
+    texts: dict[str, str] = {}
     for name in (INSTRUCTIONS, CONSENT):
         file = folder / f"{name}.{language}.md"
         try:
-            found[name] = file.read_text(encoding="utf-8-sig")
+            texts[name] = file.read_text(encoding="utf-8-sig")
         except FileNotFoundError:
             faults.append(f"{file} is missing; write it, or take '{language}' out of `languages`")
         except (OSError, UnicodeDecodeError) as error:
             faults.append(f"{file} cannot be read: {error}")
         else:
-            if not found[name].strip():
+            if not texts[name].strip():
                 faults.append(f"{file} is empty; write it, or take '{language}' out of `languages`")
-    return StudyTexts(found.get(INSTRUCTIONS, ""), found.get(CONSENT, ""))
+    return StudyTexts(texts.get(INSTRUCTIONS, ""), texts.get(CONSENT, ""))
 
 
-def _word_faults(file: Path, study: Study) -> Iterator[str]:
+def _find_text_faults(file: Path, study: Study) -> Iterator[str]:
     """Texts without a language, names that stand twice, scales without a width."""
 
-    def lacking(what: str, words: Words) -> Iterator[str]:
+    def find_missing(what: str, words: LocalizedText) -> Iterator[str]:
         for language in study.languages:
             if not words.get(language, "").strip():
                 yield f"{file}: {what} has no text for the language '{language}'"
@@ -157,15 +158,15 @@ def _word_faults(file: Path, study: Study) -> Iterator[str]:
     for language, count in Counter(study.languages).items():
         if count > 1:
             yield f"{file}: the language '{language}' stands {count} times"
-    yield from lacking("the title", study.title)
+    yield from find_missing("the title", study.title)
     for question in study.questions:
-        yield from lacking(f"the question '{question.name}'", question.text)
+        yield from find_missing(f"the question '{question.name}'", question.text)
         for number, choice in enumerate(question.choices, 1):
-            yield from lacking(f"choice {number} of the question '{question.name}'", choice)
+            yield from find_missing(f"choice {number} of the question '{question.name}'", choice)
         if len(question.choices) == 1:
             yield f"{file}: the question '{question.name}' has one choice; give two or none"
     for criterion in study.criteria:
-        yield from lacking(f"the criterion '{criterion.name}'", criterion.text)
+        yield from find_missing(f"the criterion '{criterion.name}'", criterion.text)
         if criterion.low >= criterion.high:
             yield f"{file}: the criterion '{criterion.name}' goes from {criterion.low} to {criterion.high}"
     for what, names in (
@@ -183,7 +184,7 @@ def _word_faults(file: Path, study: Study) -> Iterator[str]:
         yield f"{file}: completion_url is no address: {study.completion_url}"
 
 
-def _item_faults(file: Path, study: Study, items: tuple[StudyItem, ...]) -> Iterator[str]:
+def _find_item_faults(file: Path, study: Study, items: tuple[StudyItem, ...]) -> Iterator[str]:
     if not items:
         yield f"{file} holds no items"
     elif all(item.check for item in items):
@@ -192,11 +193,11 @@ def _item_faults(file: Path, study: Study, items: tuple[StudyItem, ...]) -> Iter
         if count > 1:
             yield f"{file}: the item '{name}' stands {count} times; give each an id of its own"
     for item in items:
-        for reason in _misfits(study, item):
+        for reason in _find_misfits(study, item):
             yield f"{file}, item '{item.id}': {reason}"
 
 
-def _misfits(study: Study, item: StudyItem) -> Iterator[str]:
+def _find_misfits(study: Study, item: StudyItem) -> Iterator[str]:
     """What a kind's pages need and an item lacks, or has to no use."""
     pages = PAGES[study.kind]
     parts = len(item.parts)
@@ -212,13 +213,13 @@ def _misfits(study: Study, item: StudyItem) -> Iterator[str]:
                 yield f"the option '{option}' stands {count} times"
     elif item.options:
         yield f"it has options, which a study of the kind '{study.kind}' does not show"
-    wanted = {"comments": "one or more", "rate": "one or more", "pair": "two"}.get(pages[0], "no")
+    needed = {"comments": "one or more", "rate": "one or more", "pair": "two"}.get(pages[0], "no")
     if (
-        (wanted == "two" and parts != 2)
-        or (wanted == "one or more" and not parts)
-        or (wanted == "no" and parts)
+        (needed == "two" and parts != 2)
+        or (needed == "one or more" and not parts)
+        or (needed == "no" and parts)
     ):
-        yield f"it has {parts} parts; a study of the kind '{study.kind}' needs {wanted}"
+        yield f"it has {parts} parts; a study of the kind '{study.kind}' needs {needed}"
     for name, count in Counter(part.id for part in item.parts).items():
         if not name:
             yield "a part has no id"
@@ -232,28 +233,17 @@ def _misfits(study: Study, item: StudyItem) -> Iterator[str]:
             yield f"it has no facet '{facet}', over which `balance` spreads items; add it or change `balance`"
 
 
-def media_of(item: StudyItem) -> Iterator[StudyMedia]:
+def list_media(item: StudyItem) -> Iterator[StudyMedia]:
     """All files of an item."""
     for content in (item.content, *(part.content for part in item.parts)):
         yield from (piece for piece in content if isinstance(piece, StudyMedia))
 
 
-def _media_faults(file: Path, root: Path, items: tuple[StudyItem, ...]) -> Iterator[str]:
+def _find_media_faults(file: Path, root: Path, items: tuple[StudyItem, ...]) -> Iterator[str]:
     for item in items:
-        for media in media_of(item):
+        for media in list_media(item):
             try:
                 # `resolve` remembers what it found once; the file may have gone since.
                 stat_file(resolve_media(root, media.file), media.file, f" from {root}")
             except MediaError as error:
                 yield f"{file}, item '{item.id}': {error}"
-
-
-def study_faults(folder: str | Path) -> tuple[str, ...]:
-    """Every fault of a study without its key; none where it can be served."""
-    try:
-        load_study(folder)
-    except StudyError as error:
-        return error.faults
-    except VivantError as error:
-        return (str(error),)
-    return ()

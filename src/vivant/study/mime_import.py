@@ -22,23 +22,23 @@ from vivant.benchmarks.mime.text_lists import split_texts
 from vivant.benchmarks.multiple_choice import option_name
 from vivant.core.errors import DataError, MediaError
 from vivant.core.types import Option, Sample, Video
-from vivant.study.balance import largest_share
-from vivant.study.default_texts import TITLES, texts_of
+from vivant.study.balance import find_largest_share
+from vivant.study.default_texts import DEFAULTS, load_texts
 from vivant.study.design import STUDY_FILE, KeyLine, Study, StudyItem, StudyText
 from vivant.study.export.native import MIME
-from vivant.study.judgement import Judgement, Person
-from vivant.study.key import fitting_key
+from vivant.study.judgement import StudyJudgement, StudyPerson
+from vivant.study.key import load_fitting_key
 from vivant.study.loading import load_study
-from vivant.study.make.items import ROOT, SAMPLE, opaque
-from vivant.study.make.media_store import Shelf
-from vivant.study.writing import claim, write_study
+from vivant.study.make.items import ROOT, SAMPLE, opaque_name
+from vivant.study.make.media_store import MediaStore
+from vivant.study.writing import create_folder, write_study
 
 _NO_VIDEO = "(The video is not in this study's folder.)"
 _SHOWN = ("options", "label_idx")
 """What of a question differs from person to person."""
 
 
-class Imported(Struct, frozen=True, kw_only=True):
+class MimeImport(Struct, frozen=True, kw_only=True):
     """What was taken in."""
 
     people: int
@@ -60,66 +60,68 @@ class _Line(Struct, frozen=True):
     @property
     def annotator(self) -> str:
         """As the file has it where that is a digest; else hashed: names of people stay out of the store."""
-        given = self.judged.url_data.annotator
-        return given if re.fullmatch(r"[0-9a-f]{64}", given) else human.hash_annotator(given)
+        annotator = self.judged.url_data.annotator
+        return annotator if re.fullmatch(r"[0-9a-f]{64}", annotator) else human.hash_annotator(annotator)
 
 
 def import_mime(
     folder: Path, files: Sequence[Path], data: str | None = None, database: str | None = None
-) -> Imported:
+) -> MimeImport:
     """Take the judgements of several files into a study's store; `data` brings facets and videos to a new one."""
     # Late: SQLAlchemy is an extra.
     from vivant.study.store import open_store
 
     notes: list[str] = []
-    lines = list(_first(files, notes))
+    lines = list(_read_lines(files, notes))
     if not lines:
         raise DataError(f"{', '.join(map(str, files))}: no judgements")
     if not (folder / STUDY_FILE).is_file():
-        _make(folder, lines, data, notes)
+        _make_study(folder, lines, data, notes)
     loaded = load_study(folder)
-    items = _by_video(loaded.items, fitting_key(loaded))
-    judgements = [one for line in lines for one in _judgements(line, items)]
-    people = [Person(annotator=name, state="finished") for name in dict.fromkeys(x.annotator for x in lines)]
+    items = _index_items(loaded.items, load_fitting_key(loaded))
+    judgements = [judgement for line in lines for judgement in _build_judgements(line, items)]
+    people = [
+        StudyPerson(annotator=name, state="finished") for name in dict.fromkeys(x.annotator for x in lines)
+    ]
     with open_store(folder, database) as store:
         store.add_imported(people, judgements)
-    return Imported(
+    return MimeImport(
         people=len(people), judgements=len(judgements), items=len(loaded.items), notes=tuple(notes)
     )
 
 
-def _first(files: Sequence[Path], notes: list[str]) -> Iterator[_Line]:
+def _read_lines(files: Sequence[Path], notes: list[str]) -> Iterator[_Line]:
     """Each line; of a person's several judgements of one video the first."""
     seen: set[tuple[str, str]] = set()
-    again = 0
+    repeated = 0
     for file in files:
         for number, raw in iter_json_objects(file):
             if not human.is_judgement(raw):
                 raise DataError(f"{file}, line {number}: this is no line of {human.FILE_NAME}")
             line = _Line(f"{file}, line {number}", raw["question"], human.parse_judgement(file, number, raw))
             if (line.annotator, line.video) in seen:
-                again += 1
+                repeated += 1
                 continue
             seen.add((line.annotator, line.video))
             yield line
-    if again:
-        notes.append(f"repeated judgements of a person on one video dropped: {again}")
+    if repeated:
+        notes.append(f"repeated judgements of a person on one video dropped: {repeated}")
 
 
-def _by_video(items: Sequence[StudyItem], key: Any) -> dict[str, StudyItem]:
+def _index_items(items: Sequence[StudyItem], key: Any) -> dict[str, StudyItem]:
     """Items under all names that their videos go by."""
-    found: dict[str, StudyItem] = {}
+    by_name: dict[str, StudyItem] = {}
     for item in items:
         extra = key[item.id].extra if item.id in key else {}
         name = extra.get(SAMPLE, {}).get("extra", {}).get("file_name", "")
         url = extra.get(MIME, {}).get("s3_url", "")
-        for one in (item.id, names.join_key(name) if name else "", names.join_key(url) if url else ""):
-            if one:
-                found.setdefault(one, item)
-    return found
+        for alias in (item.id, names.join_key(name) if name else "", names.join_key(url) if url else ""):
+            if alias:
+                by_name.setdefault(alias, item)
+    return by_name
 
 
-def _judgements(line: _Line, items: dict[str, StudyItem]) -> Iterator[Judgement]:
+def _build_judgements(line: _Line, items: dict[str, StudyItem]) -> Iterator[StudyJudgement]:
     item = items.get(line.video) or items.get(line.judged.sample_id)
     if item is None:
         raise DataError(
@@ -130,44 +132,44 @@ def _judgements(line: _Line, items: dict[str, StudyItem]) -> Iterator[Judgement]
         raise DataError(
             f"{line.place}: its options are not those of the item '{item.id}'; import into a new folder"
         )
-    shown = tuple(item.options.index(text) for text in question.options)
-    place = line.judged.question_i or 0
+    shown_order = tuple(item.options.index(text) for text in question.options)
+    position = line.judged.question_i or 0
     if line.judged.user_answer is not None:
-        yield Judgement(
+        yield StudyJudgement(
             annotator=line.annotator,
             item=item.id,
             page="free",
             answer=line.judged.user_answer,
-            position=place,
+            position=position,
         )
     if line.judged.user_mcq_selection is not None:
-        yield Judgement(
+        yield StudyJudgement(
             annotator=line.annotator,
             item=item.id,
             page="choose",
-            answer=shown[line.judged.user_mcq_selection - 1],
-            shown=shown,
-            position=place,
+            answer=shown_order[line.judged.user_mcq_selection - 1],
+            shown=shown_order,
+            position=position,
         )
 
 
 # ── a study from the lines ───────────────────────────────────────────────────────────────────────
 
 
-def _make(folder: Path, lines: Sequence[_Line], data: str | None, notes: list[str]) -> None:
+def _make_study(folder: Path, lines: Sequence[_Line], data: str | None, notes: list[str]) -> None:
     first: dict[str, _Line] = {}
     counts: dict[str, int] = {}
     for line in lines:
-        known = first.setdefault(line.video, line)
+        existing = first.setdefault(line.video, line)
         counts[line.video] = counts.get(line.video, 0) + 1
-        if sorted(known.judged.question.options) != sorted(line.judged.question.options):
-            raise DataError(f"{line.place}: other options for '{line.video}' than in {known.place}")
-    index, root = _index(data)
-    claim(folder)
-    shelf = Shelf(folder, 0, copy=False)
+        if sorted(existing.judged.question.options) != sorted(line.judged.question.options):
+            raise DataError(f"{line.place}: other options for '{line.video}' than in {existing.place}")
+    index, root = _load_samples(data)
+    create_folder(folder)
+    media = MediaStore(folder, 0, copy=False)
     items, key = [], []
     for line in first.values():
-        item, entry = _item(line, index, root, shelf)
+        item, entry = _build_item(line, index, root, media)
         items.append(item)
         key.append(entry)
     absent = sum(isinstance(item.content[0], StudyText) for item in items)
@@ -179,15 +181,15 @@ def _make(folder: Path, lines: Sequence[_Line], data: str | None, notes: list[st
     each = Counter(counts.values()).most_common(1)[0][0]
     study = Study(
         kind="free-then-mcq",
-        title={"en": TITLES["free-then-mcq"]["en"]},
+        title={"en": DEFAULTS.titles["free-then-mcq"]["en"]},
         origin="mime",
-        items_per_participant=largest_share(list(groups.values()), each, 43),
+        items_per_participant=find_largest_share(list(groups.values()), each, 43),
         judgements_per_item=each,
     )
-    write_study(folder, study, items, key, {"en": texts_of("free-then-mcq", "en")})
+    write_study(folder, study, items, key, {"en": load_texts("free-then-mcq", "en")})
 
 
-def _index(data: str | None) -> tuple[names.SampleIndex, Path]:
+def _load_samples(data: str | None) -> tuple[names.SampleIndex, Path]:
     if data is None:
         return names.SampleIndex(()), Path()
     benchmark = registry.get("mime")
@@ -195,43 +197,45 @@ def _index(data: str | None) -> tuple[names.SampleIndex, Path]:
     return names.SampleIndex(benchmark.load(root, "mcq")), benchmark.data.media_root(root)
 
 
-def _item(line: _Line, index: names.SampleIndex, root: Path, shelf: Shelf) -> tuple[StudyItem, KeyLine]:
+def _build_item(
+    line: _Line, index: names.SampleIndex, root: Path, media: MediaStore
+) -> tuple[StudyItem, KeyLine]:
     question = line.judged.question
     right = question.options[question.label_idx]
     # Sorted by the alphabet, so that the order tells nothing.
     options = tuple(sorted(question.options))
-    sample = _sample(line, index.find(question.s3_url, line.judged.sample_id), right)
+    sample = _build_sample(line, index.find(question.s3_url, line.judged.sample_id), right)
     content: tuple[Any, ...] = (StudyText(_NO_VIDEO),)
     if root != Path():
         try:
-            content = shelf.content(sample.question, root)
+            content = media.content(sample.question, root)
         except MediaError:
             # Judgements without their videos are still judgements; a note says how many there are.
             content = (StudyText(_NO_VIDEO),)
     item = StudyItem(
         id=sample.id,
-        group=opaque(sample.cluster),
+        group=opaque_name(sample.cluster),
         content=content,
         options=options,
         facets={name: value for name, value in sample.facets.items() if name != "action"},
     )
-    asked = {name: value for name, value in line.raw.items() if name not in _SHOWN}
+    question_fields = {name: value for name, value in line.raw.items() if name not in _SHOWN}
     entry = KeyLine(
         item=sample.id,
         option=options.index(right),
         accepted=split_texts(question.label),
-        extra={SAMPLE: msgspec.to_builtins(sample), ROOT: str(root.resolve()), MIME: asked},
+        extra={SAMPLE: msgspec.to_builtins(sample), ROOT: str(root.resolve()), MIME: question_fields},
     )
     return item, entry
 
 
-def _sample(line: _Line, known: Sample | None, right: str) -> Sample:
+def _build_sample(line: _Line, existing: Sample | None, right: str) -> Sample:
     """The sample with the options that people saw, which are not those of the released data."""
     question, url = line.judged.question, line.raw
     options = (right, *(text for text in question.options if text != right))
-    named = tuple(Option(option_name(place), text) for place, text in enumerate(options))
-    if known is not None:
-        return msgspec.structs.replace(known, options=named, key=0, answers=split_texts(question.label))
+    named = tuple(Option(option_name(position), text) for position, text in enumerate(options))
+    if existing is not None:
+        return msgspec.structs.replace(existing, options=named, key=0, answers=split_texts(question.label))
     name = names.file_name(question.s3_url) or line.judged.sample_id
     parsed = names.parse_video_name(name)
     real = parsed.dataset != "MIME"

@@ -38,7 +38,7 @@ _HEAD = """\
 """
 
 
-def study_yaml(study: Study) -> str:
+def format_study_yaml(study: Study) -> str:
     """`study.yaml` with every field and a comment on each."""
     import yaml
 
@@ -51,7 +51,7 @@ def study_yaml(study: Study) -> str:
     return "\n".join(blocks)
 
 
-def claim(folder: Path) -> None:
+def create_folder(folder: Path) -> None:
     """Make a study's folder. One that holds something is refused."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"{folder} exists already; choose another folder for the study")
@@ -88,6 +88,6 @@ def write_study(
         for language, words in (interface or {}).items():
             file = folder / f"interface.{language}.yaml"
             write_atomic(file, yaml.safe_dump(dict(words), allow_unicode=True, sort_keys=False).encode())
-        write_atomic(folder / STUDY_FILE, study_yaml(study).encode())
+        write_atomic(folder / STUDY_FILE, format_study_yaml(study).encode())
     except OSError as error:
         raise UsageError(f"Cannot write the study {folder}: {error.strerror}") from error

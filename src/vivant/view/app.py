@@ -1,109 +1,123 @@
-"""The viewer's server: pages, media and progress, for whoever holds the key."""
+"""The viewer's server: pages, media and progress, for whoever holds the token."""
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from importlib.resources import files
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlencode
 
-from fastapi import FastAPI, Request, Response
-from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse
-from fastapi.staticfiles import StaticFiles
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import (
+    FileResponse,
+    HTMLResponse,
+    JSONResponse,
+    PlainTextResponse,
+    RedirectResponse,
+    Response,
+)
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from vivant.benchmarks.base import Protocol
 from vivant.core.errors import MediaError, VivantError
-from vivant.view.catalog import Shelved
-from vivant.view.context import BusyError, Desk
-from vivant.view.media import Files, Seen, parts_of
-from vivant.view.pages import Pages
-from vivant.view.query import one
+from vivant.view.catalog import RunEntry
+from vivant.view.context import BusyError, NotFoundError, SampleDetails, ViewerContext
+from vivant.view.media import MediaAccess, RequestImages, list_media
+from vivant.view.pages import ViewerPages
+from vivant.web.pages import static_route
+from vivant.web.security import HEADERS, SecurityHeaders, is_local_host, same_secret
 
-POLICY = (
-    "default-src 'none'; img-src 'self'; media-src 'self'; style-src 'self'; script-src 'self'; "
-    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+_HEADERS = SecurityHeaders(
+    {**HEADERS, "Referrer-Policy": "no-referrer"},
+    lambda path: "" if path.startswith(("/static", "/media", "/seen")) else "no-store",
 )
-_HEADERS = {
-    "Content-Security-Policy": POLICY,
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Cross-Origin-Resource-Policy": "same-origin",
-}
 _COOKIE = "vivant-view"
-_LOCAL = frozenset({"127.0.0.1", "localhost", "[::1]", "testserver"})
-
-
-class NotFoundError(VivantError):
-    """No such run or sample."""
 
 
 def create_app(
     root: Path, *, protocol: Protocol | None = None, token: str = "", data: Sequence[Path] | None = None
-) -> FastAPI:
-    """An application over the runs in `root`.
+) -> Starlette:
+    """Make an application over the runs in `root`.
 
-    With a token, nothing is shown without it. Without one, requests that name another host than this
-    machine are refused, so that no page of somebody else's can read along. `data` are the folders that media
-    may come from; None for wherever the runs say.
+    Args:
+        root: the folder of runs.
+        protocol: whose scores are shown; by default the first of each run's benchmark.
+        token: nothing is shown without it. Without a token, requests that name another host than this machine
+            are refused, so that no page of somebody else's can read along.
+        data: the folders that media may come from; None for wherever the runs say.
     """
-    desk = Desk(root, protocol)
-    media = Files(data)
-    seen = Seen(media)
-    pages = Pages(desk)
+    views = _Views(ViewerContext(root, protocol), MediaAccess(data))
 
     @asynccontextmanager
-    async def life(_: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
         yield
-        seen.close()
+        views.images.close()
 
-    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, lifespan=life)
-    app.mount("/static", StaticFiles(directory=str(files("vivant.view") / "static")), name="static")
+    return Starlette(
+        routes=[
+            static_route("vivant.view"),
+            Route("/", views.list_runs),
+            Route("/leaderboard", views.show_leaderboard),
+            Route("/run/{rid}", views.list_samples),
+            Route("/run/{rid}/sample", views.show_sample),
+            Route("/run/{rid}/progress", views.report_progress),
+            Route("/run/{rid}/text", views.send_text),
+            Route("/compare", views.compare_runs),
+            Route("/compare/sample", views.compare_sample),
+            Route("/media/{rid}/{number:int}", views.send_media),
+            Route("/seen/{rid}/{number:int}", views.send_image),
+        ],
+        middleware=[Middleware(_Guard, token=token)],
+        exception_handlers={VivantError: views.explain},
+        lifespan=lifespan,
+    )
 
-    @app.middleware("http")
-    async def guard(request: Request, call_next: Callable[[Request], Awaitable[Response]]) -> Response:
-        refusal = _refusal(request, token)
-        response = refusal if refusal is not None else await call_next(request)
-        for name, value in _HEADERS.items():
-            response.headers[name] = value
-        if not request.url.path.startswith(("/static", "/media", "/seen")):
-            response.headers["Cache-Control"] = "no-store"
-        return response
 
-    @app.exception_handler(VivantError)
-    async def explain(_: Request, error: VivantError) -> Response:
+class _Guard:
+    """Refuses whoever may not look, and adds the headers."""
+
+    def __init__(self, app: ASGIApp, token: str) -> None:
+        self._app, self._token = app, token
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        refusal = _refuse(Request(scope), self._token)
+        await (refusal or self._app)(scope, receive, _HEADERS.wrap(send, scope["path"]))
+
+
+class _Views:
+    """The endpoints. Those that are no coroutines run in threads."""
+
+    def __init__(self, context: ViewerContext, media: MediaAccess) -> None:
+        self._context, self._media = context, media
+        self._pages = ViewerPages(context)
+        self.images = RequestImages(media)
+
+    def explain(self, _: Request, error: Exception) -> Response:
         if isinstance(error, BusyError):
-            return HTMLResponse(pages.busy(error.share), 202)
+            return HTMLResponse(self._pages.busy(error.share), 202)
         status = 404 if isinstance(error, NotFoundError | MediaError) else 500
-        return HTMLResponse(pages.problem(str(error)), status)
+        return HTMLResponse(self._pages.problem(str(error)), status)
 
-    def found(rid: str) -> Shelved:
-        run = desk.shelf.get(rid)
-        if run is None:
-            raise NotFoundError(f"There is no run {rid} in {root}")
-        return run
+    def list_runs(self, request: Request) -> Response:
+        return HTMLResponse(self._pages.runs(request.query_params))
 
-    @app.get("/", response_class=HTMLResponse)
-    def list_runs(request: Request) -> str:
-        return pages.runs(dict(request.query_params))
+    def show_leaderboard(self, request: Request) -> Response:
+        return HTMLResponse(self._pages.leaderboard(request.query_params))
 
-    @app.get("/leaderboard", response_class=HTMLResponse)
-    def show_leaderboard(request: Request) -> str:
-        return pages.leaderboard(dict(request.query_params))
+    def list_samples(self, request: Request) -> Response:
+        return HTMLResponse(self._pages.samples(self._run(request), request.query_params))
 
-    @app.get("/run/{rid}", response_class=HTMLResponse)
-    def list_samples(rid: str, request: Request) -> str:
-        return pages.samples(found(rid), dict(request.query_params))
+    def show_sample(self, request: Request) -> Response:
+        return HTMLResponse(self._pages.sample(self._run(request), request.query_params))
 
-    @app.get("/run/{rid}/sample", response_class=HTMLResponse)
-    def show_sample(rid: str, request: Request) -> str:
-        return pages.sample(found(rid), dict(request.query_params))
-
-    @app.get("/run/{rid}/progress")
-    def tell_progress(rid: str) -> JSONResponse:
-        progress = desk.shelf.progress(found(rid))
+    def report_progress(self, request: Request) -> Response:
+        progress = self._context.catalog.progress(self._run(request))
         return JSONResponse(
             {
                 "done": progress.done,
@@ -113,63 +127,62 @@ def create_app(
             }
         )
 
-    @app.get("/compare", response_class=HTMLResponse)
-    def show_compare(request: Request) -> str:
-        given = dict(request.query_params)
-        return pages.compare(found(given.get("a", "")), found(given.get("b", "")), given)
+    def compare_runs(self, request: Request) -> Response:
+        return HTMLResponse(self._pages.compare(*self._two_runs(request), request.query_params))
 
-    @app.get("/compare/sample", response_class=HTMLResponse)
-    def show_both(request: Request) -> str:
-        given = dict(request.query_params)
-        return pages.both(found(given.get("a", "")), found(given.get("b", "")), given)
+    def compare_sample(self, request: Request) -> Response:
+        return HTMLResponse(self._pages.both(*self._two_runs(request), request.query_params))
 
-    @app.get("/run/{rid}/text")
-    def whole_text(rid: str, key: str, part: str = "reply") -> PlainTextResponse:
-        return PlainTextResponse(pages.whole_text(found(rid), key, part))
+    def send_text(self, request: Request) -> Response:
+        key, part = request.query_params.get("key", ""), request.query_params.get("part", "reply")
+        return PlainTextResponse(self._pages.full_text(self._run(request), key, part))
 
-    @app.get("/media/{rid}/{number}")
-    def send_media(rid: str, number: int, key: str) -> FileResponse:
-        run = found(rid)
-        full = _full(desk, run, key)
-        parts = parts_of(full.sample, full.record)
-        if not 0 <= number < len(parts):
+    def send_media(self, request: Request) -> Response:
+        run, number = self._run(request), request.path_params["number"]
+        details = self._details(run, request)
+        parts = list_media(details.sample, details.record)
+        if number >= len(parts):
+            key = details.row["key"]
             raise MediaError(f"{key} names {len(parts)} files; there is none at place {number}")
-        file = media.find(run, full.row["task"], parts[number])
+        file = self._media.find(run, details.row["task"], parts[number])
         return FileResponse(file.path, media_type=file.media_type, content_disposition_type="inline")
 
-    @app.get("/seen/{rid}/{number}")
-    async def send_seen(rid: str, number: int, key: str) -> Response:
-        run = found(rid)
-        full = _full(desk, run, key)
-        if full.record is None:
-            raise MediaError(f"{key} has no record, so no model has seen anything of it")
-        picture = await seen.picture(run, full.record, number)
-        return Response(picture.data, media_type=picture.media_type, headers={"Cache-Control": "max-age=600"})
+    async def send_image(self, request: Request) -> Response:
+        run = self._run(request)
+        details = self._details(run, request)
+        if details.record is None:
+            raise MediaError(f"{details.row['key']} has no record, so no model has seen anything of it")
+        image = await self.images.load(run, details.record, request.path_params["number"])
+        return Response(image.data, media_type=image.media_type, headers={"Cache-Control": "max-age=600"})
 
-    return app
+    def _find_run(self, rid: str) -> RunEntry:
+        run = self._context.catalog.get(rid)
+        if run is None:
+            raise NotFoundError(f"There is no run {rid} in {self._context.catalog.root}")
+        return run
+
+    def _run(self, request: Request) -> RunEntry:
+        return self._find_run(request.path_params["rid"])
+
+    def _two_runs(self, request: Request) -> tuple[RunEntry, RunEntry]:
+        first, second = (self._find_run(request.query_params.get(name, "")) for name in ("a", "b"))
+        return first, second
+
+    def _details(self, run: RunEntry, request: Request) -> SampleDetails:
+        return self._context.find_details(run, request.query_params.get("key", ""))
 
 
-def _full(desk: Desk, run: Shelved, key: str) -> Any:
-    with desk.open(run) as db:
-        row = one(db, key)
-        if row is None:
-            raise NotFoundError(f"{run.name} has no sample {key}")
-        return desk.full(run, row)
-
-
-def _refusal(request: Request, token: str) -> Response | None:
+def _refuse(request: Request, token: str) -> Response | None:
     """What to answer whoever may not look; None for whoever may."""
     if not token:
-        host = request.headers.get("host", "")
-        name = host.rsplit(":", 1)[0] if not host.endswith("]") else host
-        return None if name in _LOCAL else PlainTextResponse("Only for this machine.", 403)
-    given = request.query_params.get("token", "")
-    if given and secrets.compare_digest(given.encode(), token.encode()):
+        if is_local_host(request.headers.get("host", "")):
+            return None
+        return PlainTextResponse("Only for this machine.", 403)
+    if same_secret(request.query_params.get("token", ""), token):
         rest = [(name, value) for name, value in request.query_params.multi_items() if name != "token"]
-        answer = RedirectResponse(f"{request.url.path}{'?' + urlencode(rest) if rest else ''}", 303)
-        answer.set_cookie(_COOKIE, token, httponly=True, samesite="strict")
-        return answer
-    held = request.cookies.get(_COOKIE, "")
-    if held and secrets.compare_digest(held.encode(), token.encode()):
+        response = RedirectResponse(f"{request.url.path}{'?' + urlencode(rest) if rest else ''}", 303)
+        response.set_cookie(_COOKIE, token, httponly=True, samesite="strict")
+        return response
+    if same_secret(request.cookies.get(_COOKIE, ""), token):
         return None
     return PlainTextResponse("Open the address with the token that `vivant view` printed.", 403)

@@ -12,13 +12,13 @@ from msgspec import Struct
 from vivant.runs.directory import Manifest, RunDir, RunError
 
 _DEPTH = 5
-_FRESH = 2.0
+_RESCAN = 2.0
 """Seconds for which the list of runs is not looked up again."""
 _RECENT = 90.0
 """An unfinished run whose log grew this many seconds ago is under way."""
 
 
-class Shelved(Struct, frozen=True, kw_only=True):
+class RunEntry(Struct, frozen=True, kw_only=True):
     """One run as the list shows it."""
 
     rid: str
@@ -41,7 +41,7 @@ class Shelved(Struct, frozen=True, kw_only=True):
         return sum(self.manifest.planned.values()) * max(1, self.manifest.settings.repeat)
 
 
-class Progress(Struct, frozen=True, kw_only=True):
+class RunProgress(Struct, frozen=True, kw_only=True):
     """How far a run is."""
 
     done: int
@@ -54,39 +54,39 @@ class Progress(Struct, frozen=True, kw_only=True):
         return min(100, self.done * 100 // self.planned) if self.planned else 100
 
 
-class Shelf:
+class RunCatalog:
     """All runs below a folder; a folder that is a run itself holds that one."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self._found: dict[str, Shelved] = {}
-        self._looked = float("-inf")
+        self._runs: dict[str, RunEntry] = {}
+        self._scanned = float("-inf")
         self._counts: dict[Path, tuple[int, int, int]] = {}
 
-    def runs(self) -> list[Shelved]:
+    def runs(self) -> list[RunEntry]:
         """Newest first."""
-        if time.monotonic() - self._looked > _FRESH:
-            self._found = {run.rid: run for run in self._look()}
-            self._looked = time.monotonic()
+        if time.monotonic() - self._scanned > _RESCAN:
+            self._runs = {run.rid: run for run in self._scan()}
+            self._scanned = time.monotonic()
         return sorted(
-            self._found.values(), key=lambda run: run.manifest.created if run.manifest else "", reverse=True
+            self._runs.values(), key=lambda run: run.manifest.created if run.manifest else "", reverse=True
         )
 
-    def get(self, rid: str) -> Shelved | None:
+    def get(self, rid: str) -> RunEntry | None:
         """A run by its name in addresses: only what was found can be asked for."""
         self.runs()
-        return self._found.get(rid)
+        return self._runs.get(rid)
 
-    def progress(self, run: Shelved) -> Progress:
+    def progress(self, run: RunEntry) -> RunProgress:
         """Counted from the log, of which only the part not seen before is read."""
         log = run.path / "log.jsonl"
         try:
             status = log.stat()
         except OSError:
-            return Progress(done=0, planned=run.planned, under_way=False)
+            return RunProgress(done=0, planned=run.planned, under_way=False)
         done = self._lines(log, status)
         fresh = time.time() - status.st_mtime < _RECENT
-        return Progress(done=done, planned=run.planned, under_way=fresh and done < run.planned)
+        return RunProgress(done=done, planned=run.planned, under_way=fresh and done < run.planned)
 
     def _lines(self, log: Path, status: os.stat_result) -> int:
         inode, size, lines = self._counts.get(log, (status.st_ino, 0, 0))
@@ -100,14 +100,14 @@ class Shelf:
         self._counts[log] = (status.st_ino, size, lines)
         return lines
 
-    def _look(self) -> Iterator[Shelved]:
+    def _scan(self) -> Iterator[RunEntry]:
         for path in _run_folders(self.root):
             below = path.relative_to(self.root).as_posix()
             rid = self.root.resolve().name if below == "." else below.replace("/", "~")
             try:
-                yield Shelved(rid=rid, path=path, manifest=RunDir(path).manifest())
+                yield RunEntry(rid=rid, path=path, manifest=RunDir(path).manifest())
             except RunError as error:
-                yield Shelved(rid=rid, path=path, manifest=None, problem=str(error))
+                yield RunEntry(rid=rid, path=path, manifest=None, problem=str(error))
 
 
 def _run_folders(root: Path) -> Iterator[Path]:

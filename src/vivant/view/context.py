@@ -16,14 +16,22 @@ from vivant.benchmarks import registry
 from vivant.benchmarks.base import Protocol
 from vivant.core.errors import VivantError
 from vivant.core.types import Record, Sample, Score
-from vivant.view.catalog import Shelf, Shelved
-from vivant.view.index import Index
-from vivant.view.query import Filter, TaskSum, count, facets, flip_counts, sums
+from vivant.view.catalog import RunCatalog, RunEntry
+from vivant.view.index import RunIndex
+from vivant.view.query import (
+    SampleFilter,
+    TaskSummary,
+    count_flips,
+    count_rows,
+    find_row,
+    list_facets,
+    summarize_tasks,
+)
 
 _T = TypeVar("_T")
 _WAIT = 1.0
 """Seconds that a page waits for an index before it shows how far it is."""
-_KEPT = 512
+_CACHED = 512
 
 
 class BusyError(VivantError):
@@ -34,7 +42,11 @@ class BusyError(VivantError):
         self.share = share
 
 
-class Full(Struct, frozen=True):
+class NotFoundError(VivantError):
+    """No such run or sample."""
+
+
+class SampleDetails(Struct, frozen=True):
     """A sample with all that belongs to it; what cannot be read is None, and `problem` says why."""
 
     row: sqlite3.Row
@@ -44,8 +56,8 @@ class Full(Struct, frozen=True):
     problem: str = ""
 
 
-class _Making:
-    def __init__(self, index: Index) -> None:
+class _IndexUpdate:
+    def __init__(self, index: RunIndex) -> None:
         self.index = index
         self.share = 0.0
         self.failure: VivantError | None = None
@@ -53,27 +65,27 @@ class _Making:
 
     def _work(self) -> None:
         try:
-            self.index.update(self._tell)
+            self.index.update(self._report)
         except (OSError, sqlite3.Error) as error:
             self.failure = VivantError(
                 f"{self.index.run} cannot be indexed in {self.index.file.parent}: {error}"
             )
 
-    def _tell(self, share: float) -> None:
+    def _report(self, share: float) -> None:
         self.share = share
 
 
-class Desk:
+class ViewerContext:
     """One per server."""
 
     def __init__(self, root: Path, protocol: Protocol | None = None) -> None:
-        self.shelf = Shelf(root)
+        self.catalog = RunCatalog(root)
         self.protocol = protocol
-        self._making: dict[str, _Making] = {}
+        self._updates: dict[str, _IndexUpdate] = {}
         self._lock = threading.Lock()
-        self._facts: dict[tuple[str, str, str], object] = {}
+        self._cache: dict[tuple[str, str, str], object] = {}
 
-    def protocol_of(self, run: Shelved) -> Protocol:
+    def protocol_of(self, run: RunEntry) -> Protocol:
         """The protocol that a run is shown under: the one asked for, else its benchmarks' default."""
         if self.protocol is None and run.manifest is not None:
             with suppress(VivantError):  # a benchmark that is not installed here
@@ -81,10 +93,10 @@ class Desk:
         return self.protocol or "paper"
 
     @contextmanager
-    def open(self, run: Shelved, other: Shelved | None = None) -> Iterator[sqlite3.Connection]:
+    def open(self, run: RunEntry, other: RunEntry | None = None) -> Iterator[sqlite3.Connection]:
         """A fresh index to read; with `other` attached. Raises BusyError while it is being made."""
-        index = self._ready(run)
-        second = self._ready(other) if other is not None else None
+        index = self._open_index(run)
+        second = self._open_index(other) if other is not None else None
         db = index.open()
         try:
             if second is not None:
@@ -93,76 +105,90 @@ class Desk:
         finally:
             db.close()
 
-    def _ready(self, run: Shelved) -> Index:
-        index = Index(run.path, self.protocol_of(run))
+    def _open_index(self, run: RunEntry) -> RunIndex:
+        index = RunIndex(run.path, self.protocol_of(run))
         with self._lock:
-            making = self._making.get(run.rid)
-            if making is None:
-                if index.fresh():
+            update = self._updates.get(run.rid)
+            if update is None:
+                if index.is_fresh():
                     return index
-                making = self._making[run.rid] = _Making(index)
-                making.thread.start()
-        making.thread.join(_WAIT)
-        if making.thread.is_alive():
-            raise BusyError(making.share)
+                update = self._updates[run.rid] = _IndexUpdate(index)
+                update.thread.start()
+        update.thread.join(_WAIT)
+        if update.thread.is_alive():
+            raise BusyError(update.share)
         with self._lock:
-            self._making.pop(run.rid, None)
-        if making.failure is not None:
-            raise making.failure
+            self._updates.pop(run.rid, None)
+        if update.failure is not None:
+            raise update.failure
         return index
 
     # ── facts that do not change until the run's files do ──
 
-    def count(self, run: Shelved, db: sqlite3.Connection, wanted: Filter) -> int:
+    def count(self, run: RunEntry, db: sqlite3.Connection, selected: SampleFilter) -> int:
         """How many samples a filter leaves."""
-        return self._fact((run.rid, _state(db), "count " + wanted.address()), lambda: count(db, wanted))
+        return self._remember(
+            (run.rid, _state(db), "count " + selected.address()), lambda: count_rows(db, selected)
+        )
 
-    def facets(self, run: Shelved, db: sqlite3.Connection, task: str = "") -> dict[str, list[str]]:
+    def facets(self, run: RunEntry, db: sqlite3.Connection, task: str = "") -> dict[str, list[str]]:
         """What can be filtered by, in a task or in all."""
-        return self._fact((run.rid, _state(db), f"facets {task}"), lambda: facets(db, task))
+        return self._remember((run.rid, _state(db), f"facets {task}"), lambda: list_facets(db, task))
 
-    def sums(self, run: Shelved, db: sqlite3.Connection) -> list[TaskSum]:
+    def sums(self, run: RunEntry, db: sqlite3.Connection) -> list[TaskSummary]:
         """Counts and scores per task."""
-        return self._fact((run.rid, _state(db), "sums"), lambda: sums(db))
+        return self._remember((run.rid, _state(db), "sums"), lambda: summarize_tasks(db))
 
-    def flip_counts(self, a: Shelved, b: Shelved, db: sqlite3.Connection, task: str) -> dict[str, int]:
+    def flip_counts(self, a: RunEntry, b: RunEntry, db: sqlite3.Connection, task: str) -> dict[str, int]:
         """How two runs agree."""
         state = _state(db) + _state(db, "other.meta")
-        return self._fact((a.rid, state, f"flips {b.rid} {task}"), lambda: flip_counts(db, task))
+        return self._remember((a.rid, state, f"flips {b.rid} {task}"), lambda: count_flips(db, task))
 
-    def _fact(self, key: tuple[str, str, str], find: Callable[[], _T]) -> _T:
-        if key not in self._facts:
-            if len(self._facts) > _KEPT:
-                self._facts.clear()
-            self._facts[key] = find()
-        return cast(_T, self._facts[key])
+    def _remember(self, key: tuple[str, str, str], compute: Callable[[], _T]) -> _T:
+        if key not in self._cache:
+            if len(self._cache) > _CACHED:
+                self._cache.clear()
+            self._cache[key] = compute()
+        return cast(_T, self._cache[key])
 
     # ── whole samples ──
 
-    def full(self, run: Shelved, row: sqlite3.Row) -> Full:
+    def find_row(self, db: sqlite3.Connection, run: RunEntry, key: str) -> sqlite3.Row:
+        """The row of a sample. Raises NotFoundError where the run has none."""
+        row = find_row(db, key)
+        if row is None:
+            raise NotFoundError(f"{run.name} has no sample {key[:200]}")
+        return row
+
+    def find_details(self, run: RunEntry, key: str) -> SampleDetails:
+        """A sample by its key, with all that belongs to it."""
+        with self.open(run) as db:
+            return self.load_details(run, self.find_row(db, run, key))
+
+    def load_details(self, run: RunEntry, row: sqlite3.Row) -> SampleDetails:
         """Read a sample, its record and its score from the run's own files."""
         problems: list[str] = []
         sample = _read(run.path / "samples.jsonl", row["sample_at"], row["sample_size"], Sample, problems)
         record = _read(run.path / "log.jsonl", row["log_at"], row["log_size"], Record, problems)
         scores = run.path / "scores" / f"{self.protocol_of(run)}.jsonl"
         score = _read(scores, row["score_at"], row["score_size"], Score, problems)
-        return Full(row, sample, record, score, "; ".join(problems))
+        return SampleDetails(row, sample, record, score, "; ".join(problems))
 
 
 def _state(db: sqlite3.Connection, table: str = "main.meta") -> str:
-    found = db.execute(f"SELECT value FROM {table} WHERE name = 'state'").fetchone()
-    return str(found[0]) if found else ""
+    row = db.execute(f"SELECT value FROM {table} WHERE name = 'state'").fetchone()
+    return str(row[0]) if row else ""
 
 
-def troubles(db: sqlite3.Connection) -> list[str]:
+def list_problems(db: sqlite3.Connection) -> list[str]:
     """Lines of a run's files that cannot be read."""
-    known = dict(db.execute("SELECT name, value FROM meta WHERE name LIKE 'bad%'").fetchall())
-    said = []
-    if known.get("bad_lines"):
-        said.append(f"log.jsonl: these lines are not records and are left out: {known['bad_lines']}")
-    if known.get("bad_samples"):
-        said.append(f"samples.jsonl: these lines are not samples and are left out: {known['bad_samples']}")
-    return said
+    meta = dict(db.execute("SELECT name, value FROM meta WHERE name LIKE 'bad%'").fetchall())
+    problems = []
+    if meta.get("bad_lines"):
+        problems.append(f"log.jsonl: these lines are not records and are left out: {meta['bad_lines']}")
+    if meta.get("bad_samples"):
+        problems.append(f"samples.jsonl: these lines are not samples and are left out: {meta['bad_samples']}")
+    return problems
 
 
 def _read(path: Path, at: int | None, size: int | None, kind: type[_T], problems: list[str]) -> _T | None:

@@ -77,31 +77,31 @@ CREATE TABLE row (
   status TEXT DEFAULT '', seconds REAL, size INTEGER DEFAULT 0,
   outcome TEXT DEFAULT '', value REAL,
   score_at INTEGER, score_size INTEGER, answer TEXT DEFAULT '', rule TEXT DEFAULT '', question TEXT DEFAULT '',
-  {", ".join(f"f{place} TEXT" for place in range(FACETS))});
+  {", ".join(f"f{column} TEXT" for column in range(FACETS))});
 CREATE INDEX row_sample ON row (task, id);
 CREATE VIRTUAL TABLE words USING fts5(text, content='', tokenize='unicode61', detail='none', columnsize=0);
 """
 _INDEXES = f"""
 CREATE INDEX IF NOT EXISTS row_base ON row (base) WHERE base IS NOT NULL;
 CREATE INDEX IF NOT EXISTS row_filter ON row (
-  task, outcome, value, status, log_at, {", ".join(f"f{place}" for place in range(FACETS))});
+  task, outcome, value, status, log_at, {", ".join(f"f{column}" for column in range(FACETS))});
 CREATE INDEX IF NOT EXISTS row_seconds ON row (seconds, n);
 CREATE INDEX IF NOT EXISTS row_size ON row (size, n);
 CREATE INDEX IF NOT EXISTS row_value ON row (value, n);
 CREATE INDEX IF NOT EXISTS row_cluster ON row (cluster) WHERE cluster != '';
 """
 
-Tell = Callable[[float], None]
+ShareCallback = Callable[[float], None]
 
 
-class Index:
+class RunIndex:
     """One run's index. `update` may run in one thread at a time; readers open connections of their own."""
 
     def __init__(self, run: Path, protocol: str) -> None:
         self.run = run
         self.protocol = protocol
-        named = hashlib.sha256(f"{VERSION}|{run.resolve()}|{protocol}".encode()).hexdigest()[:24]
-        self.file = cache_root() / "view" / f"{named}.sqlite"
+        digest = hashlib.sha256(f"{VERSION}|{run.resolve()}|{protocol}".encode()).hexdigest()[:24]
+        self.file = cache_root() / "view" / f"{digest}.sqlite"
 
     def open(self) -> sqlite3.Connection:
         """A connection to read with."""
@@ -109,7 +109,7 @@ class Index:
         connection.row_factory = sqlite3.Row
         return connection
 
-    def fresh(self) -> bool:
+    def is_fresh(self) -> bool:
         """Whether the index says what the run's files say."""
         if not self.file.exists():
             return False
@@ -118,12 +118,12 @@ class Index:
         except sqlite3.Error:
             return False
         try:
-            known = dict(connection.execute("SELECT name, value FROM meta").fetchall())
+            meta = dict(connection.execute("SELECT name, value FROM meta").fetchall())
         except sqlite3.Error:
             return False
         finally:
             connection.close()
-        return known.get("state") == self._state()
+        return meta.get("state") == self._state()
 
     def _state(self) -> str:
         return "|".join(_stamp(path) for path in (self._samples, self._log, self._scores))
@@ -140,29 +140,29 @@ class Index:
     def _scores(self) -> Path:
         return self.run / "scores" / f"{self.protocol}.jsonl"
 
-    def update(self, tell: Tell = lambda _: None) -> None:
+    def update(self, report: ShareCallback = lambda _: None) -> None:
         """Bring the index up to date: the log's new lines alone where it only grew."""
         self.file.parent.mkdir(parents=True, exist_ok=True)
         state = self._state()
         connection = self._connect()
         try:
-            known = dict(connection.execute("SELECT name, value FROM meta").fetchall())
-            if not self._only_grew(known):
+            meta = dict(connection.execute("SELECT name, value FROM meta").fetchall())
+            if not self._has_only_grown(meta):
                 connection.close()
-                connection = self._anew()
-                known = {}
-                self._add_samples(connection, tell)
-            self._add_records(connection, int(known.get("log_end", 0)), tell)
-            if known.get("scores") != _stamp(self._scores) or "log_end" in known:
+                connection = self._recreate()
+                meta = {}
+                self._add_samples(connection, report)
+            self._add_records(connection, int(meta.get("log_end", 0)), report)
+            if meta.get("scores") != _stamp(self._scores) or "log_end" in meta:
                 self._add_scores(connection)
             # After the rows: to keep them in order while a large run is read takes three times as long.
             connection.executescript(_INDEXES)
             settled = {"state": state, "samples": _stamp(self._samples), "scores": _stamp(self._scores)}
-            _remember(connection, settled)
+            _write_meta(connection, settled)
             connection.commit()
         finally:
             connection.close()
-        tell(1.0)
+        report(1.0)
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self.file)
@@ -170,33 +170,33 @@ class Index:
             connection.execute("SELECT 1 FROM meta")
         except sqlite3.DatabaseError:
             connection.close()
-            return self._anew()
-        return _quick(connection)
+            return self._recreate()
+        return _tune(connection)
 
-    def _anew(self) -> sqlite3.Connection:
+    def _recreate(self) -> sqlite3.Connection:
         for ending in ("", "-wal", "-shm", "-journal"):
             Path(f"{self.file}{ending}").unlink(missing_ok=True)
-        connection = _quick(sqlite3.connect(self.file))
+        connection = _tune(sqlite3.connect(self.file))
         connection.executescript(_SCHEMA)
         return connection
 
-    def _only_grew(self, known: Mapping[str, str]) -> bool:
-        if known.get("samples") != _stamp(self._samples):
+    def _has_only_grown(self, meta: Mapping[str, str]) -> bool:
+        if meta.get("samples") != _stamp(self._samples):
             return False
-        inode, size, last = known.get("log_inode"), int(known.get("log_end", 0)), known.get("log_last", "")
+        inode, size, last = meta.get("log_inode"), int(meta.get("log_end", 0)), meta.get("log_last", "")
         if not self._log.exists():
             return size == 0
         status = self._log.stat()
         if str(status.st_ino) != inode or status.st_size < size:
             return False
-        if status.st_size == size and known.get("log_stamp") != _stamp(self._log):
+        if status.st_size == size and meta.get("log_stamp") != _stamp(self._log):
             return False
-        return _last(self._log, size) == last
+        return _tail_digest(self._log, size) == last
 
     # ── the three files ──
 
-    def _add_samples(self, connection: sqlite3.Connection, tell: Tell) -> None:
-        places: dict[str, int] = {}
+    def _add_samples(self, connection: sqlite3.Connection, report: ShareCallback) -> None:
+        columns: dict[str, int] = {}
         bad: list[int] = []
         batch: list[tuple[Any, ...]] = []
         words: list[tuple[int, str]] = []
@@ -209,24 +209,25 @@ class Index:
             number += 1
             facets: list[str | None] = [None] * FACETS
             for name, value in sample.facets.items():
-                place = places.setdefault(name, len(places))
-                if place < FACETS:
-                    facets[place] = value
-            said = " ".join(part.text or part.path for part in sample.question)
+                column = columns.setdefault(name, len(columns))
+                if column < FACETS:
+                    facets[column] = value
+            text = " ".join(part.text or part.path for part in sample.question)
             key = job_key(sample.task, sample.id)
-            shown = (" ".join(part.text for part in sample.question) or said)[:240]
-            batch.append((number, key, sample.task, sample.id, sample.cluster, at, size, shown, *facets))
-            words.append((2 * number, f"{sample.id} {' '.join(sample.facets.values())} {said[:_WORDS]}"))
+            excerpt = (" ".join(part.text for part in sample.question) or text)[:240]
+            batch.append((number, key, sample.task, sample.id, sample.cluster, at, size, excerpt, *facets))
+            words.append((2 * number, f"{sample.id} {' '.join(sample.facets.values())} {text[:_WORDS]}"))
             if len(batch) >= _BATCH:
                 _flush_samples(connection, batch, words)
-                tell(0.4 * (at + size) / total)
+                report(0.4 * (at + size) / total)
         _flush_samples(connection, batch, words)
         connection.executemany(
-            "INSERT INTO facet VALUES (?, ?)", [(p, n) for n, p in places.items() if p < FACETS]
+            "INSERT INTO facet VALUES (?, ?)",
+            [(column, name) for name, column in columns.items() if column < FACETS],
         )
-        _remember(connection, {"bad_samples": _listed(bad)})
+        _write_meta(connection, {"bad_samples": _list_numbers(bad)})
 
-    def _add_records(self, connection: sqlite3.Connection, start: int, tell: Tell) -> None:
+    def _add_records(self, connection: sqlite3.Connection, start: int, report: ShareCallback) -> None:
         bad: list[int] = []
         end = start
         total = max(1, _size(self._log))
@@ -246,21 +247,21 @@ class Index:
             )
             since += 1
             if since % _BATCH == 0:
-                tell(0.4 + 0.5 * end / total)
+                report(0.4 + 0.5 * end / total)
         before = (
             connection.execute("SELECT value FROM meta WHERE name = 'bad_lines'").fetchone()
             if start
             else None
         )
-        told = ", ".join(filter(None, (before[0] if before else "", _listed(bad))))
-        _remember(
+        bad_lines = ", ".join(filter(None, (before[0] if before else "", _list_numbers(bad))))
+        _write_meta(
             connection,
             {
-                "bad_lines": told,
+                "bad_lines": bad_lines,
                 "log_end": str(end),
                 "log_inode": str(self._log.stat().st_ino) if self._log.exists() else "",
                 "log_stamp": _stamp(self._log),
-                "log_last": _last(self._log, end),
+                "log_last": _tail_digest(self._log, end),
             },
         )
 
@@ -284,11 +285,11 @@ class Index:
 def _flush_samples(
     connection: sqlite3.Connection, batch: list[tuple[Any, ...]], words: list[tuple[int, str]]
 ) -> None:
-    marks = ", ".join("?" * (8 + FACETS))
-    names = ", ".join(f"f{place}" for place in range(FACETS))
+    placeholders = ", ".join("?" * (8 + FACETS))
+    names = ", ".join(f"f{column}" for column in range(FACETS))
     connection.executemany(
         "INSERT OR IGNORE INTO row (n, key, task, id, cluster, sample_at, sample_size, question, "
-        f"{names}) VALUES ({marks})",
+        f"{names}) VALUES ({placeholders})",
         batch,
     )
     connection.executemany("INSERT INTO words (rowid, text) VALUES (?, ?)", words)
@@ -298,25 +299,25 @@ def _flush_samples(
 
 def _row_of(connection: sqlite3.Connection, record: _Record) -> int:
     """The row of a record; repeats and records whose sample is gone get one of their own."""
-    found = connection.execute("SELECT n FROM row WHERE key = ?", (record.key,)).fetchone()
-    if found:
-        return int(found[0])
+    row = connection.execute("SELECT n FROM row WHERE key = ?", (record.key,)).fetchone()
+    if row:
+        return int(row[0])
     base = connection.execute(
         "SELECT n FROM row WHERE task = ? AND id = ? ORDER BY n LIMIT 1", (record.task, record.id)
     ).fetchone()
     if base is None:
-        made = connection.execute(
+        inserted = connection.execute(
             "INSERT INTO row (key, task, id, cluster, repeat) VALUES (?, ?, ?, '', ?)",
             (record.key, record.task, record.id, record.repeat),
         )
     else:
         copied = ["task", "id", "cluster", "sample_at", "sample_size", "question"]
-        names = ", ".join([*copied, *(f"f{place}" for place in range(FACETS))])
-        made = connection.execute(
+        names = ", ".join([*copied, *(f"f{column}" for column in range(FACETS))])
+        inserted = connection.execute(
             f"INSERT INTO row (key, repeat, base, {names}) SELECT ?, ?, n, {names} FROM row WHERE n = ?",
             (record.key, record.repeat, base[0]),
         )
-    return int(made.lastrowid or 0)
+    return int(inserted.lastrowid or 0)
 
 
 def _lines(path: Path, kind: type[_T], start: int) -> Iterator[tuple[int, int, int, _T | None]]:
@@ -340,7 +341,7 @@ def _lines(path: Path, kind: type[_T], start: int) -> Iterator[tuple[int, int, i
             at += len(line)
 
 
-def _quick(connection: sqlite3.Connection) -> sqlite3.Connection:
+def _tune(connection: sqlite3.Connection) -> sqlite3.Connection:
     """An index can be made again, so it need not survive a power cut; readers go on while it is written."""
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = OFF")
@@ -348,7 +349,7 @@ def _quick(connection: sqlite3.Connection) -> sqlite3.Connection:
     return connection
 
 
-def _remember(connection: sqlite3.Connection, values: Mapping[str, str]) -> None:
+def _write_meta(connection: sqlite3.Connection, values: Mapping[str, str]) -> None:
     connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", list(values.items()))
 
 
@@ -364,7 +365,7 @@ def _size(path: Path) -> int:
     return path.stat().st_size if path.exists() else 0
 
 
-def _last(path: Path, end: int) -> str:
+def _tail_digest(path: Path, end: int) -> str:
     """What stands just before a place: tells a log that grew from one that was edited."""
     if not path.exists() or end == 0:
         return ""
@@ -373,6 +374,6 @@ def _last(path: Path, end: int) -> str:
         return hashlib.sha256(file.read(min(256, end))).hexdigest()[:16]
 
 
-def _listed(numbers: list[int]) -> str:
-    shown = ", ".join(map(str, numbers[:5]))
-    return shown + (f" and {len(numbers) - 5:,} more" if len(numbers) > 5 else "")
+def _list_numbers(numbers: list[int]) -> str:
+    first = ", ".join(map(str, numbers[:5]))
+    return first + (f" and {len(numbers) - 5:,} more" if len(numbers) > 5 else "")

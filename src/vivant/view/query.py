@@ -38,8 +38,8 @@ SORTS = {
 }
 
 
-class Filter(Struct, frozen=True, kw_only=True):
-    """Which samples are wanted, as the address says."""
+class SampleFilter(Struct, frozen=True, kw_only=True):
+    """Which samples are selected, as the address says."""
 
     task: str = ""
     status: str = ""
@@ -49,15 +49,15 @@ class Filter(Struct, frozen=True, kw_only=True):
     sort: str = ""
 
     @classmethod
-    def read(cls, given: Mapping[str, str]) -> Filter:
+    def parse(cls, values: Mapping[str, str]) -> SampleFilter:
         """From an address's parameters; what is unknown or empty asks for nothing."""
-        outcome, status, sort = given.get("outcome", ""), given.get("status", ""), given.get("sort", "")
+        outcome, status, sort = values.get("outcome", ""), values.get("status", ""), values.get("sort", "")
         return cls(
-            task=given.get("task", ""),
+            task=values.get("task", ""),
             status=status if status in STATUSES else "",
             outcome=outcome if outcome in OUTCOMES else "",
-            text=given.get("q", "")[:200],
-            facets={name[2:]: value for name, value in given.items() if name.startswith("f.") and value},
+            text=values.get("q", "")[:200],
+            facets={name[2:]: value for name, value in values.items() if name.startswith("f.") and value},
             sort=sort if sort in SORTS else "",
         )
 
@@ -75,32 +75,32 @@ class Filter(Struct, frozen=True, kw_only=True):
         return urlencode({name: value for name, value in values.items() if value != ""})
 
 
-def _where(db: sqlite3.Connection, wanted: Filter) -> tuple[str, list[str]]:
+def _where(db: sqlite3.Connection, selected: SampleFilter) -> tuple[str, list[str]]:
     terms, values = ["1"], []
-    if wanted.task:
+    if selected.task:
         terms.append("task = ?")
-        values.append(wanted.task)
-    if wanted.status == "none":
+        values.append(selected.task)
+    if selected.status == "none":
         terms.append("log_at IS NULL")
-    elif wanted.status:
+    elif selected.status:
         terms.append("status = ?")
-        values.append(wanted.status)
-    if wanted.outcome:
-        terms.append(_OUTCOME[wanted.outcome])
-    places = dict(db.execute("SELECT name, place FROM facet").fetchall())
-    for name, value in wanted.facets.items():
-        if name in places:
-            terms.append(f"f{places[name]} = ?")
+        values.append(selected.status)
+    if selected.outcome:
+        terms.append(_OUTCOME[selected.outcome])
+    columns = dict(db.execute("SELECT name, place FROM facet").fetchall())
+    for name, value in selected.facets.items():
+        if name in columns:
+            terms.append(f"f{columns[name]} = ?")
             values.append(value)
         else:
             terms.append("0")
-    match = _match(wanted.text)
+    match = _match(selected.text)
     if match:
         hit = f"(SELECT rowid / 2 FROM words WHERE words MATCH ? LIMIT {HITS})"
         repeated = db.execute("SELECT 1 FROM row WHERE base IS NOT NULL LIMIT 1").fetchone() is not None
         terms.append(f"(n IN {hit} OR base IN {hit})" if repeated else f"n IN {hit}")
         values += [match, match] if repeated else [match]
-    elif wanted.text.strip():
+    elif selected.text.strip():
         terms.append("0")
     return " AND ".join(terms), values
 
@@ -111,46 +111,46 @@ def _match(text: str) -> str:
     return " ".join(f'"{word}"' for word in words) + "*" if words else ""
 
 
-def too_common(db: sqlite3.Connection, wanted: Filter) -> bool:
+def is_too_common(db: sqlite3.Connection, selected: SampleFilter) -> bool:
     """Whether a search hits more than is looked at."""
-    match = _match(wanted.text)
+    match = _match(selected.text)
     if not match:
         return False
     hits = f"SELECT 1 FROM words WHERE words MATCH ? LIMIT {HITS + 1}"
     return bool(db.execute(f"SELECT count(*) FROM ({hits})", (match,)).fetchone()[0] > HITS)
 
 
-def count(db: sqlite3.Connection, wanted: Filter) -> int:
+def count_rows(db: sqlite3.Connection, selected: SampleFilter) -> int:
     """How many samples there are."""
-    where, values = _where(db, wanted)
+    where, values = _where(db, selected)
     return int(db.execute(f"SELECT count(*) FROM row WHERE {where}", values).fetchone()[0])
 
 
-def page(db: sqlite3.Connection, wanted: Filter, number: int) -> list[sqlite3.Row]:
+def list_page(db: sqlite3.Connection, selected: SampleFilter, number: int) -> list[sqlite3.Row]:
     """One page of them, the first being 1."""
-    where, values = _where(db, wanted)
+    where, values = _where(db, selected)
     return db.execute(
-        f"SELECT * FROM row WHERE {where} ORDER BY {SORTS[wanted.sort]} LIMIT {PAGE} OFFSET ?",
+        f"SELECT * FROM row WHERE {where} ORDER BY {SORTS[selected.sort]} LIMIT {PAGE} OFFSET ?",
         [*values, (number - 1) * PAGE],
     ).fetchall()
 
 
-def one(db: sqlite3.Connection, key: str) -> sqlite3.Row | None:
+def find_row(db: sqlite3.Connection, key: str) -> sqlite3.Row | None:
     """A row by its key."""
-    found: sqlite3.Row | None = db.execute("SELECT * FROM row WHERE key = ?", (key,)).fetchone()
-    return found
+    row: sqlite3.Row | None = db.execute("SELECT * FROM row WHERE key = ?", (key,)).fetchone()
+    return row
 
 
-def neighbours(db: sqlite3.Connection, wanted: Filter, n: int) -> tuple[str, str]:
-    """Keys of the samples before and after, among those wanted, in the order of the file."""
-    where, values = _where(db, wanted)
+def find_neighbours(db: sqlite3.Connection, selected: SampleFilter, n: int) -> tuple[str, str]:
+    """Keys of the samples before and after, among those selected, in the order of the file."""
+    where, values = _where(db, selected)
     before = db.execute(f"SELECT key FROM row WHERE {where} AND n < ? ORDER BY n DESC LIMIT 1", [*values, n])
     after = db.execute(f"SELECT key FROM row WHERE {where} AND n > ? ORDER BY n LIMIT 1", [*values, n])
     first, last = before.fetchone(), after.fetchone()
     return (first[0] if first else ""), (last[0] if last else "")
 
 
-def kin(db: sqlite3.Connection, row: sqlite3.Row) -> list[sqlite3.Row]:
+def list_kin(db: sqlite3.Connection, row: sqlite3.Row) -> list[sqlite3.Row]:
     """Other samples of the same cluster (the same video or action), and repeats."""
     return db.execute(
         "SELECT * FROM row WHERE n != ? AND ((cluster != '' AND cluster = ? AND task = ?) OR (task = ? AND id = ?)) "
@@ -159,26 +159,26 @@ def kin(db: sqlite3.Connection, row: sqlite3.Row) -> list[sqlite3.Row]:
     ).fetchall()
 
 
-def facets(db: sqlite3.Connection, task: str = "") -> dict[str, list[str]]:
+def list_facets(db: sqlite3.Connection, task: str = "") -> dict[str, list[str]]:
     """Facets with few enough values to choose from, and those values."""
-    found: dict[str, list[str]] = {}
-    for place, name in db.execute("SELECT place, name FROM facet ORDER BY place").fetchall():
+    facets: dict[str, list[str]] = {}
+    for column, name in db.execute("SELECT place, name FROM facet ORDER BY place").fetchall():
         values = db.execute(
-            f"SELECT DISTINCT f{place} FROM row WHERE f{place} IS NOT NULL AND ? IN ('', task) LIMIT {VALUES + 1}",
+            f"SELECT DISTINCT f{column} FROM row WHERE f{column} IS NOT NULL AND ? IN ('', task) LIMIT {VALUES + 1}",
             (task,),
         ).fetchall()
         if 1 < len(values) <= VALUES:
-            found[name] = sorted(value[0] for value in values)
-    return found
+            facets[name] = sorted(value[0] for value in values)
+    return facets
 
 
-def of_row(db: sqlite3.Connection, row: sqlite3.Row) -> dict[str, str]:
+def row_facets(db: sqlite3.Connection, row: sqlite3.Row) -> dict[str, str]:
     """A row's facets."""
-    named = db.execute("SELECT place, name FROM facet ORDER BY place").fetchall()
-    return {name: row[f"f{place}"] for place, name in named if row[f"f{place}"] is not None}
+    columns = db.execute("SELECT place, name FROM facet ORDER BY place").fetchall()
+    return {name: row[f"f{column}"] for column, name in columns if row[f"f{column}"] is not None}
 
 
-class TaskSum(Struct, frozen=True, kw_only=True):
+class TaskSummary(Struct, frozen=True, kw_only=True):
     """One task of a run at a glance."""
 
     task: str
@@ -194,7 +194,7 @@ class TaskSum(Struct, frozen=True, kw_only=True):
     metric: str = ""
 
 
-def sums(db: sqlite3.Connection) -> list[TaskSum]:
+def summarize_tasks(db: sqlite3.Connection) -> list[TaskSummary]:
     """Counts per task, and the score with its interval where scores are there."""
     rows = db.execute(
         "SELECT task, count(*) samples, sum(log_at IS NOT NULL) answered, "
@@ -205,17 +205,17 @@ def sums(db: sqlite3.Connection) -> list[TaskSum]:
         )
         + " FROM row GROUP BY task ORDER BY task"
     ).fetchall()
-    return [_sum(db, row) for row in rows]
+    return [_summarize(db, row) for row in rows]
 
 
-def _sum(db: sqlite3.Connection, row: sqlite3.Row) -> TaskSum:
+def _summarize(db: sqlite3.Connection, row: sqlite3.Row) -> TaskSummary:
     counts = {name: row[name] for name in row.keys() if name != "task"}  # noqa: SIM118 (a Row is no dict)
     try:
         benchmark = registry.of_task(row["task"])
         info = benchmark.task(row["task"])
     except VivantError:
         # A run of a benchmark that is not installed here can be looked at all the same.
-        return TaskSum(task=row["task"], **counts)
+        return TaskSummary(task=row["task"], **counts)
     unparsed = benchmark.unparsed_value
     scored = db.execute(
         "SELECT value, CASE cluster WHEN '' THEN id ELSE cluster END, outcome FROM row "
@@ -223,12 +223,12 @@ def _sum(db: sqlite3.Connection, row: sqlite3.Row) -> TaskSum:
         (row["task"],),
     ).fetchall()
     pairs = [(value if outcome == "scored" else unparsed, cluster) for value, cluster, outcome in scored]
-    known = [(value, cluster) for value, cluster in pairs if value is not None]
-    if not known:
-        return TaskSum(task=row["task"], metric=info.metric, **counts)
-    values = [value for value, _ in known]
-    interval = mean_interval(values, [cluster for _, cluster in known])
-    return TaskSum(
+    counted = [(value, cluster) for value, cluster in pairs if value is not None]
+    if not counted:
+        return TaskSummary(task=row["task"], metric=info.metric, **counts)
+    values = [value for value, _ in counted]
+    interval = mean_interval(values, [cluster for _, cluster in counted])
+    return TaskSummary(
         task=row["task"],
         metric=info.metric,
         mean=sum(values) / len(values) * info.scale,
@@ -258,7 +258,7 @@ _FLIP = {
 }
 
 
-def flip_counts(db: sqlite3.Connection, task: str) -> dict[str, int]:
+def count_flips(db: sqlite3.Connection, task: str) -> dict[str, int]:
     """How many samples are of each kind; `db` has the other run attached as `other`."""
     row = db.execute(
         "SELECT "
@@ -269,7 +269,7 @@ def flip_counts(db: sqlite3.Connection, task: str) -> dict[str, int]:
     return dict(zip(FLIPS, row, strict=True))
 
 
-def flips(db: sqlite3.Connection, kind: str, task: str, number: int) -> list[sqlite3.Row]:
+def list_flips(db: sqlite3.Connection, kind: str, task: str, number: int) -> list[sqlite3.Row]:
     """A page of one kind."""
     return db.execute(
         "SELECT a.key key, a.task task, a.id id, a.question question, a.answer a_answer, b.answer b_answer, "

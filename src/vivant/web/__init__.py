@@ -1,0 +1,1 @@
+"""What the servers share: listening, security headers, secrets, templates and static files."""

@@ -1,12 +1,23 @@
-"""What the servers share: where they listen, and who can reach them."""
+"""Where the servers listen, who can reach them, and how they run."""
 
 from __future__ import annotations
 
 import errno
 import socket
+from importlib.util import find_spec
 from ipaddress import ip_address
+from typing import TYPE_CHECKING, Any
 
 from vivant.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+
+def require_modules(*names: str, what: str, extra: str) -> None:
+    """Raise UsageError with what to install where a library is missing."""
+    if any(find_spec(name) is None for name in names):
+        raise UsageError(f"{what}: pip install 'vivant[{extra}]'")
 
 
 def is_loopback(host: str) -> bool:
@@ -18,20 +29,43 @@ def is_loopback(host: str) -> bool:
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A listening socket, or a clear line on why there is none."""
+    """Open a listening socket, or say in one line why that is impossible."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # Named as TCP: only then does asyncio send small answers at once, and not 40 ms later.
-    bound = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        bound.bind((host, port))
-        bound.listen(128)
+        listener.bind((host, port))
+        listener.listen(128)
     except OSError as error:
-        bound.close()
+        listener.close()
         if error.errno == errno.EADDRINUSE:
             raise UsageError(f"Port {port} is in use; choose another: --port {port + 1}") from error
         raise UsageError(f"Cannot listen on {host}, port {port}: {error.strerror or error}") from error
     except OverflowError as error:
-        bound.close()
+        listener.close()
         raise UsageError(f"{port} is no port; ports go to 65535") from error
-    return bound
+    return listener
+
+
+def base_url(host: str, listener: socket.socket) -> str:
+    """The address of a server that listens on a host."""
+    name = f"[{host}]" if ":" in host else host
+    return f"http://{name}:{listener.getsockname()[1]}"
+
+
+def run_app(app: ASGIApp, listener: socket.socket, **config: Any) -> None:
+    """Serve an application until the process is told to stop, then close the socket.
+
+    Args:
+        app: the application.
+        listener: from `bind`.
+        config: uvicorn's settings beside quiet logs.
+    """
+    import uvicorn
+
+    settings = {"log_level": "warning", "access_log": False, **config}
+    try:
+        uvicorn.Server(uvicorn.Config(app, **settings)).run(sockets=[listener])
+    finally:
+        listener.close()

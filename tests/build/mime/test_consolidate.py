@@ -28,7 +28,7 @@ from vivant.build.mime.labels import JudgedLabel, LabelFile, Merge, label_key, p
 from vivant.build.mime.plan_file import OwnAction
 from vivant.core.errors import DataError, UsageError
 from vivant.core.yaml_files import read_yaml
-from vivant.study.judgement import Judgement
+from vivant.study.judgement import StudyJudgement
 
 ROWS = [
     *(
@@ -131,10 +131,10 @@ def test_csv_and_json_lines_say_the_same(tmp_path: Path) -> None:
 
 
 def test_a_study_feeds_it(tmp_path: Path) -> None:
-    lines = [Judgement(annotator=a, item=i, page="what", answer=t) for i, a, t in ROWS]
-    lines.append(Judgement(annotator="a", item="Bow1", page="choice", answer=2, shown=(0, 2, 1)))
-    lines.append(Judgement(annotator="d", item="Mop1", page="what", answer="mopping", complete=False))
-    lines.append(Judgement(annotator="a", item="C", page="what", answer="blue", check=True))
+    lines = [StudyJudgement(annotator=a, item=i, page="what", answer=t) for i, a, t in ROWS]
+    lines.append(StudyJudgement(annotator="a", item="Bow1", page="choice", answer=2, shown=(0, 2, 1)))
+    lines.append(StudyJudgement(annotator="d", item="Mop1", page="what", answer="mopping", complete=False))
+    lines.append(StudyJudgement(annotator="a", item="C", page="what", answer="blue", check=True))
     file = tmp_path / "judgements.jsonl"
     file.write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
     found = read_labels(file)

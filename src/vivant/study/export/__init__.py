@@ -12,10 +12,10 @@ from vivant.core.errors import UsageError
 from vivant.study.export.tables import write_tables
 
 if TYPE_CHECKING:
-    from vivant.study.collected import Collected
+    from vivant.study.results import StudyResults
 
 
-class Exported(Struct, frozen=True, kw_only=True):
+class StudyExport(Struct, frozen=True, kw_only=True):
     """What was written, and what to do with it."""
 
     files: tuple[Path, ...]
@@ -25,8 +25,8 @@ class Exported(Struct, frozen=True, kw_only=True):
 
 
 def export_study(
-    collected: Collected, out: Path, forms: Sequence[str] = ("jsonl",), *, only_counted: bool = False
-) -> Exported:
+    collected: StudyResults, out: Path, forms: Sequence[str] = ("jsonl",), *, only_counted: bool = False
+) -> StudyExport:
     """Write everything below `out`. Native formats hold what counts: finished items of people not excluded."""
     # Late, because these know the key, and the server writes tables without it.
     from vivant.study.export.native import is_mime, write_mime, write_pack, write_scores
@@ -35,7 +35,7 @@ def export_study(
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UsageError(f"{out} exists already; choose another --out")
     study = collected.loaded.study
-    judgements = list(collected.counted()) if only_counted else list(collected.judgements)
+    judgements = list(collected.iter_counted()) if only_counted else list(collected.judgements)
     people = list(collected.people.values())
     hints: list[str] = []
     try:
@@ -58,4 +58,4 @@ def export_study(
             hints.append(f"people beside judges: vivant judge-check {files[-1]} {study.origin}")
     except OSError as error:
         raise UsageError(f"Cannot write to {out}: {error.strerror}") from error
-    return Exported(files=tuple(files), judgements=len(judgements), people=len(people), hints=tuple(hints))
+    return StudyExport(files=tuple(files), judgements=len(judgements), people=len(people), hints=tuple(hints))

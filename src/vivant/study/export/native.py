@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,9 +11,10 @@ import msgspec
 from vivant.benchmarks.mime.human import FILE_NAME
 from vivant.benchmarks.mimic import judgements as pack
 from vivant.core.files import write_atomic
-from vivant.study.collected import Collected
-from vivant.study.judgement import Judgement
+from vivant.study.export.tables import write_csv_rows
+from vivant.study.judgement import StudyJudgement
 from vivant.study.make.items import MODEL, PACK, SAMPLE
+from vivant.study.results import StudyResults
 
 MIME = "mime"
 """In `KeyLine.extra`: the question as an imported file had it."""
@@ -23,7 +22,7 @@ FOLDERS = {"MIME": "mime-cropped", "REAL": "mime-real-resized"}
 """Where the original keeps the judgements of each data set: figures of people are computed file by file."""
 
 
-def is_mime(collected: Collected) -> bool:
+def is_mime(collected: StudyResults) -> bool:
     """Whether any item comes from MIME."""
     return any(
         MIME in line.extra or str(line.extra.get(SAMPLE, {}).get("task", "")).startswith("mime/")
@@ -31,36 +30,40 @@ def is_mime(collected: Collected) -> bool:
     )
 
 
-def write_mime(collected: Collected, out: Path) -> list[Path]:
+def write_mime(collected: StudyResults, out: Path) -> list[Path]:
     """`human_eval.jsonl` for each data set met."""
     lines: dict[str, list[bytes]] = {}
-    for chosen, free in _both_pages(collected):
+    for chosen, free in _iter_pages(collected):
         facets = collected.facets(chosen.item)
         dataset = "REAL" if facets.get("dataset") == "REAL" else "MIME"
-        line = _mime_line(collected, chosen, free, facets)
+        line = _build_mime_line(collected, chosen, free, facets)
         lines.setdefault(FOLDERS[dataset], []).append(msgspec.json.encode(line) + b"\n")
-    written: list[Path] = []
-    for folder, own in lines.items():
+    paths: list[Path] = []
+    for folder, folder_lines in lines.items():
         path = out / folder / FILE_NAME
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomic(path, b"".join(own))
-        written.append(path)
-    return written
+        write_atomic(path, b"".join(folder_lines))
+        paths.append(path)
+    return paths
 
 
-def _both_pages(collected: Collected) -> Iterator[tuple[Judgement, Judgement | None]]:
+def _iter_pages(collected: StudyResults) -> Iterator[tuple[StudyJudgement, StudyJudgement | None]]:
     """Each choice with the free answer before it."""
-    free = {(one.annotator, one.item): one for one in collected.counted() if one.page == "free"}
-    for one in collected.counted():
-        if one.page == "choose" and one.answer is not None:
-            yield one, free.get((one.annotator, one.item))
+    free = {
+        (judgement.annotator, judgement.item): judgement
+        for judgement in collected.iter_counted()
+        if judgement.page == "free"
+    }
+    for judgement in collected.iter_counted():
+        if judgement.page == "choose" and judgement.answer is not None:
+            yield judgement, free.get((judgement.annotator, judgement.item))
 
 
-def _mime_line(
-    collected: Collected, chosen: Judgement, free: Judgement | None, facets: Mapping[str, str]
+def _build_mime_line(
+    collected: StudyResults, chosen: StudyJudgement, free: StudyJudgement | None, facets: Mapping[str, str]
 ) -> dict[str, Any]:
-    item, key = collected.items[chosen.item], collected.line(chosen.item)
-    shown = chosen.shown or tuple(range(len(item.options)))
+    item, key = collected.items[chosen.item], collected.key_line(chosen.item)
+    order = chosen.shown or tuple(range(len(item.options)))
     right = key.option if key.option is not None else 0
     sample: Mapping[str, Any] = key.extra.get(SAMPLE, {})
     name = sample.get("extra", {}).get("file_name", "")
@@ -76,12 +79,12 @@ def _mime_line(
         "question_i": chosen.position,
         "sample_id": question["sample_id"],
         "user_answer": free.answer if free is not None else None,
-        "user_mcq_selection": shown.index(chosen.answer) + 1,
+        "user_mcq_selection": order.index(chosen.answer) + 1,
         "user_is_correct": chosen.answer == right,
         "question": {
             **question,
-            "options": [item.options[place] for place in shown],
-            "label_idx": shown.index(right),
+            "options": [item.options[place] for place in order],
+            "label_idx": order.index(right),
         },
         "url_data": {
             "annotator": chosen.annotator,
@@ -90,31 +93,33 @@ def _mime_line(
     }
 
 
-def write_pack(collected: Collected, out: Path) -> list[Path]:
+def write_pack(collected: StudyResults, out: Path) -> list[Path]:
     """Judgements of a pack: as `vivant mimic score` reads them, and as plain rows."""
     packs = {line.extra[PACK] for line in collected.key.values() if PACK in line.extra}
     if len(packs) != 1:
         return []
     rows = [
         pack.CommentJudgement(
-            annotator=one.annotator,
-            item=one.part,
-            verdict=one.answer["verdict"],
-            realism=_number(one.answer.get("realism")),
-            time=one.given,
+            annotator=judgement.annotator,
+            item=judgement.part,
+            verdict=judgement.answer["verdict"],
+            realism=_read_number(judgement.answer.get("realism")),
+            time=judgement.given,
         )
-        for one in collected.counted()
-        if one.page == "comments" and isinstance(one.answer, dict) and one.answer.get("verdict")
+        for judgement in collected.iter_counted()
+        if judgement.page == "comments"
+        and isinstance(judgement.answer, dict)
+        and judgement.answer.get("verdict")
     ]
     header = pack.Judges(pack=packs.pop(), kind="people", name="people")
     scored, plain = out / "pack" / "judgements.jsonl", out / "pack" / "rows.csv"
     pack.write_judgements(scored, header, rows)
-    _write_csv(plain, pack.COLUMNS, [(r.annotator, r.item, r.verdict, r.realism) for r in rows])
+    write_csv_rows(plain, pack.COLUMNS, [(r.annotator, r.item, r.verdict, r.realism) for r in rows])
     return [scored, plain]
 
 
-def _number(given: Any) -> float | None:
-    return float(given) if isinstance(given, int | float) else None
+def _read_number(value: Any) -> float | None:
+    return float(value) if isinstance(value, int | float) else None
 
 
 def total_score(answer: Any, criteria: list[str]) -> float | None:
@@ -122,30 +127,21 @@ def total_score(answer: Any, criteria: list[str]) -> float | None:
     if not isinstance(answer, dict):
         return None
     names = ["score"] if "score" in criteria else criteria
-    values = [_number(answer.get(name)) for name in names]
+    values = [_read_number(answer.get(name)) for name in names]
     return None if None in values else float(sum(value for value in values if value is not None))
 
 
-def write_scores(collected: Collected, out: Path) -> list[Path]:
+def write_scores(collected: StudyResults, out: Path) -> list[Path]:
     """People's scores of answers, for `vivant judge-check`."""
     criteria = [criterion.name for criterion in collected.loaded.study.criteria]
     rows: list[tuple[Any, ...]] = []
-    for one in collected.counted():
-        score = total_score(one.answer, criteria) if one.page == "rate" else None
+    for judgement in collected.iter_counted():
+        score = total_score(judgement.answer, criteria) if judgement.page == "rate" else None
         if score is not None:
-            key = collected.line(one.item)
-            name = key.extra.get(SAMPLE, {}).get("id", one.item)
-            model = key.extra.get(MODEL, {}).get(one.part, key.sources.get(one.part, ""))
-            rows.append((name, score, model, one.annotator))
+            key = collected.key_line(judgement.item)
+            name = key.extra.get(SAMPLE, {}).get("id", judgement.item)
+            model = key.extra.get(MODEL, {}).get(judgement.part, key.sources.get(judgement.part, ""))
+            rows.append((name, score, model, judgement.annotator))
     path = out / "human_scores.csv"
-    _write_csv(path, ("id", "score", "model", "annotator"), rows)
+    write_csv_rows(path, ("id", "score", "model", "annotator"), rows)
     return [path]
-
-
-def _write_csv(path: Path, columns: tuple[str, ...], rows: list[tuple[Any, ...]]) -> None:
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(["" if cell is None else cell for cell in row] for row in rows)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomic(path, buffer.getvalue().encode())

@@ -14,14 +14,14 @@ from vivant.benchmarks.mime import human as mime_human
 from vivant.benchmarks.registry import Selection
 from vivant.core.types import Option, Record, Reply, Sample, job_key
 from vivant.runs.importing import write_run
-from vivant.study.collected import Collected
-from vivant.study.judgement import Judgement
+from vivant.study.judgement import StudyJudgement
 from vivant.study.make.items import ROOT, SAMPLE
+from vivant.study.results import StudyResults
 
 MODEL = "human"
 
 
-def write_human_run(collected: Collected, out: Path, mime_files: Sequence[Path] = ()) -> list[Path]:
+def write_human_run(collected: StudyResults, out: Path, mime_files: Sequence[Path] = ()) -> list[Path]:
     """A run directory per benchmark asked; none where the items are no samples of one."""
     samples = {
         item: msgspec.convert(line.extra[SAMPLE], Sample)
@@ -31,14 +31,14 @@ def write_human_run(collected: Collected, out: Path, mime_files: Sequence[Path] 
     by_benchmark: dict[str, list[str]] = {}
     for item, sample in samples.items():
         by_benchmark.setdefault(sample.task.partition("/")[0], []).append(item)
-    written: list[Path] = []
+    folders: list[Path] = []
     for name, items in by_benchmark.items():
         benchmark = registry.get(name)
-        root = Path(str(collected.line(items[0]).extra.get(ROOT, ".")))
+        root = Path(str(collected.key_line(items[0]).extra.get(ROOT, ".")))
         if name == "mime":
-            parts = _mime_parts(mime_files, [samples[item] for item in items])
+            parts = _read_mime_parts(mime_files, [samples[item] for item in items])
         else:
-            parts = _parts(collected, benchmark, {item: samples[item] for item in items}, root)
+            parts = _build_parts(collected, benchmark, {item: samples[item] for item in items}, root)
         if not parts:
             continue
         folder = out / ("run" if len(by_benchmark) == 1 else f"run-{name}")
@@ -49,42 +49,51 @@ def write_human_run(collected: Collected, out: Path, mime_files: Sequence[Path] 
             MODEL,
             benchmark.styles[0],
         )
-        written.append(folder)
-    return written
+        folders.append(folder)
+    return folders
 
 
-def _mime_parts(files: Sequence[Path], samples: Sequence[Sample]) -> list[Imported]:
+def _read_mime_parts(files: Sequence[Path], samples: Sequence[Sample]) -> list[Imported]:
     """MIME reads its own file: people's free answers are scored in a way that only it knows."""
     if not files:
         return []
     free = [msgspec.structs.replace(sample, task="mime/ff", options=(), key=None) for sample in samples]
     choices = mime_human.read_judgements(files, samples, "mime/mcq")
-    written = mime_human.read_judgements(files, free, "mime/ff")
-    return [part for part in (choices, written) if any(r.reply.text for r in part.records)]
+    texts = mime_human.read_judgements(files, free, "mime/ff")
+    return [part for part in (choices, texts) if any(r.reply.text for r in part.records)]
 
 
-def _parts(
-    collected: Collected, benchmark: Benchmark, samples: dict[str, Sample], root: Path
+def _build_parts(
+    collected: StudyResults, benchmark: Benchmark, samples: dict[str, Sample], root: Path
 ) -> list[Imported]:
-    answered: dict[str, list[Record]] = {}
-    kept: dict[str, dict[str, Sample]] = {}
+    records_by_task: dict[str, list[Record]] = {}
+    samples_by_task: dict[str, dict[str, Sample]] = {}
     repeats: Counter[str] = Counter()
-    for one in collected.counted():
-        if one.page != "choose" or one.answer is None or one.item not in samples:
+    for judgement in collected.iter_counted():
+        if judgement.page != "choose" or judgement.answer is None or judgement.item not in samples:
             continue
-        sample = samples[one.item]
-        record = _record(one, collected.items[one.item].options, sample, benchmark, root, repeats[one.item])
-        repeats[one.item] += 1
-        answered.setdefault(sample.task, []).append(record)
-        kept.setdefault(sample.task, {})[sample.id] = sample
+        sample = samples[judgement.item]
+        record = _build_record(
+            judgement,
+            collected.items[judgement.item].options,
+            sample,
+            benchmark,
+            root,
+            repeats[judgement.item],
+        )
+        repeats[judgement.item] += 1
+        records_by_task.setdefault(sample.task, []).append(record)
+        samples_by_task.setdefault(sample.task, {})[sample.id] = sample
     return [
-        Imported(task=task, records=tuple(records), samples=tuple(kept[task].values()), model=MODEL)
-        for task, records in answered.items()
+        Imported(
+            task=task, records=tuple(records), samples=tuple(samples_by_task[task].values()), model=MODEL
+        )
+        for task, records in records_by_task.items()
     ]
 
 
-def _record(
-    one: Judgement,
+def _build_record(
+    judgement: StudyJudgement,
     options: tuple[str, ...],
     sample: Sample,
     benchmark: Benchmark,
@@ -93,11 +102,11 @@ def _record(
 ) -> Record:
     """A person's choice as a model's reply: options under the names and in the order that this person saw."""
     prompt = benchmark.prompt(sample, PromptContext(style=benchmark.styles[0], pool=(sample,), root=root))
-    shown = one.shown or tuple(range(len(options)))
+    shown_order = judgement.shown or tuple(range(len(options)))
     texts = [option.text.strip() for option in sample.options]
     names = [option.name for option in prompt.options]
-    order = tuple(texts.index(options[place]) for place in shown)
-    chosen = names[shown.index(one.answer)]
+    order = tuple(texts.index(options[place]) for place in shown_order)
+    chosen = names[shown_order.index(judgement.answer)]
     return Record(
         key=job_key(sample.task, sample.id, repeat),
         task=sample.task,
@@ -106,6 +115,6 @@ def _record(
         options=tuple(Option(name, sample.options[k].text) for name, k in zip(names, order, strict=True)),
         order=order,
         reply=Reply(text=prompt.answer_form.format(chosen), model=MODEL),
-        source=one.annotator[:16],
-        seconds=one.seconds or 0.0,
+        source=judgement.annotator[:16],
+        seconds=judgement.seconds or 0.0,
     )

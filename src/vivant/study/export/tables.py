@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,45 +11,41 @@ from typing import Any
 import msgspec
 
 from vivant.core.errors import unknown_name_error
-from vivant.core.files import atomic_file, write_jsonl
+from vivant.core.files import atomic_file, write_atomic, write_jsonl
 from vivant.study.design import Study
-from vivant.study.judgement import Judgement, Person
+from vivant.study.judgement import StudyJudgement, StudyPerson
 
 JUDGEMENTS, PEOPLE = "judgements", "people"
 _SPREADSHEET = ("=", "+", "-", "@", "\t", "\r")
 """A cell that begins so is a formula to a spreadsheet."""
 
 
-def write_json_lines(path: Path, values: Iterable[Judgement] | Iterable[Person], study: Study) -> None:  # noqa: ARG001
+Values = Iterable[StudyJudgement] | Iterable[StudyPerson]
+
+
+def write_json_lines(path: Path, values: Values, study: Study) -> None:  # noqa: ARG001
     """The judgements or people as they are."""
     write_jsonl(path, values)
 
 
-def write_csv(path: Path, values: Iterable[Judgement] | Iterable[Person], study: Study) -> None:
+def write_csv(path: Path, values: Values, study: Study) -> None:
     """Flat rows. Texts that a spreadsheet would take for a formula get an apostrophe before them."""
-    rows = [_flat(value, study) for value in values]
-    with atomic_file(path) as raw:
-        lines: list[str] = []
-        sink = _Lines(lines)
-        writer = csv.writer(sink, lineterminator="\n")
-        columns = _columns(rows, study)
-        writer.writerow(columns)
-        for row in rows:
-            writer.writerow([_cell(row.get(name)) for name in columns])
-        raw.write("".join(lines).encode())
+    rows = [_flatten(value, study) for value in values]
+    columns = _list_columns(rows, study)
+    write_csv_rows(path, columns, ([_format_cell(row.get(name)) for name in columns] for row in rows))
 
 
-class _Lines:
-    """What `csv.writer` writes to."""
+def write_csv_rows(path: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Write a header and rows; None is an empty cell."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(rows)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomic(path, buffer.getvalue())
 
-    def __init__(self, lines: list[str]) -> None:
-        self._lines = lines
 
-    def write(self, text: str) -> None:
-        self._lines.append(text)
-
-
-def _cell(value: Any) -> str:
+def _format_cell(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -60,12 +57,12 @@ def _cell(value: Any) -> str:
     return f"'{text}" if isinstance(value, str) and text.startswith(_SPREADSHEET) else text
 
 
-def write_parquet(path: Path, values: Iterable[Judgement] | Iterable[Person], study: Study) -> None:
+def write_parquet(path: Path, values: Values, study: Study) -> None:
     """Flat rows with types, texts exact."""
     import polars
 
-    rows = [_flat(value, study) for value in values]
-    columns = _columns(rows, study)
+    rows = [_flatten(value, study) for value in values]
+    columns = _list_columns(rows, study)
     kinds: dict[str, Any] = {
         "choice": polars.Int64,
         "position": polars.Int64,
@@ -91,8 +88,8 @@ WRITERS: Mapping[str, Writer] = {"jsonl": write_json_lines, "csv": write_csv, "p
 def write_tables(
     folder: Path,
     study: Study,
-    judgements: Sequence[Judgement],
-    people: Sequence[Person],
+    judgements: Sequence[StudyJudgement],
+    people: Sequence[StudyPerson],
     forms: Sequence[str],
 ) -> list[Path]:
     """Judgements and people in each form asked for; the files written."""
@@ -107,16 +104,16 @@ def write_tables(
     return written
 
 
-def _flat(value: Judgement | Person, study: Study) -> dict[str, Any]:
+def _flatten(value: StudyJudgement | StudyPerson, study: Study) -> dict[str, Any]:
     """A row: the fields, and the answer taken apart into columns of its own."""
     row: dict[str, Any] = {
         name: msgspec.to_builtins(getattr(value, name)) for name in value.__struct_fields__
     }
-    if isinstance(value, Person):
+    if isinstance(value, StudyPerson):
         answers = row.pop("answers")
-        return {**row, **{f"answer_{name}": _plain(given) for name, given in answers.items()}}
+        return {**row, **{f"answer_{name}": _format_plain(value) for name, value in answers.items()}}
     answer = row["answer"]
-    row["answer"] = _plain(answer)
+    row["answer"] = _format_plain(answer)
     row["shown"] = list(row["shown"])
     page = value.page
     if page == "choose":
@@ -131,15 +128,15 @@ def _flat(value: Judgement | Person, study: Study) -> dict[str, Any]:
     return row
 
 
-def _plain(given: Any) -> str:
+def _format_plain(value: Any) -> str:
     """A text as it is, anything else as JSON."""
-    return given if isinstance(given, str) else msgspec.json.encode(given).decode()
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
-def _columns(rows: Sequence[Mapping[str, Any]], study: Study) -> list[str]:
+def _list_columns(rows: Sequence[Mapping[str, Any]], study: Study) -> list[str]:
     """All columns that any row has, the fields first; those of an empty export too."""
     if not rows:
-        return list(Judgement.__struct_fields__)
+        return list(StudyJudgement.__struct_fields__)
     names = dict.fromkeys(name for row in rows for name in row)
     answers = [f"answer_{question.name}" for question in study.questions]
     return [*(name for name in names if name not in answers), *(name for name in answers if name in names)]

@@ -10,31 +10,34 @@ from msgspec import Struct
 
 from vivant.benchmarks.mimic.packs import open_key
 from vivant.core.errors import UsageError, VivantError, unknown_name_error
-from vivant.study.balance import group_of, largest_share, place_sizes, shortage
+from vivant.core.files import remove
+from vivant.study.balance import count_shortage, find_largest_share, item_group, list_place_sizes
 from vivant.study.default_texts import (
+    DEFAULTS,
     LANGUAGES,
-    MIME_WORDS,
-    QUESTIONS,
-    REALISM,
-    SCORE,
-    TITLES,
-    mmie_criteria,
-    mmie_guide,
-    texts_of,
+    choose_mmie_criteria,
+    format_mmie_guide,
+    load_texts,
 )
-from vivant.study.design import PAGES, Criterion, Kind, Study, StudyItem, Words
+from vivant.study.design import PAGES, Kind, LocalizedText, Study, StudyCriterion, StudyItem
 from vivant.study.loading import load_study
 from vivant.study.make.checks import make_checks
-from vivant.study.make.items import Made, choice_items, comment_items, pair_items, rating_items
-from vivant.study.make.media_store import Shelf
-from vivant.study.make.sources import Filter, answered, asked, open_pack, open_runs
-from vivant.study.writing import claim, write_study
+from vivant.study.make.items import (
+    ItemSet,
+    make_choice_items,
+    make_comment_items,
+    make_pair_items,
+    make_rating_items,
+)
+from vivant.study.make.media_store import MediaStore
+from vivant.study.make.sources import SampleSelection, open_pack, open_runs, select_answers, select_samples
+from vivant.study.writing import create_folder, write_study
 
 USUAL_SHARE = 20
 
 
-class Wish(Struct, frozen=True, kw_only=True):
-    """What the user asks of a new study."""
+class StudySpec(Struct, frozen=True, kw_only=True):
+    """What a new study is made from, and how."""
 
     kind: Kind
     origin: tuple[str, ...]
@@ -67,123 +70,133 @@ class NewStudy(Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...]
 
 
-def make_study(folder: Path, wish: Wish) -> NewStudy:
-    """Write a study that can be served as it is. Raises where nothing could be asked."""
-    if wish.kind not in PAGES:
-        raise unknown_name_error("kind of study", wish.kind, PAGES)
-    if not wish.origin:
+def make_study(folder: Path, spec: StudySpec) -> NewStudy:
+    """Write a study that can be served as it is. Raises where nothing could be asked.
+
+    Args:
+        folder: where to write it; it must be empty or absent.
+        spec: what the study asks of whom.
+    """
+    if spec.kind not in PAGES:
+        raise unknown_name_error("kind of study", spec.kind, PAGES)
+    if not spec.origin:
         raise UsageError("Say with --from what the study is made from: a benchmark, runs or a pack")
-    for language in wish.languages:
+    for language in spec.languages:
         if language not in LANGUAGES:
             raise unknown_name_error(
                 "language", language, LANGUAGES, "(others: add their files to the study afterwards)"
             )
-    claim(folder)
-    shelf = Shelf(folder, wish.seed, copy=wish.copy)
+    create_folder(folder)
+    media = MediaStore(folder, spec.seed, copy=spec.copy)
     notes: list[str] = []
     try:
-        made, criteria, guide = _made(wish, shelf, notes)
-        if not made.items:
-            raise UsageError(f"No item is left: {'; '.join(made.notes) or 'there are none'}")
-        share = _share(wish, made.items)
+        item_set, criteria, guide = _make_items(spec, media, notes)
+        if not item_set.items:
+            raise UsageError(f"No item is left: {'; '.join(item_set.notes) or 'there are none'}")
+        share = _choose_share(spec, item_set.items)
     except VivantError:
-        _leave(shelf, folder)
+        _clean_up(media, folder)
         raise
-    notes += made.notes
-    if shelf.unplayable:
+    notes += item_set.notes
+    if media.unplayable:
         notes.append(
-            f"{len(shelf.unplayable)} videos are in a form that browsers may not play, the first is "
-            f"{next(iter(shelf.unplayable))}; convert them to MP4 (H.264)"
+            f"{len(media.unplayable)} videos are in a form that browsers may not play, the first is "
+            f"{next(iter(media.unplayable))}; convert them to MP4 (H.264)"
         )
-    if shelf.copied and not wish.copy:
-        notes.append(f"{shelf.copied} media files were copied, because they lie on another disk")
+    if media.copied and not spec.copy:
+        notes.append(f"{media.copied} media files were copied, because they lie on another disk")
     study = Study(
-        kind=wish.kind,
-        title=_title(wish),
-        origin=" ".join(wish.origin),
-        languages=wish.languages,
-        seed=wish.seed,
+        kind=spec.kind,
+        title=_choose_title(spec),
+        origin=" ".join(spec.origin),
+        languages=spec.languages,
+        seed=spec.seed,
         items_per_participant=share,
-        judgements_per_item=wish.judgements_per_item,
-        balance=wish.balance,
-        checks_per_participant=wish.checks,
-        time_limit=wish.time_limit,
-        questions=QUESTIONS,
+        judgements_per_item=spec.judgements_per_item,
+        balance=spec.balance,
+        checks_per_participant=spec.checks,
+        time_limit=spec.time_limit,
+        questions=DEFAULTS.questions,
         criteria=criteria,
     )
-    items, key = list(made.items), list(made.key)
-    for item, line in make_checks(wish.kind, wish.checks, wish.languages, criteria, wish.seed):
+    items, key = list(item_set.items), list(item_set.key)
+    for item, line in make_checks(spec.kind, spec.checks, spec.languages, criteria, spec.seed):
         items.append(item)
         key.append(line)
-    texts = {language: texts_of(wish.kind, language, guide.get(language, "")) for language in wish.languages}
-    mime = "mcq" in wish.kind and all(name.partition("/")[0] == "mime" for name in wish.origin)
-    interface = {language: MIME_WORDS[language] for language in wish.languages} if mime else {}
+    texts = {
+        language: load_texts(spec.kind, language, guide.get(language, "")) for language in spec.languages
+    }
+    mime = "mcq" in spec.kind and all(name.partition("/")[0] == "mime" for name in spec.origin)
+    interface = {language: DEFAULTS.mime_interface[language] for language in spec.languages} if mime else {}
     write_study(folder, study, items, key, texts, interface)
     load_study(folder)
-    places = len(place_sizes(len(made.items) * wish.judgements_per_item, share))
-    return NewStudy(study=study, items=len(made.items), places=places, notes=tuple(notes))
+    places = len(list_place_sizes(len(item_set.items) * spec.judgements_per_item, share))
+    return NewStudy(study=study, items=len(item_set.items), places=places, notes=tuple(notes))
 
 
-def _leave(shelf: Shelf, folder: Path) -> None:
+def _clean_up(media: MediaStore, folder: Path) -> None:
     """Take back what a study that cannot be made has put on the disk."""
-    if shelf.folder.is_dir():
-        for file in shelf.folder.iterdir():
-            file.unlink()
-        shelf.folder.rmdir()
+    remove(media.folder)
     folder.rmdir()
 
 
-def _made(wish: Wish, shelf: Shelf, notes: list[str]) -> tuple[Made, tuple[Criterion, ...], Words]:
+def _make_items(
+    spec: StudySpec, media: MediaStore, notes: list[str]
+) -> tuple[ItemSet, tuple[StudyCriterion, ...], LocalizedText]:
     """Items, scales, and what the instructions say about the scales."""
-    if wish.key is not None and wish.kind != "blind-comments":
+    if spec.key is not None and spec.kind != "blind-comments":
         raise UsageError("--key is the key of a pack: it goes with --kind blind-comments")
-    wanted = Filter(where=wish.where, limit=wish.limit, seed=wish.seed)
-    if wish.kind in ("mcq", "free-then-mcq"):
-        found = asked(wish.origin, wish.data, wanted)
-        return choice_items(found, shelf, wish.balance, wish.seed, wish.question), (), {}
-    if wish.kind == "blind-comments":
-        if wish.where:
+    selection = SampleSelection(where=spec.where, limit=spec.limit, seed=spec.seed)
+    if spec.kind in ("mcq", "free-then-mcq"):
+        samples = select_samples(spec.origin, spec.data, selection)
+        return make_choice_items(samples, media, spec.balance, spec.seed, spec.question), (), {}
+    if spec.kind == "blind-comments":
+        if spec.where:
             raise UsageError("--where does not apply to packs; choose when the pack is made")
-        pack = open_pack(wish.origin)
-        key = open_key(wish.key, pack) if wish.key is not None else None
+        pack = open_pack(spec.origin)
+        key = open_key(spec.key, pack) if spec.key is not None else None
         if key is None:
             notes.append(
                 "without --key nothing here knows who wrote what: exports are judgements of the pack"
             )
-        return comment_items(pack, key, shelf, wish.limit, wish.seed), (REALISM,), {}
-    if wish.kind == "pairwise":
-        runs = open_runs(wish.origin, wish.kind, 2)
-        both = [answered(run, wanted, notes) for run in runs]
-        return pair_items(runs, both, shelf, wish.seed, reference=wish.reference), (), {}
-    runs = open_runs(wish.origin, wish.kind)
-    answers = [answered(run, wanted, notes) for run in runs]
-    made = rating_items(runs, answers, shelf, wish.seed, reference=wish.reference)
-    tasks = sorted({one.sample.task for own in answers for one in own})
+        return make_comment_items(pack, key, media, spec.limit, spec.seed), (DEFAULTS.realism,), {}
+    if spec.kind == "pairwise":
+        runs = open_runs(spec.origin, spec.kind, 2)
+        both = [select_answers(run, selection, notes) for run in runs]
+        return make_pair_items(runs, both, media, spec.seed, reference=spec.reference), (), {}
+    runs = open_runs(spec.origin, spec.kind)
+    answers = [select_answers(run, selection, notes) for run in runs]
+    item_set = make_rating_items(runs, answers, media, spec.seed, reference=spec.reference)
+    tasks = sorted({answer.sample.task for run_answers in answers for answer in run_answers})
     if any(not task.startswith("mmie/") for task in tasks):
-        return made, (SCORE,), {}
+        return item_set, (DEFAULTS.score,), {}
     short = [task.partition("/")[2] for task in tasks]
-    return made, mmie_criteria(short), {language: mmie_guide(short, language) for language in wish.languages}
+    return (
+        item_set,
+        choose_mmie_criteria(short),
+        {language: format_mmie_guide(short, language) for language in spec.languages},
+    )
 
 
-def _title(wish: Wish) -> Words:
-    if wish.title:
-        return dict.fromkeys(wish.languages, wish.title)
-    return {language: TITLES[wish.kind][language] for language in wish.languages}
+def _choose_title(spec: StudySpec) -> LocalizedText:
+    if spec.title:
+        return dict.fromkeys(spec.languages, spec.title)
+    return {language: DEFAULTS.titles[spec.kind][language] for language in spec.languages}
 
 
-def _share(wish: Wish, items: Sequence[StudyItem]) -> int:
+def _choose_share(spec: StudySpec, items: Sequence[StudyItem]) -> int:
     """Items per participant: as asked, else the usual number or the most that leaves no judgement short."""
-    known = {name for item in items for name in item.facets}
-    for facet in wish.balance:
-        if facet not in known:
-            raise unknown_name_error("facet in --balance", facet, known)
-    groups = list(Counter(map(group_of, items)).values())
-    wanted = wish.items_per_participant or USUAL_SHARE
-    fits = largest_share(groups, wish.judgements_per_item, wanted)
-    if wish.items_per_participant is not None and fits < wanted:
-        short = shortage(groups, wish.judgements_per_item, wanted)
+    facets = {name for item in items for name in item.facets}
+    for facet in spec.balance:
+        if facet not in facets:
+            raise unknown_name_error("facet in --balance", facet, facets)
+    groups = list(Counter(map(item_group, items)).values())
+    wanted = spec.items_per_participant or USUAL_SHARE
+    fits = find_largest_share(groups, spec.judgements_per_item, wanted)
+    if spec.items_per_participant is not None and fits < wanted:
+        short = count_shortage(groups, spec.judgements_per_item, wanted)
         raise UsageError(
-            f"--items-per-participant {wanted}: {short} of {len(items) * wish.judgements_per_item} judgements would "
+            f"--items-per-participant {wanted}: {short} of {len(items) * spec.judgements_per_item} judgements would "
             f"be short, because there are {len(items)} items from {len(groups)} videos and nobody may meet a video "
             f"twice; the most is {fits}"
         )

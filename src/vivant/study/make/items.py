@@ -17,9 +17,9 @@ from vivant.core.errors import DataError, MediaError, UsageError
 from vivant.core.randomness import sample_ids, shuffled_indices
 from vivant.core.types import Record, Sample, Text, Video
 from vivant.runs.run import Run
-from vivant.study.design import KeyLine, Part, StudyItem, StudyText
-from vivant.study.make.media_store import Shelf
-from vivant.study.make.sources import Answered, Asked, key_of
+from vivant.study.design import KeyLine, StudyItem, StudyPart, StudyText
+from vivant.study.make.media_store import MediaStore
+from vivant.study.make.sources import AnsweredSample, LocatedSample, sample_key
 
 SAMPLE, ROOT, RUN, MODEL, PACK = "sample", "root", "run", "model", "pack"
 """What `KeyLine.extra` holds for exports: the sample and its media's folder; run and model of each part; the pack's
@@ -27,7 +27,7 @@ hash."""
 REFERENCE = "Reference / 参考答案"
 
 
-class Made(Struct, kw_only=True):
+class ItemSet(Struct, kw_only=True):
     """Items and their key, and what there is to say about those that were left out."""
 
     items: list[StudyItem] = field(default_factory=list)
@@ -35,7 +35,7 @@ class Made(Struct, kw_only=True):
     lost: Counter[str] = field(default_factory=Counter)
     examples: dict[str, str] = field(default_factory=dict)
 
-    def lose(self, reason: str, sample: str) -> None:
+    def leave_out(self, reason: str, sample: str) -> None:
         """Count a sample that cannot be asked."""
         self.lost[reason] += 1
         self.examples.setdefault(reason, sample)
@@ -49,54 +49,54 @@ class Made(Struct, kw_only=True):
         ]
 
 
-def opaque(*names: str) -> str:
+def opaque_name(*names: str) -> str:
     """A name that says nothing, the same for the same names."""
     return hashlib.sha256("\x1f".join(names).encode()).hexdigest()[:12]
 
 
-def choice_items(
-    found: Sequence[Asked], shelf: Shelf, balance: Sequence[str], seed: int, question: str = ""
-) -> Made:
+def make_choice_items(
+    samples: Sequence[LocatedSample], media: MediaStore, balance: Sequence[str], seed: int, question: str = ""
+) -> ItemSet:
     """Questions with options, for people to choose from.
 
     Options change places: in some data the right one is always the first, which the items would then tell.
     """
-    made = Made()
-    samples = [one.sample for one in found]
-    name_of = _namer(samples)
-    kept = _quiet_facets(samples, balance)
-    for one in found:
-        sample = one.sample
+    item_set = ItemSet()
+    plain_samples = [located.sample for located in samples]
+    name_of = _choose_names(plain_samples)
+    kept_facets = _find_quiet_facets(plain_samples, balance)
+    for located in samples:
+        sample = located.sample
         texts = [option.text.strip() for option in sample.options]
         if sample.key is None:
-            made.lose("no option is marked as right", sample.id)
+            item_set.leave_out("no option is marked as right", sample.id)
         elif len(set(texts)) < len(texts) or not all(texts):
-            made.lose("an option is empty or stands twice", sample.id)
-        elif (parts := _shown(shelf, sample, one.root, made)) is not None:
-            asked, content = parts
-            order = shuffled_indices(len(texts), seed, "study", "options", key_of(sample))
-            made.items.append(
+            item_set.leave_out("an option is empty or stands twice", sample.id)
+        elif (parts := _split_question(media, sample, located.root, item_set)) is not None:
+            question_text, content = parts
+            order = shuffled_indices(len(texts), seed, "study", "options", sample_key(sample))
+            item_set.items.append(
                 StudyItem(
                     id=name_of(sample),
-                    group=opaque(sample.cluster) if sample.cluster else "",
+                    group=opaque_name(sample.cluster) if sample.cluster else "",
                     content=content,
-                    question=question or asked,
+                    question=question or question_text,
                     options=tuple(texts[k] for k in order),
-                    facets={name: value for name, value in sample.facets.items() if name in kept},
+                    facets={name: value for name, value in sample.facets.items() if name in kept_facets},
                 )
             )
-            made.key.append(
+            item_set.key.append(
                 KeyLine(
                     item=name_of(sample),
                     option=order.index(sample.key),
                     accepted=sample.answers,
-                    extra={SAMPLE: msgspec.to_builtins(sample), ROOT: str(one.root.resolve())},
+                    extra={SAMPLE: msgspec.to_builtins(sample), ROOT: str(located.root.resolve())},
                 )
             )
-    return made
+    return item_set
 
 
-def _namer(samples: Sequence[Sample]) -> Callable[[Sample], str]:
+def _choose_names(samples: Sequence[Sample]) -> Callable[[Sample], str]:
     """Items are called as their samples are; with the task before it where there are several."""
     tasks = {sample.task for sample in samples}
     if len(tasks) > 1:
@@ -104,20 +104,20 @@ def _namer(samples: Sequence[Sample]) -> Callable[[Sample], str]:
     return lambda sample: sample.id
 
 
-def _quiet_facets(samples: Sequence[Sample], balance: Sequence[str]) -> set[str]:
+def _find_quiet_facets(samples: Sequence[Sample], balance: Sequence[str]) -> set[str]:
     """Facets that do not give the right answer away, and those that the user spreads items over.
 
     A facet whose every value goes with one right answer (the action that is mimed, the name of the video) stays
     in the key.
     """
-    known = {name for sample in samples for name in sample.facets}
-    missing = [name for name in balance if name not in known]
+    facets = {name for sample in samples for name in sample.facets}
+    missing = [name for name in balance if name not in facets]
     if missing:
         raise UsageError(
-            f"--balance {missing[0]}: there is no such facet; there are {', '.join(sorted(known))}"
+            f"--balance {missing[0]}: there is no such facet; there are {', '.join(sorted(facets))}"
         )
     quiet: set[str] = set(balance)
-    for name in known:
+    for name in facets:
         answers: dict[str, set[str]] = {}
         for sample in samples:
             if sample.key is not None:
@@ -127,23 +127,25 @@ def _quiet_facets(samples: Sequence[Sample], balance: Sequence[str]) -> set[str]
     return quiet
 
 
-def _shown(shelf: Shelf, sample: Sample, root: Path, made: Made) -> tuple[str, Any] | None:
+def _split_question(
+    media: MediaStore, sample: Sample, root: Path, item_set: ItemSet
+) -> tuple[str, Any] | None:
     """The question's own words and what is looked at; None where a file is missing."""
     parts = [part for part in sample.question if not isinstance(part, Text) or part.text.strip()]
     texts = [part for part in parts if isinstance(part, Text)]
-    asked = _mimic_question(sample)
+    question_text = _mimic_question(sample)
     # What comes last is what is asked; a text before everything else is, where it is the only one.
     if texts and (parts[-1] is texts[-1] or (len(texts) == 1 and parts[0] is texts[0])):
-        asked = texts[-1].text.strip()
+        question_text = texts[-1].text.strip()
         parts = [part for part in parts if part is not texts[-1]]
     try:
-        content = shelf.content(parts, root)
+        content = media.content(parts, root)
     except MediaError as error:
-        made.lose("a file cannot be used", f"'{sample.id}': {error}")
+        item_set.leave_out("a file cannot be used", f"'{sample.id}': {error}")
         return None
     if not content:
-        content, asked = (StudyText(asked),), ""
-    return asked, content
+        content, question_text = (StudyText(question_text),), ""
+    return question_text, content
 
 
 def _mimic_question(sample: Sample) -> str:
@@ -151,7 +153,7 @@ def _mimic_question(sample: Sample) -> str:
     return MIMIC_WORDING.get(f"mimic.{task}", "") if benchmark == "mimic" else ""
 
 
-def source_names(runs: Sequence[Run]) -> dict[str, str]:
+def name_sources(runs: Sequence[Run]) -> dict[str, str]:
     """What each run is called, by its folder: its model, with the run's name where two have the same one."""
     models = Counter(run.model for run in runs)
     return {
@@ -160,140 +162,148 @@ def source_names(runs: Sequence[Run]) -> dict[str, str]:
     }
 
 
-def rating_items(
+def make_rating_items(
     runs: Sequence[Run],
-    answers: Sequence[Sequence[Answered]],
-    shelf: Shelf,
+    answers: Sequence[Sequence[AnsweredSample]],
+    media: MediaStore,
     seed: int,
     *,
     reference: bool = False,
-) -> Made:
+) -> ItemSet:
     """One item an answer. Runs hide behind numbers that say nothing, which `balance` can use all the same."""
-    made = Made()
-    names = source_names(runs)
+    item_set = ItemSet()
+    names = name_sources(runs)
     numbers = shuffled_indices(len(runs), seed, "study", "runs", *(run.manifest.fingerprint for run in runs))
-    name_of = _namer([one.sample for found in answers for one in found])
-    for number, run, found in zip(numbers, runs, answers, strict=True):
-        for one in found:
-            name = f"{name_of(one.sample)}@{number + 1}" if len(runs) > 1 else name_of(one.sample)
-            part = opaque("answer", run.manifest.fingerprint, key_of(one.sample))
-            item = _judged_item(name, one, {part: (run, one.record)}, shelf, made, reference=reference)
+    name_of = _choose_names([answer.sample for run_answers in answers for answer in run_answers])
+    for number, run, run_answers in zip(numbers, runs, answers, strict=True):
+        for answer in run_answers:
+            name = f"{name_of(answer.sample)}@{number + 1}" if len(runs) > 1 else name_of(answer.sample)
+            part = opaque_name("answer", run.manifest.fingerprint, sample_key(answer.sample))
+            item = _make_judged_item(
+                name, answer, {part: (run, answer.record)}, media, item_set, reference=reference
+            )
             if item is not None:
                 facets = {**item.facets, **({"source": str(number + 1)} if len(runs) > 1 else {})}
-                made.items.append(msgspec.structs.replace(item, facets=facets))
-                made.key.append(_judged_key(name, one, {part: run}, names))
-    return made
+                item_set.items.append(msgspec.structs.replace(item, facets=facets))
+                item_set.key.append(_make_judged_key(name, answer, {part: run}, names))
+    return item_set
 
 
-def pair_items(
+def make_pair_items(
     runs: Sequence[Run],
-    answers: Sequence[Sequence[Answered]],
-    shelf: Shelf,
+    answers: Sequence[Sequence[AnsweredSample]],
+    media: MediaStore,
     seed: int,
     *,
     reference: bool = False,
-) -> Made:
+) -> ItemSet:
     """One item a sample that both runs answered; which run comes first is drawn."""
-    made = Made()
-    names = source_names(runs)
-    others = {key_of(one.sample): one for one in answers[1]}
-    name_of = _namer([one.sample for one in answers[0]])
-    for one in answers[0]:
-        other = others.get(key_of(one.sample))
+    item_set = ItemSet()
+    names = name_sources(runs)
+    others = {sample_key(answer.sample): answer for answer in answers[1]}
+    name_of = _choose_names([answer.sample for answer in answers[0]])
+    for answer in answers[0]:
+        other = others.get(sample_key(answer.sample))
         if other is None:
-            made.lose("only one of the two runs answers it", one.sample.id)
+            item_set.leave_out("only one of the two runs answers it", answer.sample.id)
             continue
-        if _same(one.record, other.record):
-            made.lose("both answers are the same", one.sample.id)
+        if _is_same_reply(answer.record, other.record):
+            item_set.leave_out("both answers are the same", answer.sample.id)
             continue
-        sides = [(runs[0], one.record), (runs[1], other.record)]
-        order = shuffled_indices(2, seed, "study", "sides", key_of(one.sample))
+        sides = [(runs[0], answer.record), (runs[1], other.record)]
+        order = shuffled_indices(2, seed, "study", "sides", sample_key(answer.sample))
         parts = {
-            opaque("side", sides[k][0].manifest.fingerprint, str(k), key_of(one.sample)): sides[k]
+            opaque_name("side", sides[k][0].manifest.fingerprint, str(k), sample_key(answer.sample)): sides[k]
             for k in order
         }
-        name = name_of(one.sample)
-        item = _judged_item(name, one, parts, shelf, made, reference=reference)
+        name = name_of(answer.sample)
+        item = _make_judged_item(name, answer, parts, media, item_set, reference=reference)
         if item is not None:
-            made.items.append(item)
-            made.key.append(_judged_key(name, one, {part: run for part, (run, _) in parts.items()}, names))
-    return made
+            item_set.items.append(item)
+            item_set.key.append(
+                _make_judged_key(name, answer, {part: run for part, (run, _) in parts.items()}, names)
+            )
+    return item_set
 
 
-def _same(first: Record, second: Record) -> bool:
+def _is_same_reply(first: Record, second: Record) -> bool:
     return first.reply.text.strip() == second.reply.text.strip() and first.reply.parts == second.reply.parts
 
 
-def _judged_item(
+def _make_judged_item(
     name: str,
-    one: Answered,
+    answer: AnsweredSample,
     parts: dict[str, tuple[Run, Record]],
-    shelf: Shelf,
-    made: Made,
+    media: MediaStore,
+    item_set: ItemSet,
     *,
     reference: bool,
 ) -> StudyItem | None:
-    sample = one.sample
+    sample = answer.sample
     try:
-        content = shelf.content(sample.question, one.root)
+        content = media.content(sample.question, answer.root)
         if sample.options:
-            listed = "\n".join(f"{option.name}. {option.text}" for option in sample.options)
-            content = (*content, StudyText(listed))
+            options = "\n".join(f"{option.name}. {option.text}" for option in sample.options)
+            content = (*content, StudyText(options))
         if reference and sample.reference:
-            content = (*content, StudyText(REFERENCE), *shelf.content(sample.reference, one.root))
+            content = (*content, StudyText(REFERENCE), *media.content(sample.reference, answer.root))
         judged = tuple(
-            Part(id=part, content=shelf.content(_answer(record), one.root, run.dir.path))
+            StudyPart(id=part, content=media.content(_list_answer_parts(record), answer.root, run.dir.path))
             for part, (run, record) in parts.items()
         )
     except MediaError as error:
-        made.lose("a file cannot be used", f"'{sample.id}': {error}")
+        item_set.leave_out("a file cannot be used", f"'{sample.id}': {error}")
         return None
-    group = opaque(sample.cluster or key_of(sample))
+    group = opaque_name(sample.cluster or sample_key(sample))
     return StudyItem(id=name, group=group, content=content, parts=judged, facets=dict(sample.facets))
 
 
-def _answer(record: Record) -> Iterable[Any]:
+def _list_answer_parts(record: Record) -> Iterable[Any]:
     return record.reply.parts or (Text(record.reply.text),)
 
 
-def _judged_key(name: str, one: Answered, runs: dict[str, Run], names: dict[str, str]) -> KeyLine:
+def _make_judged_key(
+    name: str, answer: AnsweredSample, runs: dict[str, Run], names: dict[str, str]
+) -> KeyLine:
     return KeyLine(
         item=name,
         sources={part: names[str(run.dir.path)] for part, run in runs.items()},
         extra={
-            SAMPLE: {"id": one.sample.id, "task": one.sample.task, "cluster": one.sample.cluster},
+            SAMPLE: {"id": answer.sample.id, "task": answer.sample.task, "cluster": answer.sample.cluster},
             RUN: {part: str(run.dir.path.resolve()) for part, run in runs.items()},
             MODEL: {part: run.model for part, run in runs.items()},
         },
     )
 
 
-def comment_items(pack: Pack, key: Key | None, shelf: Shelf, limit: int | None, seed: int) -> Made:
+def make_comment_items(
+    pack: Pack, key: Key | None, media: MediaStore, limit: int | None, seed: int
+) -> ItemSet:
     """One item a video with all of its comments. Without the pack's key, nothing here knows who wrote them."""
-    made = Made()
+    item_set = ItemSet()
     root = Path(pack.header.root)
-    comments: dict[str, list[Part]] = {}
+    comments: dict[str, list[StudyPart]] = {}
     for entry in pack.items():
         comments.setdefault(entry.video, []).append(
-            Part(id=entry.item, content=(StudyText(entry.text.strip() or "…"),))
+            StudyPart(id=entry.item, content=(StudyText(entry.text.strip() or "…"),))
         )
-    kept = set(sample_ids(list(comments), limit or len(comments), seed, "study"))
+    kept_facets = set(sample_ids(list(comments), limit or len(comments), seed, "study"))
     for video in pack.videos():
-        if video.video not in kept:
+        if video.video not in kept_facets:
             continue
         title = (StudyText(video.title),) if video.title else ()
         try:
-            content = (*title, *shelf.content((Video(video.file),), root))
+            content = (*title, *media.content((Video(video.file),), root))
         except MediaError as error:
-            made.lose("a file cannot be used", f"'{video.video}': {error}")
+            item_set.leave_out("a file cannot be used", f"'{video.video}': {error}")
             continue
         parts = tuple(comments[video.video])
         facets = {"platform": video.platform or "unknown", "language": video.language or "unknown"}
-        made.items.append(StudyItem(id=video.video, content=content, parts=parts, facets=facets))
+        item_set.items.append(StudyItem(id=video.video, content=content, parts=parts, facets=facets))
         sources = {}
         if key is not None:
             sources = {part.id: key.header.sources[key.entries[part.id].source].name for part in parts}
-        made.key.append(KeyLine(item=video.video, sources=sources, extra={PACK: pack.header.pack}))
-    if not made.items:
+        item_set.key.append(KeyLine(item=video.video, sources=sources, extra={PACK: pack.header.pack}))
+    if not item_set.items:
         raise DataError(f"{pack.path}: none of its videos is in {root}; give the pack its data's folder back")
-    return made
+    return item_set

@@ -18,7 +18,7 @@ _PLAYABLE = (".mp4", ".m4v", ".webm", ".mov", ".ogv")
 """What browsers can play, as far as names tell."""
 
 
-class Shelf:
+class MediaStore:
     """Puts files into a study's media folder, each once.
 
     A file gets a second name there (a hard link), so that it takes no room and cannot lead out of the folder;
@@ -38,9 +38,9 @@ class Shelf:
         self, parts: Iterable[Part], root: Path, run: Path | None = None
     ) -> tuple[StudyText | StudyMedia, ...]:
         """Parts of a question or an answer as a study shows them. Raises MediaError where a file is missing."""
-        return tuple(self._pieces(parts, root, run))
+        return tuple(self._convert(parts, root, run))
 
-    def _pieces(
+    def _convert(
         self, parts: Iterable[Part], root: Path, run: Path | None
     ) -> Iterator[StudyText | StudyMedia]:
         for part in parts:
@@ -50,43 +50,43 @@ class Shelf:
             elif isinstance(part, Video):
                 if part.start is not None or part.end is not None:
                     raise MediaError(f"{part.path} is shown in part only; cut the video for a study")
-                media = StudyMedia(self._put(part.path, root, run), "video")
+                media = StudyMedia(self._add(part.path, root, run), "video")
                 if Path(part.path).suffix.lower() not in _PLAYABLE:
                     self.unplayable.setdefault(part.path, media.file)
                 yield media
             elif isinstance(part, Audio):
-                yield StudyMedia(self._put(part.path, root, run), "audio")
+                yield StudyMedia(self._add(part.path, root, run), "audio")
             else:
                 for path in part.tiles or (part.path,):
-                    yield StudyMedia(self._put(path, root, run), "image")
+                    yield StudyMedia(self._add(path, root, run), "image")
 
-    def _put(self, path: str, root: Path, run: Path | None) -> str:
-        own = path.startswith(PREFIX)
-        if own and run is None:
+    def _add(self, path: str, root: Path, run: Path | None) -> str:
+        in_run = path.startswith(PREFIX)
+        if in_run and run is None:
             raise MediaError(f"{path} belongs to a run, and there is none")
-        real = resolve_media(run if own and run is not None else root, path.removeprefix(PREFIX))
-        if real not in self._names:
-            digest = hashlib.sha256(f"{self._seed}\x1f{real}".encode()).hexdigest()
-            name = digest[:20] + Path(real).suffix.lower()
+        source = resolve_media(run if in_run and run is not None else root, path.removeprefix(PREFIX))
+        if source not in self._names:
+            digest = hashlib.sha256(f"{self._seed}\x1f{source}".encode()).hexdigest()
+            name = digest[:20] + Path(source).suffix.lower()
             try:
                 self.folder.mkdir(parents=True, exist_ok=True)
-                self._bring(real, self.folder / name)
+                self._copy_or_link(source, self.folder / name)
             except OSError as error:
                 raise UsageError(f"Cannot write {self.folder / name}: {error.strerror}") from error
-            self._names[real] = name
-        return self._names[real]
+            self._names[source] = name
+        return self._names[source]
 
-    def _bring(self, real: str, target: Path) -> None:
+    def _copy_or_link(self, source: str, target: Path) -> None:
         if not self._copy:
             try:
-                os.link(real, target)
+                os.link(source, target)
             except OSError:
                 # Another disk, or one without links: the file itself is as good, and `copied` tells of it.
                 pass
             else:
                 self.linked += 1
                 return
-        shutil.copyfile(real, target)
+        shutil.copyfile(source, target)
         self.copied += 1
 
 

@@ -17,14 +17,14 @@ from vivant.runs.directory import RunDir
 from vivant.runs.run import Run, load_run
 
 
-class Asked(Struct, frozen=True):
+class LocatedSample(Struct, frozen=True):
     """A sample and the folder that its media are relative to."""
 
     sample: Sample
     root: Path
 
 
-class Answered(Struct, frozen=True):
+class AnsweredSample(Struct, frozen=True):
     """A sample with a run's answer to it."""
 
     sample: Sample
@@ -32,7 +32,7 @@ class Answered(Struct, frozen=True):
     root: Path
 
 
-class Filter(Struct, frozen=True, kw_only=True):
+class SampleSelection(Struct, frozen=True, kw_only=True):
     """Which samples are wanted."""
 
     where: tuple[str, ...] = ()
@@ -42,13 +42,13 @@ class Filter(Struct, frozen=True, kw_only=True):
     def ids(self, samples: Sequence[Sample], name: str) -> set[str]:
         """Keys (task and id) of the samples that stay."""
         conditions = parse_where(self.where, samples)
-        kept = [key_of(sample) for sample in samples if matches(sample, conditions)]
-        if not kept:
+        keys = [sample_key(sample) for sample in samples if matches(sample, conditions)]
+        if not keys:
             raise UsageError(f"No sample is left after --where {' '.join(self.where) or '(none)'}")
-        return set(kept if self.limit is None else sample_ids(kept, self.limit, self.seed, name))
+        return set(keys if self.limit is None else sample_ids(keys, self.limit, self.seed, name))
 
 
-def key_of(sample: Sample) -> str:
+def sample_key(sample: Sample) -> str:
     """A sample's name among several tasks."""
     return f"{sample.task}/{sample.id}"
 
@@ -66,9 +66,9 @@ def is_run(name: str) -> bool:
 def open_pack(names: Sequence[str]) -> Pack:
     """The one pack named."""
     if len(names) != 1 or not is_pack(names[0]):
-        shown = " ".join(names)
         raise UsageError(
-            f"--from {shown}: a study of blind comments is made from one pack; make it with `vivant mimic pack`"
+            f"--from {' '.join(names)}: a study of blind comments is made from one pack; "
+            "make it with `vivant mimic pack`"
         )
     return Pack(Path(names[0]))
 
@@ -85,44 +85,44 @@ def open_runs(names: Sequence[str], kind: str, count: int | None = None) -> list
     return [load_run(name) for name in names]
 
 
-def asked(names: Sequence[str], data: Sequence[str], wanted: Filter) -> list[Asked]:
+def select_samples(
+    names: Sequence[str], data: Sequence[str], selection: SampleSelection
+) -> list[LocatedSample]:
     """Samples with options of the benchmarks named (or those of one run), once each."""
-    found: list[Asked] = []
+    located: list[LocatedSample] = []
     if len(names) == 1 and is_run(names[0]):
         run = load_run(names[0])
-        found = [Asked(sample, Path(run.manifest.roots[sample.task])) for sample in run.samples()]
+        located = [LocatedSample(sample, Path(run.manifest.roots[sample.task])) for sample in run.samples()]
     else:
         if any(is_pack(name) or is_run(name) for name in names):
             raise UsageError("--from: name benchmarks, or one run whose questions people get too")
-        for selection in registry.select(names, data):
-            root = selection.benchmark.data.media_root(selection.root)
-            for task in selection.tasks:
-                found += [Asked(s, root) for s in selection.benchmark.load(selection.root, task)]
-    found = [one for one in found if one.sample.options]
-    if not found:
+        for chosen in registry.select(names, data):
+            root = chosen.benchmark.data.media_root(chosen.root)
+            for task in chosen.tasks:
+                located += [LocatedSample(s, root) for s in chosen.benchmark.load(chosen.root, task)]
+    located = [entry for entry in located if entry.sample.options]
+    if not located:
         raise DataError(f"--from {' '.join(names)}: no question there has options to choose from")
-    kept = wanted.ids([one.sample for one in found], "study")
-    return [one for one in found if key_of(one.sample) in kept]
+    keys = selection.ids([entry.sample for entry in located], "study")
+    return [entry for entry in located if sample_key(entry.sample) in keys]
 
 
-def answered(run: Run, wanted: Filter, notes: list[str]) -> list[Answered]:
+def select_answers(run: Run, selection: SampleSelection, notes: list[str]) -> list[AnsweredSample]:
     """A run's first good answers to the samples wanted."""
     samples = run.samples()
-    kept = wanted.ids(samples, "study")
+    keys = selection.ids(samples, "study")
     good: dict[str, Record] = {}
-    seen: set[str] = set()
     for record in sorted(run.records().values(), key=lambda record: (record.permutation, record.repeat)):
         name = f"{record.task}/{record.id}"
-        seen.add(name)
-        if name in kept and record.reply.status == "ok" and (record.reply.text.strip() or record.reply.parts):
+        if name in keys and record.reply.status == "ok" and (record.reply.text.strip() or record.reply.parts):
             good.setdefault(name, record)
-    lost = len(kept) - len(good)
+    lost = len(keys) - len(good)
     if lost:
-        notes.append(f"{run.name}: {lost} of {len(kept)} samples have no answer to show and are left out")
+        notes.append(f"{run.name}: {lost} of {len(keys)} samples have no answer to show and are left out")
     if not good:
         raise DataError(f"{run.dir.path} holds no answers to show; finish the run first")
     return [
-        Answered(sample, good[key_of(sample)], Path(run.manifest.roots[sample.task]))
+        AnsweredSample(sample, good[sample_key(sample)], Path(run.manifest.roots[sample.task]))
         for sample in samples
-        if key_of(sample) in good
+        if sample_key(sample) in good
     ]

@@ -21,11 +21,11 @@ from msgspec import Struct
 
 from vivant.metrics.paired import holm
 from vivant.metrics.text import normalise_text
-from vivant.study.collected import Collected
-from vivant.study.judgement import Judgement
-from vivant.study.key import expected
+from vivant.study.judgement import StudyJudgement
+from vivant.study.key import expected_answers
 from vivant.study.report.measures import PREFERENCES
-from vivant.study.report.ranks import NO_RANKS, Tests, rank_tests
+from vivant.study.report.ranks import NO_RANKS, Tests, compute_rank_tests
+from vivant.study.results import StudyResults
 
 LEVEL = 0.05
 FAST = 1 / 3
@@ -34,7 +34,7 @@ ENOUGH = 8
 """Equal answers below this number are no sign of anything."""
 
 
-class Annotator(Struct, frozen=True, kw_only=True):
+class AnnotatorStatistics(Struct, frozen=True, kw_only=True):
     """What is known of one person's judging."""
 
     annotator: str
@@ -70,20 +70,20 @@ class _Case(Struct, frozen=True):
     """Where on the page the answer stood; None where places do not move."""
 
 
-def annotators(collected: Collected) -> list[Annotator]:
+def compute_annotator_statistics(collected: StudyResults) -> list[AnnotatorStatistics]:
     """Everybody who judged, excluded people included, in the order of their first judgement."""
-    given = list(collected.counted(excluded=True))
-    cases = [case for one in given if (case := _case(collected, one)) is not None]
-    said: dict[str, Counter[Any]] = defaultdict(Counter)
+    judgements = list(collected.iter_counted(excluded=True))
+    cases = [case for judgement in judgements if (case := _build_case(collected, judgement)) is not None]
+    answer_counts: dict[str, Counter[Any]] = defaultdict(Counter)
     by_person: dict[str, list[_Case]] = defaultdict(list)
     for case in cases:
-        said[case.unit][case.code] += 1
+        answer_counts[case.unit][case.code] += 1
         by_person[case.annotator].append(case)
-    names = list(dict.fromkeys(one.annotator for one in collected.judgements))
-    outcomes = {name: _outcome(by_person[name], said) for name in names}
-    times = _seconds(given)
-    passed = _checks(collected)
-    ranks = rank_tests(collected, given) if collected.loaded.study.kind == "rating" else None
+    names = list(dict.fromkeys(judgement.annotator for judgement in collected.judgements))
+    outcomes = {name: _compare(by_person[name], answer_counts) for name in names}
+    times = _median_seconds(judgements)
+    passed = _count_checks(collected)
+    ranks = compute_rank_tests(collected, judgements) if collected.loaded.study.kind == "rating" else None
     matches = sum(sum(outcome.alike) for outcome in outcomes.values())
     compared = sum(len(outcome.alike) for outcome in outcomes.values())
     rough = [
@@ -97,12 +97,12 @@ def annotators(collected: Collected) -> list[Annotator]:
     others = holm([row[3] for row in rough])
     same = holm([row[4] for row in rough])
     usual = median(times.values()) if len(times) >= 3 else None
-    items = Counter(name for name, _ in {(one.annotator, one.item) for one in given})
-    found: list[Annotator] = []
+    items = Counter(name for name, _ in {(judgement.annotator, judgement.item) for judgement in judgements})
+    rows: list[AnnotatorStatistics] = []
     for (name, alike, p_chance, _, _), p_others, p_same in zip(rough, others, same, strict=True):
         good, tried = passed.get(name, (0, 0))
         outcome = outcomes[name]
-        one = Annotator(
+        statistics = AnnotatorStatistics(
             annotator=name,
             items=items[name],
             hits=sum(outcome.hits),
@@ -114,48 +114,60 @@ def annotators(collected: Collected) -> list[Annotator]:
             p_chance=p_chance,
             p_others=p_others,
             p_same=p_same,
-            excluded=_excluded(collected, name),
+            excluded=_exclusion_reason(collected, name),
         )
-        found.append(_with_signs(one, usual))
-    return found
+        rows.append(_add_signs(statistics, usual))
+    return rows
 
 
-def _excluded(collected: Collected, name: str) -> str:
+def _exclusion_reason(collected: StudyResults, name: str) -> str:
     person = collected.people.get(name)
     return person.excluded if person is not None else ""
 
 
-def _with_signs(one: Annotator, usual: float | None) -> Annotator:
+def _add_signs(statistics: AnnotatorStatistics, usual: float | None) -> AnnotatorStatistics:
     signs: list[str] = []
     # Not above chance, and below the others: with either alone, few answers or hard items would mark anybody.
-    if one.p_chance is not None and one.p_others is not None and one.p_chance > LEVEL > one.p_others:
+    if (
+        statistics.p_chance is not None
+        and statistics.p_others is not None
+        and statistics.p_chance > LEVEL > statistics.p_others
+    ):
         signs.append("like guessing")
-    if one.checks_passed < one.checks:
-        signs.append(f"{one.checks - one.checks_passed} of {one.checks} checks failed")
-    if one.seconds is not None and usual is not None and one.seconds < FAST * usual:
-        signs.append(f"fast: {one.seconds:.1f} s, usual {usual:.1f} s")
-    if one.p_same is not None and one.p_same < LEVEL:
+    if statistics.checks_passed < statistics.checks:
+        signs.append(f"{statistics.checks - statistics.checks_passed} of {statistics.checks} checks failed")
+    if statistics.seconds is not None and usual is not None and statistics.seconds < FAST * usual:
+        signs.append(f"fast: {statistics.seconds:.1f} s, usual {usual:.1f} s")
+    if statistics.p_same is not None and statistics.p_same < LEVEL:
         signs.append("always the same")
-    return msgspec.structs.replace(one, signs=tuple(signs))
+    return msgspec.structs.replace(statistics, signs=tuple(signs))
 
 
-def _case(collected: Collected, one: Judgement) -> _Case | None:
-    item = collected.items[one.item]
-    unit = f"{one.item}\x1f{one.part}"
-    if one.page == "choose" and isinstance(one.answer, int):
-        place = one.shown.index(one.answer) if one.answer in one.shown else one.answer
-        key = collected.line(one.item).option
-        return _Case(one.annotator, unit, one.answer, len(item.options), key, place)
-    if one.page == "pair" and one.answer in PREFERENCES:
-        side = PREFERENCES.index(one.answer)
-        stood = one.shown.index(side) if side in one.shown else None
-        return _Case(one.annotator, unit, one.answer, 3, None, stood)
-    if one.page == "comments" and isinstance(one.answer, dict) and one.answer.get("verdict"):
-        return _Case(one.annotator, unit, one.answer["verdict"], 2, None, None)
-    if one.page == "rate" and isinstance(one.answer, dict):
+def _build_case(collected: StudyResults, judgement: StudyJudgement) -> _Case | None:
+    item = collected.items[judgement.item]
+    unit = f"{judgement.item}\x1f{judgement.part}"
+    if judgement.page == "choose" and isinstance(judgement.answer, int):
+        place = (
+            judgement.shown.index(judgement.answer)
+            if judgement.answer in judgement.shown
+            else judgement.answer
+        )
+        key = collected.key_line(judgement.item).option
+        return _Case(judgement.annotator, unit, judgement.answer, len(item.options), key, place)
+    if judgement.page == "pair" and judgement.answer in PREFERENCES:
+        side = PREFERENCES.index(judgement.answer)
+        stood = judgement.shown.index(side) if side in judgement.shown else None
+        return _Case(judgement.annotator, unit, judgement.answer, 3, None, stood)
+    if (
+        judgement.page == "comments"
+        and isinstance(judgement.answer, dict)
+        and judgement.answer.get("verdict")
+    ):
+        return _Case(judgement.annotator, unit, judgement.answer["verdict"], 2, None, None)
+    if judgement.page == "rate" and isinstance(judgement.answer, dict):
         spans = [c.high - c.low + 1 for c in collected.loaded.study.criteria]
-        answer = tuple(sorted(one.answer.items()))
-        return _Case(one.annotator, unit, answer, math.prod(spans), None, None)
+        answer = tuple(sorted(judgement.answer.items()))
+        return _Case(judgement.annotator, unit, answer, math.prod(spans), None, None)
     return None
 
 
@@ -167,12 +179,12 @@ class _Outcome(Struct, frozen=True):
     """Against the others."""
 
 
-def _outcome(own: Sequence[_Case], said: Mapping[str, Counter[Any]]) -> _Outcome:
+def _compare(cases: Sequence[_Case], answer_counts: Mapping[str, Counter[Any]]) -> _Outcome:
     hits: list[bool] = []
     chances: list[float] = []
     alike: list[bool] = []
-    for case in own:
-        most = _majority(said[case.unit], case.code)
+    for case in cases:
+        most = _majority(answer_counts[case.unit], case.code)
         if most is not None:
             alike.append(case.code == most)
         target = case.key if case.key is not None else most
@@ -182,11 +194,11 @@ def _outcome(own: Sequence[_Case], said: Mapping[str, Counter[Any]]) -> _Outcome
     return _Outcome(hits, chances, alike)
 
 
-def _majority(said: Counter[Any], own: Any) -> Any:
+def _majority(answer_counts: Counter[Any], own_answer: Any) -> Any:
     """What most of the others said, one answer being one's own; None where nobody or two answers lead."""
     leader, most, tied = None, 0, False
-    for answer, count in said.items():
-        others = count - (answer == own)
+    for answer, count in answer_counts.items():
+        others = count - (answer == own_answer)
         if others > most:
             leader, most, tied = answer, others, False
         elif others == most:
@@ -194,31 +206,31 @@ def _majority(said: Counter[Any], own: Any) -> Any:
     return None if tied or not most else leader
 
 
-def _tests(own: _Outcome, matches: int, compared: int) -> Tests:
+def _tests(outcome: _Outcome, matches: int, compared: int) -> Tests:
     """`matches` of `compared` judgements of all people are what most of the others said."""
-    alike = sum(own.alike) / len(own.alike) if own.alike else None
-    p_chance = upper_tail(own.chances, sum(own.hits)) if own.hits else None
-    rest = compared - len(own.alike)
-    if not own.alike or not rest:
+    alike = sum(outcome.alike) / len(outcome.alike) if outcome.alike else None
+    p_chance = upper_tail(outcome.chances, sum(outcome.hits)) if outcome.hits else None
+    rest = compared - len(outcome.alike)
+    if not outcome.alike or not rest:
         return alike, p_chance, None
     # One match and one miss more than there were: a rate of 1 would make a single slip impossible.
-    rate = (matches - sum(own.alike) + 1) / (rest + 2)
-    return alike, p_chance, 1 - upper_tail([rate] * len(own.alike), sum(own.alike) + 1)
+    rate = (matches - sum(outcome.alike) + 1) / (rest + 2)
+    return alike, p_chance, 1 - upper_tail([rate] * len(outcome.alike), sum(outcome.alike) + 1)
 
 
-def _p_same(own: Sequence[_Case]) -> float | None:
+def _p_same(cases: Sequence[_Case]) -> float | None:
     """Chance of the most frequent place being so frequent; for answers without places, of all being equal."""
-    if len(own) < ENOUGH:
+    if len(cases) < ENOUGH:
         return None
-    placed = [case for case in own if case.place is not None]
+    placed = [case for case in cases if case.place is not None]
     if len(placed) >= ENOUGH:
         sides = 2 if placed[0].options == 3 and isinstance(placed[0].code, str) else placed[0].options
         most = Counter(case.place for case in placed).most_common(1)[0][1]
         widest = max(1 / min(case.options, sides) for case in placed)
         return min(1.0, sides * upper_tail([widest] * len(placed), most))
-    if len({case.code for case in own}) > 1:
+    if len({case.code for case in cases}) > 1:
         return 1.0
-    return float(own[0].options) ** (1 - len(own))
+    return float(cases[0].options) ** (1 - len(cases))
 
 
 def upper_tail(chances: Sequence[float], hits: int) -> float:
@@ -237,34 +249,34 @@ def upper_tail(chances: Sequence[float], hits: int) -> float:
     return min(1.0, float(ways[hits]))
 
 
-def _seconds(given: Sequence[Judgement]) -> dict[str, float]:
+def _median_seconds(judgements: Sequence[StudyJudgement]) -> dict[str, float]:
     """Each person's median time per item, all its pages together."""
     times: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
-    for one in given:
-        if one.seconds is not None:
-            pages = times[one.annotator, one.item]
-            pages[one.page] = max(pages.get(one.page, 0.0), one.seconds)
+    for judgement in judgements:
+        if judgement.seconds is not None:
+            pages = times[judgement.annotator, judgement.item]
+            pages[judgement.page] = max(pages.get(judgement.page, 0.0), judgement.seconds)
     people: dict[str, list[float]] = defaultdict(list)
     for (name, _), pages in times.items():
         people[name].append(sum(pages.values()))
     return {name: median(values) for name, values in people.items()}
 
 
-def _checks(collected: Collected) -> dict[str, tuple[int, int]]:
+def _count_checks(collected: StudyResults) -> dict[str, tuple[int, int]]:
     """Attention checks passed and met, by person."""
     answers: dict[tuple[str, str], dict[str, Any]] = defaultdict(dict)
-    for one in collected.counted(excluded=True, checks=True):
-        answers[one.annotator, one.item][one.part or one.page] = one.answer
-    found: dict[str, tuple[int, int]] = {}
+    for judgement in collected.iter_counted(excluded=True, checks=True):
+        answers[judgement.annotator, judgement.item][judgement.part or judgement.page] = judgement.answer
+    counts: dict[str, tuple[int, int]] = {}
     for (name, item), given in answers.items():
-        wanted = expected(collected.items[item], collected.line(item))
-        good = all(_as_expected(given.get(place), answer) for place, answer in wanted.items())
-        passed, met = found.get(name, (0, 0))
-        found[name] = (passed + good, met + 1)
-    return found
+        wanted = expected_answers(collected.items[item], collected.key_line(item))
+        good = all(_is_expected(given.get(place), answer) for place, answer in wanted.items())
+        passed, met = counts.get(name, (0, 0))
+        counts[name] = (passed + good, met + 1)
+    return counts
 
 
-def _as_expected(given: Any, wanted: Any) -> bool:
+def _is_expected(given: Any, wanted: Any) -> bool:
     if isinstance(wanted, dict):
         return isinstance(given, dict) and all(given.get(name) == value for name, value in wanted.items())
     if isinstance(wanted, str) and isinstance(given, str):

@@ -9,15 +9,15 @@ from msgspec import Struct
 from vivant.benchmarks.mimic.packs import HUMAN
 from vivant.metrics.agreement import Level
 from vivant.metrics.text import normalise_text
-from vivant.study.collected import Collected
 from vivant.study.export.native import total_score
-from vivant.study.judgement import Judgement
+from vivant.study.judgement import StudyJudgement
+from vivant.study.results import StudyResults
 
 PREFERENCES = ("first", "second", "tie")
 VERDICTS = ("human", "ai")
 
 
-class Value(Struct, frozen=True, kw_only=True):
+class MeasuredValue(Struct, frozen=True, kw_only=True):
     """One figure from one judgement."""
 
     annotator: str
@@ -30,12 +30,12 @@ class Value(Struct, frozen=True, kw_only=True):
     """Who made what was judged, where the key says so."""
 
 
-class Measure(Struct, frozen=True, kw_only=True):
+class StudyMeasure(Struct, frozen=True, kw_only=True):
     """A column: accuracy, the share judged human, a criterion."""
 
     name: str
     title: str
-    values: tuple[Value, ...]
+    values: tuple[MeasuredValue, ...]
     binary: bool = False
     scale: float = 1.0
     """Tables print the mean times this."""
@@ -45,7 +45,7 @@ class Measure(Struct, frozen=True, kw_only=True):
     high: float | None = None
 
 
-class Codes(Struct, frozen=True, kw_only=True):
+class CodedAnswers(Struct, frozen=True, kw_only=True):
     """What agreement is computed over: for each judgement the unit and the answer as a number."""
 
     title: str
@@ -55,95 +55,99 @@ class Codes(Struct, frozen=True, kw_only=True):
     codes: tuple[float, ...]
 
 
-def measures(collected: Collected, judgements: Iterable[Judgement]) -> list[Measure]:
+def compute_measures(collected: StudyResults, judgements: Iterable[StudyJudgement]) -> list[StudyMeasure]:
     """Everything that a study of this kind measures, in the order of importance."""
-    given = list(judgements)
-    makers = {
+    builders = {
         "mcq": _choices,
         "free-then-mcq": _choices,
         "blind-comments": _comments,
         "rating": _ratings,
         "pairwise": _pairs,
     }
-    return [one for one in makers[collected.loaded.study.kind](collected, given) if one.values]
+    measures = builders[collected.loaded.study.kind](collected, list(judgements))
+    return [measure for measure in measures if measure.values]
 
 
-def _value(collected: Collected, one: Judgement, value: float, source: str = "") -> Value:
-    return Value(
-        annotator=one.annotator,
-        item=one.item,
-        unit=f"{one.item}\x1f{one.part}" if one.part else one.item,
-        cluster=collected.cluster(one.item),
+def _value(
+    collected: StudyResults, judgement: StudyJudgement, value: float, source: str = ""
+) -> MeasuredValue:
+    return MeasuredValue(
+        annotator=judgement.annotator,
+        item=judgement.item,
+        unit=f"{judgement.item}\x1f{judgement.part}" if judgement.part else judgement.item,
+        cluster=collected.cluster(judgement.item),
         value=value,
         source=source,
     )
 
 
-def _choices(collected: Collected, given: list[Judgement]) -> Iterator[Measure]:
-    right: list[Value] = []
+def _choices(collected: StudyResults, judgements: list[StudyJudgement]) -> Iterator[StudyMeasure]:
+    right: list[MeasuredValue] = []
     chances: list[float] = []
-    words: list[Value] = []
-    for one in given:
-        key = collected.line(one.item)
-        if one.page == "choose" and one.answer is not None and key.option is not None:
-            right.append(_value(collected, one, float(one.answer == key.option)))
-            chances.append(1 / len(collected.items[one.item].options))
-        elif one.page == "free" and one.answer is not None and key.accepted:
+    free_answers: list[MeasuredValue] = []
+    for judgement in judgements:
+        key = collected.key_line(judgement.item)
+        if judgement.page == "choose" and judgement.answer is not None and key.option is not None:
+            right.append(_value(collected, judgement, float(judgement.answer == key.option)))
+            chances.append(1 / len(collected.items[judgement.item].options))
+        elif judgement.page == "free" and judgement.answer is not None and key.accepted:
             accepted = {normalise_text(text) for text in key.accepted}
-            words.append(_value(collected, one, float(normalise_text(str(one.answer)) in accepted)))
+            free_answers.append(
+                _value(collected, judgement, float(normalise_text(str(judgement.answer)) in accepted))
+            )
     chance = sum(chances) / len(chances) if chances else None
     yield _share("accuracy", "Right choices, %", right, chance)
-    yield _share("free", "Free answers that are an accepted text word for word, %", words)
+    yield _share("free", "Free answers that are an accepted text word for word, %", free_answers)
 
 
 def _share(
-    name: str, title: str, values: list[Value], chance: float | None = None, *, binary: bool = True
-) -> Measure:
+    name: str, title: str, values: list[MeasuredValue], chance: float | None = None, *, binary: bool = True
+) -> StudyMeasure:
     """Values from 0 to 1, printed in percent."""
-    return Measure(
+    return StudyMeasure(
         name=name, title=title, values=tuple(values), binary=binary, scale=100, chance=chance, low=0, high=1
     )
 
 
-def _comments(collected: Collected, given: list[Judgement]) -> Iterator[Measure]:
-    right: list[Value] = []
-    human: list[Value] = []
-    scales: dict[str, list[Value]] = {c.name: [] for c in collected.loaded.study.criteria}
-    for one in given:
-        if one.page != "comments" or not isinstance(one.answer, dict):
+def _comments(collected: StudyResults, judgements: list[StudyJudgement]) -> Iterator[StudyMeasure]:
+    right: list[MeasuredValue] = []
+    human: list[MeasuredValue] = []
+    scales: dict[str, list[MeasuredValue]] = {c.name: [] for c in collected.loaded.study.criteria}
+    for judgement in judgements:
+        if judgement.page != "comments" or not isinstance(judgement.answer, dict):
             continue
-        source = collected.line(one.item).sources.get(one.part, "")
-        verdict = one.answer.get("verdict")
+        source = collected.key_line(judgement.item).sources.get(judgement.part, "")
+        verdict = judgement.answer.get("verdict")
         if verdict in VERDICTS:
-            human.append(_value(collected, one, float(verdict == "human"), source))
+            human.append(_value(collected, judgement, float(verdict == "human"), source))
             if source:
-                right.append(_value(collected, one, float((verdict == "human") == (source == HUMAN))))
+                right.append(_value(collected, judgement, float((verdict == "human") == (source == HUMAN))))
         for name, column in scales.items():
-            if isinstance(one.answer.get(name), int | float):
-                column.append(_value(collected, one, float(one.answer[name]), source))
+            if isinstance(judgement.answer.get(name), int | float):
+                column.append(_value(collected, judgement, float(judgement.answer[name]), source))
     yield _share("judged human", "Judged human, %", human)
     yield _share("accuracy", "Right verdicts, %", right, 0.5)
     yield from _criteria(collected, scales)
 
 
-def _ratings(collected: Collected, given: list[Judgement]) -> Iterator[Measure]:
+def _ratings(collected: StudyResults, judgements: list[StudyJudgement]) -> Iterator[StudyMeasure]:
     criteria = collected.loaded.study.criteria
     names = [criterion.name for criterion in criteria]
-    scales: dict[str, list[Value]] = {name: [] for name in names}
-    totals: list[Value] = []
-    for one in given:
-        if one.page != "rate" or not isinstance(one.answer, dict):
+    scales: dict[str, list[MeasuredValue]] = {name: [] for name in names}
+    totals: list[MeasuredValue] = []
+    for judgement in judgements:
+        if judgement.page != "rate" or not isinstance(judgement.answer, dict):
             continue
-        source = collected.line(one.item).sources.get(one.part, "")
+        source = collected.key_line(judgement.item).sources.get(judgement.part, "")
         for name, column in scales.items():
-            if isinstance(one.answer.get(name), int | float):
-                column.append(_value(collected, one, float(one.answer[name]), source))
-        total = total_score(one.answer, names)
+            if isinstance(judgement.answer.get(name), int | float):
+                column.append(_value(collected, judgement, float(judgement.answer[name]), source))
+        total = total_score(judgement.answer, names)
         if total is not None:
-            totals.append(_value(collected, one, total, source))
+            totals.append(_value(collected, judgement, total, source))
     if len(names) > 1 and "score" not in names:
         low, high = sum(c.low for c in criteria), sum(c.high for c in criteria)
-        yield Measure(
+        yield StudyMeasure(
             name="total",
             title=f"Sum of all criteria, {low}–{high}",
             values=tuple(totals),
@@ -153,9 +157,9 @@ def _ratings(collected: Collected, given: list[Judgement]) -> Iterator[Measure]:
     yield from _criteria(collected, scales)
 
 
-def _criteria(collected: Collected, scales: dict[str, list[Value]]) -> Iterator[Measure]:
+def _criteria(collected: StudyResults, scales: dict[str, list[MeasuredValue]]) -> Iterator[StudyMeasure]:
     for criterion in collected.loaded.study.criteria:
-        yield Measure(
+        yield StudyMeasure(
             name=criterion.name,
             title=f"{criterion.name}, {criterion.low}–{criterion.high}",
             values=tuple(scales[criterion.name]),
@@ -164,50 +168,52 @@ def _criteria(collected: Collected, scales: dict[str, list[Value]]) -> Iterator[
         )
 
 
-def _pairs(collected: Collected, given: list[Judgement]) -> Iterator[Measure]:
+def _pairs(collected: StudyResults, judgements: list[StudyJudgement]) -> Iterator[StudyMeasure]:
     """For each source: how often it is preferred, a tie counting half."""
-    values: list[Value] = []
-    ties: list[Value] = []
-    for one in given:
-        if one.page != "pair" or one.answer not in PREFERENCES:
+    values: list[MeasuredValue] = []
+    ties: list[MeasuredValue] = []
+    for judgement in judgements:
+        if judgement.page != "pair" or judgement.answer not in PREFERENCES:
             continue
-        ties.append(_value(collected, one, float(one.answer == "tie")))
-        sources = collected.line(one.item).sources
-        for place, part in enumerate(collected.items[one.item].parts):
-            won = 0.5 if one.answer == "tie" else float(one.answer == PREFERENCES[place])
-            values.append(_value(collected, one, won, sources.get(part.id, "")))
+        ties.append(_value(collected, judgement, float(judgement.answer == "tie")))
+        sources = collected.key_line(judgement.item).sources
+        for index, part in enumerate(collected.items[judgement.item].parts):
+            won = 0.5 if judgement.answer == "tie" else float(judgement.answer == PREFERENCES[index])
+            values.append(_value(collected, judgement, won, sources.get(part.id, "")))
     values = [value for value in values if value.source]
     yield _share("preferred", "Preferred, % (a tie counts half)", values, 0.5, binary=False)
     yield _share("ties", "Ties, %", ties)
 
 
-def codes(collected: Collected, judgements: Iterable[Judgement]) -> list[Codes]:
+def code_answers(collected: StudyResults, judgements: Iterable[StudyJudgement]) -> list[CodedAnswers]:
     """The answers as numbers: the same for the same answer to the same unit, whatever the order shown."""
     kind = collected.loaded.study.kind
-    found: dict[tuple[str, Level], list[tuple[str, str, float]]] = {}
+    rows_by_code: dict[tuple[str, Level], list[tuple[str, str, float]]] = {}
 
-    def add(title: str, level: Level, one: Judgement, code: float) -> None:
-        found.setdefault((title, level), []).append((one.annotator, f"{one.item}\x1f{one.part}", code))
+    def add(title: str, level: Level, judgement: StudyJudgement, code: float) -> None:
+        rows_by_code.setdefault((title, level), []).append(
+            (judgement.annotator, f"{judgement.item}\x1f{judgement.part}", code)
+        )
 
-    for one in judgements:
-        if one.page == "choose" and one.answer is not None:
-            add("Option", "nominal", one, float(one.answer))
-        elif one.page == "pair" and one.answer in PREFERENCES:
-            add("Preference", "nominal", one, float(PREFERENCES.index(one.answer)))
-        elif isinstance(one.answer, dict):
-            if one.answer.get("verdict") in VERDICTS:
-                add("Verdict", "nominal", one, float(VERDICTS.index(one.answer["verdict"])))
+    for judgement in judgements:
+        if judgement.page == "choose" and judgement.answer is not None:
+            add("Option", "nominal", judgement, float(judgement.answer))
+        elif judgement.page == "pair" and judgement.answer in PREFERENCES:
+            add("Preference", "nominal", judgement, float(PREFERENCES.index(judgement.answer)))
+        elif isinstance(judgement.answer, dict):
+            if judgement.answer.get("verdict") in VERDICTS:
+                add("Verdict", "nominal", judgement, float(VERDICTS.index(judgement.answer["verdict"])))
             for criterion in collected.loaded.study.criteria:
-                if isinstance(one.answer.get(criterion.name), int | float):
+                if isinstance(judgement.answer.get(criterion.name), int | float):
                     level: Level = "interval" if kind == "blind-comments" else "ordinal"
-                    add(criterion.name, level, one, float(one.answer[criterion.name]))
+                    add(criterion.name, level, judgement, float(judgement.answer[criterion.name]))
     return [
-        Codes(
+        CodedAnswers(
             title=title,
             level=level,
             annotators=tuple(row[0] for row in rows),
             units=tuple(row[1] for row in rows),
             codes=tuple(row[2] for row in rows),
         )
-        for (title, level), rows in found.items()
+        for (title, level), rows in rows_by_code.items()
     ]

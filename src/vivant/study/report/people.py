@@ -6,64 +6,69 @@ from collections import Counter
 from collections.abc import Sequence
 
 from vivant.core.table import Cell, Table
-from vivant.study.collected import Collected
-from vivant.study.report.annotators import Annotator
+from vivant.study.report.annotators import AnnotatorStatistics
+from vivant.study.results import StudyResults
 
 SHORT = 12
 """Characters of an annotator's hash in tables."""
 
 
-def progress_table(collected: Collected) -> Table:
+def build_progress_table(collected: StudyResults) -> Table:
     """How far the study is."""
     study = collected.loaded.study
-    asked = [item for item in collected.loaded.items if not item.check]
-    finished = {(one.annotator, one.item) for one in collected.counted()}
-    dropped = {(one.annotator, one.item) for one in collected.counted(excluded=True)} - finished
-    open_ones = {(one.annotator, one.item) for one in collected.judgements if not one.complete}
+    judged_items = [item for item in collected.loaded.items if not item.check]
+    finished = {(judgement.annotator, judgement.item) for judgement in collected.iter_counted()}
+    with_excluded = {
+        (judgement.annotator, judgement.item) for judgement in collected.iter_counted(excluded=True)
+    }
+    dropped = with_excluded - finished
+    unfinished = {
+        (judgement.annotator, judgement.item) for judgement in collected.judgements if not judgement.complete
+    }
     counts = Counter(item for _, item in finished)
     target = study.judgements_per_item
-    reached = sum(counts[item.id] >= target for item in asked)
+    reached = sum(counts[item.id] >= target for item in judged_items)
     states = Counter(person.state for person in collected.people.values())
-    wanted = target * len(asked)
-    done = sum(min(counts[item.id], target) for item in asked)
+    needed = target * len(judged_items)
+    done = sum(min(counts[item.id], target) for item in judged_items)
     body: list[tuple[Cell, ...]] = [
-        ("Judged items that count", f"{len(finished)} ({done} of the {wanted} wanted)"),
-        (f"Items with {target} or more", f"{reached} of {len(asked)}"),
+        ("Judged items that count", f"{len(finished)} ({done} of the {needed} wanted)"),
+        (f"Items with {target} or more", f"{reached} of {len(judged_items)}"),
         (
             "Fewest and most on one item",
-            f"{min((counts[item.id] for item in asked), default=0)} and {max(counts.values(), default=0)}",
+            f"{min((counts[item.id] for item in judged_items), default=0)} and {max(counts.values(), default=0)}",
         ),
         ("People", ", ".join(f"{count} {state}" for state, count in states.items()) or "nobody yet"),
         ("Excluded people", sum(bool(person.excluded) for person in collected.people.values())),
         ("Items judged by excluded people", len(dropped)),
-        ("Items begun and not finished", len(open_ones)),
+        ("Items begun and not finished", len(unfinished)),
     ]
     notes = []
-    if collected.strangers:
+    if collected.unknown_judgements:
         notes.append(
-            f"{len(collected.strangers)} judgements are of items that the study no longer has, the first of "
-            f"'{collected.strangers[0].item}'; they are in exports only."
+            f"{len(collected.unknown_judgements)} judgements are of items that the study no longer has, the first of "
+            f"'{collected.unknown_judgements[0].item}'; they are in exports only."
         )
     return Table(title="Progress", columns=("", "so far"), body=tuple(body), notes=tuple(notes))
 
 
-def annotator_table(found: Sequence[Annotator], *, ratings: bool = False) -> Table:
+def build_annotator_table(rows: Sequence[AnnotatorStatistics], *, ratings: bool = False) -> Table:
     """One line a person, with what speaks against them."""
     body: list[tuple[Cell, ...]] = [
         (
-            one.annotator[:SHORT],
-            one.items,
-            None if ratings or not one.tried else 100 * one.hits / one.tried,
-            _likeness(one, ratings),
-            f"{one.checks_passed} of {one.checks}" if one.checks else None,
-            None if one.seconds is None else f"{one.seconds:.1f}",
-            _p(one.p_chance),
-            _p(one.p_others),
-            _p(one.p_same),
-            "; ".join(one.signs) or None,
-            one.excluded or None,
+            statistics.annotator[:SHORT],
+            statistics.items,
+            None if ratings or not statistics.tried else 100 * statistics.hits / statistics.tried,
+            _format_likeness(statistics, ratings),
+            f"{statistics.checks_passed} of {statistics.checks}" if statistics.checks else None,
+            None if statistics.seconds is None else f"{statistics.seconds:.1f}",
+            _format_p(statistics.p_chance),
+            _format_p(statistics.p_others),
+            _format_p(statistics.p_same),
+            "; ".join(statistics.signs) or None,
+            statistics.excluded or None,
         )
-        for one in found
+        for statistics in rows
     ]
     alike = "correlation with others" if ratings else "like most others %"
     return Table(
@@ -91,21 +96,21 @@ def annotator_table(found: Sequence[Annotator], *, ratings: bool = False) -> Tab
     )
 
 
-def _likeness(one: Annotator, ratings: bool) -> Cell:
-    if one.like_others is None:
+def _format_likeness(statistics: AnnotatorStatistics, ratings: bool) -> Cell:
+    if statistics.like_others is None:
         return None
-    return f"{one.like_others:.2f}" if ratings else one.like_others * 100
+    return f"{statistics.like_others:.2f}" if ratings else statistics.like_others * 100
 
 
-def _p(value: float | None) -> str | None:
+def _format_p(value: float | None) -> str | None:
     if value is None:
         return None
     return "<0.001" if value < 0.001 else f"{value:.3f}"
 
 
-def exclusion_table(collected: Collected) -> Table:
+def build_exclusion_table(collected: StudyResults) -> Table:
     """Who was left out, and why."""
-    counts = Counter(one.annotator for one in collected.counted(excluded=True))
+    counts = Counter(judgement.annotator for judgement in collected.iter_counted(excluded=True))
     people = [person for person in collected.people.values() if person.excluded]
     return Table(
         title="Exclusions",
@@ -115,14 +120,14 @@ def exclusion_table(collected: Collected) -> Table:
     )
 
 
-def question_table(collected: Collected) -> Table:
+def build_question_table(collected: StudyResults) -> Table:
     """What people said about themselves; free texts are in exports only."""
     body: list[tuple[Cell, ...]] = []
     language = collected.loaded.study.languages[0]
     people = [person for person in collected.people.values() if person.answers and not person.excluded]
     for question in collected.loaded.study.questions:
-        given = Counter(person.answers.get(question.name) for person in people)
-        for place, choice in enumerate(question.choices):
-            if given[place]:
-                body.append((question.text[language], choice[language], given[place]))
+        counts_by_answer = Counter(person.answers.get(question.name) for person in people)
+        for index, choice in enumerate(question.choices):
+            if counts_by_answer[index]:
+                body.append((question.text[language], choice[language], counts_by_answer[index]))
     return Table(title="Who took part", columns=("question", "answer", "people"), body=tuple(body))

@@ -9,9 +9,9 @@ from statistics import fmean, median
 
 from vivant.metrics.agreement import spearman
 from vivant.metrics.distributions import normal_p_value, t_p_value
-from vivant.study.collected import Collected
 from vivant.study.export.native import total_score
-from vivant.study.judgement import Judgement
+from vivant.study.judgement import StudyJudgement
+from vivant.study.results import StudyResults
 
 Tests = tuple[float | None, float | None, float | None]
 """How like the others; how often chance alone gives that; how often somebody like the others does."""
@@ -20,33 +20,33 @@ _FEW = 5
 """Items that two need in common before a correlation says anything."""
 
 
-def rank_tests(collected: Collected, given: Sequence[Judgement]) -> dict[str, Tests]:
+def compute_rank_tests(collected: StudyResults, judgements: Sequence[StudyJudgement]) -> dict[str, Tests]:
     """For each person with enough ratings that others rated too."""
     criteria = [criterion.name for criterion in collected.loaded.study.criteria]
     ratings: dict[str, dict[str, float]] = defaultdict(dict)
-    for one in given:
-        score = total_score(one.answer, criteria) if one.page == "rate" else None
+    for judgement in judgements:
+        score = total_score(judgement.answer, criteria) if judgement.page == "rate" else None
         if score is not None:
-            ratings[f"{one.item}\x1f{one.part}"][one.annotator] = score
+            ratings[f"{judgement.item}\x1f{judgement.part}"][judgement.annotator] = score
     pairs: dict[str, list[tuple[float, float]]] = defaultdict(list)
     for by_person in ratings.values():
         for name, own in by_person.items():
             others = [score for other, score in by_person.items() if other != name]
             if others:
                 pairs[name].append((own, fmean(others)))
-    found: dict[str, tuple[float, int]] = {}
+    correlations: dict[str, tuple[float, int]] = {}
     for name, both in pairs.items():
         rho = spearman([own for own, _ in both], [mean for _, mean in both])
         # Ratings that never vary go along with nothing.
-        found[name] = (0.0 if math.isnan(rho) else rho, len(both))
-    known = {name: pair for name, pair in found.items() if pair[1] >= _FEW}
-    return {name: _test(name, known) for name in known}
+        correlations[name] = (0.0 if math.isnan(rho) else rho, len(both))
+    reliable = {name: pair for name, pair in correlations.items() if pair[1] >= _FEW}
+    return {name: _test(name, reliable) for name in reliable}
 
 
-def _test(name: str, known: dict[str, tuple[float, int]]) -> Tests:
-    rho, size = known[name]
+def _test(name: str, reliable: dict[str, tuple[float, int]]) -> Tests:
+    rho, size = reliable[name]
     chance = _one_sided(rho, size)
-    others = [value for other, (value, _) in known.items() if other != name]
+    others = [value for other, (value, _) in reliable.items() if other != name]
     if not others or size <= 3:
         return rho, chance, None
     # Fisher's z: below the others' median, how often by chance?

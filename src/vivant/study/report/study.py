@@ -7,22 +7,27 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from vivant.core.table import Table
-from vivant.study.collected import Collected
-from vivant.study.report.annotators import Annotator, annotators
+from vivant.study.report.annotators import AnnotatorStatistics, compute_annotator_statistics
 from vivant.study.report.people import (
     SHORT,
-    annotator_table,
-    exclusion_table,
-    progress_table,
-    question_table,
+    build_annotator_table,
+    build_exclusion_table,
+    build_progress_table,
+    build_question_table,
 )
-from vivant.study.report.tables import agreement_table, facet_tables, result_table, time_table
+from vivant.study.report.tables import (
+    build_agreement_table,
+    build_facet_tables,
+    build_result_table,
+    build_time_table,
+)
+from vivant.study.results import StudyResults
 
 
 class StudyReport(Struct, frozen=True, kw_only=True):
     """Tables, and the main things in words."""
 
-    collected: Collected
+    collected: StudyResults
     found: tuple[str, ...]
     progress: Table
     results: Table
@@ -34,26 +39,28 @@ class StudyReport(Struct, frozen=True, kw_only=True):
     exclusions: Table
 
 
-def study_report(collected: Collected, by: Sequence[str] = ()) -> StudyReport:
+def build_study_report(collected: StudyResults, by: Sequence[str] = ()) -> StudyReport:
     """Everything. `by` names the facets to show; default: those with two to twelve values."""
-    everybody = annotators(collected)
-    results, agreement = result_table(collected), agreement_table(collected)
-    times = time_table(collected.counted())
+    everybody = compute_annotator_statistics(collected)
+    results, agreement = build_result_table(collected), build_agreement_table(collected)
+    times = build_time_table(collected.iter_counted())
     return StudyReport(
         collected=collected,
-        found=tuple(_words(results, agreement, times, everybody)),
-        progress=progress_table(collected),
+        found=tuple(_summarize(results, agreement, times, everybody)),
+        progress=build_progress_table(collected),
         results=results,
-        facets=tuple(facet_tables(collected, by)),
+        facets=tuple(build_facet_tables(collected, by)),
         agreement=agreement,
         times=times,
-        people=annotator_table(everybody, ratings=collected.loaded.study.kind == "rating"),
-        questions=question_table(collected),
-        exclusions=exclusion_table(collected),
+        people=build_annotator_table(everybody, ratings=collected.loaded.study.kind == "rating"),
+        questions=build_question_table(collected),
+        exclusions=build_exclusion_table(collected),
     )
 
 
-def _words(results: Table, agreement: Table, times: Table, everybody: Sequence[Annotator]) -> Iterator[str]:
+def _summarize(
+    results: Table, agreement: Table, times: Table, everybody: Sequence[AnnotatorStatistics]
+) -> Iterator[str]:
     if not results.rows:
         yield from results.notes
     for row in results.rows[:4]:
@@ -68,10 +75,12 @@ def _words(results: Table, agreement: Table, times: Table, everybody: Sequence[A
     if times.body:
         last = times.body[-1]
         yield f"An item takes {last[1]:.0f} seconds ({last[0]}, median)."
-    marked = [one for one in everybody if one.signs and not one.excluded]
+    marked = [statistics for statistics in everybody if statistics.signs and not statistics.excluded]
     if marked:
-        names = ", ".join(one.annotator[:SHORT] for one in marked[:5]) + ("…" if len(marked) > 5 else "")
+        names = ", ".join(statistics.annotator[:SHORT] for statistics in marked[:5]) + (
+            "…" if len(marked) > 5 else ""
+        )
         yield f"To be looked at: {len(marked)} of {len(everybody)} people show signs of careless answers ({names})."
-    left_out = [one for one in everybody if one.excluded]
+    left_out = [statistics for statistics in everybody if statistics.excluded]
     if left_out:
         yield f"{len(left_out)} people are excluded, with reasons; figures with them stand beside."

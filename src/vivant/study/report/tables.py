@@ -15,16 +15,22 @@ from vivant.core.table import Cell, Row, Table
 from vivant.metrics.agreement import fleiss_kappa, krippendorff_alpha, percent_agreement
 from vivant.metrics.intervals import Interval
 from vivant.metrics.two_way import numbered, two_way_interval
-from vivant.study.collected import Collected
 from vivant.study.design import KEY_FILE
-from vivant.study.judgement import Judgement
-from vivant.study.report.measures import Codes, Measure, Value, codes, measures
+from vivant.study.judgement import StudyJudgement
+from vivant.study.report.measures import (
+    CodedAnswers,
+    MeasuredValue,
+    StudyMeasure,
+    code_answers,
+    compute_measures,
+)
+from vivant.study.results import StudyResults
 
 MOST_VALUES = 12
 """Facets with more values are shown only where they are asked for."""
 
 
-def figure(measure: Measure, values: Sequence[Value]) -> tuple[float, Interval | None]:
+def compute_mean(measure: StudyMeasure, values: Sequence[MeasuredValue]) -> tuple[float, Interval | None]:
     """The mean on the table's scale, with an interval that counts items' groups and people."""
     column = np.array([value.value for value in values], np.float64)
     shares = measure.binary or (measure.scale == 100 and bool(np.isin(column, (0.0, 1.0)).all()))
@@ -43,19 +49,19 @@ def figure(measure: Measure, values: Sequence[Value]) -> tuple[float, Interval |
     return float(column.mean()) * measure.scale, interval.scaled(measure.scale) if interval else None
 
 
-def result_table(collected: Collected) -> Table:
+def build_result_table(collected: StudyResults) -> Table:
     """Each measure, of each source where the key names them; beside it the same with excluded people."""
     body: list[tuple[Cell, ...]] = []
     rows: list[Row] = []
     rules: list[int] = []
-    every = {m.name: m for m in measures(collected, collected.counted(excluded=True))}
+    every = {m.name: m for m in compute_measures(collected, collected.iter_counted(excluded=True))}
     anybody = any(person.excluded for person in collected.people.values())
     methods: set[str] = set()
-    for measure in measures(collected, collected.counted()):
+    for measure in compute_measures(collected, collected.iter_counted()):
         if body:
             rules.append(len(body))
-        for source, values in _by_source(measure.values):
-            mean, interval = figure(measure, values)
+        for source, values in _group_by_source(measure.values):
+            mean, interval = compute_mean(measure, values)
             methods |= {interval.method} if interval else set()
             same = [v for v in every[measure.name].values if not source or v.source == source]
             body.append(
@@ -63,16 +69,16 @@ def result_table(collected: Collected) -> Table:
                     measure.title,
                     source or "all",
                     mean,
-                    ends(interval),
+                    format_ends(interval),
                     None if measure.chance is None else measure.chance * measure.scale,
-                    *((figure(measure, same)[0],) if anybody else ()),
+                    *((compute_mean(measure, same)[0],) if anybody else ()),
                     len(values),
                     len({value.unit for value in values}),
                     len({value.annotator for value in values}),
                 )
             )
             rows.append(
-                _row(collected, measure, {"source": source} if source else {}, values, mean, interval)
+                _build_row(collected, measure, {"source": source} if source else {}, values, mean, interval)
             )
     with_all = ("with excluded",) if anybody else ()
     return Table(
@@ -81,21 +87,21 @@ def result_table(collected: Collected) -> Table:
         body=tuple(body),
         rows=tuple(rows),
         rules=tuple(rules),
-        notes=(_result_note(collected, bool(body), methods),),
+        notes=(_format_result_note(collected, bool(body), methods),),
     )
 
 
-def _result_note(collected: Collected, found: bool, methods: set[str]) -> str:
+def _format_result_note(collected: StudyResults, has_results: bool, methods: set[str]) -> str:
     if methods:
         return f"Intervals count groups of items and people, not judgements: {'; '.join(sorted(methods))}."
-    if found:
+    if has_results:
         return "Too little to tell intervals."
-    if next(collected.counted(), None) is None:
+    if next(collected.iter_counted(), None) is None:
         return "There are no judgements yet."
     return f"Nothing can be measured without the key: {collected.loaded.path / KEY_FILE} says what is right."
 
 
-def _by_source(values: Sequence[Value]) -> Iterator[tuple[str, list[Value]]]:
+def _group_by_source(values: Sequence[MeasuredValue]) -> Iterator[tuple[str, list[MeasuredValue]]]:
     sources = sorted({value.source for value in values})
     if len(sources) == 1:
         yield sources[0], list(values)
@@ -104,11 +110,11 @@ def _by_source(values: Sequence[Value]) -> Iterator[tuple[str, list[Value]]]:
     yield from sorted(groups, key=lambda group: -fmean(value.value for value in group[1]))
 
 
-def _row(
-    collected: Collected,
-    measure: Measure,
+def _build_row(
+    collected: StudyResults,
+    measure: StudyMeasure,
     group: dict[str, str],
-    values: Sequence[Value],
+    values: Sequence[MeasuredValue],
     mean: float,
     interval: Interval | None,
 ) -> Row:
@@ -129,36 +135,38 @@ def _row(
     )
 
 
-def facet_tables(collected: Collected, by: Sequence[str] = ()) -> list[Table]:
+def build_facet_tables(collected: StudyResults, by: Sequence[str] = ()) -> list[Table]:
     """The first measure by the values of each facet."""
     facets = {item: collected.facets(item) for item in collected.items}
-    known = sorted({name for values in facets.values() for name in values})
+    facet_names = sorted({name for values in facets.values() for name in values})
     for name in by:
-        if name not in known:
-            raise unknown_name_error("facet", name, known)
-    found: list[Table] = []
-    for measure in measures(collected, collected.counted())[:1]:
-        for name in by or known:
-            groups: dict[str, list[Value]] = defaultdict(list)
+        if name not in facet_names:
+            raise unknown_name_error("facet", name, facet_names)
+    tables: list[Table] = []
+    for measure in compute_measures(collected, collected.iter_counted())[:1]:
+        for name in by or facet_names:
+            groups: dict[str, list[MeasuredValue]] = defaultdict(list)
             for value in measure.values:
                 groups[facets[value.item].get(name, "")].append(value)
             if by or 1 < len(groups) <= MOST_VALUES:
-                found.append(_facet_table(collected, measure, name, groups))
-    return found
+                tables.append(_build_facet_table(collected, measure, name, groups))
+    return tables
 
 
-def _facet_table(collected: Collected, measure: Measure, name: str, groups: dict[str, list[Value]]) -> Table:
+def _build_facet_table(
+    collected: StudyResults, measure: StudyMeasure, name: str, groups: dict[str, list[MeasuredValue]]
+) -> Table:
     body: list[tuple[Cell, ...]] = []
     rows: list[Row] = []
     for label in sorted(groups, key=natural):
-        for source, values in _by_source(groups[label]):
-            mean, interval = figure(measure, values)
+        for source, values in _group_by_source(groups[label]):
+            mean, interval = compute_mean(measure, values)
             shown = f"{label} · {source}" if source else label
             body.append(
-                (shown, mean, ends(interval), len(values), len({value.annotator for value in values}))
+                (shown, mean, format_ends(interval), len(values), len({value.annotator for value in values}))
             )
             group = {name: label, **({"source": source} if source else {})}
-            rows.append(_row(collected, measure, group, values, mean, interval))
+            rows.append(_build_row(collected, measure, group, values, mean, interval))
     return Table(
         title=f"{measure.title} by {name}",
         columns=(name, "mean", "95 % interval", "n", "people"),
@@ -167,14 +175,14 @@ def _facet_table(collected: Collected, measure: Measure, name: str, groups: dict
     )
 
 
-def agreement_table(collected: Collected) -> Table:
+def build_agreement_table(collected: StudyResults) -> Table:
     """How far people agree on the same thing, without excluded people and with them."""
     body: list[tuple[Cell, ...]] = []
     anybody = any(person.excluded for person in collected.people.values())
     choices = [("counted people", False)] + ([("with excluded", True)] if anybody else [])
     for label, excluded in choices:
-        found = codes(collected, collected.counted(excluded=excluded))
-        body += [(one.title, label, *_agreement(one)) for one in found]
+        coded_answers = code_answers(collected, collected.iter_counted(excluded=excluded))
+        body += [(coded.title, label, *_compute_agreement(coded)) for coded in coded_answers]
     return Table(
         title="Agreement",
         columns=(
@@ -196,8 +204,8 @@ def agreement_table(collected: Collected) -> Table:
     )
 
 
-def _agreement(one: Codes) -> tuple[Cell, ...]:
-    units, values = numbered(list(one.units)), np.array(one.codes, np.float64)
+def _compute_agreement(coded: CodedAnswers) -> tuple[Cell, ...]:
+    units, values = numbered(list(coded.units)), np.array(coded.codes, np.float64)
     sizes = np.bincount(units)
     usual = Counter(sizes[sizes >= 2].tolist()).most_common(1)
     kappa, over = math.nan, 0
@@ -207,33 +215,33 @@ def _agreement(one: Codes) -> tuple[Cell, ...]:
         kappa = fleiss_kappa(units[alike[units]], values[alike[units]])
     percent = percent_agreement(units, values)
     return (
-        known(percent * 100),
-        known(krippendorff_alpha(units, values, one.level)),
-        one.level,
-        known(kappa),
+        none_if_nan(percent * 100),
+        none_if_nan(krippendorff_alpha(units, values, coded.level)),
+        coded.level,
+        none_if_nan(kappa),
         over,
         int((sizes >= 2).sum()),
     )
 
 
-def time_table(judgements: Iterable[Judgement]) -> Table:
+def build_time_table(judgements: Iterable[StudyJudgement]) -> Table:
     """Seconds per page: the median and the quartiles."""
     pages: dict[str, dict[tuple[str, str], float]] = defaultdict(dict)
-    for one in judgements:
-        if one.seconds is not None:
-            key = (one.annotator, one.item)
+    for judgement in judgements:
+        if judgement.seconds is not None:
+            key = (judgement.annotator, judgement.item)
             # Parts of a page are answered one after the other: the last one ends it.
-            pages[one.page][key] = max(pages[one.page].get(key, 0.0), one.seconds)
-    whole: dict[tuple[str, str], float] = defaultdict(float)
+            pages[judgement.page][key] = max(pages[judgement.page].get(key, 0.0), judgement.seconds)
+    totals: dict[tuple[str, str], float] = defaultdict(float)
     for times in pages.values():
         for key, seconds in times.items():
-            whole[key] += seconds
+            totals[key] += seconds
     columns: dict[str, dict[tuple[str, str], float]] = {**pages}
     if len(pages) > 1:
-        columns["both pages"] = whole
+        columns["both pages"] = totals
     body: list[tuple[Cell, ...]] = []
     for page, times in columns.items():
-        low, middle, high = _quartiles(list(times.values()))
+        low, middle, high = _compute_quartiles(list(times.values()))
         body.append((page, middle, low, high, len(times)))
     return Table(
         title="Seconds per item",
@@ -243,18 +251,18 @@ def time_table(judgements: Iterable[Judgement]) -> Table:
     )
 
 
-def _quartiles(values: list[float]) -> tuple[float, float, float]:
+def _compute_quartiles(values: list[float]) -> tuple[float, float, float]:
     if len(values) < 2:
         return values[0], values[0], values[0]
     low, _, high = quantiles(values, n=4, method="inclusive")
     return low, median(values), high
 
 
-def known(value: float) -> float | None:
+def none_if_nan(value: float) -> float | None:
     """A figure, or nothing where the data cannot give it."""
     return None if math.isnan(value) else value
 
 
-def ends(interval: Interval | None, decimals: int = 1) -> str | None:
+def format_ends(interval: Interval | None, decimals: int = 1) -> str | None:
     """An interval as text."""
     return None if interval is None else f"{interval.low:.{decimals}f} – {interval.high:.{decimals}f}"

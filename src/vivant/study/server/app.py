@@ -2,98 +2,110 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from importlib.resources import files
 
-from fastapi import FastAPI, Request, Response
-from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
-from fastapi.staticfiles import StaticFiles
+from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Scope
 
 from vivant.core.errors import MediaError
 from vivant.study.loading import LoadedStudy
 from vivant.study.server import admin, participant
-from vivant.study.server.context import Desk, Serving
-from vivant.study.server.errors import RefusedError
-from vivant.study.server.guard import Guard
-from vivant.study.server.limits import Limits
-from vivant.study.store import Store, StoreTroubleError
+from vivant.study.server.context import ServerSettings, StudyContext
+from vivant.study.server.errors import PageRefusedError
+from vivant.study.server.guard import RequestGuard
+from vivant.study.server.limits import RateLimits
+from vivant.study.store import StoreUnavailableError, StudyStore
+from vivant.web.pages import static_route
 
 
 def create_app(
     loaded: LoadedStudy,
-    store: Store,
-    serving: Serving | None = None,
+    store: StudyStore,
+    settings: ServerSettings | None = None,
     *,
-    limits: Limits | None = None,
-    tell: Callable[[str], None] | None = None,
+    limits: RateLimits | None = None,
 ) -> ASGIApp:
-    """An application that serves a study. The store is closed with it; `tell` gets lines for the operator."""
-    serving = serving or Serving()
-    desk = Desk(loaded, store, serving, limits or Limits(), tell)
+    """Make an application that serves a study. It closes the store when it ends.
+
+    Args:
+        loaded: the study.
+        store: its people and answers.
+        settings: how it is served.
+        limits: how often it may be asked.
+    """
+    settings = settings or ServerSettings()
+    context = StudyContext(loaded, store, settings, limits or RateLimits())
 
     @asynccontextmanager
-    async def life(_: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
         yield
         store.close()
 
-    app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, lifespan=life)
-    app.mount("/static", StaticFiles(directory=str(files("vivant.study.server") / "static")), name="static")
-    app.router.routes.extend(participant.routes(desk))
-    if serving.admin_token:
-        app.include_router(admin.router(desk))
+    app = Starlette(
+        routes=[
+            static_route("vivant.study.server"),
+            *participant.routes(context),
+            *(admin.routes(context) if settings.admin_token else ()),
+        ],
+        exception_handlers=_exception_handlers(context),
+        lifespan=lifespan,
+    )
 
-    @app.exception_handler(RefusedError)
-    async def refuse(request: Request, error: RefusedError) -> Response:
-        return refused(desk, request, error.what, error.status, error.text)
+    def refuse(scope: Scope, text: str, status: int) -> ASGIApp:
+        return _render_refusal(context, Request(scope), "bad_request", status, text)
 
-    @app.exception_handler(StoreTroubleError)
-    async def trouble(request: Request, error: StoreTroubleError) -> Response:
-        desk.tell(str(error))
-        return refused(desk, request, "trouble", 503)
-
-    @app.exception_handler(MediaError)
-    async def no_media(request: Request, error: MediaError) -> Response:
-        desk.tell(str(error))
-        return refused(desk, request, "not_found", 404)
-
-    @app.exception_handler(HTTPException)
-    async def other(request: Request, error: HTTPException) -> Response:
-        return refused(
-            desk,
-            request,
-            "not_found" if error.status_code in (404, 405) else "bad_request",
-            error.status_code,
-        )
-
-    @app.exception_handler(RequestValidationError)
-    async def invalid(request: Request, _: RequestValidationError) -> Response:
-        return refused(desk, request, "bad_request", 400)
-
-    def page(scope: Scope, what: str, status: int) -> ASGIApp:
-        return refused(desk, Request(scope), "bad_request", status, what)
-
-    return Guard(app, root=serving.root, origin=serving.origin, refuse=page)
+    return RequestGuard(app, root=settings.root, origin=settings.origin, refuse=refuse)
 
 
-def refused(desk: Desk, request: Request, what: str, status: int, text: str = "") -> Response:
+Handler = Callable[[Request, Exception], Awaitable[Response]]
+
+
+def _exception_handlers(context: StudyContext) -> dict[type[Exception], Handler]:
+    async def refuse(request: Request, error: Exception) -> Response:
+        assert isinstance(error, PageRefusedError)
+        return _render_refusal(context, request, error.what, error.status, error.text)
+
+    async def report_store(request: Request, error: Exception) -> Response:
+        context.warn(str(error))
+        return _render_refusal(context, request, "trouble", 503)
+
+    async def report_media(request: Request, error: Exception) -> Response:
+        context.warn(str(error))
+        return _render_refusal(context, request, "not_found", 404)
+
+    async def refuse_http(request: Request, error: Exception) -> Response:
+        assert isinstance(error, HTTPException)
+        what = "not_found" if error.status_code in (404, 405) else "bad_request"
+        return _render_refusal(context, request, what, error.status_code)
+
+    return {
+        PageRefusedError: refuse,
+        StoreUnavailableError: report_store,
+        MediaError: report_media,
+        HTTPException: refuse_http,
+    }
+
+
+def _render_refusal(
+    context: StudyContext, request: Request, what: str, status: int, text: str = ""
+) -> Response:
     """A friendly page, or for a script a word that it understands."""
     if request.headers.get("accept", "").startswith("application/json"):
         return JSONResponse({"saved": False, "why": text or what}, status)
-    known = status not in (404, 405) and desk.participant(request) is not None
-    t = desk.texts[desk.language(request)]
-    link_text = t("try_again" if status in (429, 503) else "go_on") if known else ""
-    headers = {"Retry-After": "10"} if status in (429, 503) else {}
-    answer = desk.notice(
+    has_session = status not in (404, 405) and context.participant(request) is not None
+    t = context.texts[context.language(request)]
+    response = context.notice(
         request,
         what,
         status,
         text=text,
-        link=f"{desk.serving.root}/study" if known else "",
-        link_text=link_text,
+        link=f"{context.settings.root}/study" if has_session else "",
+        link_text=t("try_again" if status in (429, 503) else "go_on") if has_session else "",
     )
-    answer.headers.update(headers)
-    return answer
+    if status in (429, 503):
+        response.headers["Retry-After"] = "10"
+    return response

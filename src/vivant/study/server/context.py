@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
-import sys
+import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from fastapi import Request, Response
-from fastapi.responses import HTMLResponse
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 from msgspec import Struct
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
 
-from vivant.study.design import StudyItem, Words
+from vivant.study.design import LocalizedText, StudyItem
 from vivant.study.loading import LoadedStudy
-from vivant.study.server.interface import Interface, interfaces, preferred
-from vivant.study.server.limits import Limits
-from vivant.study.server.tokens import COOKIE, Marks
-from vivant.study.store import Store
+from vivant.study.server.interface import InterfaceTexts, choose_language, load_interfaces
+from vivant.study.server.limits import RateLimits
+from vivant.study.server.tokens import COOKIE, Tokens
+from vivant.study.store import StudyStore
+from vivant.web.pages import template_environment
+
+logger = logging.getLogger("vivant")
 
 _QUIET = 10.0
 """Seconds between two equal lines to the operator."""
 
 
-class Serving(Struct, frozen=True, kw_only=True):
+class ServerSettings(Struct, frozen=True, kw_only=True):
     """How a study is served."""
 
     root: str = ""
@@ -41,50 +43,36 @@ class Serving(Struct, frozen=True, kw_only=True):
     admin_token: str = ""
 
 
-class Desk:
+class StudyContext:
     """Shared by all requests."""
 
     def __init__(
-        self,
-        loaded: LoadedStudy,
-        store: Store,
-        serving: Serving,
-        limits: Limits,
-        tell: Callable[[str], None] | None = None,
+        self, loaded: LoadedStudy, store: StudyStore, settings: ServerSettings, limits: RateLimits
     ) -> None:
-        self.loaded, self.study, self.store, self.serving, self.limits = (
-            loaded,
-            loaded.study,
-            store,
-            serving,
-            limits,
-        )
+        self.loaded, self.study = loaded, loaded.study
+        self.store, self.settings, self.limits = store, settings, limits
         self.items: Mapping[str, StudyItem] = loaded.by_id
-        self.marks = Marks(store.secret)
-        self.texts = interfaces(loaded.path, loaded.study.languages)
-        self._tell = tell or (lambda line: print(line, file=sys.stderr, flush=True))
-        self._told: dict[str, float] = {}
-        self._telling = threading.Lock()
-        self._templates = Environment(
-            loader=PackageLoader("vivant.study.server"), autoescape=True, undefined=StrictUndefined,
-            trim_blocks=True, lstrip_blocks=True, auto_reload=False,
-        )  # fmt: skip
+        self.tokens = Tokens(store.secret)
+        self.texts = load_interfaces(loaded.path, loaded.study.languages)
+        self._warned: dict[str, float] = {}
+        self._warning = threading.Lock()
+        self._templates = template_environment("vivant.study.server")
         # Raw HTML in a text is shown, not obeyed; links lead only where a browser may safely go.
         self._markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
         self._rendered: dict[str, Markup] = {}
 
     # ── operator ──
 
-    def tell(self, line: str) -> None:
-        """A line for the operator; the same one not too often."""
-        with self._telling:
+    def warn(self, line: str) -> None:
+        """Log a line for the operator; the same one not too often."""
+        with self._warning:
             now = time.monotonic()
-            if now - self._told.get(line, -_QUIET) < _QUIET:
+            if now - self._warned.get(line, -_QUIET) < _QUIET:
                 return
-            self._told[line] = now
-            if len(self._told) > 100:
-                self._told.clear()
-        self._tell(line)
+            self._warned[line] = now
+            if len(self._warned) > 100:
+                self._warned.clear()
+        logger.warning("%s", line)
 
     # ── participants' pages ──
 
@@ -98,17 +86,17 @@ class Desk:
         """The language to speak: the chosen one, else the browser's, else the study's first."""
         if chosen in self.texts:
             return chosen
-        return preferred(request.headers.get("accept-language", ""), self.study.languages)
+        return choose_language(request.headers.get("accept-language", ""), self.study.languages)
 
     def page(
-        self, request: Request, template: str, *, language: str = "", status: int = 200, **given: Any
+        self, request: Request, template: str, *, language: str = "", status: int = 200, **values: Any
     ) -> Response:
         """A page in a language."""
         t = self.texts[self.language(request, language)]
         html = self._templates.get_template(template).render(
-            t=t, root=self.serving.root, title=said(self.study.title, t), preview=self.serving.preview,
-            languages=[self.texts[name] for name in self.study.languages], said=lambda words: said(words, t),
-            **{"form": "", "can_withdraw": False, "done": None, "total": 0, **given},
+            t=t, root=self.settings.root, title=translate(self.study.title, t), preview=self.settings.preview,
+            languages=[self.texts[name] for name in self.study.languages], translate=lambda text: translate(text, t),
+            **{"form": "", "can_withdraw": False, "done": None, "total": 0, **values},
         )  # fmt: skip
         return HTMLResponse(html, status)
 
@@ -120,35 +108,35 @@ class Desk:
         *,
         text: str = "",
         language: str = "",
-        **given: Any,
+        **values: Any,
     ) -> Response:
         """A page that says one thing. `what` names its title and text among the interface's texts."""
         t = self.texts[self.language(request, language)]
         return self.page(
             request, "notice.html", language=language, status=status, heading=t(f"{what}_title"),
-            text=t(f"{text or what}_text"), **{"link": "", "link_text": "", **given},
+            text=t(f"{text or what}_text"), **{"link": "", "link_text": "", **values},
         )  # fmt: skip
 
-    def render(self, template: str, **given: Any) -> str:
+    def render(self, template: str, **values: Any) -> str:
         """A page of the researcher's."""
         return self._templates.get_template(template).render(
-            root=self.serving.root, preview=self.serving.preview, **given
+            root=self.settings.root, preview=self.settings.preview, **values
         )
 
     # ── sessions ──
 
     def participant(self, request: Request) -> int | None:
         """Whose session a request belongs to."""
-        return self.marks.participant(request.cookies.get(COOKIE, ""))
+        return self.tokens.participant(request.cookies.get(COOKIE, ""))
 
     def set_session(self, response: Response, participant: int) -> None:
         """Let a browser be this participant's."""
         response.set_cookie(
-            COOKIE, self.marks.cookie(participant), max_age=60 * 86400, path=self.serving.root or "/",
-            httponly=True, samesite="lax", secure=self.serving.secure,
+            COOKIE, self.tokens.cookie(participant), max_age=60 * 86400, path=self.settings.root or "/",
+            httponly=True, samesite="lax", secure=self.settings.secure,
         )  # fmt: skip
 
 
-def said(words: Words, t: Interface) -> str:
+def translate(text: LocalizedText, t: InterfaceTexts) -> str:
     """A study's text in the page's language."""
-    return words.get(t.language) or next(iter(words.values()), "")
+    return text.get(t.language) or next(iter(text.values()), "")

@@ -6,10 +6,10 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 import msgspec
-from fastapi import Request
+from starlette.requests import Request
 
 
-class RefusedError(Exception):
+class PageRefusedError(Exception):
     """Not carried out. `what` and `text` name the page's title and text among the interface's texts."""
 
     def __init__(self, status: int, what: str = "bad_request", text: str = "") -> None:
@@ -17,7 +17,7 @@ class RefusedError(Exception):
         self.status, self.what, self.text = status, what, text
 
 
-class Saving(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ScriptMessage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What the page's script sends: answers as they are given, or what became of a video."""
 
     form: str
@@ -27,11 +27,11 @@ class Saving(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     what: str = ""
 
 
-async def form_fields(request: Request) -> dict[str, str]:
+async def read_form(request: Request) -> dict[str, str]:
     """The fields of a plain form. Files cannot be sent, and no field twice."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded":
-        raise RefusedError(415)
+        raise PageRefusedError(415)
     try:
         pairs = parse_qsl(
             (await request.body()).decode("ascii"),
@@ -40,25 +40,25 @@ async def form_fields(request: Request) -> dict[str, str]:
             max_num_fields=500,
         )
     except ValueError:
-        raise RefusedError(400) from None
+        raise PageRefusedError(400) from None
     fields = dict(pairs)
     if len(fields) != len(pairs):
-        raise RefusedError(400)
+        raise PageRefusedError(400)
     return fields
 
 
-async def script_fields(request: Request) -> Saving:
+async def read_script(request: Request) -> ScriptMessage:
     """What a script sent."""
     if not request.headers.get("content-type", "").startswith("application/json"):
-        raise RefusedError(415)
+        raise PageRefusedError(415)
     try:
-        return msgspec.json.decode(await request.body(), type=Saving)
+        return msgspec.json.decode(await request.body(), type=ScriptMessage)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        raise RefusedError(400) from None
+        raise PageRefusedError(400) from None
 
 
-def split_fields(fields: dict[str, str], *own: str) -> tuple[dict[str, Any], ...]:
-    """Fields of the form's own, and the answers among them."""
-    return {name: fields.get(name, "") for name in own}, {
-        name: value for name, value in fields.items() if name not in own
+def split_fields(fields: dict[str, str], *names: str) -> tuple[dict[str, Any], ...]:
+    """The fields of these names, and all others."""
+    return {name: fields.get(name, "") for name in names}, {
+        name: value for name, value in fields.items() if name not in names
     }

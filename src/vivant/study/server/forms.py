@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from vivant.study.design import Criterion, Page, Study, StudyItem
+from vivant.study.design import Page, Study, StudyCriterion, StudyItem
 
 VERDICTS = ("human", "ai")
-REALISM = Criterion(name="realism", text={}, low=0, high=5)
+REALISM = StudyCriterion(name="realism", text={}, low=0, high=5)
 
 
 class ForgedError(Exception):
@@ -23,7 +23,7 @@ class IncompleteError(Exception):
         self.reason = reason
 
 
-def scales(study: Study) -> tuple[Criterion, ...]:
+def list_scales(study: Study) -> tuple[StudyCriterion, ...]:
     """The scales that each part is judged on."""
     if study.kind == "blind-comments":
         return study.criteria or (REALISM,)
@@ -37,27 +37,27 @@ def read_answers(
     shown: tuple[int, ...],
     fields: Mapping[str, str],
     *,
-    whole: bool,
+    complete: bool,
 ) -> dict[str, Any]:
-    """Answers by part. With `whole` everything must be answered; without, what is there is taken."""
-    expected = field_names(study, item, page)
+    """Answers by part. With `complete` everything must be answered; without, what is there is taken."""
+    expected = list_fields(study, item, page)
     for name in fields:
         if name not in expected:
             raise ForgedError(f"no field {name!r}")
-    given = {name: value for name, value in fields.items() if value != ""}
+    filled = {name: value for name, value in fields.items() if value != ""}
     if page == "free":
-        return _free(study, given, whole=whole)
-    if whole and set(given) != expected:
+        return _read_text(study, filled, complete=complete)
+    if complete and set(filled) != expected:
         raise IncompleteError("answer_missing")
     if page == "choose":
-        return {"": shown[_number(given["choice"], 0, len(shown) - 1)]} if given else {}
+        return {"": shown[_read_number(filled["choice"], 0, len(shown) - 1)]} if filled else {}
     if page == "pair":
-        return {"": _side(given["choice"], shown)} if given else {}
+        return {"": _read_side(filled["choice"], shown)} if filled else {}
     answers: dict[str, Any] = {}
-    limits = {criterion.name: criterion for criterion in scales(study)}
-    for name, value in given.items():
-        field, _, place = name.rpartition(".")
-        part = item.parts[shown[int(place)]].id
+    limits = {criterion.name: criterion for criterion in list_scales(study)}
+    for name, value in filled.items():
+        field, _, index = name.rpartition(".")
+        part = item.parts[shown[int(index)]].id
         answer = answers.setdefault(part, {})
         if field == "verdict":
             if value not in VERDICTS:
@@ -65,23 +65,25 @@ def read_answers(
             answer["verdict"] = value
         else:
             criterion = limits[field.removeprefix("scale.")]
-            answer[criterion.name] = _number(value, criterion.low, criterion.high)
+            answer[criterion.name] = _read_number(value, criterion.low, criterion.high)
     return answers
 
 
-def field_names(study: Study, item: StudyItem, page: Page) -> set[str]:
+def list_fields(study: Study, item: StudyItem, page: Page) -> set[str]:
     """All fields that a page has."""
     if page == "free":
         return {"text"}
     if page in ("choose", "pair"):
         return {"choice"}
-    names = {f"scale.{scale.name}.{place}" for scale in scales(study) for place in range(len(item.parts))}
+    names = {
+        f"scale.{scale.name}.{index}" for scale in list_scales(study) for index in range(len(item.parts))
+    }
     if page == "comments":
-        names |= {f"verdict.{place}" for place in range(len(item.parts))}
+        names |= {f"verdict.{index}" for index in range(len(item.parts))}
     return names
 
 
-def shown_fields(
+def fill_fields(
     item: StudyItem, page: Page, shown: tuple[int, ...], answers: Mapping[str, Any]
 ) -> dict[str, str]:
     """The reverse: what the fields of a page hold, for answers that were saved."""
@@ -93,39 +95,39 @@ def shown_fields(
         side = answers[""]
         return {"choice": side if side == "tie" else str(shown.index(("first", "second").index(side)))}
     fields = {}
-    for place, part in enumerate(shown):
+    for index, part in enumerate(shown):
         for name, value in (answers.get(item.parts[part].id) or {}).items() if item.parts else ():
-            fields[f"verdict.{place}" if name == "verdict" else f"scale.{name}.{place}"] = str(value)
+            fields[f"verdict.{index}" if name == "verdict" else f"scale.{name}.{index}"] = str(value)
     return fields
 
 
-def clean(text: str) -> str:
+def clean_text(text: str) -> str:
     """A text as it is kept. Raises where it holds what no keyboard gives."""
     if "\0" in text or any("\ud800" <= sign <= "\udfff" for sign in text):
         raise ForgedError("signs that are no text")
     return text.replace("\r\n", "\n").strip()
 
 
-def _free(study: Study, given: Mapping[str, str], *, whole: bool) -> dict[str, Any]:
-    text = clean(given.get("text", ""))
+def _read_text(study: Study, filled: Mapping[str, str], *, complete: bool) -> dict[str, Any]:
+    text = clean_text(filled.get("text", ""))
     if len(text) > study.free_text_limit:
         raise IncompleteError("too_long")
-    if whole and not text:
+    if complete and not text:
         raise IncompleteError("answer_missing")
     return {"": text}
 
 
-def _number(value: str, low: int, high: int) -> int:
+def _read_number(value: str, low: int, high: int) -> int:
     bare = value.removeprefix("-")
     if not (bare.isascii() and bare.isdecimal()) or len(bare) > 9 or not low <= int(value) <= high:
         raise ForgedError("no such place")
     return int(value)
 
 
-def _side(value: str, shown: tuple[int, ...]) -> str:
+def _read_side(value: str, shown: tuple[int, ...]) -> str:
     if value == "tie":
         return "tie"
-    return ("first", "second")[shown[_number(value, 0, 1)]]
+    return ("first", "second")[shown[_read_number(value, 0, 1)]]
 
 
 def read_about(study: Study, fields: Mapping[str, str]) -> dict[str, Any]:
@@ -136,12 +138,12 @@ def read_about(study: Study, fields: Mapping[str, str]) -> dict[str, Any]:
             raise ForgedError(f"no field {name!r}")
     answers: dict[str, Any] = {}
     for question in study.questions:
-        value = clean(fields.get(f"about.{question.name}", ""))
+        value = clean_text(fields.get(f"about.{question.name}", ""))
         if not value:
             if question.required:
                 raise IncompleteError("about_missing")
         elif question.choices:
-            answers[question.name] = _number(value, 0, len(question.choices) - 1)
+            answers[question.name] = _read_number(value, 0, len(question.choices) - 1)
         elif len(value) > study.free_text_limit:
             raise IncompleteError("too_long")
         else:

@@ -9,29 +9,26 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-BODY = 256 * 1024
+from vivant.web.security import HEADERS, SecurityHeaders
+
+BODY_LIMIT = 256 * 1024
 """Bytes of a request. No form of ours comes near."""
-_DRAINED = 32 * 1024 * 1024
+_DRAIN_LIMIT = 32 * 1024 * 1024
 """Bytes of a request too large that are read and dropped, so that the browser gets to see the answer."""
-_HEADERS = {
-    "Content-Security-Policy": (
-        "default-src 'none'; img-src 'self'; media-src 'self'; style-src 'self'; script-src 'self'; "
-        "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-    ),
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-    "Referrer-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
-    "X-Robots-Tag": "noindex, nofollow",
-}
-_SEALED = [(name.lower().encode(), value.encode()) for name, value in _HEADERS.items()]
-_NAMES = frozenset(name for name, _ in _SEALED)
-_STILL, _FRESH = (b"cache-control", b"public, max-age=3600"), (b"cache-control", b"no-store")
+_HEADERS = SecurityHeaders(
+    {
+        **HEADERS,
+        "X-Frame-Options": "DENY",
+        "Referrer-Policy": "same-origin",
+        "Cross-Origin-Opener-Policy": "same-origin",
+        "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
+        "X-Robots-Tag": "noindex, nofollow",
+    },
+    lambda path: "public, max-age=3600" if path.startswith("/static/") else "no-store",
+)
 
 
-class Guard:
+class RequestGuard:
     """The outermost layer. `refuse` makes the page for whoever is not let through."""
 
     def __init__(
@@ -46,24 +43,15 @@ class Guard:
             await self._app(scope, receive, send)
             return
         scope = self._with_prefix(scope)
-        path = scope["path"].removeprefix(self._root)
-
-        async def sealed(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                own = [header for header in message["headers"] if header[0] not in _NAMES]
-                if all(name != b"cache-control" for name, _ in own):
-                    own.append(_STILL if path.startswith("/static/") else _FRESH)
-                message["headers"] = own + _SEALED
-            await send(message)
-
+        send = _HEADERS.wrap(send, scope["path"].removeprefix(self._root))
         headers = Headers(scope=scope)
-        body, whole = await _read(headers, receive)
-        if not whole:
-            await self._refuse(scope, "too_large", 413)(scope, receive, sealed)
-        elif scope["method"] not in ("GET", "HEAD") and not self._from_here(headers):
-            await self._refuse(scope, "cross_site", 403)(scope, receive, sealed)
+        body, is_complete = await _read_body(headers, receive)
+        if not is_complete:
+            await self._refuse(scope, "too_large", 413)(scope, receive, send)
+        elif scope["method"] not in ("GET", "HEAD") and not self._is_same_origin(headers):
+            await self._refuse(scope, "cross_site", 403)(scope, receive, send)
         else:
-            await self._app(scope, _replay(body, receive), sealed)
+            await self._app(scope, _replay(body, receive), send)
 
     def _with_prefix(self, scope: Scope) -> Scope:
         """Works behind proxies that strip the prefix and behind those that leave it."""
@@ -72,7 +60,7 @@ class Guard:
             path = self._root + path
         return {**scope, "path": path, "root_path": self._root}
 
-    def _from_here(self, headers: Headers) -> bool:
+    def _is_same_origin(self, headers: Headers) -> bool:
         """Whether a writing request comes from a page of ours, as far as the browser says."""
         if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
             return False
@@ -84,37 +72,37 @@ class Guard:
         return urlsplit(origin).netloc == headers.get("host", "")
 
 
-async def _read(headers: Headers, receive: Receive) -> tuple[bytes, bool]:
+async def _read_body(headers: Headers, receive: Receive) -> tuple[bytes, bool]:
     """The body, and whether it is small enough to be one of ours."""
-    parts: list[bytes] = []
+    chunks: list[bytes] = []
     size = 0
     # Whoever announces more than we would drop is not read at all.
     announced = headers.get("content-length", "0")
-    if not announced.isdecimal() or int(announced) > _DRAINED:
+    if not announced.isdecimal() or int(announced) > _DRAIN_LIMIT:
         return b"", False
     more = announced != "0" or "transfer-encoding" in headers
     while more:
         message = await receive()
         if message["type"] == "http.disconnect":
             break
-        piece = message.get("body", b"")
-        size += len(piece)
-        if size <= BODY:
-            parts.append(piece)
-        elif size > _DRAINED:
+        chunk = message.get("body", b"")
+        size += len(chunk)
+        if size <= BODY_LIMIT:
+            chunks.append(chunk)
+        elif size > _DRAIN_LIMIT:
             break
         more = message.get("more_body", False)
-    return b"".join(parts), size <= BODY
+    return b"".join(chunks), size <= BODY_LIMIT
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
-    given = False
+    replayed = False
 
-    async def again() -> Message:
-        nonlocal given
-        if given:
+    async def receive_again() -> Message:
+        nonlocal replayed
+        if replayed:
             return await receive()
-        given = True
+        replayed = True
         return {"type": "http.request", "body": body, "more_body": False}
 
-    return again
+    return receive_again

@@ -4,61 +4,62 @@ hold all texts of a language that is not bundled, and only the changed ones of o
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
+from importlib.resources import as_file, files
 from pathlib import Path
 
 from vivant.core.errors import DataError
+from vivant.core.yaml_files import read_yaml
 from vivant.study.default_texts import LANGUAGES
 
 
-class Interface:
+class InterfaceTexts:
     """One language's texts."""
 
     def __init__(self, language: str, texts: Mapping[str, str]) -> None:
         self.language = language
         self._texts = texts
 
-    def __call__(self, name: str, **given: object) -> str:
-        """A text with its places filled."""
-        return self._texts[name].format(**given) if given else self._texts[name]
+    def __call__(self, name: str, **values: object) -> str:
+        """A text with its values filled in."""
+        return self._texts[name].format(**values) if values else self._texts[name]
 
 
-def interfaces(folder: Path, languages: Sequence[str]) -> dict[str, Interface]:
+def load_interfaces(folder: Path, languages: Sequence[str]) -> dict[str, InterfaceTexts]:
     """The texts of these languages. Raises DataError where one has none, or lacks some."""
-    known = _read((files("vivant.study") / "texts" / "en.yaml").read_text("utf-8"), "en.yaml")
-    found = {}
+    names = _load_bundled("en")
+    interfaces = {}
     for language in languages:
-        own = folder / f"interface.{language}.yaml"
+        file = folder / f"interface.{language}.yaml"
         texts: dict[str, str] = {}
         if language in LANGUAGES:
-            texts = _read((files("vivant.study") / "texts" / f"{language}.yaml").read_text("utf-8"), language)
-        elif not own.is_file():
-            raise DataError(f"{own} is missing: there are no interface texts for the language '{language}'")
-        if own.is_file():
-            texts |= _read(own.read_text("utf-8-sig"), str(own))
-        lacking = [name for name in known if name not in texts]
-        if lacking:
-            raise DataError(f"{own} lacks {len(lacking)} texts, among them '{lacking[0]}'")
-        found[language] = Interface(language, texts)
-    return found
+            texts = _load_bundled(language)
+        elif not file.is_file():
+            raise DataError(f"{file} is missing: there are no interface texts for the language '{language}'")
+        if file.is_file():
+            texts |= _read_texts(file)
+        missing = [name for name in names if name not in texts]
+        if missing:
+            raise DataError(f"{file} lacks {len(missing)} texts, among them '{missing[0]}'")
+        interfaces[language] = InterfaceTexts(language, texts)
+    return interfaces
 
 
-def _read(text: str, name: str) -> dict[str, str]:
-    import yaml
+def _load_bundled(language: str) -> dict[str, str]:
+    with as_file(files("vivant.study") / "texts" / f"{language}.yaml") as file:
+        return _read_texts(file)
 
-    try:
-        texts = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise DataError(f"{name} is no YAML: {' '.join(str(error).split())}") from error
-    if not isinstance(texts, dict) or not all(isinstance(value, str) for value in texts.values()):
-        raise DataError(f"{name} should map names to texts")
+
+def _read_texts(file: Path) -> dict[str, str]:
+    texts: dict[str, str] = read_yaml(file, dict)
+    if not all(isinstance(value, str) for value in texts.values()):
+        raise DataError(f"{file} should map names to texts")
     return texts
 
 
-def preferred(accepted: str, languages: Sequence[str]) -> str:
+def choose_language(accepted: str, languages: Sequence[str]) -> str:
     """The first language that a browser asks for and the study has; else the study's first."""
-    for wish in accepted.split(","):
-        name = wish.partition(";")[0].strip().lower()
+    for entry in accepted.split(","):
+        name = entry.partition(";")[0].strip().lower()
         for language in languages:
             if name == language.lower() or name.partition("-")[0] == language.lower():
                 return language

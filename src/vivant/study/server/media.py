@@ -11,22 +11,22 @@ from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO
 
-from fastapi import Response
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
+from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from vivant.core.errors import MediaError
 from vivant.core.file_types import detect_browser_type
 from vivant.study.design import StudyItem, StudyMedia
-from vivant.study.loading import LoadedStudy, media_of
-from vivant.study.store.answers import Current
+from vivant.study.loading import LoadedStudy, list_media
+from vivant.study.store.answers import CurrentPage
 
-_PATIENCE = 1.0
+_TOLERANCE = 1.0
 """Seconds that a video may seem to have ended early: players skip a frame, clocks differ."""
 _SPEED = 1.1
 _DATE = formatdate(0, usegmt=True)
-_PIECE = 256 * 1024
+_CHUNK = 256 * 1024
 _RANGE = re.compile(r"bytes=([0-9]{0,15})-([0-9]{0,15})", re.ASCII)
 
 
@@ -50,15 +50,15 @@ class MediaResponse(Response):
 
     async def __call__(self, scope: Scope, _: Receive, send: Send) -> None:
         """Send it."""
-        asked = Headers(scope=scope)
-        fresh = asked.get("if-range") in (None, self.headers["etag"], _DATE)
-        wanted = asked.get("range", "") if fresh else ""
-        file, kind, size, span, piece = await run_in_threadpool(
-            self._begin, wanted, scope["method"] == "HEAD"
+        headers = Headers(scope=scope)
+        fresh = headers.get("if-range") in (None, self.headers["etag"], _DATE)
+        requested = headers.get("range", "") if fresh else ""
+        file, kind, size, span, chunk = await run_in_threadpool(
+            self._open, requested, scope["method"] == "HEAD"
         )
         with file:
             self.headers["content-type"] = kind
-            left = size if span is None else len(span)
+            remaining = size if span is None else len(span)
             if span:
                 # Also for all of it: some browsers play nothing else.
                 self.status_code = 206
@@ -66,45 +66,45 @@ class MediaResponse(Response):
             elif span is not None:
                 self.status_code = 416
                 self.headers["content-range"] = f"bytes */{size}"
-            self.headers["content-length"] = str(left)
+            self.headers["content-length"] = str(remaining)
             start = {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
             await send(start)
             while True:
-                left -= len(piece)
-                more = left > 0 and len(piece) > 0
-                await send({"type": "http.response.body", "body": piece, "more_body": more})
+                remaining -= len(chunk)
+                more = remaining > 0 and len(chunk) > 0
+                await send({"type": "http.response.body", "body": chunk, "more_body": more})
                 if not more:
                     return
-                piece = await run_in_threadpool(file.read, min(_PIECE, left))
+                chunk = await run_in_threadpool(file.read, min(_CHUNK, remaining))
 
-    def _begin(self, wanted: str, bare: bool) -> tuple[BinaryIO, str, int, range | None, bytes]:
+    def _open(self, requested: str, head_only: bool) -> tuple[BinaryIO, str, int, range | None, bytes]:
         path, kind = self._find()
         file = path.open("rb", buffering=0)
         try:
             size = os.fstat(file.fileno()).st_size
-            span = span_of(wanted, size)
+            span = parse_range(requested, size)
             first = range(size) if span is None else span
             file.seek(first.start)
-            return file, kind, size, span, b"" if bare else file.read(min(_PIECE, len(first)))
+            return file, kind, size, span, b"" if head_only else file.read(min(_CHUNK, len(first)))
         except BaseException:
             file.close()
             raise
 
 
-def span_of(wanted: str, size: int) -> range | None:
+def parse_range(requested: str, size: int) -> range | None:
     """The bytes that a Range header asks for: None where it asks for no range, an empty one where there are none."""
-    found = _RANGE.fullmatch(wanted)
-    if found is None or found[1] == found[2] == "":
+    match = _RANGE.fullmatch(requested)
+    if match is None or match[1] == match[2] == "":
         return None
-    if not found[1]:
-        return range(max(0, size - int(found[2])), size)
-    first, last = int(found[1]), int(found[2] or size)
-    if found[2] and last < first:
+    if not match[1]:
+        return range(max(0, size - int(match[2])), size)
+    first, last = int(match[1]), int(match[2] or size)
+    if match[2] and last < first:
         return None
     return range(first, min(last + 1, size)) if first < size else range(0)
 
 
-def media_response(loaded: LoadedStudy, media: StudyMedia, name: str) -> MediaResponse:
+def respond_with_media(loaded: LoadedStudy, media: StudyMedia, name: str) -> MediaResponse:
     """The file under its name of no meaning."""
 
     def find() -> tuple[Path, str]:
@@ -112,7 +112,7 @@ def media_response(loaded: LoadedStudy, media: StudyMedia, name: str) -> MediaRe
         if loaded.study.watch_whole and media.kind != "image":
             # Looked up here, in a thread, for whoever asks next in the event loop; they are told of a broken file too.
             with suppress(MediaError):
-                seconds(str(path))
+                media_duration(str(path))
         return path, media_type(str(path), media.kind)
 
     return MediaResponse(find, name)
@@ -126,7 +126,7 @@ def media_type(path: str, kind: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def seconds(path: str) -> float:
+def media_duration(path: str) -> float:
     """How long a file plays; 0 where it does not say."""
     import av
 
@@ -137,30 +137,30 @@ def seconds(path: str) -> float:
         raise MediaError(f"{Path(path).name} cannot be played: {error}") from error
 
 
-def playing(item: StudyItem) -> Iterator[tuple[int, StudyMedia]]:
+def list_timed_media(item: StudyItem) -> Iterator[tuple[int, StudyMedia]]:
     """The files of an item that take time, with their numbers among all."""
-    return ((number, media) for number, media in enumerate(media_of(item)) if media.kind != "image")
+    return ((number, media) for number, media in enumerate(list_media(item)) if media.kind != "image")
 
 
-def unwatched(loaded: LoadedStudy, item: StudyItem, current: Current, now: float) -> list[int]:
+def find_unwatched(loaded: LoadedStudy, item: StudyItem, current: CurrentPage, now: float) -> list[int]:
     """Which files have not been played whole, as far as the server's clock can tell.
 
     Without scripts a browser reports nothing; then the time since the file was fetched counts.
     """
     if not loaded.study.watch_whole:
         return []
-    found = []
-    for number, media in playing(item):
+    missing = []
+    for number, media in list_timed_media(item):
         watch = current.watches.get(number)
         if watch is not None and watch.ended is not None:
             continue
         silent = watch is not None and watch.started is None and watch.fetched is not None
-        if silent and watch is not None and plausible(loaded, media, watch.fetched or now, now):
+        if silent and watch is not None and is_plausible(loaded, media, watch.fetched or now, now):
             continue
-        found.append(number)
-    return found
+        missing.append(number)
+    return missing
 
 
-def plausible(loaded: LoadedStudy, media: StudyMedia, start: float, end: float) -> bool:
+def is_plausible(loaded: LoadedStudy, media: StudyMedia, start: float, end: float) -> bool:
     """Whether a file can have been played from start to end between two moments."""
-    return end - start >= seconds(str(loaded.media_file(media.file))) / _SPEED - _PATIENCE
+    return end - start >= media_duration(str(loaded.media_file(media.file))) / _SPEED - _TOLERANCE

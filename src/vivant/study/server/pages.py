@@ -5,40 +5,41 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fastapi import Request, Response
 from msgspec import Struct
 from sqlalchemy import Connection
+from starlette.requests import Request
+from starlette.responses import Response
 
 from vivant.study.design import PAGES, StudyItem, StudyMedia, StudyText
 from vivant.study.server import forms, media
-from vivant.study.server.context import Desk, said
-from vivant.study.server.errors import RefusedError
-from vivant.study.server.interface import Interface
+from vivant.study.server.context import StudyContext, translate
+from vivant.study.server.errors import PageRefusedError
+from vivant.study.server.interface import InterfaceTexts
 from vivant.study.store import answers, assign, people
-from vivant.study.store.answers import GRACE, Current, GoneError, Way
-from vivant.study.store.store import setting
+from vivant.study.store.answers import GRACE, CurrentPage, ParticipantState, StalePageError
+from vivant.study.store.store import get_setting
 
 
-class Place(Struct, frozen=True):
+class CurrentItem(Struct, frozen=True):
     """A participant at an item."""
 
-    way: Way
-    current: Current
+    state: ParticipantState
+    page: CurrentPage
     item: StudyItem
 
 
-class Piece(Struct, frozen=True, kw_only=True):
+class PageContent(Struct, frozen=True, kw_only=True):
     """One thing to look at."""
 
     kind: str
     text: str = ""
     url: str = ""
     name: str = ""
-    whole: bool = True
+    played: bool = True
     """Whether it has been played to its end, or need not be."""
 
 
-class Scale(Struct, frozen=True, kw_only=True):
+class ScaleField(Struct, frozen=True, kw_only=True):
     """A scale as a page shows it."""
 
     field: str
@@ -46,17 +47,17 @@ class Scale(Struct, frozen=True, kw_only=True):
     values: range
 
 
-class Shown(Struct, frozen=True, kw_only=True):
-    """One option, comment, answer or side, at its place for this participant."""
+class ShownPart(Struct, frozen=True, kw_only=True):
+    """One option, comment, answer or side, where this participant sees it."""
 
-    place: int
-    pieces: Sequence[Piece] = ()
+    index: int
+    contents: Sequence[PageContent] = ()
     text: str = ""
-    scales: Sequence[Scale] = ()
+    scales: Sequence[ScaleField] = ()
 
 
-async def show_place(
-    desk: Desk,
+async def show_current(
+    context: StudyContext,
     request: Request,
     participant: int,
     *,
@@ -66,153 +67,174 @@ async def show_place(
 ) -> Response:
     """The page that a participant is at; with a problem, the same page once more with what was typed."""
 
-    def look(connection: Connection) -> tuple[Way | None, bool]:
-        return answers.way(connection, desk.study, participant), setting(connection, "paused") == "yes"
+    def read(connection: Connection) -> tuple[ParticipantState | None, bool]:
+        return answers.load_state(connection, context.study, participant), get_setting(
+            connection, "paused"
+        ) == "yes"
 
-    late = False
+    expired = False
     for _ in range(5):
-        way, paused = await desk.store.database.see(look)
-        if way is None:
-            raise RefusedError(401, "no_session")
-        if way.person.state == "withdrawn":
-            return desk.notice(request, "withdrawn")
-        given: dict[str, Any] = {
-            "language": way.person.language,
-            "form": desk.marks.form(participant),
+        state, paused = await context.store.database.read_async(read)
+        if state is None:
+            raise PageRefusedError(401, "no_session")
+        if state.participant.state == "withdrawn":
+            return context.notice(request, "withdrawn")
+        values: dict[str, Any] = {
+            "language": state.participant.language,
+            "form": context.tokens.form(participant),
             "can_withdraw": True,
             "status": status,
         }
-        t = desk.texts[desk.language(request, way.person.language)]
-        given["problem"] = t(problem, limit=desk.study.free_text_limit) if problem else ""
-        if paused and way.person.state != "finished":
-            return desk.notice(request, "paused", language=way.person.language, form=given["form"])
-        if way.person.state == "invited":
-            text = desk.markdown(desk.loaded.texts[t.language].consent)
-            return desk.page(request, "consent.html", text=text, **{**given, "can_withdraw": False})
-        if desk.store.clock() - way.person.seen > people.SIGN_OF_LIFE:
-            await desk.store.database.do(people.change(desk.store, participant), note=True)
-        if way.person.state == "finished":
-            return _done(desk, request, way)
-        if way.person.step == "about" and desk.study.questions:
-            return desk.page(
-                request, "about.html", questions=desk.study.questions, typed=typed or {}, **given
+        t = context.texts[context.language(request, state.participant.language)]
+        values["problem"] = t(problem, limit=context.study.free_text_limit) if problem else ""
+        if paused and state.participant.state != "finished":
+            return context.notice(request, "paused", language=state.participant.language, form=values["form"])
+        if state.participant.state == "invited":
+            text = context.markdown(context.loaded.texts[t.language].consent)
+            return context.page(request, "consent.html", text=text, **{**values, "can_withdraw": False})
+        if context.store.clock() - state.participant.seen > people.SIGN_OF_LIFE:
+            await context.store.database.write_async(
+                people.update_participant(context.store, participant), note=True
             )
-        if way.person.step != "items":
-            text = desk.markdown(desk.loaded.texts[t.language].instructions)
-            return desk.page(request, "instructions.html", text=text, **given)
-        if way.lost or way.current is None:
-            if not await _give_again(desk, participant):
+        if state.participant.state == "finished":
+            return _show_done(context, request, state)
+        if state.participant.step == "about" and context.study.questions:
+            return context.page(
+                request, "about.html", questions=context.study.questions, typed=typed or {}, **values
+            )
+        if state.participant.step != "items":
+            text = context.markdown(context.loaded.texts[t.language].instructions)
+            return context.page(request, "instructions.html", text=text, **values)
+        if state.lost or state.current is None:
+            if not await _assign_again(context, participant):
                 return (
-                    _done(desk, request, way)
-                    if way.finished
-                    else desk.notice(request, "full", language=t.language)
+                    _show_done(context, request, state)
+                    if state.finished
+                    else context.notice(request, "full", language=t.language)
                 )
-            if way.current is None:
+            if state.current is None:
                 continue
-        current = way.current
-        item = desk.items[current.item]
-        now = desk.store.clock()
-        rest = answers.left(desk.study, current, now)
+        current = state.current
+        item = context.items[current.item]
+        now = context.store.clock()
+        remaining = answers.remaining_time(context.study, current, now)
         try:
-            if rest is not None and rest < -GRACE:
-                await desk.store.database.do(
-                    answers.time_up(desk.store, desk.study, item, participant, current.assignment)
+            if remaining is not None and remaining < -GRACE:
+                await context.store.database.write_async(
+                    answers.close_expired(context.store, context.study, item, participant, current.assignment)
                 )
-                late = True
+                expired = True
                 continue
             if current.since is None:
-                job = answers.show(desk.store, desk.study, participant, current.assignment, current.page)
-                await desk.store.database.do(job, note=True)
-                rest = desk.study.time_limit if current.item_since is None else rest
-        except GoneError:
+                job = answers.open_page(
+                    context.store, context.study, participant, current.assignment, current.page
+                )
+                await context.store.database.write_async(job, note=True)
+                remaining = context.study.time_limit if current.item_since is None else remaining
+        except StalePageError:
             # Another tab was faster.
             continue
-        if late and not given["problem"]:
-            given["problem"] = t("time_over")
-        return desk.page(
-            request, "item.html", done=way.finished, total=way.total,
-            **_item(desk, t, Place(way, current, item), typed, rest), **given,
+        if expired and not values["problem"]:
+            values["problem"] = t("time_over")
+        return context.page(
+            request, "item.html", done=state.finished, total=state.total,
+            **_build_item(context, t, CurrentItem(state, current, item), typed, remaining), **values,
         )  # fmt: skip
-    raise RefusedError(503, "trouble")
+    raise PageRefusedError(503, "trouble")
 
 
-async def _give_again(desk: Desk, participant: int) -> int:
+async def _assign_again(context: StudyContext, participant: int) -> int:
     def job(connection: Connection) -> int:
-        people.keep_alive(connection, participant, desk.store.clock())
-        held = assign.give(connection, desk.store.clock(), participant, desk.study, desk.loaded.items)
-        if not held:
-            answers.finish_all(connection, participant, desk.store.clock())
-        return held
+        people.keep_alive(connection, participant, context.store.clock())
+        count = assign.assign_items(
+            connection, context.store.clock(), participant, context.study, context.loaded.items
+        )
+        if not count:
+            answers.finish_study(connection, participant, context.store.clock())
+        return count
 
-    return await desk.store.database.do(job)
+    return await context.store.database.write_async(job)
 
 
-def _done(desk: Desk, request: Request, way: Way) -> Response:
-    t = desk.texts[desk.language(request, way.person.language)]
-    url = desk.study.completion_url
-    return desk.notice(
-        request, "done", language=t.language, form=desk.marks.form(way.person.id), can_withdraw=True,
-        done=way.finished, total=way.total, link=url, link_text=t("done_link") if url else "",
+def _show_done(context: StudyContext, request: Request, state: ParticipantState) -> Response:
+    t = context.texts[context.language(request, state.participant.language)]
+    url = context.study.completion_url
+    return context.notice(
+        request, "done", language=t.language, form=context.tokens.form(state.participant.id), can_withdraw=True,
+        done=state.finished, total=state.total, link=url, link_text=t("done_link") if url else "",
     )  # fmt: skip
 
 
-def _item(
-    desk: Desk, t: Interface, place: Place, typed: Mapping[str, str] | None, rest: float | None
+def _build_item(
+    context: StudyContext,
+    t: InterfaceTexts,
+    current: CurrentItem,
+    typed: Mapping[str, str] | None,
+    remaining: float | None,
 ) -> dict[str, Any]:
     """What the page of an item shows. Everything is at its place for this participant; no id is among it."""
-    study, item, current = desk.study, place.item, place.current
-    page = current.page
-    participant = place.way.person.id
-    missing = set(media.unwatched(desk.loaded, item, current, desk.store.clock()))
-    number = 0
+    study, item, shown_page = context.study, current.item, current.page
+    page = shown_page.page
+    participant = current.state.participant.id
+    missing = set(media.find_unwatched(context.loaded, item, shown_page, context.store.clock()))
+    number, root = 0, context.settings.root
 
-    def pieces(content: Sequence[StudyText | StudyMedia]) -> list[Piece]:
+    def build_contents(content: Sequence[StudyText | StudyMedia]) -> list[PageContent]:
         nonlocal number
-        made = []
-        for piece in content:
-            if isinstance(piece, StudyText):
-                made.append(Piece(kind="text", text=piece.text))
+        contents = []
+        for part in content:
+            if isinstance(part, StudyText):
+                contents.append(PageContent(kind="text", text=part.text))
                 continue
-            name = desk.marks.media(participant, current.assignment, number)
-            whole = number not in missing
-            made.append(Piece(kind=piece.kind, url=f"{desk.serving.root}/m/{name}", name=name, whole=whole))
+            name = context.tokens.media(participant, shown_page.assignment, number)
+            contents.append(
+                PageContent(
+                    kind=part.kind,
+                    url=f"{root}/m/{name}",
+                    name=name,
+                    played=number not in missing,
+                )
+            )
             number += 1
-        return made
+        return contents
 
-    content = pieces(item.content)
-    own = [pieces(part.content) for part in item.parts]
+    content = build_contents(item.content)
+    parts = [build_contents(part.content) for part in item.parts]
     if page == "choose":
-        shown = [Shown(place=at, text=item.options[n]) for at, n in enumerate(current.shown)]
-    elif page == "free":
-        shown = []
-    else:
-        shown = [
-            Shown(place=at, pieces=own[n], scales=_scales(desk, t, at)) for at, n in enumerate(current.shown)
+        parts_shown = [
+            ShownPart(index=index, text=item.options[n]) for index, n in enumerate(shown_page.shown)
         ]
-    values = forms.shown_fields(item, page, current.shown, current.answers) if typed is None else typed
+    elif page == "free":
+        parts_shown = []
+    else:
+        parts_shown = [
+            ShownPart(index=index, contents=parts[n], scales=_build_scales(context, t, index))
+            for index, n in enumerate(shown_page.shown)
+        ]
+    values = forms.fill_fields(item, page, shown_page.shown, shown_page.answers) if typed is None else typed
     pages = PAGES[study.kind]
     return {
         "page": page,
-        "name": desk.marks.page(participant, current.assignment, page),
+        "name": context.tokens.page(participant, shown_page.assignment, page),
         "content": content,
         "question": (item.question if page == "choose" else "") or t(f"question_{page}"),
-        "shown": shown,
+        "shown": parts_shown,
         "values": values,
         "limit": study.free_text_limit,
-        "left": None if rest is None else max(0, round(rest)),
+        "left": None if remaining is None else max(0, round(remaining)),
         "step": pages.index(page) + 1,
         "steps": len(pages),
         "wait": len(missing),
-        "sound": all(piece.kind != "video" for piece in content),
+        "sound": all(part.kind != "video" for part in content),
     }
 
 
-def _scales(desk: Desk, t: Interface, at: int) -> list[Scale]:
+def _build_scales(context: StudyContext, t: InterfaceTexts, index: int) -> list[ScaleField]:
     return [
-        Scale(
-            field=f"scale.{scale.name}.{at}",
-            text=said(scale.text, t) or t("realism"),
+        ScaleField(
+            field=f"scale.{scale.name}.{index}",
+            text=translate(scale.text, t) or t("realism"),
             values=range(scale.low, scale.high + 1),
         )
-        for scale in (forms.scales(desk.study) if desk.study.kind != "pairwise" else ())
+        for scale in (forms.list_scales(context.study) if context.study.kind != "pairwise" else ())
     ]

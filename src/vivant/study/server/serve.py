@@ -5,30 +5,28 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, urlsplit
 
 from vivant.core.errors import UsageError
 from vivant.study.loading import LoadedStudy, load_study
-from vivant.web.server import bind, is_loopback
+from vivant.web.server import base_url, bind, is_loopback, require_modules, run_app
 
 if TYPE_CHECKING:
-    from vivant.study.store import Store
+    from vivant.study.store import StudyStore
 
 TOKEN_FILE = "admin.token"
 _SHORTEST = 16
 
 
-def need_web() -> None:
+def check_dependencies() -> None:
     """Say what to install where a part is missing."""
-    for name in ("fastapi", "uvicorn", "jinja2", "sqlalchemy", "alembic"):
-        if find_spec(name) is None:
-            raise UsageError("Studies need a web server and a database: pip install 'vivant[study]'")
+    names = ("starlette", "uvicorn", "jinja2", "sqlalchemy", "alembic")
+    require_modules(*names, what="Studies need a web server and a database", extra="study")
 
 
-def admin_token(study: Path, file: Path | None) -> tuple[str, Path]:
+def load_admin_token(study: Path, file: Path | None) -> tuple[str, Path]:
     """The researcher's token and its file; made on first use, readable by this user alone."""
     path = file or study / TOKEN_FILE
     try:
@@ -58,25 +56,32 @@ def serve(
     preview: bool = False,
     ready: Callable[[str, str], None] = lambda _what, _address: None,
 ) -> None:
-    """Serve until stopped. `ready` is told what can be opened where. `public` is the address behind a proxy.
+    """Serve a study until stopped.
 
-    A preview records nothing: its store is gone with the process.
+    Args:
+        folder: the study.
+        database: where answers are kept; default: SQLite in the study's folder.
+        host: where to listen.
+        port: where to listen.
+        public: the address that participants open, where a proxy stands before the server.
+        admin_file: holds the researcher's token; default: a file in the study's folder, made on first use.
+        anonymous: whether the open link lets people in who bring no identifiers of a platform.
+        preview: record nothing: the store is gone with the process.
+        ready: called with what can be opened, and where.
     """
-    need_web()
-    import uvicorn
-
+    check_dependencies()
     from vivant.study.server.app import create_app
-    from vivant.study.server.context import Serving
-    from vivant.study.store.store import memory_store, open_store
+    from vivant.study.server.context import ServerSettings
+    from vivant.study.store.store import open_memory_store, open_store
 
     loaded = load_study(folder)
-    parts = _public(public)
-    token, token_file = ("", None) if preview else admin_token(folder, admin_file)
-    store = memory_store(folder) if preview else open_store(folder, database)
+    parts = _parse_public(public)
+    token, token_file = ("", None) if preview else load_admin_token(folder, admin_file)
+    store = open_memory_store(folder) if preview else open_store(folder, database)
     try:
         store.raise_target(loaded.study.judgements_per_item)
         check_items(loaded, store)
-        serving = Serving(
+        settings = ServerSettings(
             root=parts.path.rstrip("/"),
             origin=f"{parts.scheme}://{parts.netloc}" if parts.netloc else "",
             secure=parts.scheme == "https",
@@ -84,58 +89,52 @@ def serve(
             anonymous=anonymous,
             admin_token=token,
         )
-        app = create_app(loaded, store, serving)
-        bound = bind(host, port)
+        app = create_app(loaded, store, settings)
+        listener = bind(host, port)
     except BaseException:
         store.close()
         raise
     # A class arrives at once; and a proxy's idle connections must not be closed while it sends on them.
-    bound.listen(1024)
-    server = uvicorn.Server(
-        uvicorn.Config(
-            app,
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-            timeout_keep_alive=75,
-            forwarded_allow_ips="127.0.0.1,::1",
-        )
-    )
-    shown = f"[{host}]" if ":" in host else host
-    address = public.rstrip("/") or f"http://{shown}:{bound.getsockname()[1]}"
+    listener.listen(1024)
+    address = public.rstrip("/") or base_url(host, listener)
     if preview:
         ready("preview", f"{address}/")
     else:
-        ready("open", f"{address}{open_path(store.secret)}")
+        ready("open", f"{address}{open_link_path(store.secret)}")
         ready("admin", f"{address}/admin")
         ready("token", str(token_file))
         if not public and not is_loopback(host):
             ready("plain", address)
     try:
-        server.run(sockets=[bound])
+        run_app(
+            app,
+            listener,
+            server_header=False,
+            timeout_keep_alive=75,
+            forwarded_allow_ips="127.0.0.1,::1",
+        )
     finally:
-        bound.close()
         store.close()
 
 
-def open_path(secret: bytes) -> str:
+def open_link_path(secret: bytes) -> str:
     """The study's open link, below its address."""
-    from vivant.study.server.tokens import Marks
+    from vivant.study.server.tokens import Tokens
 
-    return f"/start/{Marks(secret).door()}"
+    return f"/start/{Tokens(secret).door()}"
 
 
-def check_items(loaded: LoadedStudy, store: Store) -> None:
+def check_items(loaded: LoadedStudy, store: StudyStore) -> None:
     """Refuse a database whose items the study lacks."""
-    lacking = sorted(store.items_met() - loaded.by_id.keys())
-    if lacking:
+    missing = sorted(store.assigned_items() - loaded.by_id.keys())
+    if missing:
         raise UsageError(
-            f"The database holds answers to the item '{lacking[0]}', which {loaded.path} lacks; "
+            f"The database holds answers to the item '{missing[0]}', which {loaded.path} lacks; "
             "put the item back, or give this study a database of its own: --database"
         )
 
 
-def _public(address: str) -> SplitResult:
+def _parse_public(address: str) -> SplitResult:
     parts = urlsplit(address)
     if address and (
         parts.scheme not in ("http", "https") or not parts.netloc or parts.query or parts.fragment

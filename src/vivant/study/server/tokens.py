@@ -5,22 +5,17 @@ All are hashes with the study's secret, so none can be guessed, made or carried 
 
 from __future__ import annotations
 
-import hmac
 from collections.abc import Iterable
 
 from vivant.study.design import Page
 from vivant.study.store.people import digest
+from vivant.web.security import same_secret
 
 COOKIE, ADMIN_COOKIE = "vivant-study", "vivant-study-admin"
 ADMIN_HOURS = 12
 
 
-def same(first: str, second: str) -> bool:
-    """Compare without telling by the time it takes."""
-    return hmac.compare_digest(first.encode("utf-8", "replace"), second.encode("utf-8", "replace"))
-
-
-class Marks:
+class Tokens:
     """Makes and checks them, for one study."""
 
     def __init__(self, secret: bytes) -> None:
@@ -35,7 +30,7 @@ class Marks:
         number, _, _ = cookie.partition(".")
         if not number.isdecimal() or len(number) > 18 or not number.isascii():
             return None
-        return int(number) if same(cookie, self.cookie(int(number))) else None
+        return int(number) if same_secret(cookie, self.cookie(int(number))) else None
 
     def form(self, participant: int) -> str:
         """What a form of this person's must bring back."""
@@ -52,7 +47,7 @@ class Marks:
         pages = tuple(pages)
         for assignment in assignments:
             for page in pages:
-                if same(name, self.page(participant, assignment, page)):
+                if same_secret(name, self.page(participant, assignment, page)):
                     return assignment, page
         return None
 
@@ -73,7 +68,7 @@ class Marks:
         until = cookie.partition(".")[0]
         if not until.isdecimal() or not until.isascii() or len(until) > 12:
             return False
-        return same(cookie, self.admin(token, int(until))) and int(until) > now
+        return same_secret(cookie, self.admin(token, int(until))) and int(until) > now
 
     def admin_form(self, cookie: str) -> str:
         """What a form of the researcher's must bring back."""

@@ -13,75 +13,84 @@ from sqlalchemy import Connection, bindparam, insert, select, update
 
 from vivant.study.design import PAGES, Page, Study, StudyItem
 from vivant.study.store.database import Job
-from vivant.study.store.people import SIGN_OF_LIFE, Who, keep_alive, who
-from vivant.study.store.statements import Prepared
-from vivant.study.store.store import Store
+from vivant.study.store.people import SIGN_OF_LIFE, Participant, keep_alive, load_participant
+from vivant.study.store.statements import Statement
+from vivant.study.store.store import StudyStore
 from vivant.study.store.tables import assignments, judgements, participants, visits, watches
 
-_ROWS = Prepared(
+_ROWS = Statement(
     select(assignments.c.id, assignments.c.item, assignments.c.holds, assignments.c.finished)
-    .where(assignments.c.participant == bindparam("who"))
+    .where(assignments.c.participant == bindparam("participant_id"))
     .order_by(assignments.c.position)
 )
-_VISITS = Prepared(
+_VISITS = Statement(
     select(assignments.c.shown, visits.c.page, visits.c.shown, visits.c.finished)
     .outerjoin(visits, visits.c.assignment == assignments.c.id)
-    .where(assignments.c.id == bindparam("where"))
+    .where(assignments.c.id == bindparam("assignment_id"))
 )
-_GIVEN = Prepared(
+_SAVED = Statement(
     select(judgements.c.part, judgements.c.answer).where(
-        judgements.c.assignment == bindparam("where"), judgements.c.page == bindparam("what")
+        judgements.c.assignment == bindparam("assignment_id"), judgements.c.page == bindparam("page_name")
     )
 )
-_WATCHES = Prepared(
+_WATCHES = Statement(
     select(watches.c.media, watches.c.fetched, watches.c.started, watches.c.ended).where(
-        watches.c.assignment == bindparam("where")
+        watches.c.assignment == bindparam("assignment_id")
     )
 )
-_LOCK = select(participants.c.id).where(participants.c.id == bindparam("who")).with_for_update()
-_SHOW = Prepared(
+_LOCK = select(participants.c.id).where(participants.c.id == bindparam("participant_id")).with_for_update()
+_SHOW = Statement(
     insert(visits).values(
-        assignment=bindparam("where"),
-        page=bindparam("what"),
+        assignment=bindparam("assignment_id"),
+        page=bindparam("page_name"),
         shown=bindparam("now"),
-        finished=bindparam("then"),
+        finished=bindparam("closed_at"),
     )
 )
-_CLOSE = Prepared(
+_CLOSE = Statement(
     update(visits)
-    .where(visits.c.assignment == bindparam("where"), visits.c.page == bindparam("what"))
+    .where(visits.c.assignment == bindparam("assignment_id"), visits.c.page == bindparam("page_name"))
     .values(finished=bindparam("now"))
 )
-_FINISH = Prepared(
-    update(assignments).where(assignments.c.id == bindparam("where")).values(finished=bindparam("now"))
+_FINISH = Statement(
+    update(assignments)
+    .where(assignments.c.id == bindparam("assignment_id"))
+    .values(finished=bindparam("now"))
 )
-_ANSWER = Prepared(
+_ANSWER = Statement(
     insert(judgements).values(
-        assignment=bindparam("where"), page=bindparam("what"), part=bindparam("of"), answer=bindparam("said"),
-        shown=bindparam("order"), given=bindparam("now"), seconds=bindparam("after"),
+        assignment=bindparam("assignment_id"), page=bindparam("page_name"), part=bindparam("part_id"),
+        answer=bindparam("new_answer"), shown=bindparam("order"), given=bindparam("now"), seconds=bindparam("elapsed"),
     )
 )  # fmt: skip
-_REVISE = Prepared(
+_REVISE = Statement(
     update(judgements)
     .where(
-        judgements.c.assignment == bindparam("where"), judgements.c.page == bindparam("what"),
-        judgements.c.part == bindparam("of"),
+        judgements.c.assignment == bindparam("assignment_id"), judgements.c.page == bindparam("page_name"),
+        judgements.c.part == bindparam("part_id"),
     )
     .values(
-        answer=bindparam("said"), given=bindparam("now"), seconds=bindparam("after"),
-        revised=judgements.c.revised + bindparam("more"),
+        answer=bindparam("new_answer"), given=bindparam("now"), seconds=bindparam("elapsed"),
+        revised=judgements.c.revised + bindparam("changes"),
     )
 )  # fmt: skip
 _WATCH = {
     name: (
-        Prepared(
+        Statement(
             insert(watches).values(
-                {"assignment": bindparam("where"), "media": bindparam("which"), name: bindparam("now")}
+                {
+                    "assignment": bindparam("assignment_id"),
+                    "media": bindparam("media_index"),
+                    name: bindparam("now"),
+                }
             )
         ),
-        Prepared(
+        Statement(
             update(watches)
-            .where(watches.c.assignment == bindparam("where"), watches.c.media == bindparam("which"))
+            .where(
+                watches.c.assignment == bindparam("assignment_id"),
+                watches.c.media == bindparam("media_index"),
+            )
             .values({name: bindparam("now")})
         ),
     )
@@ -93,11 +102,11 @@ Answers = Mapping[str, Any]
 """By part; "" where a page has none."""
 
 
-class GoneError(Exception):
-    """The page is not the participant's current one: finished, timed out, given on, or withdrawn."""
+class StalePageError(Exception):
+    """The page is not the participant's current one: finished, timed out, released, or withdrawn."""
 
 
-class Watch(Struct, frozen=True):
+class PlaybackTimes(Struct, frozen=True):
     """What is known of one media file's playing."""
 
     fetched: float | None = None
@@ -105,7 +114,7 @@ class Watch(Struct, frozen=True):
     ended: float | None = None
 
 
-class Current(Struct, frozen=True, kw_only=True):
+class CurrentPage(Struct, frozen=True, kw_only=True):
     """Where a participant is: the first page that is not finished."""
 
     assignment: int
@@ -118,109 +127,109 @@ class Current(Struct, frozen=True, kw_only=True):
     item_since: float | None
     answers: dict[str, Any]
     """Saved on this page, by part."""
-    watches: dict[int, Watch]
+    watches: dict[int, PlaybackTimes]
 
 
-class Way(Struct, frozen=True, kw_only=True):
-    """A participant's whole way."""
+class ParticipantState(Struct, frozen=True, kw_only=True):
+    """How far a participant is."""
 
-    person: Who
-    current: Current | None
+    participant: Participant
+    current: CurrentPage | None
     finished: int
     total: int
     """Items, as the progress bar counts them."""
     lost: bool
-    """Whether places were given on; `assign.give` must look."""
+    """Whether places were released; `assign_items` must look."""
     ids: tuple[int, ...]
     """All assignments, so that stale pages are told from forged ones."""
 
 
-Read = Callable[[Way], Answers]
+Read = Callable[[ParticipantState], Answers]
 """Answers to the current page, read within the transaction that keeps them; raises where they do not fit."""
 
 
-def way(connection: Connection, study: Study, participant: int) -> Way | None:
+def load_state(connection: Connection, study: Study, participant: int) -> ParticipantState | None:
     """Where somebody is; None for nobody."""
-    person = who(connection, participant)
+    person = load_participant(connection, participant)
     if person is None:
         return None
-    rows = _ROWS.rows(connection, who=participant)
-    waiting = [(number, item, holds) for number, item, holds, finished in rows if finished is None]
-    held = [(number, item) for number, item, holds in waiting if holds]
-    finished = len(rows) - len(waiting)
-    return Way(
-        person=person,
+    rows = _ROWS.rows(connection, participant_id=participant)
+    unfinished = [(number, item, holds) for number, item, holds, finished in rows if finished is None]
+    held = [(number, item) for number, item, holds in unfinished if holds]
+    finished = len(rows) - len(unfinished)
+    return ParticipantState(
+        participant=person,
         current=_current(connection, study, *held[0]) if held else None,
         finished=finished,
         total=finished + len(held),
-        lost=len(held) < len(waiting),
+        lost=len(held) < len(unfinished),
         ids=tuple(row[0] for row in rows),
     )
 
 
-def _current(connection: Connection, study: Study, assignment: int, item: str) -> Current:
-    seen: dict[str, tuple[float, float | None]] = {}
+def _current(connection: Connection, study: Study, assignment: int, item: str) -> CurrentPage:
+    visited: dict[str, tuple[float, float | None]] = {}
     order: tuple[int, ...] = ()
-    for shown, name, since, finished in _VISITS.rows(connection, where=assignment):
+    for shown, name, since, finished in _VISITS.rows(connection, assignment_id=assignment):
         order = tuple(shown)
         if name is not None:
-            seen[name] = (since, finished)
+            visited[name] = (since, finished)
     pages = PAGES[study.kind]
-    page = next((p for p in pages if p not in seen or seen[p][1] is None), pages[-1])
-    given = _GIVEN.rows(connection, where=assignment, what=page)
-    watched = _WATCHES.rows(connection, where=assignment)
-    return Current(
+    page = next((p for p in pages if p not in visited or visited[p][1] is None), pages[-1])
+    saved = _SAVED.rows(connection, assignment_id=assignment, page_name=page)
+    playback = _WATCHES.rows(connection, assignment_id=assignment)
+    return CurrentPage(
         assignment=assignment,
         item=item,
         page=page,
         shown=order,
-        since=seen[page][0] if page in seen else None,
-        item_since=min((since for since, _ in seen.values()), default=None),
-        answers={str(part): answer for part, answer in given},
-        watches={number: Watch(*times) for number, *times in watched},
+        since=visited[page][0] if page in visited else None,
+        item_since=min((since for since, _ in visited.values()), default=None),
+        answers={str(part): answer for part, answer in saved},
+        watches={number: PlaybackTimes(*times) for number, *times in playback},
     )
 
 
-def _lock(connection: Connection, participant: int, study: Study) -> Way:
-    """The participant's way, with nobody else writing to it meanwhile."""
+def _lock(connection: Connection, participant: int, study: Study) -> ParticipantState:
+    """The participant's state, with nobody else writing to it meanwhile."""
     if connection.dialect.name != "sqlite":
-        connection.execute(_LOCK, {"who": participant})
-    found = way(connection, study, participant)
-    if found is None or found.person.state == "withdrawn":
-        raise GoneError
-    return found
+        connection.execute(_LOCK, {"participant_id": participant})
+    state = load_state(connection, study, participant)
+    if state is None or state.participant.state == "withdrawn":
+        raise StalePageError
+    return state
 
 
-def _same(found: Way, assignment: int, page: Page) -> Current:
-    current = found.current
+def _require_current(state: ParticipantState, assignment: int, page: Page) -> CurrentPage:
+    current = state.current
     if current is None or (current.assignment, current.page) != (assignment, page):
-        raise GoneError
+        raise StalePageError
     return current
 
 
-def show(store: Store, study: Study, participant: int, assignment: int, page: Page) -> Job[float]:
+def open_page(store: StudyStore, study: Study, participant: int, assignment: int, page: Page) -> Job[float]:
     """Note that a page is shown; since when it is."""
 
     def job(connection: Connection) -> float:
-        current = _same(_lock(connection, participant, study), assignment, page)
+        current = _require_current(_lock(connection, participant, study), assignment, page)
         if current.since is not None:
             return current.since
         now = store.clock()
-        _SHOW.change(connection, where=assignment, what=page, now=now, then=None)
+        _SHOW.change(connection, assignment_id=assignment, page_name=page, now=now, closed_at=None)
         keep_alive(connection, participant, now)
         return now
 
     return job
 
 
-def left(study: Study, current: Current, now: float) -> float | None:
+def remaining_time(study: Study, current: CurrentPage, now: float) -> float | None:
     """Seconds left for the item; None without a limit."""
     if study.time_limit is None or current.item_since is None:
         return None
     return current.item_since + study.time_limit - now
 
 
-def save(store: Store, study: Study, participant: int, read: Read) -> Job[None]:
+def save_answers(store: StudyStore, study: Study, participant: int, read: Read) -> Job[None]:
     """Keep answers as they are given; the page stays open. Mappings are merged into what was saved before."""
 
     def job(connection: Connection) -> None:
@@ -229,48 +238,51 @@ def save(store: Store, study: Study, participant: int, read: Read) -> Job[None]:
     return job
 
 
-def finish(store: Store, study: Study, participant: int, read: Read) -> Job[None]:
+def finish_page(store: StudyStore, study: Study, participant: int, read: Read) -> Job[None]:
     """Save the answers and close the page; with the last page the item, with the last item the study."""
 
     def job(connection: Connection) -> None:
-        found, page, now = _save(connection, store, study, participant, read)
-        _close(connection, study, found, (page,), now)
+        state, page, now = _save(connection, store, study, participant, read)
+        _close(connection, study, state, (page,), now)
 
     return job
 
 
 def _save(
-    connection: Connection, store: Store, study: Study, participant: int, read: Read
-) -> tuple[Way, Page, float]:
-    found = _lock(connection, participant, study)
-    given = read(found)
-    current = found.current
+    connection: Connection, store: StudyStore, study: Study, participant: int, read: Read
+) -> tuple[ParticipantState, Page, float]:
+    state = _lock(connection, participant, study)
+    answers = read(state)
+    current = state.current
     if current is None:
-        raise GoneError
+        raise StalePageError
     now = store.clock()
-    if (rest := left(study, current, now)) is not None and rest < -GRACE:
-        raise GoneError
-    _write(connection, current, given, now)
-    _alive(connection, found, now)
-    return found, current.page, now
+    seconds = remaining_time(study, current, now)
+    if seconds is not None and seconds < -GRACE:
+        raise StalePageError
+    _write(connection, current, answers, now)
+    _note_activity(connection, state, now)
+    return state, current.page, now
 
 
-def _alive(connection: Connection, found: Way, now: float) -> None:
-    if now - found.person.seen > SIGN_OF_LIFE:
-        keep_alive(connection, found.person.id, now)
+def _note_activity(connection: Connection, state: ParticipantState, now: float) -> None:
+    if now - state.participant.seen > SIGN_OF_LIFE:
+        keep_alive(connection, state.participant.id, now)
 
 
-def time_up(store: Store, study: Study, item: StudyItem, participant: int, assignment: int) -> Job[None]:
+def close_expired(
+    store: StudyStore, study: Study, item: StudyItem, participant: int, assignment: int
+) -> Job[None]:
     """Close an item whose time is up. What was saved stands; what was not is kept as no answer."""
 
     def job(connection: Connection) -> None:
-        found = _lock(connection, participant, study)
-        current, now = found.current, store.clock()
+        state = _lock(connection, participant, study)
+        current, now = state.current, store.clock()
         if current is None or current.assignment != assignment:
-            raise GoneError
-        rest = left(study, current, now)
-        if rest is None or rest > -GRACE:
-            raise GoneError
+            raise StalePageError
+        seconds = remaining_time(study, current, now)
+        if seconds is None or seconds > -GRACE:
+            raise StalePageError
         pages = PAGES[study.kind]
         remaining = pages[pages.index(current.page) :]
         parts = [part.id for part in item.parts] if study.kind in ("rating", "blind-comments") else [""]
@@ -278,29 +290,31 @@ def time_up(store: Store, study: Study, item: StudyItem, participant: int, assig
             missing = [part for part in parts if page != current.page or part not in current.answers]
             for part in missing:
                 _ANSWER.change(
-                    connection, where=assignment, what=page, of=part, said=None, order=current.shown, now=now,
-                    after=None,
+                    connection, assignment_id=assignment, page_name=page, part_id=part, new_answer=None,
+                    order=current.shown, now=now, elapsed=None,
                 )  # fmt: skip
-        _close(connection, study, found, remaining, now)
+        _close(connection, study, state, remaining, now)
 
     return job
 
 
-def _close(connection: Connection, study: Study, found: Way, pages: Iterable[Page], now: float) -> None:
-    current = found.current
+def _close(
+    connection: Connection, study: Study, state: ParticipantState, pages: Iterable[Page], now: float
+) -> None:
+    current = state.current
     assert current is not None
     for page in pages:
-        if not _CLOSE.change(connection, where=current.assignment, what=page, now=now):
-            _SHOW.change(connection, where=current.assignment, what=page, now=now, then=now)
-    _alive(connection, found, now)
+        if not _CLOSE.change(connection, assignment_id=current.assignment, page_name=page, now=now):
+            _SHOW.change(connection, assignment_id=current.assignment, page_name=page, now=now, closed_at=now)
+    _note_activity(connection, state, now)
     if PAGES[study.kind][-1] not in pages:
         return
-    _FINISH.change(connection, where=current.assignment, now=now)
-    if found.finished + 1 == found.total and not found.lost:
-        finish_all(connection, found.person.id, now)
+    _FINISH.change(connection, assignment_id=current.assignment, now=now)
+    if state.finished + 1 == state.total and not state.lost:
+        finish_study(connection, state.participant.id, now)
 
 
-def finish_all(connection: Connection, participant: int, now: float) -> None:
+def finish_study(connection: Connection, participant: int, now: float) -> None:
     """Note that a person is through."""
     connection.execute(
         update(participants)
@@ -309,45 +323,46 @@ def finish_all(connection: Connection, participant: int, now: float) -> None:
     )
 
 
-def _write(connection: Connection, current: Current, answers: Answers, now: float) -> None:
-    after = None if current.since is None else round(now - current.since, 3)
+def _write(connection: Connection, current: CurrentPage, answers: Answers, now: float) -> None:
+    elapsed = None if current.since is None else round(now - current.since, 3)
     for part, answer in answers.items():
-        line = {"where": current.assignment, "what": current.page, "of": part, "now": now, "after": after}
+        keys = {"assignment_id": current.assignment, "page_name": current.page, "part_id": part}
+        times = {"now": now, "elapsed": elapsed}
         if part not in current.answers:
             order = current.shown if current.page != "free" else ()
-            _ANSWER.change(connection, **line, said=answer, order=order)
+            _ANSWER.change(connection, **keys, **times, new_answer=answer, order=order)
             continue
         before = current.answers[part]
-        whole = {**before, **answer} if isinstance(before, dict) and isinstance(answer, dict) else answer
-        if whole == before:
+        merged = {**before, **answer} if isinstance(before, dict) and isinstance(answer, dict) else answer
+        if merged == before:
             continue
         # A word that is typed is no change of mind, nor is the second scale of a part.
-        changed = current.page != "free" and not _grows(before, whole)
-        _REVISE.change(connection, **line, said=whole, more=int(changed))
+        changed = current.page != "free" and not _grows(before, merged)
+        _REVISE.change(connection, **keys, **times, new_answer=merged, changes=int(changed))
 
 
 def _grows(before: Any, after: Any) -> bool:
     return isinstance(before, dict) and isinstance(after, dict) and before.items() <= after.items()
 
 
-def watched(
-    store: Store, study: Study, participant: int, assignment: int, media: int, what: str
-) -> Job[Watch]:
+def record_playback(
+    store: StudyStore, study: Study, participant: int, assignment: int, media: int, what: str
+) -> Job[PlaybackTimes]:
     """Note the first time that a file was fetched, started or ended."""
 
-    def job(connection: Connection) -> Watch:
-        found = _lock(connection, participant, study)
-        current, now = found.current, store.clock()
+    def job(connection: Connection) -> PlaybackTimes:
+        state = _lock(connection, participant, study)
+        current, now = state.current, store.clock()
         if current is None or current.assignment != assignment:
-            raise GoneError
+            raise StalePageError
         before = current.watches.get(media)
-        _alive(connection, found, now)
+        _note_activity(connection, state, now)
         add, change = _WATCH[what]
         if before is None:
-            add.change(connection, where=assignment, which=media, now=now)
-            return Watch(**{what: now})
+            add.change(connection, assignment_id=assignment, media_index=media, now=now)
+            return PlaybackTimes(**{what: now})
         if getattr(before, what) is None:
-            change.change(connection, where=assignment, which=media, now=now)
+            change.change(connection, assignment_id=assignment, media_index=media, now=now)
             return structs.replace(before, **{what: now})
         return before
 

@@ -6,8 +6,8 @@ returns only after the flush. Notes that nobody is told of (a page was shown, a 
 committed first and without one: they outlive the process, and the next flush takes them along. PostgreSQL commits each
 write by itself; row locks keep writes of one participant apart.
 
-`do` and `see` are for the event loop. On SQLite they need no thread but the writer's: a few rows are read sooner than a
-thread is woken.
+`write_async` and `read_async` are for the event loop. On SQLite they need no thread but the writer's: a few rows are
+read sooner than a thread is woken.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.pool import StaticPool
 
 from vivant.core.errors import UsageError, VivantError
-from vivant.study.store.statements import raw
+from vivant.study.store.statements import driver_connection
 
 T = TypeVar("T")
 Job = Callable[[Connection], T]
 """Something to be done in a transaction. It may run twice where PostgreSQL asks for it: it must touch nothing else."""
-Tell = Callable[[Any, BaseException | None], None]
+Callback = Callable[[Any, BaseException | None], None]
 """Takes what a job returned or raised, once that is on the disk."""
 MEMORY = "sqlite://"
 _BATCH = 128
@@ -45,8 +45,8 @@ _AGAIN = frozenset({"40001", "40P01"})
 """PostgreSQL's codes for two transactions that got in each other's way."""
 
 
-_TROUBLES = (exc.DBAPIError, exc.TimeoutError, sqlite3.Error)
-_MISTAKES = (
+_FAILURES = (exc.DBAPIError, exc.TimeoutError, sqlite3.Error)
+_BUGS = (
     exc.IntegrityError, exc.ProgrammingError, exc.DataError,
     sqlite3.IntegrityError, sqlite3.ProgrammingError, sqlite3.DataError,
 )  # fmt: skip
@@ -56,16 +56,16 @@ class StoreError(VivantError):
     """The database cannot be used as it is."""
 
 
-class StoreTroubleError(StoreError):
+class StoreUnavailableError(StoreError):
     """The database fails for now (full disk, locked, out of reach): nothing was written, trying again may help."""
 
 
-def database_url(study: Path, given: str | None) -> URL:
+def database_url(study: Path, text: str | None) -> URL:
     """Where a study's answers lie: `study.db` in its folder unless another place is named."""
-    if not given:
+    if not text:
         return URL.create("sqlite", database=str(study / "study.db"))
     try:
-        url = make_url(given)
+        url = make_url(text)
     except exc.ArgumentError:
         raise UsageError(
             "That is no database URL; write sqlite:///answers.db or postgresql://user@host/name"
@@ -84,8 +84,8 @@ class Database:
         self.url = url
         self.sqlite = url.get_backend_name() == "sqlite"
         self.memory = self.sqlite and not url.database
-        self._alone = threading.RLock()
-        self._jobs: queue.SimpleQueue[tuple[Job[Any], Tell, bool] | None] = queue.SimpleQueue()
+        self._memory_lock = threading.RLock()
+        self._jobs: queue.SimpleQueue[tuple[Job[Any], Callback, bool] | None] = queue.SimpleQueue()
         self._writer: threading.Thread | None = None
         self._starting = threading.Lock()
         self._closed = False
@@ -97,10 +97,10 @@ class Database:
         on_disk = self.sqlite and not self.memory
         self._writers = self._engine(writes=True) if on_disk else self._readers
         # The event loop must not wait for a lock.
-        self._glances = self._engine(wait=0) if on_disk else self._readers
+        self._quick_readers = self._engine(wait=0) if on_disk else self._readers
 
     @property
-    def shown(self) -> str:
+    def display_url(self) -> str:
         """The address without a password."""
         if self.memory:
             return "memory"
@@ -124,7 +124,7 @@ class Database:
             )
         event.listen(engine, "connect", _set_up_sqlite)
         begin = "BEGIN IMMEDIATE" if writes and not self.memory else "BEGIN"
-        event.listen(engine, "begin", lambda connection: raw(connection).execute(begin))
+        event.listen(engine, "begin", lambda connection: driver_connection(connection).execute(begin))
         return engine
 
     @contextmanager
@@ -133,19 +133,19 @@ class Database:
         try:
             # Begun here, not by the first statement: those that go by SQLAlchemy would begin nothing.
             if self.memory:
-                with self._alone, self._readers.begin() as connection:
+                with self._memory_lock, self._readers.begin() as connection:
                     yield connection
             else:
                 with self._readers.begin() as connection:
                     yield connection
-        except _TROUBLES as error:
-            raise self.trouble(error) from error
+        except _FAILURES as error:
+            raise self.explain(error) from error
 
-    async def see(self, job: Job[T]) -> T:
+    async def read_async(self, job: Job[T]) -> T:
         """The same for the event loop: read a few rows."""
-        if self._glances is not self._readers:
+        if self._quick_readers is not self._readers:
             try:
-                with self._glances.begin() as connection:
+                with self._quick_readers.begin() as connection:
                     return job(connection)
             except (exc.OperationalError, sqlite3.OperationalError):
                 # Locked, or worse: a thread has the patience to find out.
@@ -156,7 +156,7 @@ class Database:
         with self.read() as connection:
             return job(connection)
 
-    async def do(self, job: Job[T], *, note: bool = False) -> T:
+    async def write_async(self, job: Job[T], *, note: bool = False) -> T:
         """`write` for the event loop. A `note` need not be on the disk before the answer: it is no participant's."""
         loop = asyncio.get_running_loop()
         if not self.sqlite or self.memory:
@@ -177,14 +177,14 @@ class Database:
         for attempt in range(4):
             try:
                 if self.memory:
-                    with self._alone, self._writers.begin() as connection:
+                    with self._memory_lock, self._writers.begin() as connection:
                         return job(connection)
                 with self._writers.begin() as connection:
                     return job(connection)
-            except _TROUBLES as error:
+            except _FAILURES as error:
                 if getattr(getattr(error, "orig", None), "sqlstate", None) in _AGAIN and attempt < 3:
                     continue
-                raise self.trouble(error) from error
+                raise self.explain(error) from error
         raise AssertionError("unreachable")
 
     @contextmanager
@@ -193,8 +193,8 @@ class Database:
         try:
             with self._writers.begin() as connection:
                 yield connection
-        except _TROUBLES as error:
-            raise self.trouble(error) from error
+        except _FAILURES as error:
+            raise self.explain(error) from error
 
     def close(self) -> None:
         """End the writer after what waits, and close all connections."""
@@ -204,15 +204,15 @@ class Database:
                 self._jobs.put(None)
                 self._writer.join()
                 self._writer = None
-        for engine in {self._readers, self._writers, self._glances}:
+        for engine in {self._readers, self._writers, self._quick_readers}:
             engine.dispose()
 
-    def trouble(self, error: Exception) -> Exception:
+    def explain(self, error: Exception) -> Exception:
         """One line for the operator; an error that tells of our own mistake comes back as it is."""
-        if isinstance(error, _MISTAKES):
+        if isinstance(error, _BUGS):
             return error
-        said = " ".join(str(getattr(error, "orig", None) or error).split())
-        low = said.lower()
+        message = " ".join(str(getattr(error, "orig", None) or error).split())
+        low = message.lower()
         if "full" in low or "no space" in low:
             remedy = "make room on the disk; participants' pages keep trying"
         elif "locked" in low:
@@ -223,50 +223,50 @@ class Database:
             remedy = "see that the file and its folder are there and may be written"
         else:
             remedy = "see that the server runs and lets this user in; participants' pages keep trying"
-        return StoreTroubleError(f"The database {self.shown} fails: {said}; {remedy}")
+        return StoreUnavailableError(f"The database {self.display_url} fails: {message}; {remedy}")
 
     # ── SQLite's one writer ──
 
-    def _enqueue(self, job: Job[Any], tell: Tell, note: bool) -> None:
+    def _enqueue(self, job: Job[Any], callback: Callback, note: bool) -> None:
         with self._starting:
             if self._closed:
-                raise StoreTroubleError(f"The database {self.shown} is closed")
+                raise StoreUnavailableError(f"The database {self.display_url} is closed")
             if self._writer is None:
                 self._writer = threading.Thread(target=self._work, name="study-writer", daemon=True)
                 self._writer.start()
-            self._jobs.put((job, tell, note))
+            self._jobs.put((job, callback, note))
 
     def _work(self) -> None:
         while (first := self._jobs.get()) is not None:
             batch = [first]
-            ends = False
+            closing = False
             while len(batch) < _BATCH and not self._jobs.empty():
-                further = self._jobs.get()
-                if further is None:
-                    ends = True
+                waiting = self._jobs.get()
+                if waiting is None:
+                    closing = True
                     break
-                batch.append(further)
-            notes = [(job, tell) for job, tell, note in batch if note]
-            rest = [(job, tell) for job, tell, note in batch if not note]
+                batch.append(waiting)
+            notes = [(job, callback) for job, callback, note in batch if note]
+            rest = [(job, callback) for job, callback, note in batch if not note]
             if notes:
                 self._commit(notes, flush=False)
             if rest:
                 self._commit(rest, flush=True)
-            if ends:
+            if closing:
                 return
 
-    def _commit(self, batch: list[tuple[Job[Any], Tell]], *, flush: bool) -> None:
-        done: list[tuple[Any, BaseException | None]] = []
+    def _commit(self, batch: list[tuple[Job[Any], Callback]], *, flush: bool) -> None:
+        results: list[tuple[Any, BaseException | None]] = []
         try:
             with self._writers.connect() as connection:
-                raw(connection).execute(f"PRAGMA synchronous={'FULL' if flush else 'NORMAL'}")
+                driver_connection(connection).execute(f"PRAGMA synchronous={'FULL' if flush else 'NORMAL'}")
                 with connection.begin():
-                    done += [_attempt(connection, job) for job, _ in batch]
+                    results += [_attempt(connection, job) for job, _ in batch]
         except Exception as error:
-            failed = self.trouble(error) if isinstance(error, _TROUBLES) else error
-            done = [(None, failed)] * len(batch)
-        for (_, tell), told in zip(batch, done, strict=True):
-            tell(*told)
+            failed = self.explain(error) if isinstance(error, _FAILURES) else error
+            results = [(None, failed)] * len(batch)
+        for (_, callback), result in zip(batch, results, strict=True):
+            callback(*result)
 
 
 def _settle(answer: Future[T] | asyncio.Future[T], value: T, error: BaseException | None) -> None:
@@ -278,15 +278,17 @@ def _settle(answer: Future[T] | asyncio.Future[T], value: T, error: BaseExceptio
         answer.set_exception(error)
 
 
-def _call_in(loop: asyncio.AbstractEventLoop, tell: Tell, value: Any, error: BaseException | None) -> None:
+def _call_in(
+    loop: asyncio.AbstractEventLoop, callback: Callback, value: Any, error: BaseException | None
+) -> None:
     """Tell somebody in another thread's loop. A loop that has ended has nobody left to tell."""
     with suppress(RuntimeError):
-        loop.call_soon_threadsafe(tell, value, error)
+        loop.call_soon_threadsafe(callback, value, error)
 
 
 def _attempt(connection: Connection, job: Job[Any]) -> tuple[Any, BaseException | None]:
     """What a job returns or raises. Trouble of the whole database is raised, and ends the transaction."""
-    driver = raw(connection)
+    driver = driver_connection(connection)
     driver.execute("SAVEPOINT job")
     try:
         value = job(connection)

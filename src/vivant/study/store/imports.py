@@ -9,15 +9,15 @@ from typing import Any
 from sqlalchemy import Connection, insert, select
 
 from vivant.core.errors import DataError
-from vivant.study.judgement import Judgement, Person
-from vivant.study.store.store import lock_study, note
+from vivant.study.judgement import StudyJudgement, StudyPerson
+from vivant.study.store.store import lock_study, log_event
 from vivant.study.store.tables import assignments, judgements, participants
 
 
-def add(
-    connection: Connection, now: float, people: Iterable[Person], given: Iterable[Judgement]
+def add_imported(
+    connection: Connection, now: float, people: Iterable[StudyPerson], judged: Iterable[StudyJudgement]
 ) -> tuple[int, int]:
-    """Write them. Their items count as judged: they take places as if this study had asked."""
+    """Write them. Their items count as judged: they take assignment_ids as if this study had asked."""
     lock_study(connection)
     ids = {}
     for person in people:
@@ -45,27 +45,27 @@ def add(
             .returning(participants.c.id)
         )
         ids[person.annotator] = (row.scalar_one(), bool(person.excluded))
-    count = _add_judgements(connection, now, ids, given)
-    note(connection, now, "imported", detail=f"{len(ids)} people, {count} judgements")
+    count = _add_judgements(connection, now, ids, judged)
+    log_event(connection, now, "imported", detail=f"{len(ids)} people, {count} judgements")
     return len(ids), count
 
 
 def _add_judgements(
-    connection: Connection, now: float, ids: dict[str, tuple[int, bool]], given: Iterable[Judgement]
+    connection: Connection, now: float, ids: dict[str, tuple[int, bool]], judged: Iterable[StudyJudgement]
 ) -> int:
     taken = connection.execute(select(assignments.c.item, assignments.c.slot).where(assignments.c.holds))
     next_slot: dict[str, int] = {}
     for item, slot in taken:
         if slot is not None:
             next_slot[item] = max(next_slot.get(item, 0), slot + 1)
-    places: dict[tuple[str, str], int] = {}
-    lines: dict[tuple[int, str, str], dict[str, Any]] = {}
-    for judgement in given:
+    assignment_ids: dict[tuple[str, str], int] = {}
+    rows: dict[tuple[int, str, str], dict[str, Any]] = {}
+    for judgement in judged:
         if judgement.annotator not in ids:
             raise DataError(f"A judgement of '{judgement.item}' names nobody known: '{judgement.annotator}'")
         key = (judgement.annotator, judgement.item)
         given_at = _seconds(judgement.given)
-        if key not in places:
+        if key not in assignment_ids:
             person, excluded = ids[judgement.annotator]
             holds = judgement.complete and not excluded
             slot = None if judgement.check else next_slot.get(judgement.item, 0)
@@ -85,14 +85,14 @@ def _add_judgements(
                 )
                 .returning(assignments.c.id)
             )
-            places[key] = row.scalar_one()
-        line = (places[key], judgement.page, judgement.part)
-        if line in lines:
+            assignment_ids[key] = row.scalar_one()
+        row_key = (assignment_ids[key], judgement.page, judgement.part)
+        if row_key in rows:
             raise DataError(
                 f"'{judgement.annotator}' judged '{judgement.item}' twice ({judgement.page} {judgement.part})"
             )
-        lines[line] = {
-            "assignment": places[key],
+        rows[row_key] = {
+            "assignment": assignment_ids[key],
             "page": judgement.page,
             "part": judgement.part,
             "answer": judgement.answer,
@@ -101,9 +101,9 @@ def _add_judgements(
             "seconds": judgement.seconds,
             "revised": judgement.revised,
         }
-    if lines:
-        connection.execute(insert(judgements), list(lines.values()))
-    return len(lines)
+    if rows:
+        connection.execute(insert(judgements), list(rows.values()))
+    return len(rows)
 
 
 def _seconds(at: str) -> float | None:

@@ -1,4 +1,4 @@
-"""The participant's way through a study up to the items: a link, consent, questions, instructions; and out again."""
+"""Participants up to the items: a link, consent, questions, instructions; and out again."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from msgspec import Struct
 from sqlalchemy import Connection, Row, bindparam, delete, insert, or_, select, update
 
 from vivant.study.store.database import Job
-from vivant.study.store.statements import Prepared
-from vivant.study.store.store import Store, lock_study, note
+from vivant.study.store.statements import Statement
+from vivant.study.store.store import StudyStore, lock_study, log_event
 from vivant.study.store.tables import assignments, participants
 
 SIGN_OF_LIFE = 20.0
 """Seconds between two notes that somebody is still there."""
-_WHO = Prepared(
+_PARTICIPANT = Statement(
     select(*(participants.c[name] for name in ("id", "state", "step", "language", "seen"))).where(
-        participants.c.id == bindparam("who")
+        participants.c.id == bindparam("participant_id")
     )
 )
-_LINKED = Prepared(select(participants.c.id).where(participants.c.token == bindparam("link")))
-_CONSENT = Prepared(
+_LINKED = Statement(select(participants.c.id).where(participants.c.token == bindparam("link_digest")))
+_CONSENT = Statement(
     update(participants)
-    .where(participants.c.id == bindparam("who"), participants.c.state == "invited")
+    .where(participants.c.id == bindparam("participant_id"), participants.c.state == "invited")
     .values(state="consented", step="about", consented=bindparam("now"), seen=bindparam("now"))
 )
-_ALIVE = Prepared(
-    update(participants).where(participants.c.id == bindparam("who")).values(seen=bindparam("now"))
+_ALIVE = Statement(
+    update(participants).where(participants.c.id == bindparam("participant_id")).values(seen=bindparam("now"))
 )
 
 
-class Who(Struct, frozen=True):
+class Participant(Struct, frozen=True):
     """What every request must know of its participant."""
 
     id: int
@@ -59,49 +59,49 @@ def recruited_name(secret: bytes, platform_id: str) -> str:
     return digest(secret, "recruited", platform_id)[:32]
 
 
-def invite(store: Store, count: int) -> list[str]:
+def invite(store: StudyStore, count: int) -> list[str]:
     """Tokens for that many personal links. They are told here once: the store keeps only their hashes."""
     now = store.clock()
     tokens = [secrets.token_urlsafe(32) for _ in range(count)]
-    lines = [
-        _line(annotator_name(store.secret, "link", token), now, token=digest(store.secret, "link", token))
+    rows = [
+        _new_row(annotator_name(store.secret, "link", token), now, token=digest(store.secret, "link", token))
         for token in tokens
     ]
-    if lines:
-        store.database.write(lambda connection: connection.execute(insert(participants), lines))
+    if rows:
+        store.database.write(lambda connection: connection.execute(insert(participants), rows))
     return tokens
 
 
-def of_token(connection: Connection, secret: bytes, token: str) -> int | None:
+def find_by_token(connection: Connection, secret: bytes, token: str) -> int | None:
     """Whose personal link that is."""
-    found = _LINKED.first(connection, link=digest(secret, "link", token))
-    return None if found is None else int(found[0])
+    row = _LINKED.first(connection, link_digest=digest(secret, "link", token))
+    return None if row is None else int(row[0])
 
 
 class OtherSessionError(Exception):
     """The platform's participant is known, but began in another session of the platform."""
 
 
-def of_platform(store: Store, platform_id: str, study: str, session: str) -> int | None:
+def find_by_platform(store: StudyStore, platform_id: str, study: str, session: str) -> int | None:
     """Who came from a platform with these identifiers. Raises where the participant fits but the session does not."""
     with store.database.read() as connection:
-        found = connection.execute(
+        row = connection.execute(
             select(participants.c.id, participants.c.session).where(
                 participants.c.recruited == recruited_name(store.secret, platform_id)
             )
         ).one_or_none()
-    if found is None:
+    if row is None:
         return None
-    if not hmac.compare_digest(found.session or "", digest(store.secret, "session", study, session)):
+    if not hmac.compare_digest(row.session or "", digest(store.secret, "session", study, session)):
         raise OtherSessionError
-    return int(found.id)
+    return int(row.id)
 
 
-def arrive(store: Store, platform_id: str = "", study: str = "", session: str = "") -> int:
+def add_participant(store: StudyStore, platform_id: str = "", study: str = "", session: str = "") -> int:
     """A new participant, with the platform's identifiers or without any. The same identifiers at once make one."""
     now = store.clock()
     name = platform_id or secrets.token_urlsafe(32)
-    line = _line(
+    row = _new_row(
         annotator_name(store.secret, "platform" if platform_id else "open", name),
         now,
         recruited=recruited_name(store.secret, platform_id) if platform_id else None,
@@ -110,29 +110,29 @@ def arrive(store: Store, platform_id: str = "", study: str = "", session: str = 
 
     def job(connection: Connection) -> int:
         lock_study(connection)
-        known = select(participants.c.id).where(participants.c.annotator == line["annotator"])
-        found = connection.scalar(known)
-        if found is None:
-            found = connection.execute(
-                insert(participants).values(line).returning(participants.c.id)
+        query = select(participants.c.id).where(participants.c.annotator == row["annotator"])
+        number = connection.scalar(query)
+        if number is None:
+            number = connection.execute(
+                insert(participants).values(row).returning(participants.c.id)
             ).scalar_one()
-        return int(found)
+        return int(number)
 
-    made = store.database.write(job)
-    return of_platform(store, platform_id, study, session) or made if platform_id else made
+    number = store.database.write(job)
+    return find_by_platform(store, platform_id, study, session) or number if platform_id else number
 
 
-def named(store: Store, name: str) -> Row[Any] | None:
+def find_participant(store: StudyStore, name: str) -> Row[Any] | None:
     """The participant whom a platform's identifier or a personal link's token stands for."""
-    found = or_(
+    condition = or_(
         participants.c.recruited == recruited_name(store.secret, name),
         participants.c.token == digest(store.secret, "link", name),
     )
     with store.database.read() as connection:
-        return connection.execute(select(participants).where(found)).one_or_none()
+        return connection.execute(select(participants).where(condition)).one_or_none()
 
 
-def _line(annotator: str, now: float, **given: Any) -> dict[str, Any]:
+def _new_row(annotator: str, now: float, **columns: Any) -> dict[str, Any]:
     return {
         "annotator": annotator,
         "token": None,
@@ -142,50 +142,52 @@ def _line(annotator: str, now: float, **given: Any) -> dict[str, Any]:
         "answers": {},
         "created": now,
         "seen": now,
-        **given,
+        **columns,
     }
 
 
-def person(connection: Connection, participant: int) -> Row[Any] | None:
+def load_row(connection: Connection, participant: int) -> Row[Any] | None:
     """A participant's line."""
     return connection.execute(select(participants).where(participants.c.id == participant)).one_or_none()
 
 
-def change(store: Store, participant: int, **values: Any) -> Job[None]:
+def update_participant(store: StudyStore, participant: int, **values: Any) -> Job[None]:
     """Write some of a participant's columns, with a sign of life."""
     values["seen"] = store.clock()
-    line = _changing(tuple(sorted(values)))
+    statement = _update_statement(tuple(sorted(values)))
 
     def job(connection: Connection) -> None:
-        line.change(connection, who=participant, **{f"new_{name}": value for name, value in values.items()})
+        statement.change(
+            connection, participant_id=participant, **{f"new_{name}": value for name, value in values.items()}
+        )
 
     return job
 
 
 @cache
-def _changing(names: tuple[str, ...]) -> Prepared:
-    there = (participants.c.id == bindparam("who"), participants.c.state != "withdrawn")
+def _update_statement(names: tuple[str, ...]) -> Statement:
+    conditions = (participants.c.id == bindparam("participant_id"), participants.c.state != "withdrawn")
     values: dict[str, Any] = {name: bindparam(f"new_{name}") for name in names}
-    return Prepared(update(participants).where(*there).values(values))
+    return Statement(update(participants).where(*conditions).values(values))
 
 
-def who(connection: Connection, participant: int) -> Who | None:
+def load_participant(connection: Connection, participant: int) -> Participant | None:
     """A participant by number; None for nobody."""
-    found = _WHO.first(connection, who=participant)
-    return None if found is None else Who(*found)
+    row = _PARTICIPANT.first(connection, participant_id=participant)
+    return None if row is None else Participant(*row)
 
 
-def consent(connection: Connection, participant: int, now: float) -> None:
+def record_consent(connection: Connection, participant: int, now: float) -> None:
     """Note the consent, once."""
-    _CONSENT.change(connection, who=participant, now=now)
+    _CONSENT.change(connection, participant_id=participant, now=now)
 
 
-def withdraw(store: Store, participant: int) -> Job[None]:
+def withdraw(store: StudyStore, participant: int) -> Job[None]:
     """Remove all that a person gave. Their link stays known, so that it opens nothing any more."""
 
     def job(connection: Connection) -> None:
         lock_study(connection)
-        row = person(connection, participant)
+        row = load_row(connection, participant)
         if row is None or row.state == "withdrawn":
             return
         connection.execute(delete(assignments).where(assignments.c.participant == participant))
@@ -194,11 +196,11 @@ def withdraw(store: Store, participant: int) -> Job[None]:
             .where(participants.c.id == participant)
             .values(state="withdrawn", step="", answers={}, consented=None, finished=None, language="")
         )
-        note(connection, store.clock(), "withdrawn", row.annotator)
+        log_event(connection, store.clock(), "withdrawn", row.annotator)
 
     return job
 
 
 def keep_alive(connection: Connection, participant: int, now: float) -> None:
     """A sign of life within a transaction."""
-    _ALIVE.change(connection, who=participant, now=now)
+    _ALIVE.change(connection, participant_id=participant, now=now)

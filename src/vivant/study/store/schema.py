@@ -21,14 +21,14 @@ def _config() -> Config:
     return config
 
 
-def newest() -> str:
+def newest_version() -> str:
     """The version that this program reads and writes."""
     head = ScriptDirectory.from_config(_config()).get_current_head()
     assert head is not None
     return head
 
 
-def version_of(database: Database) -> str | None:
+def read_version(database: Database) -> str | None:
     """The version of a database; None for an empty one. Raises StoreError where the tables are others'."""
     with database.read() as connection:
         tables = inspect(connection).get_table_names()
@@ -36,29 +36,29 @@ def version_of(database: Database) -> str | None:
             return None
         if "alembic_version" not in tables or "participants" not in tables:
             raise StoreError(
-                f"The database {database.shown} holds other tables than a study's; name an empty one"
+                f"The database {database.display_url} holds other tables than a study's; name an empty one"
             )
         return MigrationContext.configure(connection).get_current_revision()
 
 
-def check(database: Database, study: Path, *, create: bool) -> None:
+def check_version(database: Database, study: Path, *, create: bool) -> None:
     """See that the tables are there and of this version; make them in an empty database."""
-    found = version_of(database)
-    if found is None:
+    version = read_version(database)
+    if version is None:
         if not create:
             raise StoreError(
-                f"{study} has no answers yet: {database.shown} is empty; `vivant study serve {study}`"
+                f"{study} has no answers yet: {database.display_url} is empty; `vivant study serve {study}`"
             )
         upgrade(database)
-    elif found != newest():
+    elif version != newest_version():
         known = {script.revision for script in ScriptDirectory.from_config(_config()).walk_revisions()}
-        if found in known:
+        if version in known:
             raise StoreError(
-                f"The database {database.shown} has version {found}, this Vivant needs {newest()}; "
+                f"The database {database.display_url} has version {version}, this Vivant needs {newest_version()}; "
                 f"make a copy of it, then run: vivant study upgrade {study}"
             )
         raise StoreError(
-            f"The database {database.shown} has version {found}, made by a newer Vivant; update yours"
+            f"The database {database.display_url} has version {version}, made by a newer Vivant; update yours"
         )
 
 

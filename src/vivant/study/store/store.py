@@ -13,19 +13,19 @@ from msgspec import Struct
 from sqlalchemy import Connection, bindparam, func, insert, select, update
 
 from vivant.core.errors import UsageError, unknown_name_error
-from vivant.study.judgement import Judgement, Person
+from vivant.study.judgement import StudyJudgement, StudyPerson
 from vivant.study.store import schema
 from vivant.study.store.database import MEMORY, Database, StoreError, database_url
-from vivant.study.store.statements import Prepared
+from vivant.study.store.statements import Statement
 from vivant.study.store.tables import assignments, events, judgements, participants, settings
 
-_SETTING = Prepared(select(settings.c.value).where(settings.c.name == bindparam("which")))
-_LOCK = Prepared(select(settings.c.value).where(settings.c.name == "secret").with_for_update())
+_SETTING = Statement(select(settings.c.value).where(settings.c.name == bindparam("setting_name")))
+_LOCK = Statement(select(settings.c.value).where(settings.c.name == "secret").with_for_update())
 _STEP = 500
 """Rows fetched at a time."""
 
 
-class Event(Struct, frozen=True, kw_only=True):
+class StudyEvent(Struct, frozen=True, kw_only=True):
     """Something that changed the study."""
 
     at: str
@@ -43,7 +43,7 @@ class ItemProgress(Struct, frozen=True, kw_only=True):
     """Given to somebody who has not finished it yet."""
 
 
-class Progress(Struct, frozen=True, kw_only=True):
+class StudyProgress(Struct, frozen=True, kw_only=True):
     """How far a study is. Attention checks and excluded people are not counted in `items`."""
 
     target: int
@@ -81,15 +81,15 @@ def open_store(
     *,
     create: bool = True,
     clock: Callable[[], float] = time.time,
-) -> Store:
+) -> StudyStore:
     """The store of a study. An older database is refused with the remedy; an empty one gets its tables.
 
     `create=False` refuses an empty one too.
     """
-    return Store(Path(study_dir), database_url, create=create, clock=clock)
+    return StudyStore(Path(study_dir), database_url, create=create, clock=clock)
 
 
-class Store:
+class StudyStore:
     """A study's database. All methods may be called from any thread."""
 
     def __init__(self, study: Path, url: str | None, *, create: bool, clock: Callable[[], float]) -> None:
@@ -103,13 +103,13 @@ class Store:
             )
         self.database = Database(address)
         try:
-            schema.check(self.database, study, create=create)
+            schema.check_version(self.database, study, create=create)
             self.secret = self._secret()
         except BaseException:
             self.database.close()
             raise
 
-    def __enter__(self) -> Store:
+    def __enter__(self) -> StudyStore:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -122,32 +122,34 @@ class Store:
     def _secret(self) -> bytes:
         """Made once for each study: it salts all hashes and signs all sessions."""
         with self.database.read() as connection:
-            known = setting(connection, "secret")
+            known = get_setting(connection, "secret")
         if known is None:
-            known = self.database.write(lambda c: put_setting(c, "secret", secrets.token_hex(32), anew=False))
+            known = self.database.write(
+                lambda c: set_setting(c, "secret", secrets.token_hex(32), overwrite=False)
+            )
         return bytes.fromhex(known)
 
     # ── reading ──
 
-    def people(self) -> Iterator[Person]:
+    def people(self) -> Iterator[StudyPerson]:
         """Everybody who has a link or has come, in the order of their coming."""
         query = select(participants).order_by(participants.c.id)
         with self.database.read() as connection:
             for row in connection.execution_options(yield_per=_STEP).execute(query):
-                gone = row.state == "withdrawn"
-                yield Person(
+                withdrawn = row.state == "withdrawn"
+                yield StudyPerson(
                     annotator=row.annotator,
                     state=row.state,
                     language=row.language,
-                    recruited="" if gone else row.recruited or "",
-                    created=iso(row.created),
-                    consented=iso(row.consented),
-                    finished=iso(row.finished),
+                    recruited="" if withdrawn else row.recruited or "",
+                    created=format_time(row.created),
+                    consented=format_time(row.consented),
+                    finished=format_time(row.finished),
                     answers=row.answers,
                     excluded=row.excluded,
                 )
 
-    def judgements(self, annotator: str | None = None) -> Iterator[Judgement]:
+    def judgements(self, annotator: str | None = None) -> Iterator[StudyJudgement]:
         """Every answer there is, or those of one person, excluded people's and unfinished items' included."""
         query = (
             select(
@@ -172,7 +174,7 @@ class Store:
             query = query.where(participants.c.annotator == annotator)
         with self.database.read() as connection:
             for row in connection.execution_options(yield_per=_STEP).execute(query):
-                yield Judgement(
+                yield StudyJudgement(
                     annotator=row.annotator,
                     item=row.item,
                     page=row.page,
@@ -180,21 +182,23 @@ class Store:
                     answer=row.answer,
                     shown=tuple(row.shown),
                     position=row.position,
-                    given=iso(row.given),
+                    given=format_time(row.given),
                     seconds=row.seconds,
                     revised=row.revised,
                     complete=row.finished is not None,
                     check=row.is_check,
                 )
 
-    def events(self) -> Iterator[Event]:
+    def events(self) -> Iterator[StudyEvent]:
         """What changed the study, oldest first."""
         with self.database.read() as connection:
             query = select(events).order_by(events.c.id)
             for row in connection.execution_options(yield_per=_STEP).execute(query):
-                yield Event(at=iso(row.at), kind=row.kind, annotator=row.annotator, detail=row.detail)
+                yield StudyEvent(
+                    at=format_time(row.at), kind=row.kind, annotator=row.annotator, detail=row.detail
+                )
 
-    def progress(self, items: Iterable[str] = ()) -> Progress:
+    def progress(self, items: Iterable[str] = ()) -> StudyProgress:
         """How far the study is; `items` are named even where nobody has met them yet."""
         with self.database.read() as connection:
             done = func.count(assignments.c.finished)
@@ -211,18 +215,18 @@ class Store:
             excluded = connection.scalar(
                 select(func.count()).select_from(participants).where(participants.c.excluded != "")
             )
-            return Progress(
-                target=int(setting(connection, "target") or 0),
+            return StudyProgress(
+                target=int(get_setting(connection, "target") or 0),
                 items=tuple(
                     ItemProgress(item=name, finished=finished, held=held)
                     for name, (finished, held) in counts.items()
                 ),
                 people={row[0]: row[1] for row in states},
                 excluded=excluded or 0,
-                paused=setting(connection, "paused") == "yes",
+                paused=get_setting(connection, "paused") == "yes",
             )
 
-    def items_met(self) -> set[str]:
+    def assigned_items(self) -> set[str]:
         """Every item that was ever given to somebody, checks included."""
         with self.database.read() as connection:
             return set(connection.scalars(select(assignments.c.item).distinct()))
@@ -244,10 +248,10 @@ class Store:
                     update(assignments).where(assignments.c.participant == known).values(holds=False)
                 )
             else:
-                from vivant.study.store.assign import hold_again
+                from vivant.study.store.assign import reclaim
 
-                hold_again(connection, known)
-            note(connection, self.clock(), "excluded" if reason else "reinstated", annotator, reason)
+                reclaim(connection, known)
+            log_event(connection, self.clock(), "excluded" if reason else "reinstated", annotator, reason)
 
         self.database.write(job)
 
@@ -255,8 +259,8 @@ class Store:
         """Let participants wait, or go on."""
 
         def job(connection: Connection) -> None:
-            put_setting(connection, "paused", "yes" if paused else "no")
-            note(connection, self.clock(), "paused" if paused else "resumed")
+            set_setting(connection, "paused", "yes" if paused else "no")
+            log_event(connection, self.clock(), "paused" if paused else "resumed")
 
         self.database.write(job)
 
@@ -265,48 +269,52 @@ class Store:
 
         def job(connection: Connection) -> None:
             lock_study(connection)
-            before = int(setting(connection, "target") or 0)
+            before = int(get_setting(connection, "target") or 0)
             if target < before:
                 raise UsageError(f"Each item gets {before} judgements already; that can only become more")
             if target != before:
-                put_setting(connection, "target", str(target))
-                note(connection, self.clock(), "places", detail=f"{before} to {target} judgements per item")
+                set_setting(connection, "target", str(target))
+                log_event(
+                    connection, self.clock(), "places", detail=f"{before} to {target} judgements per item"
+                )
 
         self.database.write(job)
 
     def raise_target(self, target: int) -> int:
         """At least so many judgements for each item; what holds from now on."""
         with self.database.read() as connection:
-            before = int(setting(connection, "target") or 0)
+            before = int(get_setting(connection, "target") or 0)
         if before < target:
             self.set_target(target)
         return max(before, target)
 
-    def add_imported(self, people: Iterable[Person], given: Iterable[Judgement]) -> tuple[int, int]:
+    def add_imported(
+        self, people: Iterable[StudyPerson], judged: Iterable[StudyJudgement]
+    ) -> tuple[int, int]:
         """Take in people and judgements from elsewhere; how many of each. A known annotator is refused."""
-        from vivant.study.store.imports import add
+        from vivant.study.store.imports import add_imported
 
-        return self.database.write(lambda connection: add(connection, self.clock(), people, given))
+        return self.database.write(lambda connection: add_imported(connection, self.clock(), people, judged))
 
 
-def setting(connection: Connection, name: str) -> str | None:
+def get_setting(connection: Connection, name: str) -> str | None:
     """A setting's value; None where it was never set."""
-    found = _SETTING.first(connection, which=name)
-    return None if found is None else str(found[0])
+    row = _SETTING.first(connection, setting_name=name)
+    return None if row is None else str(row[0])
 
 
-def put_setting(connection: Connection, name: str, value: str, *, anew: bool = True) -> str:
-    """Set a setting, or with `anew=False` only where it has none; what it is then."""
+def set_setting(connection: Connection, name: str, value: str, *, overwrite: bool = True) -> str:
+    """Set a setting, or with `overwrite=False` only where it has none; what it is then."""
     from sqlalchemy.dialects import postgresql, sqlite
 
-    make = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
-    line: Any = make(settings).values(name=name, value=value)
-    if anew:
-        line = line.on_conflict_do_update(index_elements=["name"], set_={"value": value})
+    insert_into = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
+    statement: Any = insert_into(settings).values(name=name, value=value)
+    if overwrite:
+        statement = statement.on_conflict_do_update(index_elements=["name"], set_={"value": value})
     else:
-        line = line.on_conflict_do_nothing()
-    connection.execute(line)
-    return setting(connection, name) or value
+        statement = statement.on_conflict_do_nothing()
+    connection.execute(statement)
+    return get_setting(connection, name) or value
 
 
 def lock_study(connection: Connection) -> None:
@@ -314,16 +322,16 @@ def lock_study(connection: Connection) -> None:
     _LOCK.rows(connection)
 
 
-def note(connection: Connection, at: float, kind: str, annotator: str = "", detail: str = "") -> None:
+def log_event(connection: Connection, at: float, kind: str, annotator: str = "", detail: str = "") -> None:
     """Add to the record of what changed the study."""
     connection.execute(insert(events).values(at=at, kind=kind, annotator=annotator, detail=detail))
 
 
-def iso(at: float | None) -> str:
+def format_time(at: float | None) -> str:
     """ISO 8601 in UTC; empty for never."""
     return "" if at is None else datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
 
 
-def memory_store(study: Path, clock: Callable[[], float] = time.time) -> Store:
+def open_memory_store(study: Path, clock: Callable[[], float] = time.time) -> StudyStore:
     """A store that is gone with the process, for previews."""
-    return Store(study, MEMORY, create=True, clock=clock)
+    return StudyStore(study, MEMORY, create=True, clock=clock)

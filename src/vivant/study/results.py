@@ -7,16 +7,20 @@ from functools import cached_property
 from pathlib import Path
 
 from vivant.study.design import KeyLine, StudyItem
-from vivant.study.judgement import Judgement, Person
-from vivant.study.key import Key, fitting_key
+from vivant.study.judgement import StudyJudgement, StudyPerson
+from vivant.study.key import Key, load_fitting_key
 from vivant.study.loading import LoadedStudy, load_study
 
 
-class Collected:
+class StudyResults:
     """Everything that exports and reports are made of. Judgements of items that the study no longer has are odd."""
 
     def __init__(
-        self, loaded: LoadedStudy, key: Key, people: Mapping[str, Person], judgements: tuple[Judgement, ...]
+        self,
+        loaded: LoadedStudy,
+        key: Key,
+        people: Mapping[str, StudyPerson],
+        judgements: tuple[StudyJudgement, ...],
     ) -> None:
         self.loaded = loaded
         self.key = key
@@ -29,26 +33,26 @@ class Collected:
         return self.loaded.by_id
 
     @cached_property
-    def strangers(self) -> tuple[Judgement, ...]:
+    def unknown_judgements(self) -> tuple[StudyJudgement, ...]:
         """Judgements of items that are not in the study: it was changed after they were given."""
-        return tuple(one for one in self.judgements if one.item not in self.items)
+        return tuple(judgement for judgement in self.judgements if judgement.item not in self.items)
 
-    def counted(self, *, excluded: bool = False, checks: bool = False) -> Iterator[Judgement]:
+    def iter_counted(self, *, excluded: bool = False, checks: bool = False) -> Iterator[StudyJudgement]:
         """Judgements of finished items by people who count, attention checks apart; `excluded`: theirs too."""
-        for one in self.judgements:
-            if not one.complete or one.check != checks or one.item not in self.items:
+        for judgement in self.judgements:
+            if not judgement.complete or judgement.check != checks or judgement.item not in self.items:
                 continue
-            person = self.people.get(one.annotator)
+            person = self.people.get(judgement.annotator)
             if excluded or person is None or not person.excluded:
-                yield one
+                yield judgement
 
-    def line(self, item: str) -> KeyLine:
+    def key_line(self, item: str) -> KeyLine:
         """An item's line of the key; an empty one where there is none."""
         return self.key.get(item) or KeyLine(item=item)
 
     def facets(self, item: str) -> dict[str, str]:
         """All facets of an item, those that only the key may hold included."""
-        sample = self.line(item).extra.get("sample", {})
+        sample = self.key_line(item).extra.get("sample", {})
         return {**sample.get("facets", {}), **self.items[item].facets}
 
     def cluster(self, item: str) -> str:
@@ -56,13 +60,13 @@ class Collected:
         return self.items[item].group or item
 
 
-def collect(folder: str | Path, database: str | None = None) -> Collected:
+def load_results(folder: str | Path, database: str | None = None) -> StudyResults:
     """Read a study, its key and its store. Raises where nothing was collected yet."""
     # Late: SQLAlchemy is an extra, and making a study needs none.
     from vivant.study.store import open_store
 
     loaded = load_study(folder)
-    key = fitting_key(loaded)
+    key = load_fitting_key(loaded)
     with open_store(folder, database, create=False) as store:
         people = {person.annotator: person for person in store.people()}
-        return Collected(loaded, key, people, tuple(store.judgements()))
+        return StudyResults(loaded, key, people, tuple(store.judgements()))
