@@ -186,7 +186,7 @@ def test_the_report_opens_from_disk_and_folds_with_the_keyboard(
     page.keyboard.press("Enter")
     assert folded.evaluate("d => d.open")
     page.get_by_role("link", name="Settings", exact=True).click()
-    expect(page.get_by_role("heading", name="Settings", exact=True)).to_be_in_viewport()
+    expect(page.get_by_role("heading", name="Settings", exact=True)).to_be_in_viewport(timeout=30_000)
     assert asked == [report.as_uri()]
     page.emulate_media(media="print")
     expect(page.locator("nav")).to_be_hidden()
