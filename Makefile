@@ -1,11 +1,11 @@
-# Two commands matter: `make demo` and `make test`. Each sets up all it needs.
+# Three commands matter: `make demo`, `make test-fast` and `make test`. Each sets up all it needs.
 PYTHON ?= $(shell scripts/find-python)
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 TORCH := $(VENV)/.installed-torch
 
-.PHONY: demo test check format reference lock clean
+.PHONY: demo test test-fast check format reference lock clean
 
 demo: $(STAMP)
 	$(BIN)/vivant demo
@@ -13,6 +13,10 @@ demo: $(STAMP)
 test: check $(TORCH)
 	scripts/ensure-chromium
 	$(BIN)/python -m pytest -n 2
+
+# The quick tests alone. Nothing in them needs torch, Chromium or Ray.
+test-fast: $(STAMP)
+	$(BIN)/python -m pytest -n 2 -m "not slow and not browser and not cluster and not torch"
 
 check: $(STAMP)
 	$(BIN)/ruff check .
