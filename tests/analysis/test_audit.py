@@ -121,6 +121,7 @@ def test_mime_figures_follow_from_counts(cases: dict[str, AuditCheck]) -> None:
     assert [row[4] for row in cases["mime-failure-labels"].tables[0].body] == [46, 3, 33, 9]
 
 
+@pytest.mark.slow
 def test_mime_from_its_own_files(parity: Path) -> None:
     found = {case.name: case for case in mime.check_all(parity / "mime")}
     people = found["mime-human-free-form"].recomputed

@@ -25,6 +25,7 @@ from vivant.runs.run import Run
 # ── concurrency ──
 
 
+@pytest.mark.slow
 def test_the_servers_limit_is_found_and_found_again_when_it_changes(tmp_path: Path) -> None:
     path = questions(tmp_path, 1200, pictures=False)
     # By requests served, not by the clock, and with a delay that dwarfs what a request costs: a busy machine is

@@ -169,6 +169,7 @@ def test_many_uneven_totals_are_drawn() -> None:
     assert sign_flip_test(np.zeros(0)) == (None, "")
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(st.lists(st.one_of(st.none(), st.floats(0, 1)), max_size=12))
 def test_holm_is_that_of_statsmodels(values: list[float | None]) -> None:

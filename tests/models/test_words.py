@@ -54,6 +54,8 @@ def test_without_a_tokenizer_there_is_none(tmp_path: Path, monkeypatch: pytest.M
         load_tokenizer(str(tmp_path))
 
 
+@pytest.mark.torch
+@pytest.mark.slow
 @pytest.mark.skipif(
     find_spec("torch") is None or find_spec("transformers") is None, reason="needs vivant[transformers]"
 )

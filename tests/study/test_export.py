@@ -294,6 +294,7 @@ VALUES = st.one_of(
 )
 
 
+@pytest.mark.slow
 @given(st.sampled_from(FIELDS), VALUES)
 @settings(max_examples=60, deadline=None)
 def test_no_line_of_judgements_ends_in_anything_but_a_study_or_one_clear_line(
@@ -327,6 +328,7 @@ def test_no_line_of_judgements_ends_in_anything_but_a_study_or_one_clear_line(
     assert export_study(load_results(folder / "s"), folder / "out").judgements == done.judgements
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not PARITY.is_dir(), reason="the published judgements are not here")
 def test_the_published_human_rows_survive_the_way_through_a_study(tmp_path: Path) -> None:
     done = import_mime(tmp_path / "s", PUBLISHED, str(PARITY))
@@ -346,6 +348,7 @@ def test_the_published_human_rows_survive_the_way_through_a_study(tmp_path: Path
     assert human[1:] == pytest.approx((99.6, 89.5, 100.0, 77.2), abs=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not PARITY.is_dir(), reason="the published judgements are not here")
 def test_the_published_judgements_need_no_data_to_come_back_line_by_line(tmp_path: Path) -> None:
     import_mime(tmp_path / "s", PUBLISHED)

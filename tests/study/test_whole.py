@@ -23,6 +23,7 @@ from vivant.study.store.people import invite
 from vivant.study.writing import format_study_yaml
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"])
 def test_a_study_of_mime_from_its_data_to_the_human_row(tmp_path: Path, database: str) -> None:
     folder = tmp_path / "s"

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.support.helpers import vivant
 from tests.support.mime_kit import load_samples, make_raw_choice, make_raw_free, write_json
 
 
+@pytest.mark.slow
 def test_from_a_result_file_to_a_table_and_back(tmp_path: Path) -> None:
     data = load_samples(tmp_path / "data", "mime/ff")
     texts = ["shooting an arrow", "Answer: shooting an arrow", "aiming a weapon", "cooking"]

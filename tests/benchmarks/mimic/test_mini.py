@@ -145,6 +145,7 @@ def test_one_who_knows_the_videos_topic_is_far_above_chance() -> None:
 # ── its clips ──
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_a_new_build_says_the_same_and_looks_the_same(tmp_path: Path) -> None:
     build_mini(tmp_path)

@@ -280,6 +280,7 @@ def test_a_bad_picture_is_refused_before_anything_is_rendered(tmp_path: Path) ->
     assert videos(tmp_path / "out") == []
 
 
+@pytest.mark.cluster
 @pytest.mark.filterwarnings("default")
 @pytest.mark.xdist_group("ray")
 def test_a_cluster_makes_the_same_videos(few: Edition, tmp_path: Path) -> None:
