@@ -254,6 +254,7 @@ def test_the_traceback_is_shown_on_request(folder: Path) -> None:
     assert "KeyError: 'picture'" in full.stderr
 
 
+@pytest.mark.slow
 def test_an_installed_plugin_is_found_by_its_entry_point_and_runs_end_to_end(folder: Path) -> None:
     site = folder / "site"
     (site / "toy_package").mkdir(parents=True)

@@ -120,6 +120,7 @@ def test_a_json_row_has_every_promised_field(run: Path) -> None:
     assert {row["run"] for row in rows} == {"random", "first"}
 
 
+@pytest.mark.slow
 def test_the_other_formats_hold_the_same_figures(run: Path) -> None:
     rows = json.loads(vivant("table", "first", "--format", "json", cwd=run).stdout)
     figure = f"{rows[0]['value']:.1f}"

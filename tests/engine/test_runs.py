@@ -265,6 +265,7 @@ def test_an_interrupt_stops_cleanly_and_the_same_command_goes_on(tmp_path: Path)
     assert len(server.requests) == 200
 
 
+@pytest.mark.slow
 def test_killed_at_fifty_random_moments_the_log_is_that_of_an_undisturbed_run(tmp_path: Path) -> None:
     path = questions(tmp_path, 500, pictures=False)
     chance = random.Random(5)

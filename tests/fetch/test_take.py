@@ -72,6 +72,7 @@ def test_an_object_store_is_read_through_fsspec(tmp_path: Path, caplog: pytest.L
         copy_data("nosuch://bucket", tmp_path / "none")
 
 
+@pytest.mark.slow
 def test_a_run_on_an_object_store_says_how_to_fetch_it(tmp_path: Path) -> None:
     folder = mini.root("mmrv")
     assert folder is not None
@@ -128,6 +129,7 @@ def test_what_does_not_fit_is_not_begun(tmp_path: Path, monkeypatch: pytest.Monk
 # ── caches ──
 
 
+@pytest.mark.slow
 def test_caches_are_shown_and_trimmed(tmp_path: Path) -> None:
     path = questions(tmp_path, 8)
     env = {"VIVANT_CACHE": str(tmp_path / "cache")}

@@ -75,6 +75,7 @@ def test_a_packaged_backend_is_found_by_its_entry_point(tmp_path: Path, environm
     assert files and not any(b"acme-secret" in file.read_bytes() for file in files)
 
 
+@pytest.mark.slow
 def test_a_plugin_is_listed_and_its_mistakes_are_one_line(
     tmp_path: Path, environment: dict[str, str]
 ) -> None:

@@ -68,6 +68,7 @@ class Browser:
                 return
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("url", [lambda: None, fresh_postgres], ids=["sqlite", "postgresql"])
 def test_every_acknowledged_answer_survives(tmp_path: Path, url: Callable[[], str | None]) -> None:
     study = tiny_study(tmp_path / "study", count=3, judgements_per_item=PEOPLE, watch_whole=False)

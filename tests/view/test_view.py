@@ -263,6 +263,7 @@ def test_long_texts_are_cut_with_a_way_to_all_of_them(tmp_path: Path) -> None:
         assert whole == long and headers["content-type"].startswith("text/plain")
 
 
+@pytest.mark.slow
 def test_port_in_use_and_other_mistakes_are_one_line(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

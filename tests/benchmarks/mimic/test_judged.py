@@ -316,6 +316,7 @@ def test_the_variance_is_that_of_the_three_groupings() -> None:
 # ── the commands ──
 
 
+@pytest.mark.slow
 def test_from_runs_to_the_table_by_the_commands(tmp_path: Path) -> None:
     write_folder(tmp_path / "data")
     write_comment_run(tmp_path / "run", "tiny", {make_ref(v): f"tiny says {v}" for v in range(4)})
