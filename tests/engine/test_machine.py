@@ -71,6 +71,7 @@ def test_a_disk_that_is_full_before_the_run_is_one_line_and_can_be_tried_again(t
     assert again.returncode == 0, again.stderr
 
 
+@pytest.mark.slow
 def test_a_disk_that_is_full_when_scores_are_written_keeps_the_old_ones(tmp_path: Path) -> None:
     path = questions(tmp_path, 300, pictures=False)
     assert vivant("run", path, "--model", "first", "--out", "run", cwd=tmp_path).returncode == 0

@@ -276,6 +276,7 @@ def test_a_cache_that_cannot_be_written_is_the_users_to_mend(tmp_path: Path) -> 
         frames_of(loader, path)
 
 
+@pytest.mark.slow
 def test_no_mutation_of_a_file_upsets_the_reader(tmp_path: Path) -> None:
     """Bytes changed, cut out and cut off, at random: a result or a clear line, never an error of our own."""
     sources = [

@@ -48,6 +48,7 @@ def test_published_similarities(encoder: SentenceEncoder, text: str, similarity:
     assert found == pytest.approx(similarity, abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not PARITY.is_dir(), reason="parity data are not here")
 def test_all_published_free_form_scores(encoder: SentenceEncoder) -> None:
     files = sorted(PARITY.rglob("score_ff_*.csv"))
