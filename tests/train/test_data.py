@@ -19,12 +19,12 @@ from vivant.core.errors import DataError, UsageError
 from vivant.core.types import FramePolicy, Text
 
 if TYPE_CHECKING:  # imported when the first test of this file runs: see tests/conftest.py
-    from vivant.train.data.frames import FrameBank
-    from vivant.train.data.sources import Example, Source, load, phrase
-    from vivant.train.data.stream import Loader, Place, Stream
-    from vivant.train.model.processing import Processor, shared_lines
+    from vivant.train.components import fill_vocabulary, train_example_tokenizer
+    from vivant.train.data.dataloader import BatchSampler, DataLoader, TrainingPosition
+    from vivant.train.data.frame_cache import FrameCache
+    from vivant.train.data.sources import DataSource, Example, load_examples, phrase_example
+    from vivant.train.model.processing import Processor, find_shared_lines
     from vivant.train.settings import make_recipe
-    from vivant.train.setup import own_tokenizer, sized
 
 
 @pytest.fixture(scope="module")
@@ -33,15 +33,15 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def loaded(world: Path, benchmark: str = "mimic/thinking", **changes: Any) -> tuple[Example, ...]:
-    return load([Source(benchmark=benchmark, data=str(world), **changes)], Path()).examples
+    return load_examples([DataSource(benchmark=benchmark, data=str(world), **changes)], Path()).examples
 
 
-def stream_of(world: Path, shares: int = 1, **changes: Any) -> tuple[Stream, Processor]:
+def stream_of(world: Path, processes: int = 1, **changes: Any) -> tuple[BatchSampler, Processor]:
     made = make_recipe(recipe(world))
     examples = loaded(world, **changes)
-    words = own_tokenizer(made, examples)
-    processor = Processor(sized(made.model, words), words, len(words))
-    stream = Stream(
+    tokenizer = train_example_tokenizer(made, examples)
+    processor = Processor(fill_vocabulary(made.model, tokenizer), tokenizer, len(tokenizer))
+    stream = BatchSampler(
         examples,
         processor,
         seed=1,
@@ -49,13 +49,13 @@ def stream_of(world: Path, shares: int = 1, **changes: Any) -> tuple[Stream, Pro
         batch_tokens=300,
         row_tokens=150,
         per_video=2,
-        shares=shares,
+        processes=processes,
     )
     return stream, processor
 
 
-def taken(stream: Stream, start: Place, count: int) -> list[Any]:
-    steps: Iterator[Any] = stream.steps(start)
+def taken(stream: BatchSampler, start: TrainingPosition, count: int) -> list[Any]:
+    steps: Iterator[Any] = stream.plan_batches(start)
     return [next(steps) for _ in range(count)]
 
 
@@ -66,7 +66,7 @@ def contents(steps: list[Any]) -> list[Any]:
 def test_prompts_are_the_benchmark_s_and_answers_its_key(world: Path) -> None:
     mimic = registry.get("mimic")
     for example in loaded(world):
-        said = phrase(example, 0, seed=3)
+        said = phrase_example(example, 0, seed=3)
         usual = mimic.prompt(example.sample, PromptContext(style="zero-shot", seed=3, pool=example.pool))
         texts = [part.text for part in usual.messages[0].parts if isinstance(part, Text)]
         assert said.text == texts[0]
@@ -77,7 +77,7 @@ def test_prompts_are_the_benchmark_s_and_answers_its_key(world: Path) -> None:
 
 def test_epochs_draw_other_orders_and_each_answer_fits_its_own(world: Path) -> None:
     example = loaded(world)[0]
-    said = [phrase(example, epoch, seed=0) for epoch in range(8)]
+    said = [phrase_example(example, epoch, seed=0) for epoch in range(8)]
     assert len({one.text for one in said}) > 3 and len({one.answer for one in said}) > 1
     right = example.sample.options[0].text
     for one in said:
@@ -86,18 +86,18 @@ def test_epochs_draw_other_orders_and_each_answer_fits_its_own(world: Path) -> N
 
 def test_comments_are_learnt_from_the_most_liked(world: Path) -> None:
     examples = loaded(world, "mimic/comment")
-    drawn = {phrase(examples[0], epoch, 0).answer for epoch in range(12)}
+    drawn = {phrase_example(examples[0], epoch, 0).answer for epoch in range(12)}
     assert drawn == set(examples[0].sample.extra["human"])
 
 
 def test_forms_without_options_and_with_some_of_them(world: Path) -> None:
     example = loaded(world)[0]
     right = example.sample.options[0].text
-    words = phrase(example, 0, 0, "words")
+    words = phrase_example(example, 0, 0, "words")
     assert words.answer == right and words.media and "A." not in words.text
     counts = set()
     for epoch in range(12):
-        whole, some = phrase(example, epoch, 0), phrase(example, epoch, 0, "fewer")
+        whole, some = phrase_example(example, epoch, 0), phrase_example(example, epoch, 0, "fewer")
         lines = whole.text.split("\n")
         kept = [line for line in some.text.split("\n") if line[:2] in ("A.", "B.", "C.", "D.")]
         assert some.answer == whole.answer and f"{some.answer}. {right}" in kept
@@ -107,42 +107,46 @@ def test_forms_without_options_and_with_some_of_them(world: Path) -> None:
 
 
 def test_any_benchmark_s_folder_will_do(tmp_path: Path) -> None:
-    (example, *_) = load([Source(benchmark="mime/mcq", data="mini", limit=3)], Path()).examples
-    assert phrase(example, 0, 0).answer.strip("[]") in {option.name for option in example.sample.options}
+    (example, *_) = load_examples([DataSource(benchmark="mime/mcq", data="mini", limit=3)], Path()).examples
+    assert phrase_example(example, 0, 0).answer.strip("[]") in {
+        option.name for option in example.sample.options
+    }
     own = questions(tmp_path, 4)
-    mine = load([Source(benchmark=own.name)], tmp_path).examples
-    assert len(mine) == 4 and mine[0].media and phrase(mine[0], 0, 0).answer
+    mine = load_examples([DataSource(benchmark=own.name)], tmp_path).examples
+    assert len(mine) == 4 and mine[0].media and phrase_example(mine[0], 0, 0).answer
 
 
 def test_steps_are_the_same_however_they_are_shared_or_resumed(world: Path) -> None:
-    whole = taken(stream_of(world)[0], Place(), 9)
-    assert contents(whole) == contents(taken(stream_of(world)[0], Place(), 9))
-    assert whole[-1].place.epoch > 0
-    middle = whole[5].place
+    whole = taken(stream_of(world)[0], TrainingPosition(), 9)
+    assert contents(whole) == contents(taken(stream_of(world)[0], TrainingPosition(), 9))
+    assert whole[-1].position.epoch > 0
+    middle = whole[5].position
     assert contents(taken(stream_of(world)[0], middle, 4)) == contents(whole[5:])
-    shared = taken(stream_of(world, shares=2)[0], Place(), 9)
-    names = [sorted(step.names) for step in whole]
-    assert [sorted(step.names) for step in shared] == names
+    shared = taken(stream_of(world, processes=2)[0], TrainingPosition(), 9)
+    names = [sorted(step.sample_names) for step in whole]
+    assert [sorted(step.sample_names) for step in shared] == names
     assert all(len(step.rows) >= 2 for step in shared)
 
 
 def test_an_epoch_asks_everything_once_and_a_weight_counts(world: Path) -> None:
-    steps = taken(stream_of(world)[0], Place(), 30)
-    first = [name for step in steps if step.place.epoch == 0 for name in step.names]
+    steps = taken(stream_of(world)[0], TrainingPosition(), 30)
+    first = [name for step in steps if step.position.epoch == 0 for name in step.sample_names]
     assert sorted(first) == sorted({example.name for example in loaded(world)})
-    half = taken(stream_of(world, weight=0.5)[0], Place(), 30)
-    names = [[name for s in half if s.place.epoch == epoch for name in s.names] for epoch in range(2)]
+    half = taken(stream_of(world, weight=0.5)[0], TrainingPosition(), 30)
+    names = [
+        [name for s in half if s.position.epoch == epoch for name in s.sample_names] for epoch in range(2)
+    ]
     assert sorted(names[0] + names[1]) == sorted(set(first)) and names[0] and names[1]
 
 
 def test_only_answers_are_learnt_and_a_video_is_shown_once(world: Path) -> None:
     stream, processor = stream_of(world)
-    with FrameBank(processor, FramePolicy(count=4), world.parent / "cache", workers=1, megabytes=64) as bank:
-        loader = Loader(stream, bank, Place(), last=2, pad=0)
+    with FrameCache(processor, FramePolicy(count=4), world.parent / "cache", workers=1, megabytes=64) as bank:
+        loader = DataLoader(stream, bank, TrainingPosition(), last_step=2, pad_token_id=0)
         batches = list(loader)
-    assert [batch.step.place.step for batch in batches] == [0, 1]
-    (part,) = batches[0].parts
-    asked = [one for row in batches[0].step.rows for one in row]
+    assert [batch.plan.position.step for batch in batches] == [0, 1]
+    (part,) = batches[0].micro_batches
+    asked = [one for row in batches[0].plan.rows for one in row]
     learnt = part["labels"][part["labels"] != -100].tolist()
     assert learnt == [token for one in asked for token in one.answer]
     assert (
@@ -153,13 +157,13 @@ def test_only_answers_are_learnt_and_a_video_is_shown_once(world: Path) -> None:
 
 def test_wording_becomes_single_tokens_but_options_never(world: Path) -> None:
     examples = loaded(world)
-    said = [phrase(example, 0, 0) for example in examples]
-    lines = shared_lines([(one.text, one.options) for one in said])
+    said = [phrase_example(example, 0, 0) for example in examples]
+    lines = find_shared_lines([(one.text, one.options) for one in said])
     assert any(line.startswith("Exactly one is right") for line in lines)
     assert not any(option in line for line in lines for one in said for option in one.options)
-    words = own_tokenizer(make_recipe(recipe(world)), examples)
-    assert len(words.encode(said[0].text)) < 60
-    assert words.decode(words.encode(said[0].text)) == said[0].text
+    tokenizer = train_example_tokenizer(make_recipe(recipe(world)), examples)
+    assert len(tokenizer.encode(said[0].text)) < 60
+    assert tokenizer.decode(tokenizer.encode(said[0].text)) == said[0].text
 
 
 def shard(path: Path, members: dict[str, bytes]) -> None:
@@ -180,18 +184,20 @@ def test_shards_are_read_like_the_folder_they_were_made_from(world: Path, tmp_pa
         members[f"{video['id']}.json"] = msgspec.json.encode({"video": video, "items": own})
         members[f"{video['id']}.mp4"] = (world / f"videos/{video['id']}.mp4").read_bytes()
     shard(tmp_path / "train-0000.tar", members)
-    found = load([Source(benchmark="mimic/thinking", shards="train-*.tar")], tmp_path).examples
-    assert [phrase(e, 0, 0).text for e in found] == [phrase(e, 0, 0).text for e in loaded(world)]
+    found = load_examples([DataSource(benchmark="mimic/thinking", shards="train-*.tar")], tmp_path).examples
+    assert [phrase_example(e, 0, 0).text for e in found] == [
+        phrase_example(e, 0, 0).text for e in loaded(world)
+    ]
     assert all((Path(e.media_root) / e.media[0].path).is_file() for e in found)
 
     shard(tmp_path / "lone.tar", {"a.json": members["v0000.json"]})
     with pytest.raises(DataError, match=r"a\.json has no video beside it"):
-        load([Source(benchmark="mimic", shards="lone.tar")], tmp_path)
+        load_examples([DataSource(benchmark="mimic", shards="lone.tar")], tmp_path)
     (tmp_path / "torn.tar").write_bytes(b"no archive" * 100)
     with pytest.raises(DataError, match=r"torn\.tar cannot be read"):
-        load([Source(benchmark="mimic", shards="torn.tar")], tmp_path)
+        load_examples([DataSource(benchmark="mimic", shards="torn.tar")], tmp_path)
     with pytest.raises(DataError, match="No shard is called"):
-        load([Source(benchmark="mimic", shards="none-*.tar")], tmp_path)
+        load_examples([DataSource(benchmark="mimic", shards="none-*.tar")], tmp_path)
 
 
 def test_data_without_answers_are_refused_or_counted(tmp_path: Path) -> None:
@@ -199,20 +205,22 @@ def test_data_without_answers_are_refused_or_counted(tmp_path: Path) -> None:
     file = tmp_path / "open.jsonl"
     file.write_bytes(b"\n".join(map(msgspec.json.encode, lines)))
     with pytest.raises(DataError, match="answer"):
-        load([Source(benchmark="open.jsonl")], tmp_path)
+        load_examples([DataSource(benchmark="open.jsonl")], tmp_path)
     world = write_world(tmp_path / "world", 3, side=32, times=2)
     videos = [msgspec.json.decode(line) for line in (world / "videos.jsonl").read_bytes().splitlines()]
     videos[1]["comments"] = []
     (world / "videos.jsonl").write_bytes(b"\n".join(map(msgspec.json.encode, videos)))
-    found = load([Source(benchmark="mimic/comment", data="world")], tmp_path)
+    found = load_examples([DataSource(benchmark="mimic/comment", data="world")], tmp_path)
     assert len(found.examples) == 2
-    assert "1 of 3 samples of mimic/comment have no answer" in found.notes[0] and "v0001" in found.notes[0]
+    assert (
+        "1 of 3 samples of mimic/comment have no answer" in found.warnings[0] and "v0001" in found.warnings[0]
+    )
 
 
 def test_sources_that_say_too_little_or_too_much(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="needs either data or shards"):
-        load([Source(benchmark="mimic")], tmp_path)
+        load_examples([DataSource(benchmark="mimic")], tmp_path)
     with pytest.raises(UsageError, match="nothing to learn from"):
-        load([], tmp_path)
+        load_examples([], tmp_path)
     with pytest.raises(UsageError, match="did you mean 'zero-shot'"):
-        load([Source(benchmark="mimic/thinking", data="mini", style="zeroshot")], tmp_path)
+        load_examples([DataSource(benchmark="mimic/thinking", data="mini", style="zeroshot")], tmp_path)

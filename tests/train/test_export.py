@@ -28,16 +28,16 @@ if TYPE_CHECKING:  # imported when the first test of this file runs: see tests/c
     import onnx
     import torch
 
-    from vivant.train.backend import Engine as TorchEngine
+    from vivant.train.backend import TorchMimicChatEngine as TorchEngine
     from vivant.train.checkpoints import save_model
+    from vivant.train.components import fill_vocabulary
     from vivant.train.model.config import MimicChatConfig
     from vivant.train.model.modeling import MimicChat
     from vivant.train.model.processing import train_tokenizer
     from vivant.train.onnx_backend import SETTINGS
-    from vivant.train.onnx_engine import Engine
-    from vivant.train.onnx_export import export_onnx, halve
+    from vivant.train.onnx_engine import OnnxMimicChatEngine
+    from vivant.train.onnx_export import convert_to_half, export_onnx
     from vivant.train.settings import make_recipe
-    from vivant.train.setup import sized
 
 
 LFM2 = {
@@ -56,13 +56,13 @@ def checkpoint(folder: Path, **language: Any) -> Path:
     said = recipe(folder / "world")
     said["model"]["language"]["config"] |= language
     parts = make_recipe(said).model
-    words = train_tokenizer([TASK, "a ball that goes up and down\n", "yes it goes left"] * 20, 400)
+    tokenizer = train_tokenizer([TASK, "a ball that goes up and down\n", "yes it goes left"] * 20, 400)
     torch.manual_seed(1)
-    model = MimicChat(MimicChatConfig.of(sized(parts, words)))
+    model = MimicChat(MimicChatConfig.from_settings(fill_vocabulary(parts, tokenizer)))
     with torch.no_grad():
         for weight in model.parameters():
             weight.mul_(1.5)
-    return save_model(folder / "model", model, words)
+    return save_model(folder / "model", model, tokenizer)
 
 
 def clip(count: int, motion: str = "left") -> Clip:
@@ -93,7 +93,7 @@ def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 def engines(pair: tuple[Path, Path]) -> tuple[Any, Any]:
     made, exported = pair
     settings = {"model": str(made), "dtype": "auto", "device": "cpu", "threads": 1}
-    return TorchEngine(settings, 0), Engine({"folder": str(exported), "threads": 1})
+    return TorchEngine(settings, 0), OnnxMimicChatEngine({"folder": str(exported), "threads": 1})
 
 
 @pytest.mark.parametrize("count", [1, 5, 8, 40])
@@ -101,15 +101,15 @@ def test_logits_are_torchs(pair: tuple[Path, Path], count: int) -> None:
     """Whatever the number of frames: few, odd, and more than a window."""
     ours, theirs = engines(pair)[::-1]
     asked = ask(clip(count), key=f"k{count}")
-    ids, shown = ours._question(asked)
-    batch = theirs._batch([asked])
+    ids, shown = ours._tokenize_request(asked)
+    batch = theirs._make_batch([asked])
     assert batch["input_ids"][0].tolist() == ids
     with torch.inference_mode():
         expected = theirs._model(**batch).logits[0].numpy()
-    found, states = ours.begin(ids, shown, range(len(ids)))
+    found, states = ours.prefill(ids, shown, range(len(ids)))
     assert np.abs(found - expected).max() < 1e-4
     assert np.abs(expected).max() > 0.1
-    other, _ = ours.begin(ids, ours._question(ask(clip(count, "down")))[1], range(len(ids)))
+    other, _ = ours.prefill(ids, ours._tokenize_request(ask(clip(count, "down")))[1], range(len(ids)))
     assert np.abs(other - found).max() > 1e-3, "the answer should depend on what is seen"
     assert len(states) == len(ours.settings.states)
 
@@ -144,15 +144,15 @@ def test_half_precision_halves_the_files_and_hardly_changes_answers(
     shutil.copytree(whole, tmp_path / "half")
     for file in (tmp_path / "half").glob("*.onnx"):
         graph = onnx.load(file)
-        halve(graph)
+        convert_to_half(graph)
         onnx.save(graph, file)
     sizes = [sum(file.stat().st_size for file in f.glob("*.onnx")) for f in (whole, tmp_path / "half")]
     assert sizes[1] < 0.75 * sizes[0]
     request = ask(clip(8), key="h")
     logits = []
     for folder in (whole, tmp_path / "half"):
-        engine = Engine({"folder": str(folder), "threads": 1})
-        logits.append(engine.begin(*engine._question(request))[0])
+        engine = OnnxMimicChatEngine({"folder": str(folder), "threads": 1})
+        logits.append(engine.prefill(*engine._tokenize_request(request))[0])
     assert 0 < np.abs(logits[0] - logits[1]).max() < 0.05
 
 
@@ -194,7 +194,7 @@ def test_a_damaged_graph_says_so(pair: tuple[Path, Path], tmp_path: Path) -> Non
     shutil.copytree(pair[1], tmp_path / "damaged")
     (tmp_path / "damaged" / "read.onnx").write_bytes(b"no graph")
     with pytest.raises(ModelError, match=r"read\.onnx cannot be loaded"):
-        Engine({"folder": str(tmp_path / "damaged")})
+        OnnxMimicChatEngine({"folder": str(tmp_path / "damaged")})
 
 
 def test_the_bundled_model_is_found_or_missed_in_one_line(

@@ -16,9 +16,9 @@ if TYPE_CHECKING:  # imported when the first test of this file runs: see tests/c
     from safetensors.torch import load_file
 
     from vivant.train.checkpoints import load_model
-    from vivant.train.loop import train
     from vivant.train.model.processing import train_tokenizer
     from vivant.train.settings import make_recipe
+    from vivant.train.trainer import train
 
 
 _SMALL = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2}
@@ -41,15 +41,21 @@ def language(folder: Path, family: str) -> Path:
     """A language model with a tokenizer that has a chat template."""
     from transformers import AutoConfig, AutoModelForCausalLM
 
-    words = train_tokenizer(["Which of these four fits the video? A. my red ball on sea B. grass"] * 4, 400)
-    words.chat_template = _CHAT
-    given = {"vocab_size": len(words), "eos_token_id": words.eos_token_id, "pad_token_id": words.pad_token_id}
+    tokenizer = train_tokenizer(
+        ["Which of these four fits the video? A. my red ball on sea B. grass"] * 4, 400
+    )
+    tokenizer.chat_template = _CHAT
+    given = {
+        "vocab_size": len(tokenizer),
+        "eos_token_id": tokenizer.eos_token_id,
+        "pad_token_id": tokenizer.pad_token_id,
+    }
     config = AutoConfig.for_model(
         family, **_SMALL, num_key_value_heads=2, max_position_embeddings=1024, bos_token_id=None, **given
     )
     torch.manual_seed(3)
     AutoModelForCausalLM.from_config(config).save_pretrained(folder)
-    words.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
     return folder
 
 

@@ -15,10 +15,10 @@ from vivant.models.base import ModelOptions
 from vivant.models.registry import create
 
 if TYPE_CHECKING:  # imported when the first test of this file runs: see tests/conftest.py
-    from vivant.train.checkpoints import CheckpointError, checkpoints, load_state
-    from vivant.train.loop import TrainingError, train
+    from vivant.train.checkpoints import CheckpointError, list_checkpoints, load_state
     from vivant.train.model.modeling import MimicChat
     from vivant.train.settings import load_recipe, make_recipe
+    from vivant.train.trainer import TrainingError, train
 
 
 @pytest.fixture
@@ -88,13 +88,15 @@ def test_files_that_are_no_recipe(tmp_path: Path) -> None:
         load_recipe(tmp_path / "list.yaml")
 
 
-def test_a_broken_video_is_left_out_and_counted_until_there_are_too_many(world: Path) -> None:
+def test_a_broken_video_is_left_out_and_counted_until_there_are_too_many(
+    world: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     (world / "videos" / "v0001.mp4").write_bytes(b"not a video at all")
-    said: list[str] = []
+    caplog.set_level("INFO", "vivant")
     content = recipe(world, data={"max_failed": 0.3}, train={"steps": 1}, out=str(world / "out"))
-    train(make_recipe(content), say=said.append)
-    assert any("v0001.mp4" in line for line in said)
-    assert "1 videos cannot be used; 4 examples are left out." in said
+    train(make_recipe(content))
+    assert any("v0001.mp4" in line for line in caplog.messages)
+    assert "1 videos cannot be used; 4 examples are left out." in caplog.messages
     content = recipe(world, data={"max_failed": 0.2}, out=str(world / "other"))
     with pytest.raises(DataError, match=r"1 of 4 videos cannot be used, more than the share of 0\.2.*v0001"):
         train(make_recipe(content))
@@ -129,8 +131,8 @@ def test_a_loss_that_is_no_number_stops_and_keeps_the_last_good_checkpoint(
         train(make_recipe(recipe(world)))
     told = str(caught.value)
     assert "The loss of step 3 (epoch " in told and "step-00000002" in told and "mimic/" in told
-    assert [path.name for path in checkpoints(out)] == ["step-00000002"]
-    _, weights, _ = load_state(checkpoints(out)[-1])
+    assert [path.name for path in list_checkpoints(out)] == ["step-00000002"]
+    _, weights, _ = load_state(list_checkpoints(out)[-1])
     assert all(bool(value.isfinite().all()) for value in weights.values())
     monkeypatch.undo()
     assert train(make_recipe(recipe(world)), resume=True).finished
@@ -145,7 +147,7 @@ def test_a_folder_that_holds_something_else(world: Path) -> None:
         train(make_recipe(recipe(world, train={"steps": 2})))
     with pytest.raises(CheckpointError, match=r"another recipe \(train\.steps: 2 then, 3 now\)"):
         train(make_recipe(recipe(world, train={"steps": 3})), resume=True)
-    (checkpoints(out)[-1] / "weights.safetensors").write_bytes(b"torn")
+    (list_checkpoints(out)[-1] / "weights.safetensors").write_bytes(b"torn")
     with pytest.raises(CheckpointError, match=r"cannot be read.*delete it to go on from an earlier one"):
         train(make_recipe(recipe(world, train={"steps": 2})), resume=True)
     other = world.parent / "full"

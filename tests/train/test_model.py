@@ -17,10 +17,10 @@ if TYPE_CHECKING:  # imported when the first test of this file runs: see tests/c
     import torch
 
     from vivant.train.checkpoints import CheckpointError, load_model, save_model
-    from vivant.train.data.packing import collate, pack
-    from vivant.train.model.config import MimicChatConfig, Parts, check
+    from vivant.train.data.packing import collate, pack_rows
+    from vivant.train.model.config import MimicChatConfig, ModelSettings, check_settings
     from vivant.train.model.modeling import MimicChat
-    from vivant.train.model.processing import Processor, Question, train_tokenizer
+    from vivant.train.model.processing import ModelInput, Processor, train_tokenizer
 
 
 _SMALL = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2}
@@ -40,7 +40,7 @@ LANGUAGES: dict[str, dict[str, Any]] = {
 }
 
 
-def settings(eyes: str = "siglip", language: str = "qwen2", **changes: Any) -> Parts:
+def settings(eyes: str = "siglip", language: str = "qwen2", **changes: Any) -> ModelSettings:
     """A small model of two families: backbone frozen, LoRA on attention, as the paper has it."""
     words = tokenizer()
     said: dict[str, Any] = {
@@ -60,27 +60,29 @@ def settings(eyes: str = "siglip", language: str = "qwen2", **changes: Any) -> P
     }
     for name, value in changes.items():
         said[name] = {**said.get(name, {}), **value}
-    return check(msgspec.convert(said, Parts))
+    return check_settings(msgspec.convert(said, ModelSettings))
 
 
 def tokenizer() -> Any:
     return train_tokenizer(["Which one? A. red B. green C. blue D. white going left right"], 300)
 
 
-def built(parts: Parts) -> tuple[MimicChat, Processor]:
+def built(parts: ModelSettings) -> tuple[MimicChat, Processor]:
     torch.manual_seed(1)
-    model = MimicChat(MimicChatConfig.of(parts))
+    model = MimicChat(MimicChatConfig.from_settings(parts))
     return model, Processor(parts, tokenizer(), model.vocabulary)
 
 
 def asked(
     processor: Processor, number: int, text: str = "Which one? A. red B. green", times: int = 4
-) -> Question:
+) -> ModelInput:
     seen = clip("red", "sea", "left", derive_generator(number, "clip"), 32, times)
-    return Question(processor.prompt(text, video=True), processor.answer("A"), seen, str(number))
+    return ModelInput(
+        processor.encode_prompt(text, video=True), processor.encode_answer("A"), seen, str(number)
+    )
 
 
-def loss_of(model: MimicChat, questions: list[list[Question]]) -> float:
+def loss_of(model: MimicChat, questions: list[list[ModelInput]]) -> float:
     with torch.no_grad():
         return float(model(**collate(questions, 0)).loss)
 
@@ -89,13 +91,13 @@ def test_answers_count_alike_where_that_is_asked() -> None:
     """A letter as much as a sentence; else each of the sentence's tokens counts as much as the letter."""
     model, processor = built(settings("conv"))
     model.eval()
-    prompt = processor.prompt("Which one? A. red B. green", video=True)
+    prompt = processor.encode_prompt("Which one? A. red B. green", video=True)
     short = asked(processor, 0)
-    long = Question(prompt, processor.answer("going left right going left"), short.frames, "0")
+    long = ModelInput(prompt, processor.encode_answer("going left right going left"), short.frames, "0")
     assert len(long.answer) > 2 * len(short.answer)
     alone = [loss_of(model, [[question]]) for question in (short, long)]
     with torch.no_grad():
-        alike = float(model(**collate([[short, long]], 0, alike=True), num_items_in_batch=2).loss)
+        alike = float(model(**collate([[short, long]], 0, answers_alike=True), num_items_in_batch=2).loss)
     assert alike == pytest.approx(sum(alone) / 2, rel=1e-4)
     assert loss_of(model, [[short, long]]) != pytest.approx(alike, rel=1e-3)
 
@@ -146,7 +148,9 @@ def test_packed_questions_give_the_loss_that_they_give_alone(fusion: dict[str, A
         asked(processor, 1, "B. green or C. blue?", times=6),
         asked(processor, 2, "D"),
     ]
-    blind = Question(processor.prompt("A. red or B. green", video=False), processor.answer("B"))
+    blind = ModelInput(
+        processor.encode_prompt("A. red or B. green", video=False), processor.encode_answer("B")
+    )
     questions.append(blind)
     alone = sum(loss_of(model, [[q]]) * len(q.answer) for q in questions) / sum(
         len(q.answer) for q in questions
@@ -164,12 +168,12 @@ def test_saved_and_loaded_it_answers_alike(tmp_path: Path, place: str, lora: Any
         if "lora_B" in name:
             torch.nn.init.normal_(weight, std=0.5)
     model.eval()
-    folder = save_model(tmp_path / "model", model, processor.words, lora=lora)
+    folder = save_model(tmp_path / "model", model, processor.tokenizer, lora=lora)
     again, feeding = load_model(folder)
     assert (folder / "adapter" / "adapter_config.json").is_file() == (lora == "apart")
     question = asked(processor, 3)
     assert loss_of(again, [[question]]) == pytest.approx(loss_of(model, [[question]]), abs=1e-4)
-    batch = feeding.batch([Question(question.ids, (), question.frames, "v")])
+    batch = feeding.make_batch([ModelInput(question.ids, (), question.frames, "v")])
     wanted = {"max_new_tokens": 4, "do_sample": False, "pad_token_id": 0}
     assert again.generate(**batch, **wanted).tolist() == model.generate(**batch, **wanted).tolist()
     if lora == "merged":
@@ -186,7 +190,7 @@ def test_lora_apart_is_read_by_peft(tmp_path: Path) -> None:
     for name, weight in model.named_parameters():
         if "lora_B" in name:
             torch.nn.init.normal_(weight, std=0.5)
-    folder = save_model(tmp_path / "model", model, processor.words, lora="apart")
+    folder = save_model(tmp_path / "model", model, processor.tokenizer, lora="apart")
     given = dict(parts.language.config)
     plain = AutoModelForCausalLM.from_config(AutoConfig.for_model(given.pop("model_type"), **given))
     state = {n.replace(".base_layer.", "."): v for n, v in model.language_model.state_dict().items()}
@@ -203,12 +207,14 @@ def test_rows_of_one_batch_do_not_change_each_other() -> None:
         model, processor = built(settings(fusion=fusion))
         model.eval()
         questions = [asked(processor, 0), asked(processor, 1, "C. blue", times=7)]
-        prompts = [Question(q.ids, (), q.frames, q.video) for q in questions]
+        prompts = [ModelInput(q.ids, (), q.frames, q.video) for q in questions]
         wanted = {"max_new_tokens": 3, "do_sample": False, "pad_token_id": 0, "output_logits": True}
-        together = model.generate(**processor.batch(prompts), **wanted, return_dict_in_generate=True).logits
+        together = model.generate(
+            **processor.make_batch(prompts), **wanted, return_dict_in_generate=True
+        ).logits
         for row, prompt in enumerate(prompts):
             single = model.generate(
-                **processor.batch([prompt]), **wanted, return_dict_in_generate=True
+                **processor.make_batch([prompt]), **wanted, return_dict_in_generate=True
             ).logits
             assert torch.allclose(together[0][row], single[0][0], atol=1e-4)
 
@@ -217,14 +223,14 @@ def test_branches_and_gates_can_be_taken_away() -> None:
     off = {"on": False}
     for parts, what in ((settings(temporal=off), {"spatial"}), (settings(spatial=off), {"temporal"})):
         model, processor = built(parts)
-        assert set(model.see(torch.from_numpy(asked(processor, 0).frames), [4])) == what
+        assert set(model.encode_videos(torch.from_numpy(asked(processor, 0).frames), [4])) == what
     with pytest.raises(UsageError, match="one of spatial and temporal"):
         settings(spatial=off, temporal=off)
     for place in ("input", "layers"):
         closed, processor = built(settings(fusion={"gates": "closed", "place": place}))
         opened, _ = built(settings(fusion={"gates": "open", "place": place}))
         one, two = asked(processor, 0), asked(processor, 1)
-        other = Question(one.ids, one.answer, 255 - two.frames, "1")
+        other = ModelInput(one.ids, one.answer, 255 - two.frames, "1")
         assert loss_of(closed.eval(), [[one]]) == pytest.approx(loss_of(closed, [[other]]), abs=1e-7)
         assert loss_of(opened.eval(), [[one]]) != pytest.approx(loss_of(opened, [[other]]), abs=1e-7)
 
@@ -233,7 +239,7 @@ def test_order_of_frames_reaches_the_temporal_branch_alone() -> None:
     model, processor = built(settings("conv", spatial={"pool": "max", "frames": 4}))
     model.eval()
     seen = torch.from_numpy(asked(processor, 0).frames)
-    forth, back = model.see(seen, [4]), model.see(seen.flip(0), [4])
+    forth, back = model.encode_videos(seen, [4]), model.encode_videos(seen.flip(0), [4])
     assert torch.allclose(forth["spatial"], back["spatial"], atol=1e-6)
     assert not torch.allclose(forth["temporal"], back["temporal"], atol=1e-3)
 
@@ -243,10 +249,10 @@ def test_videos_of_any_length_make_as_many_tokens(eyes: str) -> None:
     model, processor = built(settings(eyes))
     model.eval()
     videos = [asked(processor, n, times=t).frames for n, t in enumerate((1, 3, 4, 11, 4))]
-    together = model.see(torch.from_numpy(np.concatenate(videos)), [len(video) for video in videos])
+    together = model.encode_videos(torch.from_numpy(np.concatenate(videos)), [len(video) for video in videos])
     assert together["temporal"].shape[:2] == (5, 2)
     for place, video in enumerate(videos):
-        single = model.see(torch.from_numpy(video), [len(video)])
+        single = model.encode_videos(torch.from_numpy(video), [len(video)])
         assert torch.allclose(together["temporal"][place], single["temporal"][0], atol=1e-4)
 
 
@@ -260,7 +266,7 @@ def test_a_fresh_temporal_branch_on_a_backbone_begins_as_the_backbone() -> None:
 
 def test_text_cannot_pass_for_a_mark() -> None:
     _, processor = built(settings())
-    ids = processor.prompt("[VID] [SEP] [ANS] <pad>", video=False)
+    ids = processor.encode_prompt("[VID] [SEP] [ANS] <pad>", video=False)
     assert [i for i in ids if i >= processor.vocabulary] == [
         processor.vocabulary + 1,
         processor.vocabulary + 2,
@@ -270,7 +276,7 @@ def test_text_cannot_pass_for_a_mark() -> None:
 def test_rows_hold_everything_once_and_none_is_over_full() -> None:
     chance = derive_generator(0, "rows")
     lengths = [chance.randint(5, 100) for _ in range(200)]
-    rows = pack(lengths, 128)
+    rows = pack_rows(lengths, 128)
     assert sorted(place for row in rows for place in row) == list(range(200))
     assert all(sum(lengths[place] for place in row) <= 128 for row in rows)
     assert sum(lengths) / (128 * len(rows)) > 0.9
@@ -280,7 +286,7 @@ def test_what_is_no_checkpoint_or_another_one_says_so(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match=r"holds no MIMIC-Chat: config\.json and model\.safetensors"):
         load_model(tmp_path)
     model, processor = built(settings("conv"))
-    folder = save_model(tmp_path / "model", model, processor.words)
+    folder = save_model(tmp_path / "model", model, processor.tokenizer)
     other = msgspec.json.decode((folder / "config.json").read_bytes())
     other["parts"]["temporal"]["depth"] = 2
     (folder / "config.json").write_bytes(msgspec.json.encode(other))

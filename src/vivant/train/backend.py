@@ -19,7 +19,7 @@ from vivant.models.local_model import (
     hash_checkpoint,
 )
 from vivant.models.transformers_engine import choose_device, generation_arguments
-from vivant.train.model.requests import reply_of, seen_and_said
+from vivant.train.model.request_format import make_reply, split_request
 
 
 class MimicChatModel(LocalModel):
@@ -33,8 +33,8 @@ class MimicChatModel(LocalModel):
             raise UsageError("mimic-chat takes videos as frames; leave out --native-video")
         place = check_checkpoint_path(place if place.startswith((".", "/", "~")) else f"./{place}", "model")
         super().__init__(
-            _name(place),
-            "vivant.train.backend:Engine",
+            _format_model_name(place),
+            "vivant.train.backend:TorchMimicChatEngine",
             {"model": place, **{name: given[name] for name in ("dtype", "device", "threads")}},
             batch_size=given["batch_size"],
             workers=given["workers"],
@@ -47,7 +47,7 @@ class MimicChatModel(LocalModel):
         return self._identity
 
 
-def _name(place: str) -> str:
+def _format_model_name(place: str) -> str:
     """A training's `best` and `last` go by the training's name."""
     folder = Path(place)
     if folder.name in ("best", "last") and folder.parent.name:
@@ -64,7 +64,7 @@ def create(rest: str, options: ModelOptions) -> Model:
     return MimicChatModel(rest, options)
 
 
-class Engine:
+class TorchMimicChatEngine:
     """A loaded checkpoint."""
 
     def __init__(self, settings: Mapping[str, Any], accelerator: int) -> None:
@@ -84,8 +84,8 @@ class Engine:
             raise ModelError(
                 f"--model-option device={device}: {' '.join(str(error).split())[:200]}"
             ) from error
-        self._words = self._processor.words
-        self._end = self._words.eos_token_id
+        self._tokenizer = self._processor.tokenizer
+        self._end = self._tokenizer.eos_token_id
 
     def generate(self, requests: Sequence[Request]) -> list[Reply]:
         """Greedy, or sampled where a temperature is given. All requests share their decoding."""
@@ -93,31 +93,31 @@ class Engine:
         wanted = generation_arguments(decoding)
         if wanted["do_sample"]:
             self._torch.manual_seed(requests[0].seed % 2**63)
-        batch = self._batch(requests)
+        batch = self._make_batch(requests)
         made = self._model.generate(
-            **batch, **wanted, eos_token_id=self._end, pad_token_id=self._words.pad_token_id
+            **batch, **wanted, eos_token_id=self._end, pad_token_id=self._tokenizer.pad_token_id
         ).tolist()
         counts = batch["attention_mask"].sum(dim=1).tolist()
         return [
-            reply_of(row, self._end, self._read, count, decoding, wanted["max_new_tokens"])
+            make_reply(row, self._end, self._detokenize, count, decoding, wanted["max_new_tokens"])
             for row, count in zip(made, counts, strict=True)
         ]
 
-    def _read(self, ids: Sequence[int]) -> str:
-        text: str = self._words.decode(ids, skip_special_tokens=True)
+    def _detokenize(self, ids: Sequence[int]) -> str:
+        text: str = self._tokenizer.decode(ids, skip_special_tokens=True)
         return text
 
     def loglikelihood(self, requests: Sequence[Request], answers: Sequence[tuple[str, ...]]) -> list[Reply]:
         """The sum of the likelihoods of an answer's tokens, after the prompt; one pass for each request."""
-        return [self._weigh(request, texts) for request, texts in zip(requests, answers, strict=True)]
+        return [self._score_answers(request, texts) for request, texts in zip(requests, answers, strict=True)]
 
-    def _weigh(self, request: Request, texts: tuple[str, ...]) -> Reply:
+    def _score_answers(self, request: Request, texts: tuple[str, ...]) -> Reply:
         import msgspec
 
-        asked = self._question(request)
-        answers = [tuple(self._words.encode(text, add_special_tokens=False)) for text in texts]
+        asked = self._tokenize(request)
+        answers = [tuple(self._tokenizer.encode(text, add_special_tokens=False)) for text in texts]
         rows = [msgspec.structs.replace(asked, answer=answer) for answer in answers]
-        batch = self._moved(self._processor.batch(rows))
+        batch = self._move(self._processor.make_batch(rows))
         places = (batch["attention_mask"].cumsum(1) - 1).clamp(min=0)
         with self._torch.inference_mode():
             logits = self._model(**batch, position_ids=places).logits.float().log_softmax(-1)
@@ -127,17 +127,17 @@ class Engine:
             weights.append(sum(float(tail[place, token]) for place, token in enumerate(answer)))
         return Reply(tokens_in=len(asked.ids), likelihoods=tuple(weights))
 
-    def _batch(self, requests: Sequence[Request]) -> dict[str, Any]:
-        return self._moved(self._processor.batch([self._question(request) for request in requests]))
+    def _make_batch(self, requests: Sequence[Request]) -> dict[str, Any]:
+        return self._move(self._processor.make_batch([self._tokenize(request) for request in requests]))
 
-    def _moved(self, batch: dict[str, Any]) -> dict[str, Any]:
+    def _move(self, batch: dict[str, Any]) -> dict[str, Any]:
         device = self._model.device
         return {n: v.to(device) if isinstance(v, self._torch.Tensor) else v for n, v in batch.items()}
 
-    def _question(self, request: Request) -> Any:
-        from vivant.train.model.processing import Question
+    def _tokenize(self, request: Request) -> Any:
+        from vivant.train.model.processing import ModelInput
 
-        pictures, text = seen_and_said(request)
-        ids = self._processor.prompt(text, video=bool(pictures))
-        frames = self._processor.frames(pictures) if pictures else None
-        return Question(ids, (), frames, request.key)
+        pictures, text = split_request(request)
+        ids = self._processor.encode_prompt(text, video=bool(pictures))
+        frames = self._processor.encode_frames(pictures) if pictures else None
+        return ModelInput(ids, (), frames, request.key)

@@ -26,7 +26,7 @@ from vivant.media.paths import resolve_media
 from vivant.runs.run import Run, common_protocol
 
 
-class JudgeData(Struct, frozen=True):
+class JudgeDataReport(Struct, frozen=True):
     """What was written."""
 
     file: Path
@@ -44,7 +44,7 @@ def write_judge_data(
     held_out: float = 0.2,
     seed: int = 0,
     protocol: Protocol | None = None,
-) -> JudgeData:
+) -> JudgeDataReport:
     """Questions in JSON lines, pictures beside them; the facet `split` is train or test, by sample, so that no
     question is met on both sides with answers of two models."""
     scores = read_human_scores(human)
@@ -58,7 +58,7 @@ def write_judge_data(
             raise UsageError(f"{run.name}: nothing in {', '.join(run.manifest.tasks)} is scored by a judge")
         settled = common_protocol([run], protocol)
         for ask in build_judge_requests(run, tasks, settled, JudgeOptions(model="people")):
-            score = _score(scores, ask, run.manifest.model)
+            score = _find_score(scores, ask, run.manifest.model)
             if score is None:
                 unscored += 1
                 continue
@@ -68,27 +68,27 @@ def write_judge_data(
                 else "train"
             )
             counts[part] += 1
-            lines.append(_line(ask, run, score, part, media, out.parent))
+            lines.append(_format_line(ask, run, score, part, media, out.parent))
     if not lines:
         raise DataError(f"{human} scores none of these answers; its first id is '{scores.example}'")
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_bytes(b"".join(lines))
-    return JudgeData(out, counts["train"], counts["test"], unscored)
+    return JudgeDataReport(out, counts["train"], counts["test"], unscored)
 
 
-def _score(scores: HumanScores, ask: JudgeRequest, model: str) -> float | None:
+def _find_score(scores: HumanScores, ask: JudgeRequest, model: str) -> float | None:
     found = scores.find(ask.id, model)
     return scores.find(ask.key, model) if found is None else found
 
 
-def _line(ask: JudgeRequest, run: Run, score: float, part: str, media: Path, base: Path) -> bytes:
+def _format_line(ask: JudgeRequest, run: Run, score: float, part: str, media: Path, base: Path) -> bytes:
     question: list[dict[str, str]] = []
     for message in ask.question.messages():
         for piece in message.parts:
             if isinstance(piece, Text):
                 question.append({"text": piece.text})
             elif isinstance(piece, Image):
-                question.append({"image": str(_copied(piece.path, ask, run, media).relative_to(base))})
+                question.append({"image": str(_copy_media(piece.path, ask, run, media).relative_to(base))})
     contract = ask.question.rubric.contract
     # One rubric has one scale here; people's mean goes to the nearest grade of it.
     values = {field.name: str(min(max(round(score), field.low), field.high)) for field in contract.fields}
@@ -102,7 +102,7 @@ def _line(ask: JudgeRequest, run: Run, score: float, part: str, media: Path, bas
     return msgspec.json.encode(content) + b"\n"
 
 
-def _copied(path: str, ask: JudgeRequest, run: Run, media: Path) -> Path:
+def _copy_media(path: str, ask: JudgeRequest, run: Run, media: Path) -> Path:
     own = path.startswith(PREFIX)
     file = Path(
         resolve_media(run.dir.path, path.removeprefix(PREFIX)) if own else resolve_media(Path(ask.root), path)

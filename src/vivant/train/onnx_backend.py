@@ -21,11 +21,11 @@ from vivant.models.local_model import (
 from vivant.models.registry import ONNX_SETTINGS
 
 SETTINGS, TOKENIZER = ONNX_SETTINGS, "tokenizer.json"
-WATCH, LOOK, READ = "watch.onnx", "look.onnx", "read.onnx"
-BUNDLED = ("tiny",)
+WINDOW_GRAPH, VIDEO_GRAPH, DECODER_GRAPH = "watch.onnx", "look.onnx", "read.onnx"
+BUNDLED_MODELS = ("tiny",)
 
 
-class Exported(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class OnnxModelSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What the graphs do not say of themselves."""
 
     version: int = 1
@@ -56,7 +56,7 @@ class Exported(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     note: str = ""
 
 
-class EmbeddedModel(LocalModel):
+class OnnxModel(LocalModel):
     """An exported model; its engine runs in a worker."""
 
     has_loglikelihood = True
@@ -67,7 +67,7 @@ class EmbeddedModel(LocalModel):
             raise UsageError(f"{name} takes videos as frames; leave out --native-video")
         super().__init__(
             name,
-            "vivant.train.onnx_engine:Engine",
+            "vivant.train.onnx_engine:OnnxMimicChatEngine",
             {"folder": str(folder), "threads": given["threads"]},
             batch_size=given["batch_size"],
             workers=given["workers"],
@@ -81,11 +81,11 @@ class EmbeddedModel(LocalModel):
         return self._identity
 
 
-def read_settings(folder: Path) -> Exported:
+def read_settings(folder: Path) -> OnnxModelSettings:
     """The settings of an exported model; a folder that is none says so in one line."""
     file = folder / SETTINGS
     try:
-        return msgspec.json.decode(file.read_bytes(), type=Exported)
+        return msgspec.json.decode(file.read_bytes(), type=OnnxModelSettings)
     except OSError as error:
         raise ModelError(
             f"{folder} holds no exported model ({SETTINGS} is not in it); make one: "
@@ -95,7 +95,7 @@ def read_settings(folder: Path) -> Exported:
         raise ModelError(f"{file} is damaged, or of another version: {error}") from error
 
 
-def bundled(name: str) -> Path | None:
+def find_bundled_model(name: str) -> Path | None:
     """The folder of a model that comes with the package, or None where this installation has none."""
     folder = mini.root(name)
     return folder if folder is not None and (folder / SETTINGS).is_file() else None
@@ -106,19 +106,19 @@ def create(rest: str, options: ModelOptions) -> Model:
     if not rest:
         raise UsageError("Name the exported model: onnx/FOLDER, as `vivant train export` wrote it")
     place = check_checkpoint_path(rest if rest.startswith((".", "/", "~")) else f"./{rest}", "model")
-    return EmbeddedModel(format_checkpoint_name("onnx", place), Path(place), options)
+    return OnnxModel(format_checkpoint_name("onnx", place), Path(place), options)
 
 
 def create_bundled(rest: str, options: ModelOptions) -> Model:
     """`--model vivant/tiny`."""
     from vivant.core.errors import unknown_name_error
 
-    if rest not in BUNDLED:
-        raise unknown_name_error("bundled model", rest, BUNDLED)
-    folder = bundled(rest)
+    if rest not in BUNDLED_MODELS:
+        raise unknown_name_error("bundled model", rest, BUNDLED_MODELS)
+    folder = find_bundled_model(rest)
     if folder is None:
         raise ModelError(
             f"This installation comes without the weights of vivant/{rest}; train and export one "
             "(docs/train.md) and name it onnx/FOLDER"
         )
-    return EmbeddedModel(f"vivant/{rest}", folder, options)
+    return OnnxModel(f"vivant/{rest}", folder, options)

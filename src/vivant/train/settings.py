@@ -14,17 +14,17 @@ from msgspec import Struct, field
 
 from vivant.core.errors import UsageError, unknown_name_error
 from vivant.core.types import FramePolicy
-from vivant.train.data.sources import Source
+from vivant.train.data.sources import DataSource
 from vivant.train.data.split import Split
-from vivant.train.model.config import Parts, check
+from vivant.train.model.config import ModelSettings, check_settings
 
 SIZES = ("tiny", "1b", "8b")
 
 
-class Data(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class DataSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What is learnt from."""
 
-    sources: tuple[Source, ...]
+    sources: tuple[DataSource, ...]
     frames: FramePolicy = FramePolicy(count=16)
     vocabulary: int = 2048
     """Tokens of the tokenizer that is trained along, where the language model has no name."""
@@ -36,7 +36,7 @@ class Data(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Processes that decode."""
 
 
-class Training(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class TrainingSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How it is learnt."""
 
     steps: int = 1000
@@ -69,7 +69,7 @@ class Training(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Of the processor; 0 leaves it to torch."""
 
 
-class Evaluation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class EvaluationSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A look at a held-out slice by Vivant's own benchmark."""
 
     benchmark: str = "mimic/thinking"
@@ -85,10 +85,10 @@ class Evaluation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class Recipe(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A whole training."""
 
-    model: Parts
-    data: Data
-    train: Training = Training()
-    evaluation: Evaluation | None = None
+    model: ModelSettings
+    data: DataSettings
+    train: TrainingSettings = TrainingSettings()
+    evaluation: EvaluationSettings | None = None
     out: str = "mimic-chat"
     seed: int = 0
     checkpoint_every: int = 100
@@ -130,17 +130,17 @@ def load_recipe(file: str | Path) -> tuple[Recipe, Path]:
 
 def make_recipe(content: Mapping[str, Any], where: str = "recipe") -> Recipe:
     """A recipe from plain data."""
-    said = {**content, "model": _model(content.get("model", "tiny"))}
+    said = {**content, "model": _resolve_model(content.get("model", "tiny"))}
     try:
         recipe = msgspec.convert(said, Recipe)
     except msgspec.ValidationError as error:
         raise UsageError(f"{where}: {error}") from error
-    check(recipe.model, begun=bool(recipe.begin))
-    _check(recipe, where)
+    check_settings(recipe.model, begun=bool(recipe.begin))
+    _check_recipe(recipe, where)
     return recipe
 
 
-def _check(recipe: Recipe, where: str) -> None:
+def _check_recipe(recipe: Recipe, where: str) -> None:
     train = recipe.train
     for name, value in (
         ("train.steps", train.steps),
@@ -159,16 +159,16 @@ def _check(recipe: Recipe, where: str) -> None:
         )
 
 
-def _model(said: Any) -> Any:
+def _resolve_model(said: Any) -> Any:
     if isinstance(said, str):
-        return size(said)
+        return load_size(said)
     if isinstance(said, dict) and "size" in said:
         rest = {name: value for name, value in said.items() if name != "size"}
-        return _over(size(said["size"]), rest)
+        return _merge(load_size(said["size"]), rest)
     return said
 
 
-def size(name: str) -> dict[str, Any]:
+def load_size(name: str) -> dict[str, Any]:
     """The bundled settings of a size."""
     if name not in SIZES:
         raise unknown_name_error("size", str(name), SIZES)
@@ -177,11 +177,11 @@ def size(name: str) -> dict[str, Any]:
     return content
 
 
-def _over(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+def _merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """`changes` laid over `base`, mapping by mapping."""
     merged = dict(base)
     for name, value in changes.items():
         before = merged.get(name)
         both = isinstance(before, Mapping) and isinstance(value, Mapping)
-        merged[name] = _over(before, value) if both else value  # type: ignore[arg-type]
+        merged[name] = _merge(before, value) if both else value  # type: ignore[arg-type]
     return merged

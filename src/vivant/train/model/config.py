@@ -11,10 +11,10 @@ from transformers import AutoConfig, PretrainedConfig
 
 from vivant.core.errors import UsageError
 
-CLIP_MEAN, CLIP_SPREAD = (0.481, 0.458, 0.408), (0.269, 0.261, 0.276)
+CLIP_MEAN, CLIP_STD = (0.481, 0.458, 0.408), (0.269, 0.261, 0.276)
 
 
-class Vision(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class VisionSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The backbone that looks at single frames."""
 
     name: str = ""
@@ -25,11 +25,11 @@ class Vision(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     frozen: bool = True
     image_size: int = 224
     mean: tuple[float, float, float] = CLIP_MEAN
-    spread: tuple[float, float, float] = CLIP_SPREAD
+    spread: tuple[float, float, float] = CLIP_STD
     trust_remote_code: bool = False
 
 
-class Spatial(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class SpatialSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A few frames, for what a scene shows."""
 
     on: bool = True
@@ -41,7 +41,7 @@ class Spatial(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     be told. The largest value finds small things, and is what a model learns soonest from chance."""
 
 
-class Temporal(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class TemporalSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The whole sequence, for what happens: attention over time for each patch, then over space for each frame."""
 
     on: bool = True
@@ -60,7 +60,7 @@ class Temporal(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """For `fresh`; attention over time has as many."""
 
 
-class Fusion(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class FusionSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How what was seen reaches the language model."""
 
     place: Literal["input", "layers"] = "input"
@@ -81,7 +81,7 @@ class Fusion(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """For `layers`: before each so-manieth layer, beginning with the first."""
 
 
-class Lora(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class LoraSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Low-rank updates of the language model's attention."""
 
     rank: int = 16
@@ -91,14 +91,14 @@ class Lora(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Names of linear layers; all of those inside attention where none is given."""
 
 
-class Language(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class LanguageSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The causal language model."""
 
     name: str = ""
     config: Mapping[str, Any] = field(default_factory=dict)
     """As for the backbone; `vocab_size` is filled in where the tokenizer is trained along."""
     frozen: bool = True
-    lora: Lora | None = None
+    lora: LoraSettings | None = None
     lines: bool = False
     """Whether each token is told the first token of its line: which option's letter it stands behind. For a small
     model from chance, which would take long to find that out."""
@@ -109,14 +109,14 @@ class Language(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     trust_remote_code: bool = False
 
 
-class Parts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ModelSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """All of it."""
 
-    vision: Vision = Vision()
-    spatial: Spatial = Spatial()
-    temporal: Temporal = Temporal()
-    fusion: Fusion = Fusion()
-    language: Language = Language()
+    vision: VisionSettings = VisionSettings()
+    spatial: SpatialSettings = SpatialSettings()
+    temporal: TemporalSettings = TemporalSettings()
+    fusion: FusionSettings = FusionSettings()
+    language: LanguageSettings = LanguageSettings()
 
     @property
     def visual_tokens(self) -> int:
@@ -134,7 +134,7 @@ class Parts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return each * self.spatial.frames if self.spatial.pool == "frames" else each
 
 
-def check(parts: Parts, *, begun: bool = False) -> Parts:
+def check_settings(parts: ModelSettings, *, begun: bool = False) -> ModelSettings:
     """Refuse combinations that cannot work, each in one line. `begun`: there are weights for all parts already."""
     if not parts.spatial.on and not parts.temporal.on:
         raise UsageError("model: one of spatial and temporal must be on")
@@ -181,15 +181,15 @@ class MimicChatConfig(PretrainedConfig):  # type: ignore[misc]
     parts: dict[str, Any] | None = None
 
     @classmethod
-    def of(cls, parts: Parts) -> MimicChatConfig:
+    def from_settings(cls, parts: ModelSettings) -> MimicChatConfig:
         """From settings."""
-        return cls(parts=msgspec.to_builtins(check(parts)))
+        return cls(parts=msgspec.to_builtins(check_settings(parts)))
 
     @property
-    def settings(self) -> Parts:
+    def settings(self) -> ModelSettings:
         """The settings that it holds."""
         try:
-            return msgspec.convert(self.parts or {}, Parts)
+            return msgspec.convert(self.parts or {}, ModelSettings)
         except msgspec.ValidationError as error:
             raise UsageError(f"The checkpoint's config is not one of MIMIC-Chat: {error}") from error
 

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from vivant.core.errors import UsageError
-from vivant.train.model.config import Fusion
+from vivant.train.model.config import FusionSettings
 
 
 class Projector(nn.Module):  # type: ignore[misc]
@@ -32,14 +32,14 @@ class Projector(nn.Module):  # type: ignore[misc]
 class Gate(nn.Module):  # type: ignore[misc]
     """How much comes through: the hyperbolic tangent of one learned number; or all, or nothing."""
 
-    def __init__(self, fusion: Fusion) -> None:
+    def __init__(self, fusion: FusionSettings) -> None:
         super().__init__()
         self.kind = fusion.gates
         start = math.atanh(min(0.99, max(-0.99, fusion.start)))
         self.weight = nn.Parameter(torch.tensor([start])) if self.kind == "learned" else None
 
     @property
-    def opening(self) -> Tensor | float:
+    def factor(self) -> Tensor | float:
         """The factor."""
         if self.weight is None:
             return 1.0 if self.kind == "open" else 0.0
@@ -47,13 +47,13 @@ class Gate(nn.Module):  # type: ignore[misc]
 
     def forward(self, tokens: Tensor) -> Tensor:
         """What comes through."""
-        return tokens * self.opening
+        return tokens * self.factor
 
 
 class InputFusion(nn.Module):  # type: ignore[misc]
     """The branches' tokens as part of the input."""
 
-    def __init__(self, fusion: Fusion, branches: Mapping[str, int], hidden: int) -> None:
+    def __init__(self, fusion: FusionSettings, branches: Mapping[str, int], hidden: int) -> None:
         super().__init__()
         self.fusion = fusion
         self.gates = nn.ModuleDict({name: Gate(fusion) for name in branches})
@@ -61,7 +61,7 @@ class InputFusion(nn.Module):  # type: ignore[misc]
         weighed = fusion.join == "sum" and len(branches) == 2
         self.scale = nn.Linear(2 * hidden, hidden) if weighed and fusion.gates == "learned" else None
         self.hint = nn.Linear(hidden, hidden) if fusion.hint else None
-        self.match = Match(hidden, fusion.match) if fusion.match else None
+        self.match = WordMatcher(hidden, fusion.match) if fusion.match else None
 
     def forward(self, tokens: Mapping[str, Tensor]) -> Tensor:
         """[videos, tokens, hidden] of each branch → those that stand in the input."""
@@ -75,17 +75,17 @@ class InputFusion(nn.Module):  # type: ignore[misc]
         share = self.scale(torch.cat([scene, change], dim=2)).sigmoid()
         return share * scene + (1 - share) * change
 
-    def sums(self, seen: Tensor) -> Tensor | None:
+    def summarize(self, seen: Tensor) -> Tensor | None:
         """What each video shows, in sum: [videos, tokens, hidden] → [videos, hidden]."""
         return None if self.hint is None else self.hint(seen.mean(1))
 
-    def told(self, vectors: Tensor, words: Tensor, hint: Tensor, which: Tensor) -> Tensor:
+    def add_hints(self, vectors: Tensor, word_vectors: Tensor, hint: Tensor, which: Tensor) -> Tensor:
         """Vectors with the hint, and with how well each word fits it; `which` is 1 for tokens to be told, else 0."""
         told = vectors + which * hint
-        return told if self.match is None else told + which * self.match(words, hint)
+        return told if self.match is None else told + which * self.match(word_vectors, hint)
 
 
-class Match(nn.Module):  # type: ignore[misc]
+class WordMatcher(nn.Module):  # type: ignore[misc]
     """How well words fit what was seen, by several measures that both go through."""
 
     def __init__(self, hidden: int, measures: int) -> None:
@@ -96,20 +96,20 @@ class Match(nn.Module):  # type: ignore[misc]
         self.measure = nn.Linear(hidden, hidden, bias=False)
         self.out = nn.Linear(measures, hidden)
 
-    def forward(self, words: Tensor, seen: Tensor) -> Tensor:
+    def forward(self, word_vectors: Tensor, seen: Tensor) -> Tensor:
         """[…, hidden] of both → what the words are told, […, hidden]."""
-        one, other = (self._measured(each) for each in (words, seen))
+        one, other = (self._project(each) for each in (word_vectors, seen))
         return self.out((one * other).sum(-1) / math.sqrt(one.shape[-1]))
 
-    def named(self, table: Tensor, seen: Tensor) -> Tensor:
+    def score_vocabulary(self, table: Tensor, seen: Tensor) -> Tensor:
         """How well each word of the language model's table fits: [videos, hidden] → [videos, words].
 
         Added to what the language model itself expects next, so that what is seen comes to mean its words.
         """
-        one, other = (self._measured(each).flatten(-2) for each in (table, seen))
+        one, other = (self._project(each).flatten(-2) for each in (table, seen))
         return other @ one.T / math.sqrt(one.shape[-1] // self.measures)
 
-    def _measured(self, vectors: Tensor) -> Tensor:
+    def _project(self, vectors: Tensor) -> Tensor:
         level = functional.layer_norm(vectors, vectors.shape[-1:])
         return self.measure(level).unflatten(-1, (self.measures, -1))
 
@@ -117,7 +117,7 @@ class Match(nn.Module):  # type: ignore[misc]
 class CrossAttention(nn.Module):  # type: ignore[misc]
     """A layer's tokens look at the tokens of their own video, one branch after the other, each behind its gate."""
 
-    def __init__(self, fusion: Fusion, branches: Mapping[str, int], hidden: int, heads: int) -> None:
+    def __init__(self, fusion: FusionSettings, branches: Mapping[str, int], hidden: int, heads: int) -> None:
         super().__init__()
         self.heads = heads
         self.norm = nn.LayerNorm(hidden)
@@ -150,18 +150,20 @@ class LayerFusion(nn.Module):  # type: ignore[misc]
     """Cross-attention before some of a language model's layers, put in by hooks so that any family will do."""
 
     def __init__(
-        self, fusion: Fusion, branches: Mapping[str, int], hidden: int, heads: int, layers: int
+        self, fusion: FusionSettings, branches: Mapping[str, int], hidden: int, heads: int, layers: int
     ) -> None:
         super().__init__()
         self.places = range(0, layers, fusion.every)
         self.blocks = nn.ModuleList(CrossAttention(fusion, branches, hidden, heads) for _ in self.places)
 
     @contextmanager
-    def looking(self, model: Any, tokens: Mapping[str, Tensor], owner: Tensor) -> Iterator[None]:
+    def attend_to(self, model: Any, tokens: Mapping[str, Tensor], owner: Tensor) -> Iterator[None]:
         """While this is open, the language model's layers look at these tokens."""
-        layers = decoder_layers(model)
+        layers = get_decoder_layers(model)
         hooks = [
-            layers[place].register_forward_pre_hook(_look(block, tokens, owner), with_kwargs=True)
+            layers[place].register_forward_pre_hook(
+                _make_cross_attention_hook(block, tokens, owner), with_kwargs=True
+            )
             for place, block in zip(self.places, self.blocks, strict=True)
         ]
         try:
@@ -171,7 +173,7 @@ class LayerFusion(nn.Module):  # type: ignore[misc]
                 hook.remove()
 
 
-def _look(block: nn.Module, tokens: Mapping[str, Tensor], owner: Tensor) -> Any:
+def _make_cross_attention_hook(block: nn.Module, tokens: Mapping[str, Tensor], owner: Tensor) -> Any:
     def hook(_: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         hidden = given[0] if given else named["hidden_states"]
         # A token written after the prompt belongs to the video of the last one before it.
@@ -182,7 +184,7 @@ def _look(block: nn.Module, tokens: Mapping[str, Tensor], owner: Tensor) -> Any:
     return hook
 
 
-def decoder_layers(model: Any) -> nn.ModuleList:
+def get_decoder_layers(model: Any) -> nn.ModuleList:
     """The layers of a causal language model of any family."""
     decoder = model.get_decoder() if hasattr(model, "get_decoder") else model
     layers = getattr(decoder, "layers", None)

@@ -7,12 +7,12 @@ from typing import Any
 from torch import Tensor, nn
 
 from vivant.core.errors import UsageError
-from vivant.train.model.config import Lora
+from vivant.train.model.config import LoraSettings
 
-_NAME = "default"
+_ADAPTER_NAME = "default"
 
 
-def attention_layers(model: nn.Module) -> tuple[str, ...]:
+def list_attention_layers(model: nn.Module) -> tuple[str, ...]:
     """The last names of all linear layers inside attention: q_proj, k_proj … or wqkv, wo."""
     found: set[str] = set()
     for name, module in model.named_modules():
@@ -26,11 +26,11 @@ def attention_layers(model: nn.Module) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
-def peft_config(model: nn.Module, lora: Lora) -> Any:
+def make_peft_config(model: nn.Module, lora: LoraSettings) -> Any:
     """In the words of peft. A target that is not inside attention is refused."""
     from peft import LoraConfig
 
-    known = attention_layers(model)
+    known = list_attention_layers(model)
     for target in lora.targets:
         if target not in known:
             raise UsageError(
@@ -45,28 +45,28 @@ def peft_config(model: nn.Module, lora: Lora) -> Any:
     )
 
 
-def add_lora(model: nn.Module, lora: Lora) -> None:
+def add_lora(model: nn.Module, lora: LoraSettings) -> None:
     """Put updates beside the attention's layers; they change nothing until they learn."""
     from peft import inject_adapter_in_model
 
-    inject_adapter_in_model(peft_config(model, lora), model, _NAME)
+    inject_adapter_in_model(make_peft_config(model, lora), model, _ADAPTER_NAME)
 
 
 def split_lora(state: dict[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
     """Weights without updates under their plain names, and the updates under peft's names."""
     plain = {name.replace(".base_layer.", "."): v for name, v in state.items() if "lora_" not in name}
     updates = {
-        f"base_model.model.{name.removeprefix('language_model.').replace(f'.{_NAME}.', '.')}": value
+        f"base_model.model.{name.removeprefix('language_model.').replace(f'.{_ADAPTER_NAME}.', '.')}": value
         for name, value in state.items()
         if "lora_" in name
     }
     return plain, updates
 
 
-def merged_state(state: dict[str, Tensor], lora: Lora) -> dict[str, Tensor]:
+def merge_lora(state: dict[str, Tensor], lora: LoraSettings) -> dict[str, Tensor]:
     """Weights with the updates added to them, under their plain names."""
     plain, _ = split_lora(state)
-    mark = f".lora_A.{_NAME}.weight"
+    mark = f".lora_A.{_ADAPTER_NAME}.weight"
     for name, down in state.items():
         if name.endswith(mark):
             up = state[name.replace("lora_A", "lora_B")]

@@ -16,11 +16,11 @@ from transformers.modeling_outputs import CausalLMOutputWithPast
 
 from vivant.models.base import ModelError
 from vivant.models.transformers_engine import loading_error
-from vivant.train.model.config import Language, MimicChatConfig, Parts
+from vivant.train.model.config import LanguageSettings, MimicChatConfig, ModelSettings
 from vivant.train.model.fusion import InputFusion, LayerFusion, Projector
 from vivant.train.model.lora import add_lora
-from vivant.train.model.requests import MARKS, PATCH, spatial_places
-from vivant.train.model.spatial import Eyes, SpatialBranch, normalised
+from vivant.train.model.request_format import MARKS, PATCH, spatial_frame_indices
+from vivant.train.model.spatial import SpatialBranch, VisionEncoder, normalize_pixels
 from vivant.train.model.temporal import TemporalBranch
 
 
@@ -36,10 +36,10 @@ class MimicChat(PreTrainedModel):  # type: ignore[misc]
 
     def __init__(self, config: MimicChatConfig, *, pretrained: bool = False) -> None:
         super().__init__(config)
-        self.settings: Parts = config.settings
+        self.settings: ModelSettings = config.settings
         parts = self.settings
-        self.eyes = Eyes(parts.vision, pretrained=pretrained)
-        self.language_model = _language_model(parts.language, pretrained)
+        self.eyes = VisionEncoder(parts.vision, pretrained=pretrained)
+        self.language_model = _load_language_model(parts.language, pretrained)
         text = self.language_model.config.get_text_config()
         self.vocabulary, hidden = int(text.vocab_size), int(text.hidden_size)
         widths: dict[str, int] = {}
@@ -73,7 +73,7 @@ class MimicChat(PreTrainedModel):  # type: ignore[misc]
         for name, weight in self.language_model.named_parameters():
             weight.requires_grad_("lora_" in name or not self.settings.language.frozen)
 
-    def learn_by(self, parts: Parts) -> None:
+    def set_trainable(self, parts: ModelSettings) -> None:
         """Take from other settings which parts learn; what the model is made of stays as it is."""
         own = self.settings
         language = msgspec.structs.replace(own.language, frozen=parts.language.frozen)
@@ -93,26 +93,26 @@ class MimicChat(PreTrainedModel):  # type: ignore[misc]
 
     # ── what is seen ──
 
-    def see(self, frames: Tensor, lengths: Sequence[int]) -> dict[str, Tensor]:
+    def encode_videos(self, frames: Tensor, lengths: Sequence[int]) -> dict[str, Tensor]:
         """Frames of all videos as bytes, [all frames, side, side, 3], and how many each has → tokens by branch."""
         kind = self.projectors[next(iter(self.projectors))].layers[1].weight.dtype
-        pixels = normalised(frames, self.settings.vision, kind)
+        pixels = normalize_pixels(frames, self.settings.vision, kind)
         videos = list(pixels.split(list(lengths)))
         found: dict[str, Tensor] = {}
-        with nullcontext() if self._looks_learn else torch.no_grad():
+        with nullcontext() if self._vision_learns else torch.no_grad():
             if self.settings.spatial.on:
                 count = self.settings.spatial.frames
-                chosen = torch.stack([v[spatial_places(len(v), count)] for v in videos])
+                chosen = torch.stack([v[spatial_frame_indices(len(v), count)] for v in videos])
                 found["spatial"] = self.spatial(self.eyes, chosen)
         if self.settings.temporal.on:
-            found["temporal"] = self._see_time(videos)
+            found["temporal"] = self._encode_temporal(videos)
         return {name: self.projectors[name](tokens) for name, tokens in found.items()}
 
     @property
-    def _looks_learn(self) -> bool:
+    def _vision_learns(self) -> bool:
         return not self.settings.vision.frozen
 
-    def _see_time(self, videos: Sequence[Tensor]) -> Tensor:
+    def _encode_temporal(self, videos: Sequence[Tensor]) -> Tensor:
         """Videos of one length go together; the order is kept."""
         found: list[Tensor | None] = [None] * len(videos)
         for length in sorted({len(video) for video in videos}):
@@ -125,11 +125,11 @@ class MimicChat(PreTrainedModel):  # type: ignore[misc]
     def embed(self, ids: Tensor, patches: Tensor | None, asked: Tensor | None = None) -> Tensor:
         """Vectors of the ids; where a patch stands, the tokens of what was seen, in order."""
         marks = ids >= self.vocabulary
-        table, vectors = self.language_model.get_input_embeddings(), self._words(ids)
+        table, vectors = self.language_model.get_input_embeddings(), self._embed_words(ids)
         marked = self.marks((ids - self.vocabulary).clamp(0, len(MARKS) - 1)).to(vectors.dtype)
         vectors = torch.where(marks[..., None], marked, vectors)
         if self.lines is not None:
-            heads, inside = self._heads(ids)
+            heads, inside = self._find_line_heads(ids)
             inside = inside if asked is None else inside & asked
             vectors = vectors + self.lines(table(heads)).masked_fill(~inside[..., None], 0.0)
         if patches is not None:
@@ -137,11 +137,11 @@ class MimicChat(PreTrainedModel):  # type: ignore[misc]
             vectors = vectors.masked_scatter(places[..., None], patches.to(vectors.dtype))
         return vectors
 
-    def _words(self, ids: Tensor) -> Tensor:
+    def _embed_words(self, ids: Tensor) -> Tensor:
         """Vectors from the language model's table; marks have those of its first word."""
         return self.language_model.get_input_embeddings()(ids.masked_fill(ids >= self.vocabulary, 0))
 
-    def _heads(self, ids: Tensor) -> tuple[Tensor, Tensor]:
+    def _find_line_heads(self, ids: Tensor) -> tuple[Tensor, Tensor]:
         """The first token of each token's line, and whether a token stands inside a line at all."""
         ends = ids >= self.vocabulary
         for token in self.settings.language.breaks:
@@ -176,7 +176,7 @@ class MimicChat(PreTrainedModel):  # type: ignore[misc]
         of the answers' tokens alone, and the loss is their sum over `num_items_in_batch`, or over their number; with
         `shares`, each token counts by its share of its answer.
         """
-        vectors, around, named_words = self._read(input_ids, frames, lengths, shown, owner, asked)
+        vectors, around, named_words = self._prepare_inputs(input_ids, frames, lengths, shown, owner, asked)
         if labels is not None:
             answered = (labels[:, 1:] != -100).any(0).nonzero()[:, 0]
             if self._keeps_logits:
@@ -191,11 +191,11 @@ class MimicChat(PreTrainedModel):  # type: ignore[misc]
             )
         if labels is None:
             if named_words is not None and owner is not None:
-                out.logits = out.logits + _of(named_words, owner)
+                out.logits = out.logits + _select_video_rows(named_words, owner)
             return out
         logits = out.logits if self._keeps_logits else out.logits[:, answered]
         if named_words is not None and owner is not None:
-            logits = logits + _of(named_words, owner[:, answered])
+            logits = logits + _select_video_rows(named_words, owner[:, answered])
         wanted = labels[:, answered + 1]
         each = functional.cross_entropy(
             logits.flatten(0, 1).float(), wanted.flatten(), ignore_index=-100, reduction="none"
@@ -208,7 +208,7 @@ class MimicChat(PreTrainedModel):  # type: ignore[misc]
     def _keeps_logits(self) -> bool:
         return "logits_to_keep" in inspect.signature(self.language_model.forward).parameters
 
-    def _read(
+    def _prepare_inputs(
         self,
         ids: Tensor,
         frames: Tensor | None,
@@ -220,26 +220,26 @@ class MimicChat(PreTrainedModel):  # type: ignore[misc]
         """The input, what stays open while it is read, and how well each word fits each video, if that is told."""
         if frames is None or not len(lengths):
             return self.embed(ids, None, asked), nullcontext(), None
-        tokens = self.see(frames, lengths)
+        tokens = self.encode_videos(frames, lengths)
         if isinstance(self.fusion, InputFusion):
             seen = self.fusion(tokens)
             vectors = self.embed(ids, seen[list(shown)], asked)
-            sums = self.fusion.sums(seen)
+            sums = self.fusion.summarize(seen)
             if owner is None or sums is None:
                 return vectors, nullcontext(), None
             # A token that is yet to be written is never given a hint, so neither is one to learn from.
             told = (owner >= 0 if asked is None else (owner >= 0) & asked)[..., None].to(vectors.dtype)
             hints = sums.to(vectors.dtype)[owner.clamp(min=0)]
-            vectors = self.fusion.told(vectors, self._words(ids), hints, told)
-            return vectors, nullcontext(), self.named(sums)
+            vectors = self.fusion.add_hints(vectors, self._embed_words(ids), hints, told)
+            return vectors, nullcontext(), self.score_vocabulary(sums)
         assert owner is not None
-        return self.embed(ids, None, asked), self.fusion.looking(self.language_model, tokens, owner), None
+        return self.embed(ids, None, asked), self.fusion.attend_to(self.language_model, tokens, owner), None
 
-    def named(self, sums: Tensor) -> Tensor | None:
+    def score_vocabulary(self, sums: Tensor) -> Tensor | None:
         """How well each word fits each video, [videos, vocabulary], where the settings ask for it."""
         if not isinstance(self.fusion, InputFusion) or self.fusion.match is None:
             return None
-        return self.fusion.match.named(self.language_model.get_input_embeddings().weight, sums)
+        return self.fusion.match.score_vocabulary(self.language_model.get_input_embeddings().weight, sums)
 
     @torch.inference_mode()  # type: ignore[untyped-decorator]
     def generate(
@@ -254,22 +254,22 @@ class MimicChat(PreTrainedModel):  # type: ignore[misc]
         **named: Any,
     ) -> Any:
         """Write answers; rows are padded on the left. Only new tokens are returned."""
-        vectors, around, named_words = self._read(input_ids, frames, lengths, shown, owner, asked)
+        vectors, around, named_words = self._prepare_inputs(input_ids, frames, lengths, shown, owner, asked)
         if attention_mask is None:
             attention_mask = torch.ones_like(input_ids)
         if named_words is not None and owner is not None:
-            fitting = _of(named_words, owner[:, -1])
+            fitting = _select_video_rows(named_words, owner[:, -1])
             named["logits_processor"] = LogitsProcessorList([lambda _, scores: scores + fitting])
         with around:
             return self.language_model.generate(inputs_embeds=vectors, attention_mask=attention_mask, **named)
 
 
-def _of(named: Tensor, owner: Tensor) -> Tensor:
+def _select_video_rows(named: Tensor, owner: Tensor) -> Tensor:
     """For each token the row of its video; nothing where it has none (-1)."""
     return named[owner.clamp(min=0)].masked_fill((owner < 0)[..., None], 0.0)
 
 
-def _language_model(language: Language, pretrained: bool) -> Any:
+def _load_language_model(language: LanguageSettings, pretrained: bool) -> Any:
     try:
         if pretrained and language.name:
             return AutoModelForCausalLM.from_pretrained(

@@ -12,16 +12,16 @@ import torch
 from msgspec import Struct
 
 from vivant.core.types import Picture
-from vivant.train.model.config import Parts
-from vivant.train.model.requests import prompt_ids, resized
+from vivant.train.model.config import ModelSettings
+from vivant.train.model.request_format import build_prompt_ids, resize_picture
 
 PAD, END = "<pad>", "<end>"
 _SENTINEL = "\u2983task\u2984"
-_LETTERS_OF_A_LINE = 12
+_MIN_LINE_LENGTH = 12
 """Shorter lines are not worth a token of their own."""
 
 
-class Question(Struct, frozen=True, eq=False):
+class ModelInput(Struct, frozen=True, eq=False):
     """A question as ids, perhaps with its answer; `frames` are bytes, [frames, side, side, 3]."""
 
     ids: tuple[int, ...]
@@ -39,47 +39,47 @@ class Question(Struct, frozen=True, eq=False):
 class Processor:
     """A tokenizer and a size of pictures, bound to the settings of one model."""
 
-    def __init__(self, parts: Parts, words: Any, vocabulary: int) -> None:
+    def __init__(self, parts: ModelSettings, tokenizer: Any, vocabulary: int) -> None:
         self.parts = parts
-        self.words = words
+        self.tokenizer = tokenizer
         self.vocabulary = vocabulary
-        self.around: tuple[list[int], list[int]] | None = None
+        self.chat_template: tuple[list[int], list[int]] | None = None
         if parts.language.chat:
-            self.around = self._template()
+            self.chat_template = self._split_chat_template()
 
-    def _template(self) -> tuple[list[int], list[int]]:
+    def _split_chat_template(self) -> tuple[list[int], list[int]]:
         """What the chat template writes before and after a user's task."""
-        text = self.words.apply_chat_template(
+        text = self.tokenizer.apply_chat_template(
             [{"role": "user", "content": _SENTINEL}], add_generation_prompt=True, tokenize=False
         )
         before, _, after = text.partition(_SENTINEL)
-        return self._ids(before), self._ids(after)
+        return self._tokenize(before), self._tokenize(after)
 
-    def _ids(self, text: str) -> list[int]:
-        found: list[int] = self.words.encode(text, add_special_tokens=False)
+    def _tokenize(self, text: str) -> list[int]:
+        found: list[int] = self.tokenizer.encode(text, add_special_tokens=False)
         return found
 
-    def prompt(self, text: str, *, video: bool) -> tuple[int, ...]:
+    def encode_prompt(self, text: str, *, video: bool) -> tuple[int, ...]:
         """`[VID] video [SEP] task`, and the mark after which the answer begins."""
         patches = self.parts.visual_tokens if video else None
-        return tuple(prompt_ids(self._ids(text), self.vocabulary, patches, self.around))
+        return tuple(build_prompt_ids(self._tokenize(text), self.vocabulary, patches, self.chat_template))
 
-    def answer(self, text: str) -> tuple[int, ...]:
+    def encode_answer(self, text: str) -> tuple[int, ...]:
         """An answer and the mark of its end."""
-        return (*self._ids(text), self.words.eos_token_id)
+        return (*self._tokenize(text), self.tokenizer.eos_token_id)
 
-    def frames(self, pictures: Sequence[Picture]) -> Any:
+    def encode_frames(self, pictures: Sequence[Picture]) -> Any:
         """Pictures as bytes of one size, [frames, side, side, 3]."""
-        return np.stack([resized(picture, self.parts.vision.image_size) for picture in pictures])
+        return np.stack([resize_picture(picture, self.parts.vision.image_size) for picture in pictures])
 
-    def batch(self, questions: Sequence[Question]) -> dict[str, Any]:
+    def make_batch(self, questions: Sequence[ModelInput]) -> dict[str, Any]:
         """Questions a row each, padded on the left, for writing answers."""
         width = max(question.length for question in questions)
-        ids = torch.full((len(questions), width), self.words.pad_token_id, dtype=torch.long)
+        ids = torch.full((len(questions), width), self.tokenizer.pad_token_id, dtype=torch.long)
         mask = torch.zeros((len(questions), width), dtype=torch.long)
         owner = torch.full((len(questions), width), -1, dtype=torch.long)
         asked = torch.zeros((len(questions), width), dtype=torch.bool)
-        videos, shown = distinct(questions)
+        videos, shown = index_videos(questions)
         for row, question in enumerate(questions):
             start = width - question.length
             ids[row, start:] = torch.tensor([*question.ids, *question.answer])
@@ -88,10 +88,10 @@ class Processor:
             if question.frames is not None:
                 owner[row, start:] = videos[question.video]
         marked = {"input_ids": ids, "attention_mask": mask, "owner": owner, "asked": asked}
-        return {**marked, **pixels(questions, videos, shown)}
+        return {**marked, **stack_frames(questions, videos, shown)}
 
 
-def distinct(questions: Sequence[Question]) -> tuple[dict[str, int], list[int]]:
+def index_videos(questions: Sequence[ModelInput]) -> tuple[dict[str, int], list[int]]:
     """The videos of some questions by number, and the number of each question's that has one."""
     videos: dict[str, int] = {}
     shown = [
@@ -102,7 +102,9 @@ def distinct(questions: Sequence[Question]) -> tuple[dict[str, int], list[int]]:
     return videos, shown
 
 
-def pixels(questions: Sequence[Question], videos: dict[str, int], shown: Sequence[int]) -> dict[str, Any]:
+def stack_frames(
+    questions: Sequence[ModelInput], videos: dict[str, int], shown: Sequence[int]
+) -> dict[str, Any]:
     """The frames of each video once, one after the other."""
     if not videos:
         return {"frames": None, "lengths": [], "shown": []}
@@ -134,28 +136,28 @@ def train_tokenizer(texts: Iterable[str], size: int, lines: Sequence[str] = ()) 
     return PreTrainedTokenizerFast(tokenizer_object=made, eos_token=END, pad_token=PAD)
 
 
-def shared_lines(prompts: Iterable[tuple[str, Sequence[str]]], most: int = 64) -> list[str]:
+def find_shared_lines(prompts: Iterable[tuple[str, Sequence[str]]], most: int = 64) -> list[str]:
     """Lines that recur in prompts, (text, options shown), the commonest first: their wording, never an option."""
     counts: Counter[str] = Counter()
     total = 0
     for text, options in prompts:
         total += 1
-        lines = {line for line in text.split("\n") if len(line) >= _LETTERS_OF_A_LINE}
+        lines = {line for line in text.split("\n") if len(line) >= _MIN_LINE_LENGTH}
         counts.update(line for line in lines if not any(option in line for option in options))
     often = max(2, total // 200)
     return [line for line, count in counts.most_common(most) if count >= often]
 
 
-def line_breaks(words: Any) -> tuple[int, ...]:
+def find_line_breaks(tokenizer: Any) -> tuple[int, ...]:
     """The tokens of a tokenizer of ours that end a line."""
-    return tuple(token for token in range(len(words)) if "\n" in words.decode([token]))
+    return tuple(token for token in range(len(tokenizer)) if "\n" in tokenizer.decode([token]))
 
 
 def load_tokenizer(place: str | Path, *, trust_remote_code: bool = False) -> Any:
     """The tokenizer of a checkpoint, with something to pad with."""
     from transformers import AutoTokenizer
 
-    words = AutoTokenizer.from_pretrained(str(place), trust_remote_code=trust_remote_code)
-    if words.pad_token_id is None:
-        words.pad_token = words.eos_token
-    return words
+    tokenizer = AutoTokenizer.from_pretrained(str(place), trust_remote_code=trust_remote_code)
+    if tokenizer.pad_token_id is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    return tokenizer

@@ -13,14 +13,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from vivant.train.model.config import Temporal
-from vivant.train.model.spatial import Eyes, conv_stem, stem_side
+from vivant.train.model.config import TemporalSettings
+from vivant.train.model.spatial import VisionEncoder, compute_stem_side, make_conv_stem
 
-_CLOCK = 0.1
+TIME_SCALE = 0.1
 """How loud the time is told beside what is seen."""
 
 
-class Attention(nn.Module):  # type: ignore[misc]
+class ResidualAttention(nn.Module):  # type: ignore[misc]
     """Attention among the last but one dimension, with a norm before and what came in added after."""
 
     def __init__(self, width: int, heads: int, *, silent: bool = False) -> None:
@@ -44,7 +44,7 @@ class Attention(nn.Module):  # type: ignore[misc]
         return tokens + self.out(mixed.transpose(1, 2).flatten(2)).reshape(tokens.shape)
 
 
-class Thought(nn.Module):  # type: ignore[misc]
+class FeedForward(nn.Module):  # type: ignore[misc]
     """The usual two layers after attention."""
 
     def __init__(self, width: int) -> None:
@@ -62,9 +62,9 @@ class DividedBlock(nn.Module):  # type: ignore[misc]
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
-        self.time = Attention(width, heads)
-        self.space = Attention(width, heads)
-        self.thought = Thought(width)
+        self.time = ResidualAttention(width, heads)
+        self.space = ResidualAttention(width, heads)
+        self.thought = FeedForward(width)
 
     def forward(self, tokens: Tensor) -> Tensor:
         """[videos, times, patches, width] → the same."""
@@ -72,22 +72,22 @@ class DividedBlock(nn.Module):  # type: ignore[misc]
         return self.thought(self.space(timed))
 
 
-class FreshWindows(nn.Module):  # type: ignore[misc]
+class FreshWindowEncoder(nn.Module):  # type: ignore[misc]
     """Blocks of our own on patches that span a few frames: the first of them, and how each next one differs.
 
     Differences are what makes a motion visible to a model that begins from chance.
     """
 
-    def __init__(self, temporal: Temporal, image_size: int) -> None:
+    def __init__(self, temporal: TemporalSettings, image_size: int) -> None:
         super().__init__()
         self.tubelet = temporal.tubelet
         self.width = temporal.widths[-1]
-        self.stem = conv_stem(3 * temporal.tubelet, temporal.widths)
-        patches = stem_side(image_size, temporal.widths) ** 2
+        self.stem = make_conv_stem(3 * temporal.tubelet, temporal.widths)
+        patches = compute_stem_side(image_size, temporal.widths) ** 2
         self.places = nn.Parameter(torch.randn(patches, self.width) * 0.02)
         self.blocks = nn.ModuleList(DividedBlock(self.width, temporal.heads) for _ in range(temporal.depth))
 
-    def forward(self, eyes: Eyes, pixels: Tensor) -> Tensor:  # noqa: ARG002 (a twin takes the backbone)
+    def forward(self, eyes: VisionEncoder, pixels: Tensor) -> Tensor:  # noqa: ARG002 (a twin takes the backbone)
         """[videos, times, 3, side, side] → one vector per video and time, [videos, times / tubelet, width]."""
         lacking = -pixels.shape[1] % self.tubelet
         if lacking:
@@ -96,29 +96,29 @@ class FreshWindows(nn.Module):  # type: ignore[misc]
         changes = torch.cat([grouped[:, :, :1], grouped[:, :, 1:] - grouped[:, :, :-1]], dim=2)
         seen = self.stem(changes.flatten(2, 3).flatten(0, 1)).flatten(2).transpose(1, 2)
         tokens = seen.unflatten(0, grouped.shape[:2]) + self.places
-        tokens = tokens + _CLOCK * clock(tokens.shape[1], self.width, tokens)[:, None]
+        tokens = tokens + TIME_SCALE * embed_time(tokens.shape[1], self.width, tokens)[:, None]
         for block in self.blocks:
             tokens = block(tokens)
         return tokens.amax(2)
 
 
-class BackboneWindows(nn.Module):  # type: ignore[misc]
+class BackboneWindowEncoder(nn.Module):  # type: ignore[misc]
     """The spatial branch's backbone with attention over time before each of its layers.
 
     Its weights are shared, not copied; attention over time begins silent, so that it starts as the backbone is.
     """
 
-    def __init__(self, temporal: Temporal, eyes: Eyes) -> None:
+    def __init__(self, temporal: TemporalSettings, eyes: VisionEncoder) -> None:
         super().__init__()
         self.width = eyes.width
-        heads = _heads(eyes.width, temporal.heads)
-        self.time = nn.ModuleList(Attention(eyes.width, heads, silent=True) for _ in eyes.layers)
+        heads = _choose_heads(eyes.width, temporal.heads)
+        self.time = nn.ModuleList(ResidualAttention(eyes.width, heads, silent=True) for _ in eyes.layers)
 
-    def forward(self, eyes: Eyes, pixels: Tensor) -> Tensor:
+    def forward(self, eyes: VisionEncoder, pixels: Tensor) -> Tensor:
         """[videos, times, 3, side, side] → one vector per video and time."""
         videos, times = pixels.shape[:2]
         hooks = [
-            layer.register_forward_pre_hook(_over_time(attention, times), with_kwargs=True)
+            layer.register_forward_pre_hook(_make_time_attention_hook(attention, times), with_kwargs=True)
             for layer, attention in zip(eyes.layers, self.time, strict=True)
         ]
         try:
@@ -129,13 +129,13 @@ class BackboneWindows(nn.Module):  # type: ignore[misc]
         return seen.mean(1).unflatten(0, (videos, times))
 
 
-def _over_time(attention: nn.Module, times: int) -> Any:
+def _make_time_attention_hook(attention: nn.Module, times: int) -> Any:
     """A hook that lets each token of a layer's input attend to itself at other times."""
 
     def hook(_: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         hidden = given[0] if given else named["hidden_states"]
         timed = hidden.unflatten(0, (-1, times)).transpose(1, 2)
-        timed = attention(timed, clock(times, hidden.shape[-1], hidden))
+        timed = attention(timed, embed_time(times, hidden.shape[-1], hidden))
         hidden = timed.transpose(1, 2).flatten(0, 1)
         return ((hidden, *given[1:]), named) if given else (given, {**named, "hidden_states": hidden})
 
@@ -145,19 +145,19 @@ def _over_time(attention: nn.Module, times: int) -> Any:
 class TemporalBranch(nn.Module):  # type: ignore[misc]
     """A video of any length as a fixed number of tokens."""
 
-    def __init__(self, temporal: Temporal, eyes: Eyes, image_size: int) -> None:
+    def __init__(self, temporal: TemporalSettings, eyes: VisionEncoder, image_size: int) -> None:
         super().__init__()
         self.temporal = temporal
-        self.windows: FreshWindows | BackboneWindows
+        self.windows: FreshWindowEncoder | BackboneWindowEncoder
         if temporal.init == "fresh":
-            self.windows = FreshWindows(temporal, image_size)
+            self.windows = FreshWindowEncoder(temporal, image_size)
         else:
-            self.windows = BackboneWindows(temporal, eyes)
+            self.windows = BackboneWindowEncoder(temporal, eyes)
         self.width = self.windows.width
-        self.whole = Attention(self.width, _heads(self.width, temporal.heads))
-        self.thought = Thought(self.width)
+        self.whole = ResidualAttention(self.width, _choose_heads(self.width, temporal.heads))
+        self.thought = FeedForward(self.width)
 
-    def forward(self, eyes: Eyes, pixels: Tensor) -> Tensor:
+    def forward(self, eyes: VisionEncoder, pixels: Tensor) -> Tensor:
         """[videos, times, 3, side, side] → [videos, tokens, width]."""
         window = self.temporal.window
         seen = [
@@ -165,16 +165,16 @@ class TemporalBranch(nn.Module):  # type: ignore[misc]
             for start in range(0, pixels.shape[1], window)
         ]
         tokens = torch.cat(seen, dim=1)
-        tokens = tokens + _CLOCK * clock(tokens.shape[1], self.width, tokens)
+        tokens = tokens + TIME_SCALE * embed_time(tokens.shape[1], self.width, tokens)
         tokens = self.thought(self.whole(tokens))
         return functional.adaptive_avg_pool1d(tokens.transpose(1, 2), self.temporal.tokens).transpose(1, 2)
 
 
-def _heads(width: int, most: int) -> int:
+def _choose_heads(width: int, most: int) -> int:
     return next(heads for heads in range(most, 0, -1) if width % heads == 0)
 
 
-def clock(times: int, width: int, like: Tensor) -> Tensor:
+def embed_time(times: int, width: int, like: Tensor) -> Tensor:
     """Sines and cosines of the time, [times, width]: of no fixed length, so that a video may have any."""
     half = width // 2
     rates = torch.exp(torch.arange(half, device=like.device) * (-math.log(10_000.0) / half))

@@ -23,9 +23,9 @@ from vivant.engine.evaluation import evaluate
 if TYPE_CHECKING:  # imported when the first test of this file runs: see tests/conftest.py
     import torch
 
-    from vivant.train.checkpoints import checkpoints, load_model, load_state
-    from vivant.train.loop import train
+    from vivant.train.checkpoints import list_checkpoints, load_model, load_state
     from vivant.train.settings import make_recipe
+    from vivant.train.trainer import train
 
 
 @pytest.fixture(scope="module")
@@ -79,7 +79,7 @@ def test_killed_and_resumed_it_takes_the_same_steps(world: Path, undisturbed: Pa
     content = with_lora(world, out)
     process = start(content)
     limit = time.monotonic() + 60
-    while not checkpoints(out) and time.monotonic() < limit and process.is_alive():
+    while not list_checkpoints(out) and time.monotonic() < limit and process.is_alive():
         time.sleep(0.01)
     process.kill()
     process.join()
@@ -90,9 +90,9 @@ def test_killed_and_resumed_it_takes_the_same_steps(world: Path, undisturbed: Pa
     assert outcome.finished
     wanted = ("step", "epoch", "loss", "learning_rate", "gradient_norm", "tokens", "answer_tokens")
     assert rows(out, *wanted) == rows(undisturbed, *wanted)
-    state, weights, optimizer = load_state(checkpoints(out)[-1])
-    other, same, moments = load_state(checkpoints(undisturbed)[-1])
-    assert state.place == other.place
+    state, weights, optimizer = load_state(list_checkpoints(out)[-1])
+    other, same, moments = load_state(list_checkpoints(undisturbed)[-1])
+    assert state.position == other.position
     assert all(torch.equal(weights[name], same[name]) for name in same)
     assert all(torch.equal(optimizer[name], moments[name]) for name in moments)
 
@@ -100,7 +100,7 @@ def test_killed_and_resumed_it_takes_the_same_steps(world: Path, undisturbed: Pa
 def test_the_last_model_and_curves_are_written(undisturbed: Path) -> None:
     model, _ = load_model(undisturbed / "last")
     assert model.settings.language.lora is None, "merged"
-    assert [path.name for path in checkpoints(undisturbed)] == ["step-00000006", "step-00000008"]
+    assert [path.name for path in list_checkpoints(undisturbed)] == ["step-00000006", "step-00000008"]
     assert list((undisturbed / "tensorboard").iterdir())
     rates = [float(rate) for (rate,) in rows(undisturbed, "learning_rate")]
     assert rates[0] < rates[1] > rates[4] > rates[-1] > 0, "warm-up, then a cosine"
@@ -158,8 +158,8 @@ def test_two_processes_have_the_gradients_of_one(world: Path, tmp_path: Path) ->
     alone = [tuple(map(float, row)) for row in rows(tmp_path / "one", "loss", "gradient_norm")]
     for row, same in zip(rows(tmp_path / "two", "loss", "gradient_norm"), alone, strict=True):
         assert tuple(map(float, row)) == pytest.approx(same, rel=1e-4)
-    _, weights, _ = load_state(checkpoints(tmp_path / "two")[-1])
-    _, wanted, _ = load_state(checkpoints(tmp_path / "one")[-1])
+    _, weights, _ = load_state(list_checkpoints(tmp_path / "two")[-1])
+    _, wanted, _ = load_state(list_checkpoints(tmp_path / "one")[-1])
     for name, value in wanted.items():
         assert torch.allclose(weights[name], value, atol=2e-3), name
 

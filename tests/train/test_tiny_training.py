@@ -23,11 +23,11 @@ if TYPE_CHECKING:  # imported when the first test of this file runs: see tests/c
     import torch
 
     from vivant.train.checkpoints import load_model, load_state
-    from vivant.train.curves import curves_of, smooth
-    from vivant.train.embedded import lessons, make
-    from vivant.train.loop import train
-    from vivant.train.model.fusion import Match
+    from vivant.train.curves import read_curves, smooth
+    from vivant.train.model.fusion import WordMatcher
     from vivant.train.settings import make_recipe
+    from vivant.train.tiny import pipeline, training_data
+    from vivant.train.trainer import train
 
 
 # ── how well words fit ──
@@ -35,9 +35,9 @@ if TYPE_CHECKING:  # imported when the first test of this file runs: see tests/c
 
 def test_what_is_seen_as_a_word_fits_that_word_from_the_beginning() -> None:
     torch.manual_seed(0)
-    match, table = Match(64, 8), torch.randn(500, 64)
-    assert match.named(table, table[:50]).argmax(1).tolist() == list(range(50))
-    assert torch.equal(match.named(table, torch.zeros(1, 64)), torch.zeros(1, 500)), (
+    match, table = WordMatcher(64, 8), torch.randn(500, 64)
+    assert match.score_vocabulary(table, table[:50]).argmax(1).tolist() == list(range(50))
+    assert torch.equal(match.score_vocabulary(table, torch.zeros(1, 64)), torch.zeros(1, 500)), (
         "nothing seen, nothing fits"
     )
 
@@ -100,7 +100,7 @@ def test_a_finished_model_goes_on_with_other_parts_frozen(
 
 def test_questions_of_direction_have_each_clip_both_ways() -> None:
     topics = {f"p/{number}": topic.name for number, topic in enumerate(load_topics())}
-    items = lessons.direction_items(topics)
+    items = training_data.make_direction_items(topics)
     both = [name for name in topics.values() if name.endswith("/reverse")]
     assert len(items) == 2 * len(both), "every clip that is played both ways, and no other"
     names = {text: topic.name for topic in load_topics() for text in topic.topics}
@@ -120,9 +120,11 @@ def taught(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("lessons") / "lessons"
     select = msgspec.structs.replace(mini.SETTINGS.select, target=6)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lessons, "WORLD", WorldPlan(videos=600, comments=36_000, seed=lessons.WORLD.seed))
+        patch.setattr(
+            training_data, "WORLD", WorldPlan(videos=600, comments=36_000, seed=training_data.WORLD.seed)
+        )
         patch.setattr(mini, "SETTINGS", msgspec.structs.replace(mini.SETTINGS, select=select))
-        lessons.make_lessons(out, videos=48, takes=0)
+        training_data.make_training_data(out, videos=48, takes=0)
     return out
 
 
@@ -144,12 +146,12 @@ def test_lessons_hold_nothing_of_the_mini_and_nothing_held_out(taught: Path) -> 
         paths = {line.path for _, line in iter_videos(taught / name) if line.ref in videos}
         assert {f"videos/{file.name}" for file in (taught / name / "videos").iterdir()} == paths
         assert (taught / name / VIDEOS).is_file() and (taught / name / ITEMS).is_file()
-    assert lessons.WORLD.seed != mini.WORLD.seed
-    assert {lessons.takes_plan(n).seed for n in range(3)}.isdisjoint({mini_plan().seed})
+    assert training_data.WORLD.seed != mini.WORLD.seed
+    assert {training_data.make_take_plan(n).seed for n in range(3)}.isdisjoint({mini_plan().seed})
 
 
 def test_it_is_made_by_one_call_that_goes_on(
-    taught: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    taught: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     small = recipe(Path("mimic-train"), train={"steps": 3})
     small["data"]["sources"] = [
@@ -159,22 +161,22 @@ def test_it_is_made_by_one_call_that_goes_on(
     def written(out: Path, _: int | None) -> Any:
         return make_recipe({**small, "out": str(out), "checkpoint_every": 1})
 
-    monkeypatch.setattr(make, "make_lessons", lambda *_: None)
-    monkeypatch.setattr(make, "embedded_recipe", written)
+    monkeypatch.setattr(pipeline, "make_lessons", lambda *_: None)
+    monkeypatch.setattr(pipeline, "load_tiny_recipe", written)
     (tmp_path / "lessons").symlink_to(taught)
-    heard: list[str] = []
+    caplog.set_level("INFO", "vivant")
     exported: list[tuple[Any, ...]] = []
     monkeypatch.setattr(
-        make, "export_onnx", lambda *given, **named: exported.append((*given, named["weights"]))
+        pipeline, "export_onnx", lambda *given, **named: exported.append((*given, named["weights"]))
     )
-    make.make_tiny(tmp_path, heard.append)
+    pipeline.make_tiny(tmp_path)
     assert exported == [(tmp_path / "trained" / "last", tmp_path / "tiny", "fp16")]
-    make.make_tiny(tmp_path, heard.append)
-    assert len(exported) == 2 and any("Going on from" in line for line in heard)
+    pipeline.make_tiny(tmp_path)
+    assert len(exported) == 2 and any("Going on from" in line for line in caplog.messages)
 
 
 def test_the_recipe_names_lessons_that_are_made(tmp_path: Path) -> None:
-    found = make.embedded_recipe(tmp_path, steps=7)
+    found = pipeline.load_tiny_recipe(tmp_path, steps=7)
     assert found.train.steps == 7
     names = {source.data for source in found.data.sources}
     assert names == {"mimic-train", "direction-train", "mime-train-0", "mime-train-1", "mime-train-2"}
@@ -185,10 +187,10 @@ def test_the_recipe_names_lessons_that_are_made(tmp_path: Path) -> None:
 
 
 def test_curves_are_read_smoothed_and_drawn(begun: Path, tmp_path: Path) -> None:
-    losses, looks = curves_of(begun.parent)
+    losses, looks = read_curves(begun.parent)
     assert [step for step, _ in losses] == [0, 1] and looks == []
     assert smooth([(n, float(n)) for n in range(60)])[-1] == (59, 47.0)
     done = CliRunner().invoke(app, ["curves", str(begun.parent), "--out", str(tmp_path / "c.svg")])
     assert done.exit_code == 0 and "<svg" in (tmp_path / "c.svg").read_text()
     with pytest.raises(DataError, match="holds no training"):
-        curves_of(tmp_path)
+        read_curves(tmp_path)

@@ -19,10 +19,12 @@ VID, SEP, ANS, PATCH = range(4)
 """Marks have ids after the vocabulary's and vectors of their own: no text can pass for one, and a frozen language
 model's table stays as it is. Where a patch stands, what was seen is put in."""
 
-Around = tuple[Sequence[int], Sequence[int]]
+ChatTemplate = tuple[Sequence[int], Sequence[int]]
 
 
-def prompt_ids(task: Sequence[int], vocabulary: int, patches: int | None, around: Around | None) -> list[int]:
+def build_prompt_ids(
+    task: Sequence[int], vocabulary: int, patches: int | None, around: ChatTemplate | None
+) -> list[int]:
     """`[VID] video [SEP] task`, and the mark after which the answer begins; `patches` is None without a video.
 
     `around` is what a chat template writes before and after, where there is one.
@@ -35,7 +37,7 @@ def prompt_ids(task: Sequence[int], vocabulary: int, patches: int | None, around
     return [*head, *task, vocabulary + ANS]
 
 
-def seen_and_said(request: Request) -> tuple[list[Picture], str]:
+def split_request(request: Request) -> tuple[list[Picture], str]:
     """All frames and pictures in order, and all text as one."""
     pictures: list[Picture] = []
     for turn in request.turns:
@@ -47,7 +49,7 @@ def seen_and_said(request: Request) -> tuple[list[Picture], str]:
     return pictures, request.text
 
 
-def resized(picture: Picture, side: int) -> Any:
+def resize_picture(picture: Picture, side: int) -> Any:
     """A picture as a square of bytes."""
     from PIL import Image
 
@@ -57,14 +59,14 @@ def resized(picture: Picture, side: int) -> Any:
         return np.asarray(file.convert("RGB").resize((side, side), Image.Resampling.BILINEAR))
 
 
-def spatial_places(length: int, count: int) -> list[int]:
+def spatial_frame_indices(length: int, count: int) -> list[int]:
     """Which of a video's frames the spatial branch looks at: spread evenly, some twice where there are few."""
     if count == 1:
         return [(length - 1) // 2]
     return [round(place * (length - 1) / (count - 1)) for place in range(count)]
 
 
-def reply_of(
+def make_reply(
     row: Sequence[int],
     end: int,
     read: Callable[[Sequence[int]], str],
