@@ -150,9 +150,12 @@ def test_only_answers_are_learnt_and_a_video_is_shown_once(world: Path) -> None:
     learnt = part["labels"][part["labels"] != -100].tolist()
     assert learnt == [token for one in asked for token in one.answer]
     assert (
-        len(part["lengths"]) == len({one.example.video for one in asked}) < len(part["shown"]) == len(asked)
+        len(part["frame_counts"])
+        == len({one.example.video for one in asked})
+        < len(part["question_videos"])
+        == len(asked)
     )
-    assert part["frames"].shape == (4 * len(part["lengths"]), 32, 32, 3)
+    assert part["frames"].shape == (4 * len(part["frame_counts"]), 32, 32, 3)
 
 
 def test_wording_becomes_single_tokens_but_options_never(world: Path) -> None:

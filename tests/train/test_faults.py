@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
+from tests.support.helpers import logged_messages
 from tests.support.train_kit import recipe, write_world
 from vivant.core.errors import DataError, UsageError, VivantError
 from vivant.models.base import ModelOptions
@@ -81,22 +82,20 @@ def test_files_that_are_no_recipe(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="Cannot read the recipe"):
         load_recipe(tmp_path / "none.yaml")
     (tmp_path / "broken.yaml").write_text("a: [", encoding="utf-8")
-    with pytest.raises(UsageError, match="is no YAML"):
+    with pytest.raises(UsageError, match="is not YAML"):
         load_recipe(tmp_path / "broken.yaml")
     (tmp_path / "list.yaml").write_text(yaml.safe_dump([1]), encoding="utf-8")
     with pytest.raises(UsageError, match="should be a mapping"):
         load_recipe(tmp_path / "list.yaml")
 
 
-def test_a_broken_video_is_left_out_and_counted_until_there_are_too_many(
-    world: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_broken_video_is_left_out_and_counted_until_there_are_too_many(world: Path) -> None:
     (world / "videos" / "v0001.mp4").write_bytes(b"not a video at all")
-    caplog.set_level("INFO", "vivant")
     content = recipe(world, data={"max_failed": 0.3}, train={"steps": 1}, out=str(world / "out"))
-    train(make_recipe(content))
-    assert any("v0001.mp4" in line for line in caplog.messages)
-    assert "1 videos cannot be used; 4 examples are left out." in caplog.messages
+    with logged_messages() as messages:
+        train(make_recipe(content))
+    assert any("v0001.mp4" in line for line in messages)
+    assert "1 videos cannot be used; 4 examples are left out." in messages
     content = recipe(world, data={"max_failed": 0.2}, out=str(world / "other"))
     with pytest.raises(DataError, match=r"1 of 4 videos cannot be used, more than the share of 0\.2.*v0001"):
         train(make_recipe(content))

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from typer.testing import CliRunner
 
+from tests.support.helpers import logged_messages
 from tests.support.train_kit import recipe, write_world
 from vivant.benchmarks.mimic.format import ITEMS, VIDEOS, iter_items, iter_videos
 from vivant.build.mime.plan_file import mini_plan
@@ -151,7 +152,7 @@ def test_lessons_hold_nothing_of_the_mini_and_nothing_held_out(taught: Path) -> 
 
 
 def test_it_is_made_by_one_call_that_goes_on(
-    taught: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    taught: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     small = recipe(Path("mimic-train"), train={"steps": 3})
     small["data"]["sources"] = [
@@ -164,15 +165,15 @@ def test_it_is_made_by_one_call_that_goes_on(
     monkeypatch.setattr(pipeline, "make_lessons", lambda *_: None)
     monkeypatch.setattr(pipeline, "load_tiny_recipe", written)
     (tmp_path / "lessons").symlink_to(taught)
-    caplog.set_level("INFO", "vivant")
     exported: list[tuple[Any, ...]] = []
     monkeypatch.setattr(
         pipeline, "export_onnx", lambda *given, **named: exported.append((*given, named["weights"]))
     )
     pipeline.make_tiny(tmp_path)
     assert exported == [(tmp_path / "trained" / "last", tmp_path / "tiny", "fp16")]
-    pipeline.make_tiny(tmp_path)
-    assert len(exported) == 2 and any("Going on from" in line for line in caplog.messages)
+    with logged_messages() as messages:
+        pipeline.make_tiny(tmp_path)
+    assert len(exported) == 2 and any("Going on from" in line for line in messages)
 
 
 def test_the_recipe_names_lessons_that_are_made(tmp_path: Path) -> None:

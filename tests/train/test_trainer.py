@@ -16,6 +16,7 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
+from tests.support.helpers import logged_messages
 from tests.support.train_kit import recipe, write_world
 from vivant.cli.train import app
 from vivant.engine.evaluation import evaluate
@@ -168,9 +169,11 @@ def test_the_command_trains_evaluates_and_its_model_runs(world: Path, tmp_path: 
     held_out = {"benchmark": "mimic/topic", "data": str(world), "where": ["platform=test"]}
     content = made(world, tmp_path / "out", train={"steps": 2}, evaluation=held_out)
     (tmp_path / "recipe.yaml").write_text(yaml.safe_dump(content), encoding="utf-8")
-    ran = CliRunner().invoke(app, ["mimic-chat", "--config", str(tmp_path / "recipe.yaml")])
+    with logged_messages() as messages:
+        ran = CliRunner().invoke(app, ["mimic-chat", "--config", str(tmp_path / "recipe.yaml")])
     assert ran.exit_code == 0, ran.output
-    assert "held-out accuracy" in ran.output and "Use it: vivant run mimic" in ran.output
+    text = "\n".join(messages)
+    assert "held-out accuracy" in text and "Use it: vivant run mimic" in text
     with (tmp_path / "out" / "evaluations.csv").open(encoding="utf-8") as file:
         looks = list(csv.DictReader(file))
     assert [(row["step"], row["samples"]) for row in looks] == [("2", "2")]

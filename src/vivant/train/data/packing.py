@@ -52,11 +52,11 @@ def collate(
     ids = torch.full(shape, pad_token_id, dtype=torch.long)
     labels = torch.full(shape, IGNORE_INDEX, dtype=torch.long)
     position_ids = torch.zeros(shape, dtype=torch.long)
-    owner = torch.full(shape, -1, dtype=torch.long)
-    asked = torch.zeros(shape, dtype=torch.bool)
-    shares = torch.zeros(shape)
+    video_index = torch.full(shape, -1, dtype=torch.long)
+    prompt_mask = torch.zeros(shape, dtype=torch.bool)
+    token_weights = torch.zeros(shape)
     questions = [question for row in rows for question in row]
-    videos, shown = index_videos(questions)
+    videos, question_videos = index_videos(questions)
     for number, row in enumerate(rows):
         start = 0
         for question in row:
@@ -64,19 +64,19 @@ def collate(
             ids[number, start:end] = torch.tensor([*question.ids, *question.answer])
             begin = start + len(question.ids)
             labels[number, begin:end] = torch.tensor(question.answer)
-            asked[number, start:begin] = True
-            shares[number, begin:end] = 1 / max(1, len(question.answer))
+            prompt_mask[number, start:begin] = True
+            token_weights[number, begin:end] = 1 / max(1, len(question.answer))
             position_ids[number, start:end] = torch.arange(question.length)
             if question.frames is not None:
-                owner[number, start:end] = videos[question.video]
+                video_index[number, start:end] = videos[question.video]
             start = end
         position_ids[number, start:] = torch.arange(width - start)
     return {
         "input_ids": ids,
         "labels": labels,
         "position_ids": position_ids,
-        "owner": owner,
-        "asked": asked,
-        **({"shares": shares} if answers_alike else {}),
-        **stack_frames(questions, videos, shown),
+        "video_index": video_index,
+        "prompt_mask": prompt_mask,
+        **({"token_weights": token_weights} if answers_alike else {}),
+        **stack_frames(questions, videos, question_videos),
     }

@@ -1,4 +1,4 @@
-"""What a MIMIC-Chat is made of, as data: read from YAML, kept in the checkpoint's `config.json`."""
+"""The settings of a MIMIC-Chat: read from YAML, kept in the checkpoint's `config.json`."""
 
 from __future__ import annotations
 
@@ -134,43 +134,48 @@ class ModelSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         return each * self.spatial.frames if self.spatial.pool == "frames" else each
 
 
-def check_settings(parts: ModelSettings, *, begun: bool = False) -> ModelSettings:
-    """Refuse combinations that cannot work, each in one line. `begun`: there are weights for all parts already."""
-    if not parts.spatial.on and not parts.temporal.on:
+def check_settings(settings: ModelSettings, *, has_weights: bool = False) -> ModelSettings:
+    """Refuse combinations that cannot work, each in one line. `has_weights`: all parts have weights already."""
+    if not settings.spatial.on and not settings.temporal.on:
         raise UsageError("model: one of spatial and temporal must be on")
-    for part, what in ((parts.vision, "vision"), (parts.language, "language")):
+    for part, what in ((settings.vision, "vision"), (settings.language, "language")):
         if not part.name and not part.config.get("model_type"):
             raise UsageError(f"model.{what}: give a name, or a config with its model_type")
-        if not begun and not part.name and part.frozen and not (what == "language" and parts.language.lora):
+        if (
+            not has_weights
+            and not part.name
+            and part.frozen
+            and not (what == "language" and settings.language.lora)
+        ):
             raise UsageError(f"model.{what} begins from chance, so it must learn: frozen: false")
     if (
-        parts.temporal.on
-        and parts.temporal.init == "backbone"
-        and parts.vision.config.get("model_type") == "conv"
+        settings.temporal.on
+        and settings.temporal.init == "backbone"
+        and settings.vision.config.get("model_type") == "conv"
     ):
         raise UsageError("model.temporal: the stem 'conv' has no layers to begin from; init: fresh")
-    for name, value, least in (
-        ("spatial.frames", parts.spatial.frames, 1),
-        ("spatial.grid", parts.spatial.grid, 1),
-        ("temporal.window", parts.temporal.window, parts.temporal.tubelet),
-        ("temporal.tokens", parts.temporal.tokens, 1),
-        ("temporal.tubelet", parts.temporal.tubelet, 1),
-        ("fusion.every", parts.fusion.every, 1),
-        ("fusion.match", parts.fusion.match, 0),
+    for name, value, minimum in (
+        ("spatial.frames", settings.spatial.frames, 1),
+        ("spatial.grid", settings.spatial.grid, 1),
+        ("temporal.window", settings.temporal.window, settings.temporal.tubelet),
+        ("temporal.tokens", settings.temporal.tokens, 1),
+        ("temporal.tubelet", settings.temporal.tubelet, 1),
+        ("fusion.every", settings.fusion.every, 1),
+        ("fusion.match", settings.fusion.match, 0),
     ):
-        if value < least:
-            raise UsageError(f"model.{name} is {value}; it must be at least {least}")
-    if parts.fusion.match and not (parts.fusion.hint and parts.fusion.place == "input"):
+        if value < minimum:
+            raise UsageError(f"model.{name} is {value}; it must be at least {minimum}")
+    if settings.fusion.match and not (settings.fusion.hint and settings.fusion.place == "input"):
         raise UsageError("model.fusion.match needs hint: true and place: input")
     for name, widths in (
-        ("vision.config", parts.vision.config.get("widths", (8,))),
-        ("temporal", parts.temporal.widths),
+        ("vision.config", settings.vision.config.get("widths", (8,))),
+        ("temporal", settings.temporal.widths),
     ):
         if not widths or any(width % 8 for width in widths):
             raise UsageError(f"model.{name}: widths must be multiples of 8")
-    if parts.temporal.init == "fresh" and parts.temporal.widths[-1] % parts.temporal.heads:
+    if settings.temporal.init == "fresh" and settings.temporal.widths[-1] % settings.temporal.heads:
         raise UsageError("model.temporal: the last of widths must be a multiple of heads")
-    return parts
+    return settings
 
 
 class MimicChatConfig(PretrainedConfig):  # type: ignore[misc]
@@ -181,9 +186,9 @@ class MimicChatConfig(PretrainedConfig):  # type: ignore[misc]
     parts: dict[str, Any] | None = None
 
     @classmethod
-    def from_settings(cls, parts: ModelSettings) -> MimicChatConfig:
-        """From settings."""
-        return cls(parts=msgspec.to_builtins(check_settings(parts)))
+    def from_settings(cls, settings: ModelSettings) -> MimicChatConfig:
+        """Check the settings and wrap them."""
+        return cls(parts=msgspec.to_builtins(check_settings(settings)))
 
     @property
     def settings(self) -> ModelSettings:

@@ -65,24 +65,24 @@ class InputFusion(nn.Module):  # type: ignore[misc]
 
     def forward(self, tokens: Mapping[str, Tensor]) -> Tensor:
         """[videos, tokens, hidden] of each branch → those that stand in the input."""
-        seen = [self.gates[name](each) + self.kinds[name] for name, each in tokens.items()]
+        seen = [self.gates[name](branch) + self.kinds[name] for name, branch in tokens.items()]
         if self.fusion.join == "concat" or len(seen) == 1:
             return torch.cat(seen, dim=1)
-        scene, change = seen
-        change = functional.adaptive_avg_pool1d(change.transpose(1, 2), scene.shape[1]).transpose(1, 2)
+        spatial, temporal = seen
+        temporal = functional.adaptive_avg_pool1d(temporal.transpose(1, 2), spatial.shape[1]).transpose(1, 2)
         if self.scale is None:
-            return scene + change
-        share = self.scale(torch.cat([scene, change], dim=2)).sigmoid()
-        return share * scene + (1 - share) * change
+            return spatial + temporal
+        share = self.scale(torch.cat([spatial, temporal], dim=2)).sigmoid()
+        return share * spatial + (1 - share) * temporal
 
     def summarize(self, seen: Tensor) -> Tensor | None:
-        """What each video shows, in sum: [videos, tokens, hidden] → [videos, hidden]."""
+        """One hint for each video: [videos, tokens, hidden] → [videos, hidden]."""
         return None if self.hint is None else self.hint(seen.mean(1))
 
-    def add_hints(self, vectors: Tensor, word_vectors: Tensor, hint: Tensor, which: Tensor) -> Tensor:
-        """Vectors with the hint, and with how well each word fits it; `which` is 1 for tokens to be told, else 0."""
-        told = vectors + which * hint
-        return told if self.match is None else told + which * self.match(word_vectors, hint)
+    def add_hints(self, vectors: Tensor, word_vectors: Tensor, hint: Tensor, mask: Tensor) -> Tensor:
+        """Vectors with the hint, and with how well each word fits it; `mask` is 1 for tokens that get it, else 0."""
+        hinted = vectors + mask * hint
+        return hinted if self.match is None else hinted + mask * self.match(word_vectors, hint)
 
 
 class WordMatcher(nn.Module):  # type: ignore[misc]
@@ -97,25 +97,25 @@ class WordMatcher(nn.Module):  # type: ignore[misc]
         self.out = nn.Linear(measures, hidden)
 
     def forward(self, word_vectors: Tensor, seen: Tensor) -> Tensor:
-        """[…, hidden] of both → what the words are told, […, hidden]."""
-        one, other = (self._project(each) for each in (word_vectors, seen))
-        return self.out((one * other).sum(-1) / math.sqrt(one.shape[-1]))
+        """[…, hidden] of both → what is added to the words, […, hidden]."""
+        words, video = self._project(word_vectors), self._project(seen)
+        return self.out((words * video).sum(-1) / math.sqrt(words.shape[-1]))
 
     def score_vocabulary(self, table: Tensor, seen: Tensor) -> Tensor:
         """How well each word of the language model's table fits: [videos, hidden] → [videos, words].
 
         Added to what the language model itself expects next, so that what is seen comes to mean its words.
         """
-        one, other = (self._project(each).flatten(-2) for each in (table, seen))
-        return other @ one.T / math.sqrt(one.shape[-1] // self.measures)
+        words, video = self._project(table).flatten(-2), self._project(seen).flatten(-2)
+        return video @ words.T / math.sqrt(words.shape[-1] // self.measures)
 
     def _project(self, vectors: Tensor) -> Tensor:
-        level = functional.layer_norm(vectors, vectors.shape[-1:])
-        return self.measure(level).unflatten(-1, (self.measures, -1))
+        normalized = functional.layer_norm(vectors, vectors.shape[-1:])
+        return self.measure(normalized).unflatten(-1, (self.measures, -1))
 
 
 class CrossAttention(nn.Module):  # type: ignore[misc]
-    """A layer's tokens look at the tokens of their own video, one branch after the other, each behind its gate."""
+    """A layer's tokens attend to the tokens of their own video, one branch after the other, each behind its gate."""
 
     def __init__(self, fusion: FusionSettings, branches: Mapping[str, int], hidden: int, heads: int) -> None:
         super().__init__()
@@ -126,23 +126,23 @@ class CrossAttention(nn.Module):  # type: ignore[misc]
         self.out = nn.ModuleDict({name: nn.Linear(hidden, hidden) for name in branches})
         self.gates = nn.ModuleDict({name: Gate(fusion) for name in branches})
 
-    def forward(self, hidden: Tensor, tokens: Mapping[str, Tensor], owner: Tensor) -> Tensor:
-        """`owner` tells each token's video, [rows, length]; a token with none (-1) sees nothing."""
+    def forward(self, hidden: Tensor, tokens: Mapping[str, Tensor], video_index: Tensor) -> Tensor:
+        """`video_index` tells each token's video, [rows, length]; a token with none (-1) sees nothing."""
         query = self.query(self.norm(hidden)).unflatten(2, (self.heads, -1)).transpose(1, 2)
-        blind = owner < 0
-        for name, each in tokens.items():
-            videos, count = each.shape[:2]
-            key, value = self.seen[name](each.flatten(0, 1)).chunk(2, dim=1)
+        blind = video_index < 0
+        for name, branch in tokens.items():
+            videos, count = branch.shape[:2]
+            key, value = self.seen[name](branch.flatten(0, 1)).chunk(2, dim=1)
             key, value = (
                 side.unflatten(1, (self.heads, -1)).transpose(0, 1).expand(len(hidden), -1, -1, -1)
                 for side in (key, value)
             )
-            whose = torch.arange(videos, device=owner.device).repeat_interleave(count)
+            key_video = torch.arange(videos, device=video_index.device).repeat_interleave(count)
             # A token without a video must attend to something, or its softmax is empty; it is silenced after.
-            allowed = (owner[..., None] == whose) | blind[..., None]
+            allowed = (video_index[..., None] == key_video) | blind[..., None]
             mixed = functional.scaled_dot_product_attention(query, key, value, attn_mask=allowed[:, None])
-            told = self.out[name](mixed.transpose(1, 2).flatten(2))
-            hidden = hidden + self.gates[name](told).masked_fill(blind[..., None], 0.0)
+            update = self.out[name](mixed.transpose(1, 2).flatten(2))
+            hidden = hidden + self.gates[name](update).masked_fill(blind[..., None], 0.0)
         return hidden
 
 
@@ -157,14 +157,14 @@ class LayerFusion(nn.Module):  # type: ignore[misc]
         self.blocks = nn.ModuleList(CrossAttention(fusion, branches, hidden, heads) for _ in self.places)
 
     @contextmanager
-    def attend_to(self, model: Any, tokens: Mapping[str, Tensor], owner: Tensor) -> Iterator[None]:
-        """While this is open, the language model's layers look at these tokens."""
+    def attend_to(self, model: Any, tokens: Mapping[str, Tensor], video_index: Tensor) -> Iterator[None]:
+        """Within this context, the language model's layers attend to these tokens."""
         layers = get_decoder_layers(model)
         hooks = [
-            layers[place].register_forward_pre_hook(
-                _make_cross_attention_hook(block, tokens, owner), with_kwargs=True
+            layers[index].register_forward_pre_hook(
+                _make_cross_attention_hook(block, tokens, video_index), with_kwargs=True
             )
-            for place, block in zip(self.places, self.blocks, strict=True)
+            for index, block in zip(self.places, self.blocks, strict=True)
         ]
         try:
             yield
@@ -173,13 +173,17 @@ class LayerFusion(nn.Module):  # type: ignore[misc]
                 hook.remove()
 
 
-def _make_cross_attention_hook(block: nn.Module, tokens: Mapping[str, Tensor], owner: Tensor) -> Any:
-    def hook(_: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-        hidden = given[0] if given else named["hidden_states"]
+def _make_cross_attention_hook(block: nn.Module, tokens: Mapping[str, Tensor], video_index: Tensor) -> Any:
+    def hook(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        hidden = args[0] if args else kwargs["hidden_states"]
         # A token written after the prompt belongs to the video of the last one before it.
-        whose = owner if hidden.shape[1] == owner.shape[1] else owner[:, -1:].expand(-1, hidden.shape[1])
-        seen = block(hidden, tokens, whose)
-        return ((seen, *given[1:]), named) if given else (given, {**named, "hidden_states": seen})
+        index = (
+            video_index
+            if hidden.shape[1] == video_index.shape[1]
+            else video_index[:, -1:].expand(-1, hidden.shape[1])
+        )
+        seen = block(hidden, tokens, index)
+        return ((seen, *args[1:]), kwargs) if args else (args, {**kwargs, "hidden_states": seen})
 
     return hook
 

@@ -1,4 +1,4 @@
-"""The backbone that looks at frames, and the spatial branch on top of it."""
+"""The vision encoder, and the spatial branch on top of it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def compute_stem_side(image_size: int, widths: Sequence[int]) -> int:
 
 
 class ConvEncoder(nn.Module):  # type: ignore[misc]
-    """A stem alone, for a model of one or two million parameters."""
+    """A convolutional stem alone, for a model of one or two million parameters."""
 
     def __init__(self, widths: Sequence[int]) -> None:
         super().__init__()
@@ -76,10 +76,10 @@ class VisionEncoder(nn.Module):  # type: ignore[misc]
     @property
     def layers(self) -> nn.ModuleList:
         """The transformer layers of the backbone, whatever its family calls them."""
-        found = [m for m in self.model.modules() if isinstance(m, nn.ModuleList) and len(m) > 0]
-        if not found:
+        lists = [m for m in self.model.modules() if isinstance(m, nn.ModuleList) and len(m) > 0]
+        if not lists:
             raise UsageError("model.vision: this backbone has no list of layers; use temporal.init: fresh")
-        return max(found, key=lambda layers: sum(p.numel() for p in layers.parameters()))
+        return max(lists, key=lambda layers: sum(p.numel() for p in layers.parameters()))
 
 
 def load_vision_config(vision: VisionSettings) -> Any:
@@ -88,8 +88,8 @@ def load_vision_config(vision: VisionSettings) -> Any:
 
     try:
         if vision.config:
-            given = {name: value for name, value in vision.config.items() if name != "model_type"}
-            config = AutoConfig.for_model(vision.config["model_type"], **given)
+            values = {name: value for name, value in vision.config.items() if name != "model_type"}
+            config = AutoConfig.for_model(vision.config["model_type"], **values)
         else:
             config = AutoConfig.from_pretrained(vision.name, trust_remote_code=vision.trust_remote_code)
     except (OSError, ValueError, KeyError) as error:
@@ -124,20 +124,20 @@ def normalize_pixels(frames: Tensor, vision: VisionSettings, dtype: torch.dtype)
 class SpatialBranch(nn.Module):  # type: ignore[misc]
     """Patch tokens of a few frames, averaged to a grid."""
 
-    def __init__(self, spatial: SpatialSettings, eyes_side: int) -> None:
+    def __init__(self, spatial: SpatialSettings, encoder_side: int) -> None:
         super().__init__()
         self.spatial = spatial
-        self.side = eyes_side
+        self.side = encoder_side
 
-    def forward(self, eyes: VisionEncoder, pixels: Tensor) -> Tensor:
+    def forward(self, encoder: VisionEncoder, pixels: Tensor) -> Tensor:
         """[videos, frames, 3, side, side] → [videos, tokens, width]."""
         videos, frames = pixels.shape[:2]
-        seen = eyes(pixels.flatten(0, 1))
+        seen = encoder(pixels.flatten(0, 1))
         grid = seen.transpose(1, 2).unflatten(2, (self.side, self.side))
-        narrow = (
+        pool = (
             functional.adaptive_max_pool2d if self.spatial.pool == "max" else functional.adaptive_avg_pool2d
         )
-        pooled = narrow(grid, self.spatial.grid).flatten(2).transpose(1, 2).unflatten(0, (videos, frames))
+        pooled = pool(grid, self.spatial.grid).flatten(2).transpose(1, 2).unflatten(0, (videos, frames))
         if self.spatial.pool == "frames":
             return pooled.flatten(1, 2)
         return pooled.amax(1) if self.spatial.pool == "max" else pooled.mean(1)

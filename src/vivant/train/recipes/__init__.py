@@ -20,21 +20,21 @@ class BundledRecipe(Struct, frozen=True):
 
 def load_bundled_recipes() -> dict[str, BundledRecipe]:
     """All of them by name."""
-    found: dict[str, BundledRecipe] = {}
+    recipes: dict[str, BundledRecipe] = {}
     files = (file for file in resources.files(__name__).iterdir() if file.name.endswith(".yaml"))
-    for file in sorted(files, key=lambda each: each.name):
+    for file in sorted(files, key=lambda file: file.name):
         text = file.read_text("utf-8")
         name = file.name.removesuffix(".yaml")
-        found[name] = BundledRecipe(name, text.partition("\n")[0].removeprefix("#").strip(), text)
-    return found
+        recipes[name] = BundledRecipe(name, text.partition("\n")[0].removeprefix("#").strip(), text)
+    return recipes
 
 
 def read_recipe_text(name: str) -> str:
     """One recipe's file, comments and all."""
-    known = load_bundled_recipes()
-    if name not in known:
-        raise unknown_name_error("recipe", name, known)
-    return known[name].text
+    recipes = load_bundled_recipes()
+    if name not in recipes:
+        raise unknown_name_error("recipe", name, recipes)
+    return recipes[name].text
 
 
 def get_model_size(text: str) -> str:
