@@ -27,32 +27,32 @@ class MimicChatModel(LocalModel):
 
     has_loglikelihood = True
 
-    def __init__(self, place: str, options: ModelOptions) -> None:
-        given = options.resolve(batch_size=16, workers=1, dtype="auto", device="auto", threads=0)
+    def __init__(self, path: str, options: ModelOptions) -> None:
+        values = options.resolve(batch_size=16, workers=1, dtype="auto", device="auto", threads=0)
         if options.video == "native":
             raise UsageError("mimic-chat takes videos as frames; leave out --native-video")
-        place = check_checkpoint_path(place if place.startswith((".", "/", "~")) else f"./{place}", "model")
+        path = check_checkpoint_path(path if path.startswith((".", "/", "~")) else f"./{path}", "model")
         super().__init__(
-            _format_model_name(place),
+            _format_model_name(path),
             "vivant.train.backend:TorchMimicChatEngine",
-            {"model": place, **{name: given[name] for name in ("dtype", "device", "threads")}},
-            batch_size=given["batch_size"],
-            workers=given["workers"],
+            {"model": path, **{name: values[name] for name in ("dtype", "device", "threads")}},
+            batch_size=values["batch_size"],
+            workers=values["workers"],
         )
         self.capabilities = Capabilities(images=True)
-        self._identity = {"model": self.name, "checkpoint": hash_checkpoint(place)}
+        self._identity = {"model": self.name, "checkpoint": hash_checkpoint(path)}
 
     @property
     def identity(self) -> Mapping[str, Any]:
         return self._identity
 
 
-def _format_model_name(place: str) -> str:
+def _format_model_name(path: str) -> str:
     """A training's `best` and `last` go by the training's name."""
-    folder = Path(place)
+    folder = Path(path)
     if folder.name in ("best", "last") and folder.parent.name:
         return f"mimic-chat/{folder.parent.name}/{folder.name}"
-    return format_checkpoint_name("mimic-chat", place)
+    return format_checkpoint_name("mimic-chat", path)
 
 
 def create(rest: str, options: ModelOptions) -> Model:
@@ -65,7 +65,7 @@ def create(rest: str, options: ModelOptions) -> Model:
 
 
 class TorchMimicChatEngine:
-    """A loaded checkpoint."""
+    """Inference with a loaded checkpoint."""
 
     def __init__(self, settings: Mapping[str, Any], accelerator: int) -> None:
         import torch
@@ -90,17 +90,17 @@ class TorchMimicChatEngine:
     def generate(self, requests: Sequence[Request]) -> list[Reply]:
         """Greedy, or sampled where a temperature is given. All requests share their decoding."""
         decoding = requests[0].decoding
-        wanted = generation_arguments(decoding)
-        if wanted["do_sample"]:
+        arguments = generation_arguments(decoding)
+        if arguments["do_sample"]:
             self._torch.manual_seed(requests[0].seed % 2**63)
         batch = self._make_batch(requests)
-        made = self._model.generate(
-            **batch, **wanted, eos_token_id=self._end, pad_token_id=self._tokenizer.pad_token_id
+        rows = self._model.generate(
+            **batch, **arguments, eos_token_id=self._end, pad_token_id=self._tokenizer.pad_token_id
         ).tolist()
         counts = batch["attention_mask"].sum(dim=1).tolist()
         return [
-            make_reply(row, self._end, self._detokenize, count, decoding, wanted["max_new_tokens"])
-            for row, count in zip(made, counts, strict=True)
+            make_reply(row, self._end, self._detokenize, count, decoding, arguments["max_new_tokens"])
+            for row, count in zip(rows, counts, strict=True)
         ]
 
     def _detokenize(self, ids: Sequence[int]) -> str:
@@ -114,18 +114,18 @@ class TorchMimicChatEngine:
     def _score_answers(self, request: Request, texts: tuple[str, ...]) -> Reply:
         import msgspec
 
-        asked = self._tokenize(request)
+        prompt = self._tokenize(request)
         answers = [tuple(self._tokenizer.encode(text, add_special_tokens=False)) for text in texts]
-        rows = [msgspec.structs.replace(asked, answer=answer) for answer in answers]
+        rows = [msgspec.structs.replace(prompt, answer=answer) for answer in answers]
         batch = self._move(self._processor.make_batch(rows))
-        places = (batch["attention_mask"].cumsum(1) - 1).clamp(min=0)
+        position_ids = (batch["attention_mask"].cumsum(1) - 1).clamp(min=0)
         with self._torch.inference_mode():
-            logits = self._model(**batch, position_ids=places).logits.float().log_softmax(-1)
-        weights = []
+            logits = self._model(**batch, position_ids=position_ids).logits.float().log_softmax(-1)
+        likelihoods = []
         for row, answer in enumerate(answers):
             tail = logits[row, -len(answer) - 1 : -1]
-            weights.append(sum(float(tail[place, token]) for place, token in enumerate(answer)))
-        return Reply(tokens_in=len(asked.ids), likelihoods=tuple(weights))
+            likelihoods.append(sum(float(tail[index, token]) for index, token in enumerate(answer)))
+        return Reply(tokens_in=len(prompt.ids), likelihoods=tuple(likelihoods))
 
     def _make_batch(self, requests: Sequence[Request]) -> dict[str, Any]:
         return self._move(self._processor.make_batch([self._tokenize(request) for request in requests]))

@@ -1,4 +1,4 @@
-"""Learning curves of one or several trainings: the loss of each step, and each look at the held-out slice."""
+"""Learning curves of one or several trainings: the loss of each step, and each held-out evaluation."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ Points = list[tuple[float, float]]
 
 def plot_learning_curves(trainings: Sequence[Path], path: Path, *, chance: float | None = None) -> None:
     """Draw trainings over each other: losses on the left, held-out accuracies on the right."""
-    read = {folder.name: read_curves(folder) for folder in trainings}
+    curves = {folder.name: read_curves(folder) for folder in trainings}
     pyplot = load_pyplot()
     figure, (left, right) = pyplot.subplots(1, 2, figsize=(7.2, 2.8))
-    for number, (name, (losses, looks)) in enumerate(read.items()):
+    for number, (name, (losses, accuracies)) in enumerate(curves.items()):
         colour = COLORS[number % len(COLORS)]
         left.plot(*_split_points(smooth(losses)), color=colour, linewidth=1, label=name)
-        right.plot(*_split_points(looks), color=colour, marker="o", markersize=3, label=name)
+        right.plot(*_split_points(accuracies), color=colour, marker="o", markersize=3, label=name)
     left.set_ylabel("loss")
     right.set_ylabel("held-out accuracy")
     right.set_ylim(0, 1)
@@ -35,19 +35,19 @@ def plot_learning_curves(trainings: Sequence[Path], path: Path, *, chance: float
 
 
 def read_curves(folder: Path) -> tuple[Points, Points]:
-    """(step, loss) and (step, accuracy) of a training; the second is empty where it never looked."""
+    """(step, loss) and (step, accuracy) of a training; the second is empty without evaluations."""
     losses = _read_column(folder / "metrics.csv", "loss")
-    looked = folder / "evaluations.csv"
-    return losses, _read_column(looked, "accuracy") if looked.is_file() else []
+    evaluations = folder / "evaluations.csv"
+    return losses, _read_column(evaluations, "accuracy") if evaluations.is_file() else []
 
 
 def smooth(points: Points) -> Points:
     """Means over the steps before each."""
-    found, total = [], 0.0
-    for place, (step, value) in enumerate(points):
-        total += value - (points[place - _SMOOTHING_STEPS][1] if place >= _SMOOTHING_STEPS else 0.0)
-        found.append((step, total / min(place + 1, _SMOOTHING_STEPS)))
-    return found
+    means, total = [], 0.0
+    for index, (step, value) in enumerate(points):
+        total += value - (points[index - _SMOOTHING_STEPS][1] if index >= _SMOOTHING_STEPS else 0.0)
+        means.append((step, total / min(index + 1, _SMOOTHING_STEPS)))
+    return means
 
 
 def _read_column(file: Path, column: str) -> Points:

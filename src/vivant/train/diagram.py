@@ -1,4 +1,4 @@
-"""The model's anatomy as a drawing, from the settings of a size: `python -m vivant.train.diagram SIZE FILE.svg`."""
+"""The model's architecture as a drawing, by size: `python -m vivant.train.diagram SIZE FILE.svg`."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _SPATIAL_COLOR, _TEMPORAL_COLOR, _LANGUAGE_COLOR, _NEUTRAL_COLOR = "#d8e8f5", "#
 _LINE_COLOR = "#444444"
 
 
-def draw_architecture(parts: ModelSettings, name: str) -> str:
+def draw_architecture(settings: ModelSettings, name: str) -> str:
     """An SVG of both branches, what joins them, and the language model, with their parameters and tokens."""
-    counted = measure_model(parts)
-    drawn = [
+    sizes = measure_model(settings)
+    shapes = [
         element("rect", x=0, y=0, width=_WIDTH, height=_HEIGHT, fill="#ffffff"),
         _draw_box(20, 95, 110, 70, ("video", "any length"), _NEUTRAL_COLOR),
-        *_draw_spatial_branch(parts, counted),
-        *_draw_temporal_branch(parts, counted),
-        *_draw_language_model(parts, counted),
+        *_draw_spatial_branch(settings, sizes),
+        *_draw_temporal_branch(settings, sizes),
+        *_draw_language_model(settings, sizes),
     ]
     arrow = element(
         "marker",
@@ -44,7 +44,7 @@ def draw_architecture(parts: ModelSettings, name: str) -> str:
         "svg",
         element("title", about),
         element("defs", arrow),
-        *drawn,
+        *shapes,
         xmlns="http://www.w3.org/2000/svg",
         viewBox=f"0 0 {_WIDTH} {_HEIGHT}",
         role="img",
@@ -53,12 +53,12 @@ def draw_architecture(parts: ModelSettings, name: str) -> str:
     )
 
 
-def _draw_spatial_branch(parts: ModelSettings, counted: ModelSize) -> list[Markup]:
-    if not parts.spatial.on:
+def _draw_spatial_branch(settings: ModelSettings, sizes: ModelSize) -> list[Markup]:
+    if not settings.spatial.on:
         return []
-    side, spatial = parts.spatial.grid, parts.spatial
-    kept = "each frame's" if spatial.pool == "frames" else f"their {spatial.pool}"
-    frozen = "frozen" if parts.vision.frozen else "learns"
+    side, spatial = settings.spatial.grid, settings.spatial
+    pooling = "each frame's" if spatial.pool == "frames" else f"their {spatial.pool}"
+    frozen = "frozen" if settings.vision.frozen else "learns"
     return [
         _draw_arrow(130, 115, 170, 65),
         _draw_box(172, 30, 140, 70, ("spatial branch", f"{spatial.frames} frames"), _SPATIAL_COLOR),
@@ -68,7 +68,7 @@ def _draw_spatial_branch(parts: ModelSettings, counted: ModelSize) -> list[Marku
             30,
             170,
             70,
-            ("backbone", f"{_backbone_name(parts)}, {_format_millions(counted.vision)}", frozen),
+            ("backbone", f"{_backbone_name(settings)}, {_format_millions(sizes.vision)}", frozen),
             _SPATIAL_COLOR,
         ),
         _draw_arrow(512, 65, 540, 65),
@@ -77,7 +77,7 @@ def _draw_spatial_branch(parts: ModelSettings, counted: ModelSize) -> list[Marku
             30,
             150,
             70,
-            (f"{side} × {side} patches", kept, f"{parts.spatial_tokens} tokens"),
+            (f"{side} × {side} patches", pooling, f"{settings.spatial_tokens} tokens"),
             _SPATIAL_COLOR,
         ),
         _draw_arrow(692, 65, 720, 65),
@@ -86,11 +86,11 @@ def _draw_spatial_branch(parts: ModelSettings, counted: ModelSize) -> list[Marku
     ]
 
 
-def _draw_temporal_branch(parts: ModelSettings, counted: ModelSize) -> list[Markup]:
-    if not parts.temporal.on:
+def _draw_temporal_branch(settings: ModelSettings, sizes: ModelSize) -> list[Markup]:
+    if not settings.temporal.on:
         return []
-    temporal = parts.temporal
-    begun = "blocks of its own" if temporal.init == "fresh" else "in the backbone's layers"
+    temporal = settings.temporal
+    blocks = "blocks of its own" if temporal.init == "fresh" else "in the backbone's layers"
     return [
         _draw_arrow(130, 145, 170, 195),
         _draw_box(
@@ -107,7 +107,7 @@ def _draw_temporal_branch(parts: ModelSettings, counted: ModelSize) -> list[Mark
             160,
             170,
             70,
-            ("time, then space", begun, _format_millions(counted.temporal)),
+            ("time, then space", blocks, _format_millions(sizes.temporal)),
             _TEMPORAL_COLOR,
         ),
         _draw_arrow(512, 195, 540, 195),
@@ -125,16 +125,18 @@ def _draw_temporal_branch(parts: ModelSettings, counted: ModelSize) -> list[Mark
     ]
 
 
-def _draw_language_model(parts: ModelSettings, counted: ModelSize) -> list[Markup]:
+def _draw_language_model(settings: ModelSettings, sizes: ModelSize) -> list[Markup]:
     """The input in its order, and what reads it."""
-    inside = parts.fusion.place == "layers"
-    joined = "in its layers" if inside else f"{parts.fusion.join}: {parts.visual_tokens}"
-    config = parts.language.config
-    lora = f" + LoRA {_format_millions(counted.lora)}" if counted.lora else ""
-    state = "frozen" if parts.language.frozen else "learns"
-    kind = config.get("model_type", parts.language.name)
-    reader = f"language model: {kind}, {_format_millions(counted.language)}{lora}, {state}"
-    seen = "" if inside else "▢ " * min(8, parts.visual_tokens) + ("… " if parts.visual_tokens > 8 else "")
+    inside = settings.fusion.place == "layers"
+    joined = "in its layers" if inside else f"{settings.fusion.join}: {settings.visual_tokens}"
+    config = settings.language.config
+    lora = f" + LoRA {_format_millions(sizes.lora)}" if sizes.lora else ""
+    state = "frozen" if settings.language.frozen else "learns"
+    kind = config.get("model_type", settings.language.name)
+    reader = f"language model: {kind}, {_format_millions(sizes.language)}{lora}, {state}"
+    seen = (
+        "" if inside else "▢ " * min(8, settings.visual_tokens) + ("… " if settings.visual_tokens > 8 else "")
+    )
     sentence = f"[VID]  {seen} [SEP]  What happens here?  A. …  B. …  [ANS]"
     goal = (920, 345) if inside else (920, 272)
     return [
@@ -148,8 +150,8 @@ def _draw_language_model(parts: ModelSettings, counted: ModelSize) -> list[Marku
     ]
 
 
-def _backbone_name(parts: ModelSettings) -> str:
-    kind = str(parts.vision.config.get("model_type") or parts.vision.name)
+def _backbone_name(settings: ModelSettings) -> str:
+    kind = str(settings.vision.config.get("model_type") or settings.vision.name)
     return "stem" if kind == "conv" else kind
 
 
@@ -157,21 +159,21 @@ def _format_millions(count: int) -> str:
     return f"{count / 1e6:.2f} M" if count < 1e7 else f"{count / 1e6:,.0f} M"
 
 
-def _draw_box(x: float, y: float, wide: float, high: float, lines: tuple[str, ...], fill: str) -> Markup:
-    top = y + high / 2 - 8.5 * (len(lines) - 1) + 4.5
+def _draw_box(x: float, y: float, width: float, height: float, lines: tuple[str, ...], fill: str) -> Markup:
+    top = y + height / 2 - 8.5 * (len(lines) - 1) + 4.5
     texts = [
         element(
             "text",
             line,
-            x=x + wide / 2,
-            y=top + 17 * place,
+            x=x + width / 2,
+            y=top + 17 * index,
             text_anchor="middle",
-            font_weight="bold" if place == 0 and len(lines) > 1 else None,
+            font_weight="bold" if index == 0 and len(lines) > 1 else None,
             fill="#111111",
         )
-        for place, line in enumerate(lines)
+        for index, line in enumerate(lines)
     ]
-    frame = element("rect", x=x, y=y, width=wide, height=high, rx=6, fill=fill, stroke=_LINE_COLOR)
+    frame = element("rect", x=x, y=y, width=width, height=height, rx=6, fill=fill, stroke=_LINE_COLOR)
     return element("g", frame, *texts)
 
 
@@ -186,8 +188,8 @@ def main(arguments: list[str]) -> None:
     if len(arguments) != 2:
         raise UsageError("python -m vivant.train.diagram SIZE FILE.svg")
     name, file = arguments
-    drawn = draw_architecture(msgspec.convert(load_size(name), ModelSettings), name)
-    Path(file).write_text(drawn + "\n", encoding="utf-8")
+    svg = draw_architecture(msgspec.convert(load_size(name), ModelSettings), name)
+    Path(file).write_text(svg + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

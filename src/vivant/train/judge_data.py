@@ -16,6 +16,7 @@ from msgspec import Struct
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Protocol
 from vivant.core.errors import DataError, UsageError
+from vivant.core.files import write_atomic
 from vivant.core.generated_images import PREFIX
 from vivant.core.randomness import derive_generator
 from vivant.core.types import Image, Text
@@ -45,8 +46,18 @@ def write_judge_data(
     seed: int = 0,
     protocol: Protocol | None = None,
 ) -> JudgeDataReport:
-    """Questions in JSON lines, pictures beside them; the facet `split` is train or test, by sample, so that no
-    question is met on both sides with answers of two models."""
+    """Write questions in JSON lines, with their pictures beside them.
+
+    The facet `split` is train or test by sample, so that no question is on both sides with answers of two models.
+
+    Args:
+        runs: runs whose answers people have scored.
+        human: a file of people's scores.
+        out: the file to write.
+        held_out: the share of samples to test on.
+        seed: draws which samples are held out.
+        protocol: the protocol to judge by; the runs' own without it.
+    """
     scores = read_human_scores(human)
     lines: list[bytes] = []
     counts = {"train": 0, "test": 0}
@@ -72,13 +83,13 @@ def write_judge_data(
     if not lines:
         raise DataError(f"{human} scores none of these answers; its first id is '{scores.example}'")
     out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_bytes(b"".join(lines))
+    write_atomic(out, b"".join(lines))
     return JudgeDataReport(out, counts["train"], counts["test"], unscored)
 
 
 def _find_score(scores: HumanScores, ask: JudgeRequest, model: str) -> float | None:
-    found = scores.find(ask.id, model)
-    return scores.find(ask.key, model) if found is None else found
+    score = scores.find(ask.id, model)
+    return scores.find(ask.key, model) if score is None else score
 
 
 def _format_line(ask: JudgeRequest, run: Run, score: float, part: str, media: Path, base: Path) -> bytes:
@@ -103,12 +114,14 @@ def _format_line(ask: JudgeRequest, run: Run, score: float, part: str, media: Pa
 
 
 def _copy_media(path: str, ask: JudgeRequest, run: Run, media: Path) -> Path:
-    own = path.startswith(PREFIX)
+    is_generated = path.startswith(PREFIX)
     file = Path(
-        resolve_media(run.dir.path, path.removeprefix(PREFIX)) if own else resolve_media(Path(ask.root), path)
+        resolve_media(run.dir.path, path.removeprefix(PREFIX))
+        if is_generated
+        else resolve_media(Path(ask.root), path)
     )
-    kept = media / (run.name if own else ask.task.partition("/")[0]) / path.removeprefix(PREFIX)
-    if not kept.exists():
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(file, kept)
-    return kept
+    copy = media / (run.name if is_generated else ask.task.partition("/")[0]) / path.removeprefix(PREFIX)
+    if not copy.exists():
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, copy)
+    return copy

@@ -91,7 +91,7 @@ def _vision_flops(model: MimicChat, settings: ModelSettings) -> float:
     """Two operations a weight and patch, attention among patches, for the frames of both branches."""
     patches: int = model.eyes.side**2
     width: int = model.eyes.width
-    depth = 0 if model.eyes.own else len(model.eyes.layers)
+    depth = 0 if model.eyes.is_conv else len(model.eyes.layers)
     frame = _patch_flops(model.eyes, patches) + 4.0 * depth * patches**2 * width
     total = 0.0
     if settings.spatial.on:

@@ -26,7 +26,7 @@ BUNDLED_MODELS = ("tiny",)
 
 
 class OnnxModelSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the graphs do not say of themselves."""
+    """What the graphs themselves do not hold."""
 
     version: int = 1
     vocabulary: int
@@ -50,7 +50,7 @@ class OnnxModelSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields
     after: tuple[int, ...] | None = None
     """What a chat template writes around a task; None: there is none."""
     states: tuple[tuple[int, ...], ...]
-    """Shapes of what the layers remember before the first token."""
+    """Shapes of the layers' states before the first token."""
     weights: str = "fp32"
     parameters: int = 0
     note: str = ""
@@ -62,15 +62,15 @@ class OnnxModel(LocalModel):
     has_loglikelihood = True
 
     def __init__(self, name: str, folder: Path, options: ModelOptions) -> None:
-        given = options.resolve(batch_size=16, workers=1, threads=0)
+        values = options.resolve(batch_size=16, workers=1, threads=0)
         if options.video == "native":
             raise UsageError(f"{name} takes videos as frames; leave out --native-video")
         super().__init__(
             name,
             "vivant.train.onnx_engine:OnnxMimicChatEngine",
-            {"folder": str(folder), "threads": given["threads"]},
-            batch_size=given["batch_size"],
-            workers=given["workers"],
+            {"folder": str(folder), "threads": values["threads"]},
+            batch_size=values["batch_size"],
+            workers=values["workers"],
         )
         self.capabilities = Capabilities(images=True)
         read_settings(folder)
@@ -82,7 +82,7 @@ class OnnxModel(LocalModel):
 
 
 def read_settings(folder: Path) -> OnnxModelSettings:
-    """The settings of an exported model; a folder that is none says so in one line."""
+    """The settings of an exported model; a folder without one is an error of one line."""
     file = folder / SETTINGS
     try:
         return msgspec.json.decode(file.read_bytes(), type=OnnxModelSettings)
@@ -105,8 +105,8 @@ def create(rest: str, options: ModelOptions) -> Model:
     """`--model onnx/FOLDER`."""
     if not rest:
         raise UsageError("Name the exported model: onnx/FOLDER, as `vivant train export` wrote it")
-    place = check_checkpoint_path(rest if rest.startswith((".", "/", "~")) else f"./{rest}", "model")
-    return OnnxModel(format_checkpoint_name("onnx", place), Path(place), options)
+    path = check_checkpoint_path(rest if rest.startswith((".", "/", "~")) else f"./{rest}", "model")
+    return OnnxModel(format_checkpoint_name("onnx", path), Path(path), options)
 
 
 def create_bundled(rest: str, options: ModelOptions) -> Model:

@@ -68,22 +68,22 @@ def export_onnx(
 
 
 def _describe_model(model: MimicChat, processor: Processor) -> OnnxModelSettings:
-    parts = model.settings
-    temporal = parts.temporal
+    settings = model.settings
+    temporal = settings.temporal
     template = processor.chat_template
     return OnnxModelSettings(
         vocabulary=model.vocabulary,
         hidden=model.marks.embedding_dim,
-        visual_tokens=parts.visual_tokens,
-        image_size=parts.vision.image_size,
-        spatial_frames=parts.spatial.frames if parts.spatial.on else 0,
+        visual_tokens=settings.visual_tokens,
+        image_size=settings.vision.image_size,
+        spatial_frames=settings.spatial.frames if settings.spatial.on else 0,
         temporal_tokens=temporal.tokens if temporal.on else 0,
         temporal_width=model.temporal.width if temporal.on else 0,
         window=temporal.window,
         group=_frames_per_group(model),
-        hint=parts.fusion.hint,
+        hint=settings.fusion.hint,
         lines=model.lines is not None,
-        breaks=parts.language.breaks,
+        breaks=settings.language.breaks,
         end=processor.tokenizer.eos_token_id,
         before=tuple(template[0]) if template else (),
         after=tuple(template[1]) if template else None,
@@ -98,10 +98,10 @@ def _frames_per_group(model: MimicChat) -> int:
 
 
 def _export_graphs(model: MimicChat, folder: Path, weights: WeightPrecision) -> None:
-    parts, side = model.settings, model.settings.vision.image_size
+    settings, side = model.settings, model.settings.vision.image_size
     dynamic = Dim.DYNAMIC
     vectors = torch.zeros(1, 1)
-    if parts.temporal.on:
+    if settings.temporal.on:
         frames = torch.zeros(3, _frames_per_group(model), side, side, 3, dtype=torch.uint8)
         _export_graph(
             WindowEncoderGraph(model),
@@ -113,9 +113,9 @@ def _export_graphs(model: MimicChat, folder: Path, weights: WeightPrecision) -> 
             weights,
         )
         vectors = torch.zeros(5, model.temporal.width)
-    scene = torch.zeros(parts.spatial.frames, side, side, 3, dtype=torch.uint8)
-    pool = torch.zeros(parts.temporal.tokens, len(vectors))
-    shapes: Any = (None, {0: dynamic}, {1: dynamic}) if parts.temporal.on else (None, None, None)
+    scene = torch.zeros(settings.spatial.frames, side, side, 3, dtype=torch.uint8)
+    pool = torch.zeros(settings.temporal.tokens, len(vectors))
+    shapes: Any = (None, {0: dynamic}, {1: dynamic}) if settings.temporal.on else (None, None, None)
     names = ["scene", "vectors", "pool"]
     _export_graph(
         VideoEncoderGraph(model),

@@ -1,8 +1,8 @@
 """A MIMIC-Chat as three pure functions of tensors, each of which becomes one ONNX graph.
 
-`watch` turns a window of frames into vectors, `look` turns some frames and all vectors into what the language model
-is shown, and `read` turns ids into logits. A video of any length is a loop over windows outside the graphs. `read`
-serves both the prompt and every further token: what its layers remember goes in and comes out.
+The window encoder turns a window of frames into vectors, the video encoder turns some frames and all vectors into
+the video's tokens, and the decoder turns ids into logits. A video of any length is a loop over windows outside the
+graphs. The decoder serves both the prompt and every further token: its layers' states go in and come out.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from vivant.train.model.temporal import TIME_SCALE, embed_time
 
 
 def scale_pixels(frames: Tensor, vision: VisionSettings) -> Tensor:
-    """What `normalised` does, as one product and one sum over whole planes: colours last are slow to go through."""
+    """`normalize_pixels` as one product and one sum over whole planes, which is faster than colours last."""
     factor = torch.tensor([1 / (255.0 * spread) for spread in vision.spread])[:, None, None]
     shift = torch.tensor([-m / s for m, s in zip(vision.mean, vision.spread, strict=True)])[:, None, None]
     return frames.permute(0, 3, 1, 2).to(torch.float32) * factor + shift
@@ -55,21 +55,21 @@ class VideoEncoderGraph(nn.Module):  # type: ignore[misc]
         """Frames of the spatial branch as bytes, vectors of all windows, and the matrix that averages vectors to
         tokens → what stands in the input, [tokens, hidden], and what is added to each token of the task, [hidden].
         """
-        model, found = self.model, {}
+        model, branches = self.model, {}
         if model.settings.spatial.on:
             pixels = scale_pixels(scene, model.settings.vision)
-            found["spatial"] = model.spatial(model.eyes, pixels[None])
+            branches["spatial"] = model.spatial(model.eyes, pixels[None])
         if model.settings.temporal.on:
             tokens = vectors[None]
             tokens = tokens + TIME_SCALE * embed_time(tokens.shape[1], model.temporal.width, tokens)
-            found["temporal"] = pool @ model.temporal.thought(model.temporal.whole(tokens))
-        seen = model.fusion({name: model.projectors[name](tokens) for name, tokens in found.items()})
-        told = model.fusion.summarize(seen)
-        return seen[0], seen[0, 0] * 0.0 if told is None else told[0]
+            branches["temporal"] = pool @ model.temporal.thought(model.temporal.whole(tokens))
+        seen = model.fusion({name: model.projectors[name](tokens) for name, tokens in branches.items()})
+        hint = model.fusion.summarize(seen)
+        return seen[0], seen[0, 0] * 0.0 if hint is None else hint[0]
 
 
 class TensorCache:
-    """What layers remember, as plain tensors, in the place of the transformers library's cache."""
+    """The layers' states as plain tensors, instead of the transformers library's cache."""
 
     def __init__(self, states: Mapping[int, Sequence[Tensor]]) -> None:
         self.before = states
@@ -82,19 +82,19 @@ class TensorCache:
         return self.after[layer]
 
     def get_conv_state(self, *_: Any, **__: Any) -> None:
-        """None: one token and many go the same way."""
+        """None: one token and many take the same path."""
         return
 
     def update_conv_state(self, hidden: Tensor, layer: int, **_: Any) -> Tensor:
         """What a short convolution sees: the last few tokens, then the new ones."""
         (old,) = self.before[layer]
-        whole = torch.cat([old, hidden], dim=2)
-        self.after[layer] = (whole[:, :, -old.shape[2] :],)
-        return whole
+        joined = torch.cat([old, hidden], dim=2)
+        self.after[layer] = (joined[:, :, -old.shape[2] :],)
+        return joined
 
 
 class DecoderGraph(nn.Module):  # type: ignore[misc]
-    """The language model with all that is put into its input."""
+    """The language model with all that is added to its input."""
 
     def __init__(self, model: MimicChat) -> None:
         super().__init__()
@@ -113,53 +113,55 @@ class DecoderGraph(nn.Module):  # type: ignore[misc]
         ids: Tensor,
         heads: Tensor,
         inside: Tensor,
-        asked: Tensor,
-        places: Tensor,
+        hinted: Tensor,
+        positions: Tensor,
         keep: Tensor,
         seen: Tensor,
         hint: Tensor,
         states: list[Tensor],
     ) -> tuple[Tensor, list[Tensor]]:
-        """`ids`, `heads` (the first token of each token's line) and `places` are [1, length]; `inside` (whether a
-        token is told its line) and `asked` (whether it is told the hint) are numbers, [1, length, 1]. Logits are
+        """`ids`, `heads` (the first token of each token's line) and `positions` are [1, length]; `inside` (whether a
+        token gets its line's head) and `hinted` (whether it gets the hint) are numbers, [1, length, 1]. Logits are
         those of the tokens at `keep`.
         """
         word_vectors = self.language.get_input_embeddings()(ids.masked_fill(ids >= self.model.vocabulary, 0))
-        hidden = self.model.fusion.add_hints(self._embed(ids, heads, inside, seen), word_vectors, hint, asked)
-        carried = TensorCache(self._group_by_layer(states))
+        hidden = self.model.fusion.add_hints(
+            self._embed(ids, heads, inside, seen), word_vectors, hint, hinted
+        )
+        cache = TensorCache(self._group_by_layer(states))
         past = next(
             (s.shape[2] for s, kind in zip(states, self._list_state_kinds(), strict=True) if kind == "keys"),
             0,
         )
         length = ids.shape[1]
-        late = torch.arange(past + length)[None, :] > torch.arange(length)[:, None] + past
-        mask = torch.zeros(late.shape).masked_fill(late, -1e9)[None, None]
-        turned = self.decoder.rotary_emb(hidden, position_ids=places)
+        future = torch.arange(past + length)[None, :] > torch.arange(length)[:, None] + past
+        mask = torch.zeros(future.shape).masked_fill(future, -1e9)[None, None]
+        rotary = self.decoder.rotary_emb(hidden, position_ids=positions)
         for number, layer in enumerate(get_decoder_layers(self.language)):
             hidden = layer(
                 hidden,
                 attention_mask=mask if self.kinds[number] == "attention" else None,
-                position_embeddings=turned,
-                position_ids=places,
-                past_key_values=carried,
+                position_embeddings=rotary,
+                position_ids=positions,
+                past_key_values=cache,
                 use_cache=True,
             )
         logits = self.language.get_output_embeddings()(self.last_norm(hidden)[0, keep])
-        fitting = self.model.score_vocabulary(hint[None])
-        if fitting is not None:
-            logits = logits + fitting
-        return logits, [state for number in range(len(self.kinds)) for state in carried.after[number]]
+        word_scores = self.model.score_vocabulary(hint[None])
+        if word_scores is not None:
+            logits = logits + word_scores
+        return logits, [state for number in range(len(self.kinds)) for state in cache.after[number]]
 
     def _embed(self, ids: Tensor, heads: Tensor, inside: Tensor, seen: Tensor) -> Tensor:
         model, table = self.model, self.language.get_input_embeddings()
-        marks = ids >= model.vocabulary
+        is_mark = ids >= model.vocabulary
         marked = model.marks((ids - model.vocabulary).clamp(0, len(MARKS) - 1))
-        vectors = torch.where(marks[..., None], marked, table(ids.masked_fill(marks, 0)))
+        vectors = torch.where(is_mark[..., None], marked, table(ids.masked_fill(is_mark, 0)))
         if model.lines is not None:
             vectors = vectors + model.lines(table(heads)) * inside
-        patches = ids == model.vocabulary + PATCH
-        which = (patches.long().cumsum(1) - 1).clamp(min=0)
-        return torch.where(patches[..., None], seen[which], vectors)
+        is_patch = ids == model.vocabulary + PATCH
+        index = (is_patch.long().cumsum(1) - 1).clamp(min=0)
+        return torch.where(is_patch[..., None], seen[index], vectors)
 
     def _list_state_kinds(self) -> list[str]:
         return [
@@ -167,9 +169,10 @@ class DecoderGraph(nn.Module):  # type: ignore[misc]
         ]
 
     def _group_by_layer(self, states: Sequence[Tensor]) -> dict[int, list[Tensor]]:
-        left = iter(states)
+        remaining = iter(states)
         return {
-            n: [next(left) for _ in range(2 if k == "attention" else 1)] for n, k in enumerate(self.kinds)
+            n: [next(remaining) for _ in range(2 if k == "attention" else 1)]
+            for n, k in enumerate(self.kinds)
         }
 
 

@@ -53,8 +53,8 @@ class VisionEncoder(nn.Module):  # type: ignore[misc]
     def __init__(self, vision: VisionSettings, *, pretrained: bool) -> None:
         super().__init__()
         self.vision = vision
-        self.own = vision.config.get("model_type") == CONV
-        if self.own:
+        self.is_conv = vision.config.get("model_type") == CONV
+        if self.is_conv:
             widths = tuple(vision.config.get("widths", (48, 64, 96)))
             self.model: Any = ConvEncoder(widths)
             self.width = widths[-1]
@@ -68,7 +68,7 @@ class VisionEncoder(nn.Module):  # type: ignore[misc]
 
     def forward(self, pixels: Tensor) -> Tensor:
         """[frames, 3, side, side] → [frames, patches, width]."""
-        if self.own:
+        if self.is_conv:
             return self.model(pixels)
         seen = self.model(pixel_values=pixels).last_hidden_state
         return seen[:, -self.side * self.side :]
