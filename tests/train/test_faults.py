@@ -45,7 +45,7 @@ def test_without_torch_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         ({"train": {"device": "mps"}}, "there is no mps on this machine; write cpu"),
         ({"train": {"device": "gpu"}}, "train.device is 'gpu'; write auto, cpu, cuda or mps"),
@@ -53,13 +53,13 @@ def test_without_torch_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> No
         ({"train": {"device": "cpu", "fsdp": {"shards": 2}}}, "train.fsdp"),
     ],
 )
-def test_devices_that_are_not_there(world: Path, changes: dict[str, Any], told: str) -> None:
-    with pytest.raises(UsageError, match=told):
+def test_devices_that_are_not_there(world: Path, changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         train(make_recipe(recipe(world, **changes)))
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         ({"model": "medium"}, "Unknown size 'medium'"),
         (
@@ -73,8 +73,8 @@ def test_devices_that_are_not_there(world: Path, changes: dict[str, Any], told: 
         ({"train": {"row_tokens": 3}}, "a video alone takes 3 tokens"),
     ],
 )
-def test_recipes_that_cannot_be(world: Path, changes: dict[str, Any], told: str) -> None:
-    with pytest.raises(UsageError, match=told):
+def test_recipes_that_cannot_be(world: Path, changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         make_recipe(recipe(world, **changes))
 
 
@@ -102,11 +102,11 @@ def test_a_broken_video_is_left_out_and_counted_until_there_are_too_many(world: 
 
 
 def test_options_that_do_not_fit_a_row(world: Path) -> None:
-    told = {
+    messages = {
         12: "None of the 16 examples fits into a row of 12 tokens",
         45: "are longer than train.row_tokens",
     }
-    for tokens, line in told.items():
+    for tokens, line in messages.items():
         content = recipe(world, train={"row_tokens": tokens, "steps": 3}, out=str(world / f"out{tokens}"))
         with pytest.raises(VivantError, match=line):
             train(make_recipe(content))
@@ -118,18 +118,18 @@ def test_a_loss_that_is_no_number_stops_and_keeps_the_last_good_checkpoint(
     usual = MimicChat.forward
     passes = 0
 
-    def spoilt(self: Any, *given: Any, **named: Any) -> Any:
+    def spoilt(self: Any, *args: Any, **kwargs: Any) -> Any:
         nonlocal passes
         passes += 1
-        out = usual(self, *given, **named)
+        out = usual(self, *args, **kwargs)
         return out if passes < 4 else type(out)(loss=out.loss * float("nan"))
 
     monkeypatch.setattr(MimicChat, "forward", spoilt)
     out = world.parent / "out"
     with pytest.raises(TrainingError) as caught:
         train(make_recipe(recipe(world)))
-    told = str(caught.value)
-    assert "The loss of step 3 (epoch " in told and "step-00000002" in told and "mimic/" in told
+    message = str(caught.value)
+    assert "The loss of step 3 (epoch " in message and "step-00000002" in message and "mimic/" in message
     assert [path.name for path in list_checkpoints(out)] == ["step-00000002"]
     _, weights, _ = load_state(list_checkpoints(out)[-1])
     assert all(bool(value.isfinite().all()) for value in weights.values())

@@ -44,17 +44,17 @@ def test_what_is_seen_as_a_word_fits_that_word_from_the_beginning() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fusion", "said"),
+    ("fusion", "message"),
     [
         ({"hint": False, "match": 8}, r"fusion\.match needs hint"),
         ({"place": "layers", "match": 8}, r"fusion\.match needs hint"),
         ({"match": -1}, "at least 0"),
     ],
 )
-def test_settings_of_match_that_cannot_work_are_refused(fusion: Mapping[str, Any], said: str) -> None:
+def test_settings_of_match_that_cannot_work_are_refused(fusion: Mapping[str, Any], message: str) -> None:
     content = recipe(Path("world"))
     content["model"]["fusion"] = fusion
-    with pytest.raises(UsageError, match=said):
+    with pytest.raises(UsageError, match=message):
         make_recipe(content)
 
 
@@ -90,13 +90,13 @@ def test_a_finished_model_goes_on_with_other_parts_frozen(
     moved = {name for name in before if name.startswith("language_model.") and name in after}
     moved = {name for name in moved if not torch.equal(before[name], after[name])}
     assert all("self_attn" in name for name in moved) and bool(moved) == updates
-    (kept,) = sorted((tmp_path / "out" / "checkpoints").iterdir())[-1:]
-    learning = load_state(kept)[1]
+    (folder,) = sorted((tmp_path / "out" / "checkpoints").iterdir())[-1:]
+    learning = load_state(folder)[1]
     assert any("lora_" in name for name in learning) == updates
     assert not any(name.startswith("eyes.") for name in learning)
 
 
-# ── lessons ──
+# ── training data ──
 
 
 def test_questions_of_direction_have_each_clip_both_ways() -> None:
@@ -107,18 +107,18 @@ def test_questions_of_direction_have_each_clip_both_ways() -> None:
     names = {text: topic.name for topic in load_topics() for text in topic.topics}
     keys = set()
     for item in items:
-        shown = [names[option.text] for option in item.options]
-        assert item.key is not None and shown[item.key] == topics[item.video]
-        assert sorted(name.endswith("/reverse") for name in shown) == [False, False, True, True]
-        assert len({name.removesuffix("/reverse") for name in shown}) == 2
+        choices = [names[option.text] for option in item.options]
+        assert item.key is not None and choices[item.key] == topics[item.video]
+        assert sorted(name.endswith("/reverse") for name in choices) == [False, False, True, True]
+        assert len({name.removesuffix("/reverse") for name in choices}) == 2
         keys.add(item.key)
     assert keys == {0, 1}, "a run shuffles options; the right one is never of the other clip"
 
 
 @pytest.fixture(scope="module")
 def taught(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Lessons of a small world, without takes of MIME."""
-    out = tmp_path_factory.mktemp("lessons") / "lessons"
+    """Training data of a small world, without takes of MIME."""
+    out = tmp_path_factory.mktemp("data") / "lessons"
     select = msgspec.structs.replace(mini.SETTINGS.select, target=6)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
@@ -129,21 +129,21 @@ def taught(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def test_lessons_hold_nothing_of_the_mini_and_nothing_held_out(taught: Path) -> None:
+def test_training_data_hold_nothing_of_the_mini_and_nothing_held_out(taught: Path) -> None:
     from vivant.mini import root
 
-    place = root("mimic")
-    assert place is not None
-    mine = {line.ref for _, line in iter_videos(place)}
-    asked = {
+    folder = root("mimic")
+    assert folder is not None
+    mini_videos = {line.ref for _, line in iter_videos(folder)}
+    used = {
         name: {item.video for _, item in iter_items(taught / name)}
         for name in ("mimic-train", "mimic-held-out", "direction-train", "direction-held-out")
     }
-    assert asked["mimic-train"] and asked["mimic-held-out"] and asked["direction-train"]
-    train_videos = asked["mimic-train"] | asked["direction-train"]
-    assert not train_videos & (asked["mimic-held-out"] | asked["direction-held-out"])
-    assert not (train_videos | asked["mimic-held-out"]) & mine
-    for name, videos in asked.items():
+    assert used["mimic-train"] and used["mimic-held-out"] and used["direction-train"]
+    train_videos = used["mimic-train"] | used["direction-train"]
+    assert not train_videos & (used["mimic-held-out"] | used["direction-held-out"])
+    assert not (train_videos | used["mimic-held-out"]) & mini_videos
+    for name, videos in used.items():
         paths = {line.path for _, line in iter_videos(taught / name) if line.ref in videos}
         assert {f"videos/{file.name}" for file in (taught / name / "videos").iterdir()} == paths
         assert (taught / name / VIDEOS).is_file() and (taught / name / ITEMS).is_file()
@@ -159,15 +159,15 @@ def test_it_is_made_by_one_call_that_goes_on(
         {"benchmark": "mimic/topic", "data": "mimic-train", "words": 1.0, "until": 0.5}
     ]
 
-    def written(out: Path, _: int | None) -> Any:
+    def load_small(out: Path, _: int | None) -> Any:
         return make_recipe({**small, "out": str(out), "checkpoint_every": 1})
 
-    monkeypatch.setattr(pipeline, "make_lessons", lambda *_: None)
-    monkeypatch.setattr(pipeline, "load_tiny_recipe", written)
+    monkeypatch.setattr(pipeline, "make_training_data", lambda _: None)
+    monkeypatch.setattr(pipeline, "load_tiny_recipe", load_small)
     (tmp_path / "lessons").symlink_to(taught)
     exported: list[tuple[Any, ...]] = []
     monkeypatch.setattr(
-        pipeline, "export_onnx", lambda *given, **named: exported.append((*given, named["weights"]))
+        pipeline, "export_onnx", lambda *args, **kwargs: exported.append((*args, kwargs["weights"]))
     )
     pipeline.make_tiny(tmp_path)
     assert exported == [(tmp_path / "trained" / "last", tmp_path / "tiny", "fp16")]
@@ -176,20 +176,20 @@ def test_it_is_made_by_one_call_that_goes_on(
     assert len(exported) == 2 and any("Going on from" in line for line in messages)
 
 
-def test_the_recipe_names_lessons_that_are_made(tmp_path: Path) -> None:
-    found = pipeline.load_tiny_recipe(tmp_path, steps=7)
-    assert found.train.steps == 7
-    names = {source.data for source in found.data.sources}
+def test_the_recipe_names_data_that_are_made(tmp_path: Path) -> None:
+    loaded = pipeline.load_tiny_recipe(tmp_path, steps=7)
+    assert loaded.train.steps == 7
+    names = {source.data for source in loaded.data.sources}
     assert names == {"mimic-train", "direction-train", "mime-train-0", "mime-train-1", "mime-train-2"}
-    assert found.evaluation is not None and found.evaluation.data == "mimic-held-out"
+    assert loaded.evaluation is not None and loaded.evaluation.data == "mimic-held-out"
 
 
 # ── curves ──
 
 
 def test_curves_are_read_smoothed_and_drawn(begun: Path, tmp_path: Path) -> None:
-    losses, looks = read_curves(begun.parent)
-    assert [step for step, _ in losses] == [0, 1] and looks == []
+    losses, accuracies = read_curves(begun.parent)
+    assert [step for step, _ in losses] == [0, 1] and accuracies == []
     assert smooth([(n, float(n)) for n in range(60)])[-1] == (59, 47.0)
     done = CliRunner().invoke(app, ["curves", str(begun.parent), "--out", str(tmp_path / "c.svg")])
     assert done.exit_code == 0 and "<svg" in (tmp_path / "c.svg").read_text()
