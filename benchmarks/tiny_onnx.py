@@ -31,13 +31,13 @@ def checkpoint(folder: Path) -> Path:
 
     from vivant.train.checkpoints import save_model
     from vivant.train.components import fill_vocabulary, train_example_tokenizer
-    from vivant.train.data.sources import DataSource, load_examples
+    from vivant.train.data.sources import TrainingSource, load_examples
     from vivant.train.model.config import MimicChatConfig
     from vivant.train.model.modeling import MimicChat
     from vivant.train.settings import make_recipe
 
     torch.manual_seed(0)
-    examples = load_examples([DataSource(benchmark="mimic", data="mini")], Path()).examples
+    examples = load_examples([TrainingSource(benchmark="mimic", data="mini")], Path()).examples
     recipe = make_recipe({"model": "tiny", "data": {"sources": [{"data": "mini"}]}})
     tokenizer = train_example_tokenizer(recipe, examples)
     return save_model(
@@ -52,9 +52,9 @@ def requests(tokens: int) -> list[Any]:
     from vivant.core.paths import cache_root
     from vivant.core.types import Clip, Decoding, FramePolicy, Job, Message, Request, Text, Turn
     from vivant.media import MediaLoader
-    from vivant.train.data.sources import DataSource, load_examples, phrase_example
+    from vivant.train.data.sources import TrainingSource, load_examples, phrase_example
 
-    examples = load_examples([DataSource(benchmark="mimic/thinking", data="mini")], Path()).examples
+    examples = load_examples([TrainingSource(benchmark="mimic/thinking", data="mini")], Path()).examples
     firsts = {example.video: example for example in examples}
     policy = FramePolicy(count=16, longest_side=96)
     made = []

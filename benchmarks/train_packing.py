@@ -27,7 +27,7 @@ def passes(count: int) -> tuple[Any, dict[str, list[dict[str, Any]]], int]:
     from vivant.core.randomness import shuffled_indices
     from vivant.train.components import fill_vocabulary, train_example_tokenizer
     from vivant.train.data.packing import collate, pack_rows
-    from vivant.train.data.sources import DataSource, load_examples, phrase_example
+    from vivant.train.data.sources import TrainingSource, load_examples, phrase_example
     from vivant.train.model.config import MimicChatConfig
     from vivant.train.model.modeling import MimicChat
     from vivant.train.model.processing import ModelInput, Processor
@@ -35,7 +35,7 @@ def passes(count: int) -> tuple[Any, dict[str, list[dict[str, Any]]], int]:
 
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    examples = load_examples([DataSource(benchmark="mimic", data="mini")], Path()).examples
+    examples = load_examples([TrainingSource(benchmark="mimic", data="mini")], Path()).examples
     recipe = make_recipe({"model": "tiny", "data": {"sources": [{"data": "mini"}]}})
     tokenizer = train_example_tokenizer(recipe, examples)
     parts = fill_vocabulary(recipe.model, tokenizer)

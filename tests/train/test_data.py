@@ -21,8 +21,8 @@ from vivant.core.types import FramePolicy, Text
 if TYPE_CHECKING:  # imported when the first test of this file runs: see tests/conftest.py
     from vivant.train.components import fill_vocabulary, train_example_tokenizer
     from vivant.train.data.dataloader import BatchSampler, DataLoader, TrainingPosition
-    from vivant.train.data.frame_cache import FrameCache
-    from vivant.train.data.sources import DataSource, Example, load_examples, phrase_example
+    from vivant.train.data.frame_loader import FrameLoader
+    from vivant.train.data.sources import Example, TrainingSource, load_examples, phrase_example
     from vivant.train.model.processing import Processor, find_shared_lines
     from vivant.train.settings import make_recipe
 
@@ -33,7 +33,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def load_world(world: Path, benchmark: str = "mimic/thinking", **changes: Any) -> tuple[Example, ...]:
-    return load_examples([DataSource(benchmark=benchmark, data=str(world), **changes)], Path()).examples
+    return load_examples([TrainingSource(benchmark=benchmark, data=str(world), **changes)], Path()).examples
 
 
 def make_sampler(world: Path, processes: int = 1, **changes: Any) -> tuple[BatchSampler, Processor]:
@@ -107,12 +107,14 @@ def test_forms_without_options_and_with_some_of_them(world: Path) -> None:
 
 
 def test_any_benchmark_s_folder_will_do(tmp_path: Path) -> None:
-    (example, *_) = load_examples([DataSource(benchmark="mime/mcq", data="mini", limit=3)], Path()).examples
+    (example, *_) = load_examples(
+        [TrainingSource(benchmark="mime/mcq", data="mini", limit=3)], Path()
+    ).examples
     assert phrase_example(example, 0, 0).answer.strip("[]") in {
         option.name for option in example.sample.options
     }
     file = questions(tmp_path, 4)
-    mine = load_examples([DataSource(benchmark=file.name)], tmp_path).examples
+    mine = load_examples([TrainingSource(benchmark=file.name)], tmp_path).examples
     assert len(mine) == 4 and mine[0].media and phrase_example(mine[0], 0, 0).answer
 
 
@@ -141,10 +143,10 @@ def test_an_epoch_asks_everything_once_and_a_weight_counts(world: Path) -> None:
 
 def test_only_answers_are_learnt_and_a_video_is_shown_once(world: Path) -> None:
     sampler, processor = make_sampler(world)
-    with FrameCache(
+    with FrameLoader(
         processor, FramePolicy(count=4), world.parent / "cache", workers=1, megabytes=64
-    ) as frame_cache:
-        loader = DataLoader(sampler, frame_cache, TrainingPosition(), last_step=2, pad_token_id=0)
+    ) as frame_loader:
+        loader = DataLoader(sampler, frame_loader, TrainingPosition(), last_step=2, pad_token_id=0)
         batches = list(loader)
     assert [batch.plan.position.step for batch in batches] == [0, 1]
     (part,) = batches[0].micro_batches
@@ -189,7 +191,9 @@ def test_shards_are_read_like_the_folder_they_were_made_from(world: Path, tmp_pa
         members[f"{video['id']}.json"] = msgspec.json.encode({"video": video, "items": video_items})
         members[f"{video['id']}.mp4"] = (world / f"videos/{video['id']}.mp4").read_bytes()
     write_shard(tmp_path / "train-0000.tar", members)
-    loaded = load_examples([DataSource(benchmark="mimic/thinking", shards="train-*.tar")], tmp_path).examples
+    loaded = load_examples(
+        [TrainingSource(benchmark="mimic/thinking", shards="train-*.tar")], tmp_path
+    ).examples
     assert [phrase_example(e, 0, 0).text for e in loaded] == [
         phrase_example(e, 0, 0).text for e in load_world(world)
     ]
@@ -197,12 +201,12 @@ def test_shards_are_read_like_the_folder_they_were_made_from(world: Path, tmp_pa
 
     write_shard(tmp_path / "lone.tar", {"a.json": members["v0000.json"]})
     with pytest.raises(DataError, match=r"a\.json has no video beside it"):
-        load_examples([DataSource(benchmark="mimic", shards="lone.tar")], tmp_path)
+        load_examples([TrainingSource(benchmark="mimic", shards="lone.tar")], tmp_path)
     (tmp_path / "torn.tar").write_bytes(b"no archive" * 100)
     with pytest.raises(DataError, match=r"torn\.tar cannot be read"):
-        load_examples([DataSource(benchmark="mimic", shards="torn.tar")], tmp_path)
+        load_examples([TrainingSource(benchmark="mimic", shards="torn.tar")], tmp_path)
     with pytest.raises(DataError, match="No shard is called"):
-        load_examples([DataSource(benchmark="mimic", shards="none-*.tar")], tmp_path)
+        load_examples([TrainingSource(benchmark="mimic", shards="none-*.tar")], tmp_path)
 
 
 def test_data_without_answers_are_refused_or_counted(tmp_path: Path) -> None:
@@ -210,12 +214,12 @@ def test_data_without_answers_are_refused_or_counted(tmp_path: Path) -> None:
     file = tmp_path / "open.jsonl"
     file.write_bytes(b"\n".join(map(msgspec.json.encode, lines)))
     with pytest.raises(DataError, match="answer"):
-        load_examples([DataSource(benchmark="open.jsonl")], tmp_path)
+        load_examples([TrainingSource(benchmark="open.jsonl")], tmp_path)
     world = write_world(tmp_path / "world", 3, side=32, times=2)
     videos = [msgspec.json.decode(line) for line in (world / "videos.jsonl").read_bytes().splitlines()]
     videos[1]["comments"] = []
     (world / "videos.jsonl").write_bytes(b"\n".join(map(msgspec.json.encode, videos)))
-    loaded = load_examples([DataSource(benchmark="mimic/comment", data="world")], tmp_path)
+    loaded = load_examples([TrainingSource(benchmark="mimic/comment", data="world")], tmp_path)
     assert len(loaded.examples) == 2
     assert (
         "1 of 3 samples of mimic/comment have no answer" in loaded.warnings[0]
@@ -225,8 +229,8 @@ def test_data_without_answers_are_refused_or_counted(tmp_path: Path) -> None:
 
 def test_sources_that_say_too_little_or_too_much(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="needs either data or shards"):
-        load_examples([DataSource(benchmark="mimic")], tmp_path)
+        load_examples([TrainingSource(benchmark="mimic")], tmp_path)
     with pytest.raises(UsageError, match="nothing to learn from"):
         load_examples([], tmp_path)
     with pytest.raises(UsageError, match="did you mean 'zero-shot'"):
-        load_examples([DataSource(benchmark="mimic/thinking", data="mini", style="zeroshot")], tmp_path)
+        load_examples([TrainingSource(benchmark="mimic/thinking", data="mini", style="zeroshot")], tmp_path)

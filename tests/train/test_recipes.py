@@ -23,7 +23,7 @@ from vivant.runs.run import Run
 from vivant.train.recipes import load_bundled_recipes, read_recipe_text
 
 if TYPE_CHECKING:  # imported when the first test of this file runs: see tests/conftest.py
-    from vivant.train.data.sources import DataSource, load_examples, phrase_example
+    from vivant.train.data.sources import TrainingSource, load_examples, phrase_example
     from vivant.train.data.split import SPLIT_PARTS, Split, divide_values
     from vivant.train.judge_data import write_judge_data
     from vivant.train.settings import load_recipe, make_recipe
@@ -73,7 +73,7 @@ def test_parts_share_no_action_whatever_the_variant() -> None:
     assert sum(map(len, chosen.values())) == len(pool)
     assert not chosen["train"] & chosen["test"] and not chosen["train"] & chosen["validation"]
     examples = load_examples(
-        [DataSource(benchmark="mime/mcq", data="mini", split=Split(part="train"))], Path()
+        [TrainingSource(benchmark="mime/mcq", data="mini", split=Split(part="train"))], Path()
     ).examples
     assert {example.sample.id for example in examples} == chosen["train"]
 
@@ -146,7 +146,7 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, Path, Path]:
 def test_a_judge_learns_what_it_will_be_asked(judged: tuple[Run, Path, Path]) -> None:
     run, _, file = judged
     examples = load_examples(
-        [DataSource(benchmark=str(file), style="bare", where=("split=train",))], Path()
+        [TrainingSource(benchmark=str(file), style="bare", where=("split=train",))], Path()
     ).examples
     asks = {
         f"{run.name}/{ask.key}": ask

@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from vivant.core.errors import DataError, UsageError, unknown_name_error
 from vivant.core.types import FramePolicy
 from vivant.core.yaml_files import read_yaml
-from vivant.train.data.sources import DataSource
+from vivant.train.data.sources import TrainingSource
 from vivant.train.data.split import Split
 from vivant.train.model.config import ModelSettings, check_settings
 
@@ -24,7 +24,7 @@ SIZES = ("tiny", "1b", "8b")
 class DataSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What is learnt from."""
 
-    sources: tuple[DataSource, ...]
+    sources: tuple[TrainingSource, ...]
     frames: FramePolicy = FramePolicy(count=16)
     vocabulary: int = 2048
     """Tokens of the tokenizer that is trained along, where the language model has no name."""

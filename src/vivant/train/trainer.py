@@ -39,7 +39,7 @@ from vivant.train.checkpoints import (
 )
 from vivant.train.components import TrainingComponents, load_components
 from vivant.train.data.dataloader import Batch, BatchSampler, DataLoader, TrainingPosition
-from vivant.train.data.frame_cache import FrameCache
+from vivant.train.data.frame_loader import FrameLoader
 from vivant.train.data.sources import Example
 from vivant.train.evaluation import evaluate_checkpoint
 from vivant.train.metrics import MetricsWriter
@@ -78,14 +78,14 @@ def train(recipe: Recipe, base: Path = Path(), *, resume: bool = False) -> Train
     out = Path(recipe.out).expanduser()
     _prepare_output(out, recipe, resume=resume, is_main=accelerator.is_main_process)
     components = load_components(recipe, base, out, accelerator)
-    with FrameCache(
+    with FrameLoader(
         components.processor,
         recipe.data.frames,
         cache_root(),
         workers=recipe.data.workers,
         megabytes=recipe.data.memory,
-    ) as frame_cache:
-        return Trainer(recipe, base, out, accelerator, components, frame_cache).run(resume)
+    ) as frame_loader:
+        return Trainer(recipe, base, out, accelerator, components, frame_loader).run(resume)
 
 
 def _prepare_output(out: Path, recipe: Recipe, *, resume: bool, is_main: bool) -> None:
@@ -134,10 +134,10 @@ class Trainer:
         out: Path,
         accelerator: Any,
         components: TrainingComponents,
-        frame_cache: FrameCache,
+        frame_loader: FrameLoader,
     ) -> None:
         self.recipe, self.base, self.out = recipe, base, out
-        self.accelerator, self.frame_cache = accelerator, frame_cache
+        self.accelerator, self.frame_loader = accelerator, frame_loader
         self.tokenizer, self.base_model = components.processor.tokenizer, components.model
         if recipe.train.gradient_checkpointing:
             self.base_model.language_model.gradient_checkpointing_enable({"use_reentrant": False})
@@ -170,7 +170,7 @@ class Trainer:
         is_main = self.accelerator.is_main_process
         with self.accelerator.main_process_first():
             progress = log_progress() if is_main else None
-            usable, errors = self.frame_cache.select_usable(examples, self.recipe.data.max_failed, progress)
+            usable, errors = self.frame_loader.select_usable(examples, self.recipe.data.max_failed, progress)
         if errors and is_main:
             for error in errors[:5]:
                 logger.warning("Left out: %s", error)
@@ -190,7 +190,7 @@ class Trainer:
         last_step = train.steps
         dataloader = DataLoader(
             self.sampler,
-            self.frame_cache,
+            self.frame_loader,
             start,
             last_step=last_step,
             pad_token_id=self.tokenizer.pad_token_id,

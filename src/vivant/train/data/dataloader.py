@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from vivant.core.errors import DataError
 from vivant.core.randomness import derive_generator, shuffled_indices
-from vivant.train.data.frame_cache import FrameCache
+from vivant.train.data.frame_loader import FrameLoader
 from vivant.train.data.packing import collate, pack_rows
 from vivant.train.data.sources import Example, draw_form, phrase_example
 from vivant.train.model.processing import ModelInput, Processor
@@ -182,7 +182,7 @@ class DataLoader:
     def __init__(
         self,
         sampler: BatchSampler,
-        frame_cache: FrameCache,
+        frame_loader: FrameLoader,
         start: TrainingPosition,
         *,
         last_step: int,
@@ -194,9 +194,9 @@ class DataLoader:
         answers_alike: bool = False,
         prefetch: int = 4,
     ) -> None:
-        self._sampler, self._frame_cache, self._start, self._last_step = (
+        self._sampler, self._frame_loader, self._start, self._last_step = (
             sampler,
-            frame_cache,
+            frame_loader,
             start,
             last_step,
         )
@@ -261,5 +261,5 @@ class DataLoader:
     def _add_frames(self, tokenized: TokenizedExample) -> ModelInput:
         if not tokenized.has_media:
             return ModelInput(tokenized.ids, tokenized.answer)
-        frames = self._frame_cache.load_frames(tokenized.example)
+        frames = self._frame_loader.load_frames(tokenized.example)
         return ModelInput(tokenized.ids, tokenized.answer, frames, tokenized.example.video)

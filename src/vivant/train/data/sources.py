@@ -27,7 +27,7 @@ QuestionForm = Literal["choice", "words", "fewer"]
 Media = tuple[Image | Video, ...]
 
 
-class DataSource(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class TrainingSource(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One thing to learn from."""
 
     benchmark: str = "mimic"
@@ -61,7 +61,7 @@ class Example(Struct, frozen=True, eq=False):
     pool: tuple[Sample, ...]
     root: Path
     style: str
-    source: DataSource
+    source: TrainingSource
     number: int
     """Of its source."""
 
@@ -102,7 +102,7 @@ class LoadedExamples(Struct, frozen=True, eq=False):
     warnings: tuple[str, ...] = ()
 
 
-def load_examples(sources: Sequence[DataSource], base: Path, seed: int = 0) -> LoadedExamples:
+def load_examples(sources: Sequence[TrainingSource], base: Path, seed: int = 0) -> LoadedExamples:
     """Read all sources; `base` is the folder that their paths are relative to."""
     if not sources:
         raise UsageError("data.sources is empty: there is nothing to learn from")
@@ -126,7 +126,7 @@ def load_examples(sources: Sequence[DataSource], base: Path, seed: int = 0) -> L
     return LoadedExamples(tuple(examples), tuple(warnings))
 
 
-def _load_source(source: DataSource, number: int, base: Path, seed: int) -> Iterator[Example]:
+def _load_source(source: TrainingSource, number: int, base: Path, seed: int) -> Iterator[Example]:
     if bool(source.data) == bool(source.shards) and not registry.is_file(source.benchmark):
         raise UsageError(f"data.sources: {source.benchmark} needs either data or shards")
     selector, folder = source.benchmark, source.data

@@ -18,7 +18,7 @@ from vivant.train.data.sources import Example, Media
 from vivant.train.model.processing import Processor
 
 
-class FrameCache:
+class FrameLoader:
     """Frames by video. What is not in memory is read from the cache of frames, or decoded into it."""
 
     def __init__(
@@ -33,7 +33,7 @@ class FrameCache:
         self._frames: OrderedDict[str, Any] = OrderedDict()
         self._free_bytes = megabytes * 2**20
 
-    def __enter__(self) -> FrameCache:
+    def __enter__(self) -> FrameLoader:
         return self
 
     def __exit__(
