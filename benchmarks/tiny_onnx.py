@@ -86,9 +86,9 @@ def main() -> None:
     """Print seconds an answer for both and their ratio; exit with 1 where one is below the limit."""
     import torch
 
-    from vivant.train.backend import TorchMimicChatEngine as Peer
     from vivant.train.onnx_engine import OnnxMimicChatEngine as Ours
     from vivant.train.onnx_export import export_onnx
+    from vivant.train.torch_backend import TorchMimicChatEngine as Peer
 
     torch.set_num_threads(1)
     worst = float("inf")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import tarfile
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -143,8 +144,9 @@ def test_an_epoch_asks_everything_once_and_a_weight_counts(world: Path) -> None:
 
 def test_only_answers_are_learnt_and_a_video_is_shown_once(world: Path) -> None:
     sampler, processor = make_sampler(world)
-    with FrameLoader(
-        processor, FramePolicy(count=4), world.parent / "cache", workers=1, megabytes=64
+    policy = FramePolicy(count=4)
+    with closing(
+        FrameLoader(processor, policy, world.parent / "cache", workers=1, megabytes=64)
     ) as frame_loader:
         loader = DataLoader(sampler, frame_loader, TrainingPosition(), last_step=2, pad_token_id=0)
         batches = list(loader)

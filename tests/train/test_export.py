@@ -28,7 +28,6 @@ if TYPE_CHECKING:  # imported when the first test of this file runs: see tests/c
     import onnx
     import torch
 
-    from vivant.train.backend import TorchMimicChatEngine as TorchEngine
     from vivant.train.checkpoints import save_model
     from vivant.train.components import fill_vocabulary
     from vivant.train.model.config import MimicChatConfig
@@ -38,6 +37,7 @@ if TYPE_CHECKING:  # imported when the first test of this file runs: see tests/c
     from vivant.train.onnx_engine import OnnxMimicChatEngine
     from vivant.train.onnx_export import convert_to_half, export_onnx
     from vivant.train.settings import make_recipe
+    from vivant.train.torch_backend import TorchMimicChatEngine as TorchEngine
 
 
 LFM2 = {

@@ -8,7 +8,7 @@ import shutil
 import signal
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Literal
 
@@ -78,12 +78,11 @@ def train(recipe: Recipe, base: Path = Path(), *, resume: bool = False) -> Train
     out = Path(recipe.out).expanduser()
     _prepare_output(out, recipe, resume=resume, is_main=accelerator.is_main_process)
     components = load_components(recipe, base, out, accelerator)
-    with FrameLoader(
-        components.processor,
-        recipe.data.frames,
-        cache_root(),
-        workers=recipe.data.workers,
-        megabytes=recipe.data.memory,
+    data = recipe.data
+    with closing(
+        FrameLoader(
+            components.processor, data.frames, cache_root(), workers=data.workers, megabytes=data.memory
+        )
     ) as frame_loader:
         return Trainer(recipe, base, out, accelerator, components, frame_loader).run(resume)
 

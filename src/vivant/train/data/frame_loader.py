@@ -7,7 +7,6 @@ import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from vivant.core.errors import DataError, MediaError
@@ -32,14 +31,6 @@ class FrameLoader:
         self._thread.start()
         self._frames: OrderedDict[str, Any] = OrderedDict()
         self._free_bytes = megabytes * 2**20
-
-    def __enter__(self) -> FrameLoader:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """End the workers."""

@@ -34,7 +34,7 @@ class MimicChatModel(LocalModel):
         path = check_checkpoint_path(path if path.startswith((".", "/", "~")) else f"./{path}", "model")
         super().__init__(
             _format_model_name(path),
-            "vivant.train.backend:TorchMimicChatEngine",
+            "vivant.train.torch_backend:TorchMimicChatEngine",
             {"model": path, **{name: values[name] for name in ("dtype", "device", "threads")}},
             batch_size=values["batch_size"],
             workers=values["workers"],
