@@ -32,7 +32,7 @@ _MAX_TOKENIZER_EXAMPLES = 20_000
 
 
 class TrainingComponents(Struct, frozen=True, eq=False):
-    """What a training begins with."""
+    """The parts that a training starts with."""
 
     examples: tuple[Example, ...]
     processor: Processor

@@ -22,7 +22,7 @@ SIZES = ("tiny", "1b", "8b")
 
 
 class DataSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is learnt from."""
+    """What the model learns from."""
 
     sources: tuple[TrainingSource, ...]
     frames: FramePolicy = FramePolicy(count=16)
@@ -37,7 +37,7 @@ class DataSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 class TrainingSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How it is learnt."""
+    """How the model learns."""
 
     steps: int = 1000
     learning_rate: float = 8e-4
@@ -94,9 +94,9 @@ class Recipe(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     checkpoint_every: int = 100
     log_every: int = 10
     keep: int = 2
-    """Checkpoints to go on from that are kept."""
+    """How many checkpoints to resume from are kept."""
     begin: str = ""
-    """A finished MIMIC-Chat to begin with: it stays what it is made of, and of `model` only what learns is heeded
+    """A finished MIMIC-Chat to start from. Its parts stay as they are; of `model` only what learns is read
     (`vision.frozen`, `language.frozen`, `language.lora`)."""
 
     def fingerprint(self) -> str:
@@ -175,7 +175,7 @@ def load_size(name: str) -> dict[str, Any]:
 
 
 def _merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """`changes` laid over `base`, mapping by mapping."""
+    """`base` with `changes`, merged mapping by mapping."""
     merged = dict(base)
     for name, value in changes.items():
         previous = merged.get(name)

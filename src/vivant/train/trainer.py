@@ -51,7 +51,7 @@ logger = logging.getLogger("vivant")
 
 
 class TrainingError(VivantError):
-    """A training cannot go on."""
+    """A training cannot continue."""
 
 
 class TrainingResult(Struct, frozen=True, kw_only=True):

@@ -28,7 +28,7 @@ Media = tuple[Image | Video, ...]
 
 
 class TrainingSource(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One thing to learn from."""
+    """One benchmark's data to learn from."""
 
     benchmark: str = "mimic"
     """What `vivant run` would be given: `mimic/thinking`, `mime/mcq`, a path of questions in JSON lines."""
@@ -187,7 +187,7 @@ def phrase_example(example: Example, epoch: int, seed: int, form: QuestionForm =
 
 
 def remove_options(text: str, options: Sequence[Option]) -> str:
-    """A prompt without the lines of some options; those that do not stand in a line of their own stay."""
+    """A prompt without the lines of some options; options without a line of their own stay."""
     removed = [
         line
         for option in options

@@ -1,4 +1,4 @@
-"""Dividing a benchmark's samples by one of their facets, so that nothing of a kind is both learnt and tested.
+"""Dividing a benchmark's samples by one of their facets, so that no kind is both in training and in the test.
 
 MIME's fine-tuning experiment divides its 86 actions into 36 to learn from, 14 to choose by and 36 to test on; all
 videos of an action, whatever avatar, angle or background, stay together.

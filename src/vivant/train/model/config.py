@@ -15,12 +15,12 @@ CLIP_MEAN, CLIP_STD = (0.481, 0.458, 0.408), (0.269, 0.261, 0.276)
 
 
 class VisionSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The backbone that looks at single frames."""
+    """The backbone that encodes single frames."""
 
     name: str = ""
-    """A checkpoint on the hub or a folder, whose weights are taken; without, the backbone begins from chance."""
+    """A checkpoint on the hub or a folder, whose weights are loaded; without it, the backbone is initialized at random."""
     config: Mapping[str, Any] = field(default_factory=dict)
-    """The backbone's own configuration with its `model_type`; `conv` is a small stem of this project's. Read from
+    """The backbone's own configuration with its `model_type`; `conv` is Vivant's small convolutional stem. Read from
     the checkpoint where there is a name and no configuration."""
     frozen: bool = True
     image_size: int = 224
@@ -37,8 +37,8 @@ class SpatialSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     grid: int = 4
     """Patches are averaged to so many by so many."""
     pool: Literal["frames", "mean", "max"] = "frames"
-    """`frames` keeps each frame's tokens in order; `mean` and `max` put frames together, so that their order cannot
-    be told. The largest value finds small things, and is what a model learns soonest from chance."""
+    """`frames` keeps each frame's tokens in order; `mean` and `max` pool over frames, so that their order is
+    lost. `max` finds small things, and learns fastest from random weights."""
 
 
 class TemporalSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -46,7 +46,7 @@ class TemporalSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     on: bool = True
     init: Literal["backbone", "fresh"] = "backbone"
-    """`backbone`: its layers with attention over time before each; `fresh`: blocks of our own."""
+    """`backbone`: its layers with attention over time before each; `fresh`: blocks of its own."""
     window: int = 32
     """Frames that attend to each other; memory beyond a window grows by a vector a frame."""
     tokens: int = 16
@@ -68,17 +68,17 @@ class FusionSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     join: Literal["concat", "sum"] = "concat"
     """For `input`: the branches' tokens one after the other, or weighed against each other token by token."""
     hint: bool = False
-    """For `input`: what was seen, in sum, is also added to every token of the task. A word then meets the video where
-    it stands, and a small model from chance need not first learn to look back."""
+    """For `input`: a summary of the video is also added to every token of the task, so that a small model with random
+    weights need not first learn to attend to the video."""
     match: int = 0
-    """With `hint`: by so many measures a word is told how well it fits what was seen, and the same is added to what is
-    expected next. Writing about a video so teaches which words fit it; from chance, choosing among options is then
-    learnt in hundreds of steps, not in thousands."""
+    """With `hint`: in how many subspaces words are compared with the video. The similarity is added to each word's
+    vector and to the next word's logits. A model with random weights then learns to choose among options in hundreds
+    of steps, not in thousands."""
     gates: Literal["learned", "open", "closed"] = "learned"
     start: float = 0.5
     """What a learned gate lets through at the beginning; 0 for a pretrained language model in `layers`."""
     every: int = 2
-    """For `layers`: before each so-manieth layer, beginning with the first."""
+    """For `layers`: before every n-th layer, beginning with the first."""
 
 
 class LoraSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -100,12 +100,12 @@ class LanguageSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     frozen: bool = True
     lora: LoraSettings | None = None
     lines: bool = False
-    """Whether each token is told the first token of its line: which option's letter it stands behind. For a small
-    model from chance, which would take long to find that out."""
+    """Whether the first token of its line, an option's letter, is added to each token. Helps a small model with random
+    weights, which takes long to find it by attention."""
     breaks: tuple[int, ...] = ()
     """For `lines`: tokens that end a line; filled in from the tokenizer."""
     chat: bool = False
-    """Whether tasks are put in the checkpoint's chat template."""
+    """Whether tasks use the checkpoint's chat template."""
     trust_remote_code: bool = False
 
 

@@ -64,7 +64,7 @@ class InputFusion(nn.Module):  # type: ignore[misc]
         self.match = WordMatcher(hidden, fusion.match) if fusion.match else None
 
     def forward(self, tokens: Mapping[str, Tensor]) -> Tensor:
-        """[videos, tokens, hidden] of each branch → those that stand in the input."""
+        """[videos, tokens, hidden] of each branch → the tokens of the input."""
         seen = [self.gates[name](branch) + self.kinds[name] for name, branch in tokens.items()]
         if self.fusion.join == "concat" or len(seen) == 1:
             return torch.cat(seen, dim=1)
@@ -147,7 +147,7 @@ class CrossAttention(nn.Module):  # type: ignore[misc]
 
 
 class LayerFusion(nn.Module):  # type: ignore[misc]
-    """Cross-attention before some of a language model's layers, put in by hooks so that any family will do."""
+    """Cross-attention before some of a language model's layers, added by hooks so that any family works."""
 
     def __init__(
         self, fusion: FusionSettings, branches: Mapping[str, int], hidden: int, heads: int, layers: int

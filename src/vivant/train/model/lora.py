@@ -1,4 +1,4 @@
-"""Low-rank updates of a language model's attention: put in, merged, taken apart."""
+"""Low-rank updates of a language model's attention: added, merged, split off."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ class DividedBlock(nn.Module):  # type: ignore[misc]
 
 
 class FreshWindowEncoder(nn.Module):  # type: ignore[misc]
-    """Blocks of our own on patches that span a few frames: the first of them, and how each next one differs.
+    """Blocks of its own on patches that span a few frames: the first of them, and how each next one differs.
 
     Differences are what makes a motion visible to a model that begins from chance.
     """
