@@ -18,7 +18,7 @@ class VisionSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """The backbone that encodes single frames."""
 
     name: str = ""
-    """A checkpoint on the hub or a folder, whose weights are loaded; without it, the backbone is initialized at random."""
+    """A checkpoint on the hub or a folder, whose weights are loaded; without it, the backbone starts at random."""
     config: Mapping[str, Any] = field(default_factory=dict)
     """The backbone's own configuration with its `model_type`; `conv` is Vivant's small convolutional stem. Read from
     the checkpoint where there is a name and no configuration."""
