@@ -30,17 +30,19 @@ def checkpoint(folder: Path) -> Path:
     import torch
 
     from vivant.train.checkpoints import save_model
-    from vivant.train.data.sources import Source, load
+    from vivant.train.components import fill_vocabulary, train_example_tokenizer
+    from vivant.train.data.sources import TrainingSource, load_examples
     from vivant.train.model.config import MimicChatConfig
     from vivant.train.model.modeling import MimicChat
     from vivant.train.settings import make_recipe
-    from vivant.train.setup import own_tokenizer, sized
 
     torch.manual_seed(0)
-    examples = load([Source(benchmark="mimic", data="mini")], Path()).examples
+    examples = load_examples([TrainingSource(benchmark="mimic", data="mini")], Path()).examples
     recipe = make_recipe({"model": "tiny", "data": {"sources": [{"data": "mini"}]}})
-    words = own_tokenizer(recipe, examples)
-    return save_model(folder, MimicChat(MimicChatConfig.of(sized(recipe.model, words))), words)
+    tokenizer = train_example_tokenizer(recipe, examples)
+    return save_model(
+        folder, MimicChat(MimicChatConfig.from_settings(fill_vocabulary(recipe.model, tokenizer))), tokenizer
+    )
 
 
 def requests(tokens: int) -> list[Any]:
@@ -50,9 +52,9 @@ def requests(tokens: int) -> list[Any]:
     from vivant.core.paths import cache_root
     from vivant.core.types import Clip, Decoding, FramePolicy, Job, Message, Request, Text, Turn
     from vivant.media import MediaLoader
-    from vivant.train.data.sources import Source, load, phrase
+    from vivant.train.data.sources import TrainingSource, load_examples, phrase_example
 
-    examples = load([Source(benchmark="mimic/thinking", data="mini")], Path()).examples
+    examples = load_examples([TrainingSource(benchmark="mimic/thinking", data="mini")], Path()).examples
     firsts = {example.video: example for example in examples}
     policy = FramePolicy(count=16, longest_side=96)
     made = []
@@ -62,7 +64,7 @@ def requests(tokens: int) -> list[Any]:
             job = Job(key="k", task="", id="k", messages=shown, root=example.media_root, frames=policy)
             seen = asyncio.run(loader.load(job)).turns[0].parts
             frames = [bitmap(frame) for part in seen if isinstance(part, Clip) for frame in part.frames]
-            parts = (*frames, Text(phrase(example, 0, 0).text))
+            parts = (*frames, Text(phrase_example(example, 0, 0).text))
             decoding = Decoding(max_tokens=tokens)
             made.append(Request(turns=(Turn("user", parts),), decoding=decoding, key=example.name))
     return made
@@ -84,9 +86,9 @@ def main() -> None:
     """Print seconds an answer for both and their ratio; exit with 1 where one is below the limit."""
     import torch
 
-    from vivant.train.backend import Engine as Peer
-    from vivant.train.onnx_engine import Engine as Ours
+    from vivant.train.onnx_engine import OnnxMimicChatEngine as Ours
     from vivant.train.onnx_export import export_onnx
+    from vivant.train.torch_backend import TorchMimicChatEngine as Peer
 
     torch.set_num_threads(1)
     worst = float("inf")
@@ -100,7 +102,7 @@ def main() -> None:
             best = {"torch": float("inf"), "onnx": float("inf")}
             texts: dict[str, list[str]] = {}
             for _ in range(ROUNDS):
-                ours.forget()
+                ours.clear_cache()
                 for name, engine in (("torch", peer), ("onnx", ours)):
                     began = time.process_time()
                     texts[name] = [engine.generate([request])[0].text for request in asked]

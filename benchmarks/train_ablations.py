@@ -11,6 +11,7 @@ LESSONS is the folder that `vivant train tiny` fills. Variants that OUT has alre
 
 from __future__ import annotations
 
+import logging
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -63,11 +64,12 @@ def trained(out: Path, name: str) -> Path:
 
 def train_one(name: str, lessons: Path, out: Path) -> None:
     """Train a variant, going on where it was stopped."""
-    from vivant.train.checkpoints import checkpoints
-    from vivant.train.loop import train
+    from vivant.train.checkpoints import list_checkpoints
+    from vivant.train.trainer import train
 
-    made = recipe(name, lessons, out)
-    train(made, lessons.resolve(), resume=bool(checkpoints(Path(made.out))), say=print)
+    variant = recipe(name, lessons, out)
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
+    train(variant, lessons.resolve(), resume=bool(list_checkpoints(Path(variant.out))))
 
 
 def score(model: Path, selector: tuple[str, ...], data: str, out: Path) -> tuple[str, int]:

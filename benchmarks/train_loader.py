@@ -10,6 +10,7 @@ Limit: at most 5 % of the time.
 from __future__ import annotations
 
 import csv
+import logging
 import sys
 import tempfile
 from pathlib import Path
@@ -19,8 +20,8 @@ LIMIT = 0.05
 
 def main() -> None:
     """Print the share; exit with 1 where it is above the limit."""
-    from vivant.train.loop import train
     from vivant.train.settings import make_recipe
+    from vivant.train.trainer import train
 
     steps = int(sys.argv[1]) if len(sys.argv) > 1 else 30
     with tempfile.TemporaryDirectory() as folder:
@@ -34,7 +35,8 @@ def main() -> None:
                 "checkpoint_every": steps,
             }
         )
-        train(recipe, say=print)
+        logging.basicConfig(level=logging.INFO, format="%(message)s")
+        train(recipe)
         with (out / "metrics.csv").open(encoding="utf-8") as file:
             rows = list(csv.DictReader(file))[1:]
     waited, seconds = (sum(float(row[name]) for row in rows) for name in ("waited", "seconds"))

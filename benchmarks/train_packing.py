@@ -25,37 +25,41 @@ def passes(count: int) -> tuple[Any, dict[str, list[dict[str, Any]]], int]:
     import torch
 
     from vivant.core.randomness import shuffled_indices
-    from vivant.train.data.packing import collate, pack
-    from vivant.train.data.sources import Source, load, phrase
+    from vivant.train.components import fill_vocabulary, train_example_tokenizer
+    from vivant.train.data.packing import collate, pack_rows
+    from vivant.train.data.sources import TrainingSource, load_examples, phrase_example
     from vivant.train.model.config import MimicChatConfig
     from vivant.train.model.modeling import MimicChat
-    from vivant.train.model.processing import Processor, Question
+    from vivant.train.model.processing import ModelInput, Processor
     from vivant.train.settings import make_recipe
-    from vivant.train.setup import own_tokenizer, sized
 
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    examples = load([Source(benchmark="mimic", data="mini")], Path()).examples
+    examples = load_examples([TrainingSource(benchmark="mimic", data="mini")], Path()).examples
     recipe = make_recipe({"model": "tiny", "data": {"sources": [{"data": "mini"}]}})
-    words = own_tokenizer(recipe, examples)
-    parts = sized(recipe.model, words)
-    processor = Processor(parts, words, len(words))
+    tokenizer = train_example_tokenizer(recipe, examples)
+    parts = fill_vocabulary(recipe.model, tokenizer)
+    processor = Processor(parts, tokenizer, len(tokenizer))
     side = parts.vision.image_size
     frames = torch.randint(0, 255, (16, side, side, 3), dtype=torch.uint8).numpy()
     order = shuffled_indices(len(examples), 0, "packing")
     questions = []
     for place in order[: 4 * count]:
-        said = phrase(examples[place], 0, 0)
-        ids, answer = processor.prompt(said.text, video=True), processor.answer(said.answer)
+        said = phrase_example(examples[place], 0, 0)
+        ids, answer = processor.encode_prompt(said.text, video=True), processor.encode_answer(said.answer)
         # One video for all: what is compared is the language model's rows, and the way there.
-        questions.append(Question(ids, answer, frames, "one"))
+        questions.append(ModelInput(ids, answer, frames, "one"))
     made: dict[str, list[dict[str, Any]]] = {"packed": [], "padded": []}
     for start in range(0, len(questions), count):
         chosen = questions[start : start + count]
-        rows = [[chosen[place] for place in row] for row in pack([q.length for q in chosen], ROW)]
-        made["packed"].append(collate(rows, words.pad_token_id))
-        made["padded"].append(collate([[question] for question in chosen], words.pad_token_id))
-    return MimicChat(MimicChatConfig.of(parts)), made, sum(question.length for question in questions)
+        rows = [[chosen[place] for place in row] for row in pack_rows([q.length for q in chosen], ROW)]
+        made["packed"].append(collate(rows, tokenizer.pad_token_id))
+        made["padded"].append(collate([[question] for question in chosen], tokenizer.pad_token_id))
+    return (
+        MimicChat(MimicChatConfig.from_settings(parts)),
+        made,
+        sum(question.length for question in questions),
+    )
 
 
 def main() -> None:

@@ -22,14 +22,16 @@ def measure(frames: int, learning: bool) -> float:
     """Megabytes at the peak of one pass."""
     import torch
 
-    from vivant.train.model.config import Temporal, Vision
-    from vivant.train.model.spatial import Eyes
+    from vivant.train.model.config import TemporalSettings, VisionSettings
+    from vivant.train.model.spatial import VisionEncoder
     from vivant.train.model.temporal import TemporalBranch
 
     torch.set_num_threads(1)
-    vision = Vision(config={"model_type": "conv", "widths": [48, 64, 96]}, image_size=64, frozen=False)
-    eyes = Eyes(vision, pretrained=False)
-    branch = TemporalBranch(Temporal(init="fresh", depth=2), eyes, 64)
+    vision = VisionSettings(
+        config={"model_type": "conv", "widths": [48, 64, 96]}, image_size=64, frozen=False
+    )
+    eyes = VisionEncoder(vision, pretrained=False)
+    branch = TemporalBranch(TemporalSettings(init="fresh", depth=2), eyes, 64)
     pixels = torch.zeros(1, frames, 3, 64, 64)
     if learning:
         branch(eyes, pixels).sum().backward()

@@ -6,7 +6,7 @@ no set of frames without order shows: balls leave on one side and come back on t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,7 @@ SCENE, MOTION = ("title", "tag", "category"), ("topic",)
 def frames(colour: str, ground: str, motion: str, chance: Any, side: int = SIDE, times: int = TIMES) -> Any:
     """The frames of one clip, [times, side, side, 3]."""
     below = [tone + chance.randint(-12, 12) for tone in GROUNDS[ground]]
-    made = np.tile(np.array(below, np.uint8), (times, side, side, 1))
+    clip = np.tile(np.array(below, np.uint8), (times, side, side, 1))
     size, speed = side * chance.uniform(0.13, 0.19), side * chance.uniform(0.03, 0.05)
     x, y = chance.uniform(0, side), chance.uniform(0, side)
     across, along = MOTIONS[motion]
@@ -42,8 +42,8 @@ def frames(colour: str, ground: str, motion: str, chance: Any, side: int = SIDE,
     for time in range(times):
         dx = (columns - x - across * speed * time + side / 2) % side - side / 2
         dy = (rows - y - along * speed * time + side / 2) % side - side / 2
-        made[time][dx**2 + dy**2 <= size**2] = COLOURS[colour]
-    return made
+        clip[time][dx**2 + dy**2 <= size**2] = COLOURS[colour]
+    return clip
 
 
 def _options(task: str, colour: str, ground: str, motion: str, chance: Any) -> Sequence[str]:
@@ -78,7 +78,7 @@ def write_world(
         motion = chance.choice(list(MOTIONS))
         platform = "test" if number % 5 == 4 else "train"
         name = f"v{number:04d}"
-        encode(_each(frames(colour, ground, motion, chance, side, times)), folder / f"videos/{name}.mp4", FPS)
+        encode(iter(frames(colour, ground, motion, chance, side, times)), folder / f"videos/{name}.mp4", FPS)
         videos.append(
             {
                 "platform": platform,
@@ -110,13 +110,9 @@ def write_world(
     return folder
 
 
-def _each(made: Any) -> Iterator[Any]:
-    yield from made
-
-
 def recipe(folder: Path, **changes: Any) -> dict[str, Any]:
     """A recipe for a training of seconds; `changes` are laid over its parts."""
-    made: dict[str, Any] = {
+    content: dict[str, Any] = {
         "model": {
             "size": "tiny",
             "vision": {"config": {"model_type": "conv", "widths": [16, 16, 16]}, "image_size": 32},
@@ -150,6 +146,6 @@ def recipe(folder: Path, **changes: Any) -> dict[str, Any]:
         "out": str(folder.parent / "out"),
     }
     for name, value in changes.items():
-        before = made.get(name)
-        made[name] = {**before, **value} if isinstance(before, dict) and isinstance(value, dict) else value
-    return made
+        base = content.get(name)
+        content[name] = {**base, **value} if isinstance(base, dict) and isinstance(value, dict) else value
+    return content

@@ -1,10 +1,11 @@
-"""What is learnt from: answers, orders, forms, rows, shards, frames, and data that cannot be used."""
+"""Training data: answers, orders, forms, rows, shards, frames, and data that cannot be used."""
 
 from __future__ import annotations
 
 import io
 import tarfile
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,12 +20,12 @@ from vivant.core.errors import DataError, UsageError
 from vivant.core.types import FramePolicy, Text
 
 if TYPE_CHECKING:  # imported when the first test of this file runs: see tests/conftest.py
-    from vivant.train.data.frames import FrameBank
-    from vivant.train.data.sources import Example, Source, load, phrase
-    from vivant.train.data.stream import Loader, Place, Stream
-    from vivant.train.model.processing import Processor, shared_lines
+    from vivant.train.components import fill_vocabulary, train_example_tokenizer
+    from vivant.train.data.dataloader import BatchSampler, DataLoader, TrainingPosition
+    from vivant.train.data.frame_loader import FrameLoader
+    from vivant.train.data.sources import Example, TrainingSource, load_examples, phrase_example
+    from vivant.train.model.processing import Processor, find_shared_lines
     from vivant.train.settings import make_recipe
-    from vivant.train.setup import own_tokenizer, sized
 
 
 @pytest.fixture(scope="module")
@@ -32,16 +33,16 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_world(tmp_path_factory.mktemp("data") / "world", 10, side=32, times=8)
 
 
-def loaded(world: Path, benchmark: str = "mimic/thinking", **changes: Any) -> tuple[Example, ...]:
-    return load([Source(benchmark=benchmark, data=str(world), **changes)], Path()).examples
+def load_world(world: Path, benchmark: str = "mimic/thinking", **changes: Any) -> tuple[Example, ...]:
+    return load_examples([TrainingSource(benchmark=benchmark, data=str(world), **changes)], Path()).examples
 
 
-def stream_of(world: Path, shares: int = 1, **changes: Any) -> tuple[Stream, Processor]:
-    made = make_recipe(recipe(world))
-    examples = loaded(world, **changes)
-    words = own_tokenizer(made, examples)
-    processor = Processor(sized(made.model, words), words, len(words))
-    stream = Stream(
+def make_sampler(world: Path, processes: int = 1, **changes: Any) -> tuple[BatchSampler, Processor]:
+    settings = make_recipe(recipe(world))
+    examples = load_world(world, **changes)
+    tokenizer = train_example_tokenizer(settings, examples)
+    processor = Processor(fill_vocabulary(settings.model, tokenizer), tokenizer, len(tokenizer))
+    sampler = BatchSampler(
         examples,
         processor,
         seed=1,
@@ -49,120 +50,132 @@ def stream_of(world: Path, shares: int = 1, **changes: Any) -> tuple[Stream, Pro
         batch_tokens=300,
         row_tokens=150,
         per_video=2,
-        shares=shares,
+        processes=processes,
     )
-    return stream, processor
+    return sampler, processor
 
 
-def taken(stream: Stream, start: Place, count: int) -> list[Any]:
-    steps: Iterator[Any] = stream.steps(start)
+def take(sampler: BatchSampler, start: TrainingPosition, count: int) -> list[Any]:
+    steps: Iterator[Any] = sampler.plan_batches(start)
     return [next(steps) for _ in range(count)]
 
 
-def contents(steps: list[Any]) -> list[Any]:
+def list_contents(steps: list[Any]) -> list[Any]:
     return [[[(a.example.name, a.ids, a.answer) for a in row] for row in step.rows] for step in steps]
 
 
 def test_prompts_are_the_benchmark_s_and_answers_its_key(world: Path) -> None:
     mimic = registry.get("mimic")
-    for example in loaded(world):
-        said = phrase(example, 0, seed=3)
+    for example in load_world(world):
+        phrased = phrase_example(example, 0, seed=3)
         usual = mimic.prompt(example.sample, PromptContext(style="zero-shot", seed=3, pool=example.pool))
         texts = [part.text for part in usual.messages[0].parts if isinstance(part, Text)]
-        assert said.text == texts[0]
-        right = {option.name: option.text for option in usual.options}[said.answer]
+        assert phrased.text == texts[0]
+        right = {option.name: option.text for option in usual.options}[phrased.answer]
         assert example.sample.key is not None
         assert right == example.sample.options[example.sample.key].text
 
 
 def test_epochs_draw_other_orders_and_each_answer_fits_its_own(world: Path) -> None:
-    example = loaded(world)[0]
-    said = [phrase(example, epoch, seed=0) for epoch in range(8)]
-    assert len({one.text for one in said}) > 3 and len({one.answer for one in said}) > 1
+    example = load_world(world)[0]
+    epochs = [phrase_example(example, epoch, seed=0) for epoch in range(8)]
+    assert len({phrased.text for phrased in epochs}) > 3 and len({phrased.answer for phrased in epochs}) > 1
     right = example.sample.options[0].text
-    for one in said:
-        assert f"{one.answer}. {right}" in one.text.split("\n")
+    for phrased in epochs:
+        assert f"{phrased.answer}. {right}" in phrased.text.split("\n")
 
 
 def test_comments_are_learnt_from_the_most_liked(world: Path) -> None:
-    examples = loaded(world, "mimic/comment")
-    drawn = {phrase(examples[0], epoch, 0).answer for epoch in range(12)}
+    examples = load_world(world, "mimic/comment")
+    drawn = {phrase_example(examples[0], epoch, 0).answer for epoch in range(12)}
     assert drawn == set(examples[0].sample.extra["human"])
 
 
 def test_forms_without_options_and_with_some_of_them(world: Path) -> None:
-    example = loaded(world)[0]
+    example = load_world(world)[0]
     right = example.sample.options[0].text
-    words = phrase(example, 0, 0, "words")
+    words = phrase_example(example, 0, 0, "words")
     assert words.answer == right and words.media and "A." not in words.text
     counts = set()
     for epoch in range(12):
-        whole, some = phrase(example, epoch, 0), phrase(example, epoch, 0, "fewer")
-        lines = whole.text.split("\n")
-        kept = [line for line in some.text.split("\n") if line[:2] in ("A.", "B.", "C.", "D.")]
-        assert some.answer == whole.answer and f"{some.answer}. {right}" in kept
+        full, some = phrase_example(example, epoch, 0), phrase_example(example, epoch, 0, "fewer")
+        lines = full.text.split("\n")
+        options = [line for line in some.text.split("\n") if line[:2] in ("A.", "B.", "C.", "D.")]
+        assert some.answer == full.answer and f"{some.answer}. {right}" in options
         assert all(line in lines for line in some.text.split("\n"))
-        counts.add(len(kept))
+        counts.add(len(options))
     assert counts == {1, 2, 3}
 
 
 def test_any_benchmark_s_folder_will_do(tmp_path: Path) -> None:
-    (example, *_) = load([Source(benchmark="mime/mcq", data="mini", limit=3)], Path()).examples
-    assert phrase(example, 0, 0).answer.strip("[]") in {option.name for option in example.sample.options}
-    own = questions(tmp_path, 4)
-    mine = load([Source(benchmark=own.name)], tmp_path).examples
-    assert len(mine) == 4 and mine[0].media and phrase(mine[0], 0, 0).answer
+    (example, *_) = load_examples(
+        [TrainingSource(benchmark="mime/mcq", data="mini", limit=3)], Path()
+    ).examples
+    assert phrase_example(example, 0, 0).answer.strip("[]") in {
+        option.name for option in example.sample.options
+    }
+    file = questions(tmp_path, 4)
+    mine = load_examples([TrainingSource(benchmark=file.name)], tmp_path).examples
+    assert len(mine) == 4 and mine[0].media and phrase_example(mine[0], 0, 0).answer
 
 
 def test_steps_are_the_same_however_they_are_shared_or_resumed(world: Path) -> None:
-    whole = taken(stream_of(world)[0], Place(), 9)
-    assert contents(whole) == contents(taken(stream_of(world)[0], Place(), 9))
-    assert whole[-1].place.epoch > 0
-    middle = whole[5].place
-    assert contents(taken(stream_of(world)[0], middle, 4)) == contents(whole[5:])
-    shared = taken(stream_of(world, shares=2)[0], Place(), 9)
-    names = [sorted(step.names) for step in whole]
-    assert [sorted(step.names) for step in shared] == names
+    all_steps = take(make_sampler(world)[0], TrainingPosition(), 9)
+    assert list_contents(all_steps) == list_contents(take(make_sampler(world)[0], TrainingPosition(), 9))
+    assert all_steps[-1].position.epoch > 0
+    middle = all_steps[5].position
+    assert list_contents(take(make_sampler(world)[0], middle, 4)) == list_contents(all_steps[5:])
+    shared = take(make_sampler(world, processes=2)[0], TrainingPosition(), 9)
+    names = [sorted(step.sample_names) for step in all_steps]
+    assert [sorted(step.sample_names) for step in shared] == names
     assert all(len(step.rows) >= 2 for step in shared)
 
 
 def test_an_epoch_asks_everything_once_and_a_weight_counts(world: Path) -> None:
-    steps = taken(stream_of(world)[0], Place(), 30)
-    first = [name for step in steps if step.place.epoch == 0 for name in step.names]
-    assert sorted(first) == sorted({example.name for example in loaded(world)})
-    half = taken(stream_of(world, weight=0.5)[0], Place(), 30)
-    names = [[name for s in half if s.place.epoch == epoch for name in s.names] for epoch in range(2)]
+    steps = take(make_sampler(world)[0], TrainingPosition(), 30)
+    first = [name for step in steps if step.position.epoch == 0 for name in step.sample_names]
+    assert sorted(first) == sorted({example.name for example in load_world(world)})
+    half = take(make_sampler(world, weight=0.5)[0], TrainingPosition(), 30)
+    names = [
+        [name for s in half if s.position.epoch == epoch for name in s.sample_names] for epoch in range(2)
+    ]
     assert sorted(names[0] + names[1]) == sorted(set(first)) and names[0] and names[1]
 
 
 def test_only_answers_are_learnt_and_a_video_is_shown_once(world: Path) -> None:
-    stream, processor = stream_of(world)
-    with FrameBank(processor, FramePolicy(count=4), world.parent / "cache", workers=1, megabytes=64) as bank:
-        loader = Loader(stream, bank, Place(), last=2, pad=0)
+    sampler, processor = make_sampler(world)
+    policy = FramePolicy(count=4)
+    with closing(
+        FrameLoader(processor, policy, world.parent / "cache", workers=1, megabytes=64)
+    ) as frame_loader:
+        loader = DataLoader(sampler, frame_loader, TrainingPosition(), last_step=2, pad_token_id=0)
         batches = list(loader)
-    assert [batch.step.place.step for batch in batches] == [0, 1]
-    (part,) = batches[0].parts
-    asked = [one for row in batches[0].step.rows for one in row]
-    learnt = part["labels"][part["labels"] != -100].tolist()
-    assert learnt == [token for one in asked for token in one.answer]
+    assert [batch.plan.position.step for batch in batches] == [0, 1]
+    (part,) = batches[0].micro_batches
+    tokenized = [example for row in batches[0].plan.rows for example in row]
+    labels = part["labels"][part["labels"] != -100].tolist()
+    assert labels == [token for example in tokenized for token in example.answer]
     assert (
-        len(part["lengths"]) == len({one.example.video for one in asked}) < len(part["shown"]) == len(asked)
+        len(part["frame_counts"])
+        == len({example.example.video for example in tokenized})
+        < len(part["question_videos"])
+        == len(tokenized)
     )
-    assert part["frames"].shape == (4 * len(part["lengths"]), 32, 32, 3)
+    assert part["frames"].shape == (4 * len(part["frame_counts"]), 32, 32, 3)
 
 
 def test_wording_becomes_single_tokens_but_options_never(world: Path) -> None:
-    examples = loaded(world)
-    said = [phrase(example, 0, 0) for example in examples]
-    lines = shared_lines([(one.text, one.options) for one in said])
+    examples = load_world(world)
+    phrased = [phrase_example(example, 0, 0) for example in examples]
+    lines = find_shared_lines([(example.text, example.options) for example in phrased])
     assert any(line.startswith("Exactly one is right") for line in lines)
-    assert not any(option in line for line in lines for one in said for option in one.options)
-    words = own_tokenizer(make_recipe(recipe(world)), examples)
-    assert len(words.encode(said[0].text)) < 60
-    assert words.decode(words.encode(said[0].text)) == said[0].text
+    assert not any(option in line for line in lines for example in phrased for option in example.options)
+    tokenizer = train_example_tokenizer(make_recipe(recipe(world)), examples)
+    assert len(tokenizer.encode(phrased[0].text)) < 60
+    assert tokenizer.decode(tokenizer.encode(phrased[0].text)) == phrased[0].text
 
 
-def shard(path: Path, members: dict[str, bytes]) -> None:
+def write_shard(path: Path, members: dict[str, bytes]) -> None:
     with tarfile.open(path, "w") as archive:
         for name, data in members.items():
             entry = tarfile.TarInfo(name)
@@ -176,22 +189,26 @@ def test_shards_are_read_like_the_folder_they_were_made_from(world: Path, tmp_pa
     members: dict[str, bytes] = {}
     for video in videos:
         ref = f"{video['platform']}/{video['id']}"
-        own = [item for item in items if item["video"] == ref]
-        members[f"{video['id']}.json"] = msgspec.json.encode({"video": video, "items": own})
+        video_items = [item for item in items if item["video"] == ref]
+        members[f"{video['id']}.json"] = msgspec.json.encode({"video": video, "items": video_items})
         members[f"{video['id']}.mp4"] = (world / f"videos/{video['id']}.mp4").read_bytes()
-    shard(tmp_path / "train-0000.tar", members)
-    found = load([Source(benchmark="mimic/thinking", shards="train-*.tar")], tmp_path).examples
-    assert [phrase(e, 0, 0).text for e in found] == [phrase(e, 0, 0).text for e in loaded(world)]
-    assert all((Path(e.media_root) / e.media[0].path).is_file() for e in found)
+    write_shard(tmp_path / "train-0000.tar", members)
+    loaded = load_examples(
+        [TrainingSource(benchmark="mimic/thinking", shards="train-*.tar")], tmp_path
+    ).examples
+    assert [phrase_example(e, 0, 0).text for e in loaded] == [
+        phrase_example(e, 0, 0).text for e in load_world(world)
+    ]
+    assert all((Path(e.media_root) / e.media[0].path).is_file() for e in loaded)
 
-    shard(tmp_path / "lone.tar", {"a.json": members["v0000.json"]})
+    write_shard(tmp_path / "lone.tar", {"a.json": members["v0000.json"]})
     with pytest.raises(DataError, match=r"a\.json has no video beside it"):
-        load([Source(benchmark="mimic", shards="lone.tar")], tmp_path)
+        load_examples([TrainingSource(benchmark="mimic", shards="lone.tar")], tmp_path)
     (tmp_path / "torn.tar").write_bytes(b"no archive" * 100)
     with pytest.raises(DataError, match=r"torn\.tar cannot be read"):
-        load([Source(benchmark="mimic", shards="torn.tar")], tmp_path)
+        load_examples([TrainingSource(benchmark="mimic", shards="torn.tar")], tmp_path)
     with pytest.raises(DataError, match="No shard is called"):
-        load([Source(benchmark="mimic", shards="none-*.tar")], tmp_path)
+        load_examples([TrainingSource(benchmark="mimic", shards="none-*.tar")], tmp_path)
 
 
 def test_data_without_answers_are_refused_or_counted(tmp_path: Path) -> None:
@@ -199,20 +216,23 @@ def test_data_without_answers_are_refused_or_counted(tmp_path: Path) -> None:
     file = tmp_path / "open.jsonl"
     file.write_bytes(b"\n".join(map(msgspec.json.encode, lines)))
     with pytest.raises(DataError, match="answer"):
-        load([Source(benchmark="open.jsonl")], tmp_path)
+        load_examples([TrainingSource(benchmark="open.jsonl")], tmp_path)
     world = write_world(tmp_path / "world", 3, side=32, times=2)
     videos = [msgspec.json.decode(line) for line in (world / "videos.jsonl").read_bytes().splitlines()]
     videos[1]["comments"] = []
     (world / "videos.jsonl").write_bytes(b"\n".join(map(msgspec.json.encode, videos)))
-    found = load([Source(benchmark="mimic/comment", data="world")], tmp_path)
-    assert len(found.examples) == 2
-    assert "1 of 3 samples of mimic/comment have no answer" in found.notes[0] and "v0001" in found.notes[0]
+    loaded = load_examples([TrainingSource(benchmark="mimic/comment", data="world")], tmp_path)
+    assert len(loaded.examples) == 2
+    assert (
+        "1 of 3 samples of mimic/comment have no answer" in loaded.warnings[0]
+        and "v0001" in loaded.warnings[0]
+    )
 
 
 def test_sources_that_say_too_little_or_too_much(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="needs either data or shards"):
-        load([Source(benchmark="mimic")], tmp_path)
+        load_examples([TrainingSource(benchmark="mimic")], tmp_path)
     with pytest.raises(UsageError, match="nothing to learn from"):
-        load([], tmp_path)
+        load_examples([], tmp_path)
     with pytest.raises(UsageError, match="did you mean 'zero-shot'"):
-        load([Source(benchmark="mimic/thinking", data="mini", style="zeroshot")], tmp_path)
+        load_examples([TrainingSource(benchmark="mimic/thinking", data="mini", style="zeroshot")], tmp_path)

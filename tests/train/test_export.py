@@ -28,16 +28,16 @@ if TYPE_CHECKING:  # imported when the first test of this file runs: see tests/c
     import onnx
     import torch
 
-    from vivant.train.backend import Engine as TorchEngine
     from vivant.train.checkpoints import save_model
+    from vivant.train.components import fill_vocabulary
     from vivant.train.model.config import MimicChatConfig
     from vivant.train.model.modeling import MimicChat
     from vivant.train.model.processing import train_tokenizer
     from vivant.train.onnx_backend import SETTINGS
-    from vivant.train.onnx_engine import Engine
-    from vivant.train.onnx_export import export_onnx, halve
+    from vivant.train.onnx_engine import OnnxMimicChatEngine
+    from vivant.train.onnx_export import convert_to_half, export_onnx
     from vivant.train.settings import make_recipe
-    from vivant.train.setup import sized
+    from vivant.train.torch_backend import TorchMimicChatEngine as TorchEngine
 
 
 LFM2 = {
@@ -52,107 +52,118 @@ TASK = "What moves here?\nA. a red ball\nB. a blue ball\nC. nothing\nAnswer with
 
 
 def checkpoint(folder: Path, **language: Any) -> Path:
-    """A model from chance, whose weights are large enough that its answers depend on what it is shown."""
-    said = recipe(folder / "world")
-    said["model"]["language"]["config"] |= language
-    parts = make_recipe(said).model
-    words = train_tokenizer([TASK, "a ball that goes up and down\n", "yes it goes left"] * 20, 400)
+    """A model from chance, whose weights are large enough that its answers depend on what it sees."""
+    content = recipe(folder / "world")
+    content["model"]["language"]["config"] |= language
+    parts = make_recipe(content).model
+    tokenizer = train_tokenizer([TASK, "a ball that goes up and down\n", "yes it goes left"] * 20, 400)
     torch.manual_seed(1)
-    model = MimicChat(MimicChatConfig.of(sized(parts, words)))
+    model = MimicChat(MimicChatConfig.from_settings(fill_vocabulary(parts, tokenizer)))
     with torch.no_grad():
         for weight in model.parameters():
             weight.mul_(1.5)
-    return save_model(folder / "model", model, words)
+    return save_model(folder / "model", model, tokenizer)
 
 
 def clip(count: int, motion: str = "left") -> Clip:
     """A video of so many frames."""
     from PIL import Image
 
-    made = []
+    pictures = []
     for pixels in frames("red", "sea", motion, derive_generator(3, motion), times=count):
         file = io.BytesIO()
         Image.fromarray(pixels).save(file, "PNG")
-        made.append(Picture(file.getvalue(), "image/png", 64, 64))
-    return Clip(tuple(made), "clip.mp4")
+        pictures.append(Picture(file.getvalue(), "image/png", 64, 64))
+    return Clip(tuple(pictures), "clip.mp4")
 
 
-def ask(*parts: Any, most: int = 6, **named: Any) -> Request:
+def make_request(*parts: Any, max_tokens: int = 6, **named: Any) -> Request:
     """A request with some parts."""
-    return Request(turns=(Turn("user", (*parts, Text(TASK))),), decoding=Decoding(max_tokens=most), **named)
+    return Request(
+        turns=(Turn("user", (*parts, Text(TASK))),), decoding=Decoding(max_tokens=max_tokens), **named
+    )
 
 
 @pytest.fixture(scope="module", params=["llama", "lfm2"])
 def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     folder = tmp_path_factory.mktemp(request.param)
-    made = checkpoint(folder, **(LFM2 if request.param == "lfm2" else {}))
-    export_onnx(made, folder / "onnx")
-    return made, folder / "onnx"
+    path = checkpoint(folder, **(LFM2 if request.param == "lfm2" else {}))
+    export_onnx(path, folder / "onnx")
+    return path, folder / "onnx"
 
 
-def engines(pair: tuple[Path, Path]) -> tuple[Any, Any]:
-    made, exported = pair
-    settings = {"model": str(made), "dtype": "auto", "device": "cpu", "threads": 1}
-    return TorchEngine(settings, 0), Engine({"folder": str(exported), "threads": 1})
+def load_engines(pair: tuple[Path, Path]) -> tuple[Any, Any]:
+    path, exported = pair
+    settings = {"model": str(path), "dtype": "auto", "device": "cpu", "threads": 1}
+    return TorchEngine(settings, 0), OnnxMimicChatEngine({"folder": str(exported), "threads": 1})
 
 
 @pytest.mark.parametrize("count", [1, 5, 8, 40])
 def test_logits_are_torchs(pair: tuple[Path, Path], count: int) -> None:
     """Whatever the number of frames: few, odd, and more than a window."""
-    ours, theirs = engines(pair)[::-1]
-    asked = ask(clip(count), key=f"k{count}")
-    ids, shown = ours._question(asked)
-    batch = theirs._batch([asked])
+    onnx_engine, torch_engine = load_engines(pair)[::-1]
+    request = make_request(clip(count), key=f"k{count}")
+    ids, video = onnx_engine._tokenize_request(request)
+    batch = torch_engine._make_batch([request])
     assert batch["input_ids"][0].tolist() == ids
     with torch.inference_mode():
-        expected = theirs._model(**batch).logits[0].numpy()
-    found, states = ours.begin(ids, shown, range(len(ids)))
-    assert np.abs(found - expected).max() < 1e-4
+        expected = torch_engine._model(**batch).logits[0].numpy()
+    actual, states = onnx_engine.prefill(ids, video, range(len(ids)))
+    assert np.abs(actual - expected).max() < 1e-4
     assert np.abs(expected).max() > 0.1
-    other, _ = ours.begin(ids, ours._question(ask(clip(count, "down")))[1], range(len(ids)))
-    assert np.abs(other - found).max() > 1e-3, "the answer should depend on what is seen"
-    assert len(states) == len(ours.settings.states)
+    other, _ = onnx_engine.prefill(
+        ids, onnx_engine._tokenize_request(make_request(clip(count, "down")))[1], range(len(ids))
+    )
+    assert np.abs(other - actual).max() > 1e-3, "the answer should depend on what is seen"
+    assert len(states) == len(onnx_engine.settings.states)
 
 
 def test_answers_and_likelihoods_are_torchs(pair: tuple[Path, Path]) -> None:
-    theirs, ours = engines(pair)
-    asked = [ask(clip(8), key="a"), ask(clip(6, "up"), key="b"), ask(key="c"), ask(most=1, key="d")]
-    for request in asked:
-        expected, found = theirs.generate([request])[0], ours.generate([request])[0]
-        assert found == expected
+    torch_engine, onnx_engine = load_engines(pair)
+    requests = [
+        make_request(clip(8), key="a"),
+        make_request(clip(6, "up"), key="b"),
+        make_request(key="c"),
+        make_request(max_tokens=1, key="d"),
+    ]
+    for request in requests:
+        expected, actual = torch_engine.generate([request])[0], onnx_engine.generate([request])[0]
+        assert actual == expected
     assert expected.status == "truncated"
-    weighed = ask(clip(8), key="w", options=(Option("A", "a red ball"), Option("B", "a blue ball")))
+    weighed = make_request(clip(8), key="w", options=(Option("A", "a red ball"), Option("B", "a blue ball")))
     answers = ("A", "a red ball", "nothing")
-    expected, found = (
-        theirs.loglikelihood([weighed], [answers])[0],
-        ours.loglikelihood([weighed], [answers])[0],
+    expected, actual = (
+        torch_engine.loglikelihood([weighed], [answers])[0],
+        onnx_engine.loglikelihood([weighed], [answers])[0],
     )
-    assert np.allclose(found.likelihoods, expected.likelihoods, atol=1e-3)
+    assert np.allclose(actual.likelihoods, expected.likelihoods, atol=1e-3)
 
 
 def test_sampling_repeats_itself_and_differs_by_seed(pair: tuple[Path, Path]) -> None:
-    _, ours = engines(pair)
-    hot = msgspec.structs.replace(ask(clip(4), most=12), decoding=Decoding(max_tokens=12, temperature=2.0))
-    texts = [ours.generate([msgspec.structs.replace(hot, seed=seed)])[0].text for seed in (1, 1, 2)]
+    _, onnx_engine = load_engines(pair)
+    hot = msgspec.structs.replace(
+        make_request(clip(4), max_tokens=12), decoding=Decoding(max_tokens=12, temperature=2.0)
+    )
+    texts = [onnx_engine.generate([msgspec.structs.replace(hot, seed=seed)])[0].text for seed in (1, 1, 2)]
     assert texts[0] == texts[1] != texts[2]
 
 
 def test_half_precision_halves_the_files_and_hardly_changes_answers(
     pair: tuple[Path, Path], tmp_path: Path
 ) -> None:
-    _, whole = pair
-    shutil.copytree(whole, tmp_path / "half")
+    _, full = pair
+    shutil.copytree(full, tmp_path / "half")
     for file in (tmp_path / "half").glob("*.onnx"):
         graph = onnx.load(file)
-        halve(graph)
+        convert_to_half(graph)
         onnx.save(graph, file)
-    sizes = [sum(file.stat().st_size for file in f.glob("*.onnx")) for f in (whole, tmp_path / "half")]
+    sizes = [sum(file.stat().st_size for file in f.glob("*.onnx")) for f in (full, tmp_path / "half")]
     assert sizes[1] < 0.75 * sizes[0]
-    request = ask(clip(8), key="h")
+    request = make_request(clip(8), key="h")
     logits = []
-    for folder in (whole, tmp_path / "half"):
-        engine = Engine({"folder": str(folder), "threads": 1})
-        logits.append(engine.begin(*engine._question(request))[0])
+    for folder in (full, tmp_path / "half"):
+        engine = OnnxMimicChatEngine({"folder": str(folder), "threads": 1})
+        logits.append(engine.prefill(*engine._tokenize_request(request))[0])
     assert 0 < np.abs(logits[0] - logits[1]).max() < 0.05
 
 
@@ -194,7 +205,7 @@ def test_a_damaged_graph_says_so(pair: tuple[Path, Path], tmp_path: Path) -> Non
     shutil.copytree(pair[1], tmp_path / "damaged")
     (tmp_path / "damaged" / "read.onnx").write_bytes(b"no graph")
     with pytest.raises(ModelError, match=r"read\.onnx cannot be loaded"):
-        Engine({"folder": str(tmp_path / "damaged")})
+        OnnxMimicChatEngine({"folder": str(tmp_path / "damaged")})
 
 
 def test_the_bundled_model_is_found_or_missed_in_one_line(

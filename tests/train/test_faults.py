@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
+from tests.support.helpers import logged_messages
 from tests.support.train_kit import recipe, write_world
 from vivant.core.errors import DataError, UsageError, VivantError
 from vivant.models.base import ModelOptions
 from vivant.models.registry import create
 
 if TYPE_CHECKING:  # imported when the first test of this file runs: see tests/conftest.py
-    from vivant.train.checkpoints import CheckpointError, checkpoints, load_state
-    from vivant.train.loop import TrainingError, train
+    from vivant.train.checkpoints import CheckpointError, list_checkpoints, load_state
     from vivant.train.model.modeling import MimicChat
     from vivant.train.settings import load_recipe, make_recipe
+    from vivant.train.trainer import TrainingError, train
 
 
 @pytest.fixture
@@ -44,7 +45,7 @@ def test_without_torch_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         ({"train": {"device": "mps"}}, "there is no mps on this machine; write cpu"),
         ({"train": {"device": "gpu"}}, "train.device is 'gpu'; write auto, cpu, cuda or mps"),
@@ -52,13 +53,13 @@ def test_without_torch_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> No
         ({"train": {"device": "cpu", "fsdp": {"shards": 2}}}, "train.fsdp"),
     ],
 )
-def test_devices_that_are_not_there(world: Path, changes: dict[str, Any], told: str) -> None:
-    with pytest.raises(UsageError, match=told):
+def test_devices_that_are_not_there(world: Path, changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         train(make_recipe(recipe(world, **changes)))
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         ({"model": "medium"}, "Unknown size 'medium'"),
         (
@@ -72,8 +73,8 @@ def test_devices_that_are_not_there(world: Path, changes: dict[str, Any], told: 
         ({"train": {"row_tokens": 3}}, "a video alone takes 3 tokens"),
     ],
 )
-def test_recipes_that_cannot_be(world: Path, changes: dict[str, Any], told: str) -> None:
-    with pytest.raises(UsageError, match=told):
+def test_recipes_that_cannot_be(world: Path, changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
         make_recipe(recipe(world, **changes))
 
 
@@ -81,7 +82,7 @@ def test_files_that_are_no_recipe(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="Cannot read the recipe"):
         load_recipe(tmp_path / "none.yaml")
     (tmp_path / "broken.yaml").write_text("a: [", encoding="utf-8")
-    with pytest.raises(UsageError, match="is no YAML"):
+    with pytest.raises(UsageError, match="is not YAML"):
         load_recipe(tmp_path / "broken.yaml")
     (tmp_path / "list.yaml").write_text(yaml.safe_dump([1]), encoding="utf-8")
     with pytest.raises(UsageError, match="should be a mapping"):
@@ -90,22 +91,22 @@ def test_files_that_are_no_recipe(tmp_path: Path) -> None:
 
 def test_a_broken_video_is_left_out_and_counted_until_there_are_too_many(world: Path) -> None:
     (world / "videos" / "v0001.mp4").write_bytes(b"not a video at all")
-    said: list[str] = []
     content = recipe(world, data={"max_failed": 0.3}, train={"steps": 1}, out=str(world / "out"))
-    train(make_recipe(content), say=said.append)
-    assert any("v0001.mp4" in line for line in said)
-    assert "1 videos cannot be used; 4 examples are left out." in said
+    with logged_messages() as messages:
+        train(make_recipe(content))
+    assert any("v0001.mp4" in line for line in messages)
+    assert "1 videos cannot be used; 4 examples are left out." in messages
     content = recipe(world, data={"max_failed": 0.2}, out=str(world / "other"))
     with pytest.raises(DataError, match=r"1 of 4 videos cannot be used, more than the share of 0\.2.*v0001"):
         train(make_recipe(content))
 
 
 def test_options_that_do_not_fit_a_row(world: Path) -> None:
-    told = {
+    messages = {
         12: "None of the 16 examples fits into a row of 12 tokens",
         45: "are longer than train.row_tokens",
     }
-    for tokens, line in told.items():
+    for tokens, line in messages.items():
         content = recipe(world, train={"row_tokens": tokens, "steps": 3}, out=str(world / f"out{tokens}"))
         with pytest.raises(VivantError, match=line):
             train(make_recipe(content))
@@ -117,20 +118,20 @@ def test_a_loss_that_is_no_number_stops_and_keeps_the_last_good_checkpoint(
     usual = MimicChat.forward
     passes = 0
 
-    def spoilt(self: Any, *given: Any, **named: Any) -> Any:
+    def spoilt(self: Any, *args: Any, **kwargs: Any) -> Any:
         nonlocal passes
         passes += 1
-        out = usual(self, *given, **named)
+        out = usual(self, *args, **kwargs)
         return out if passes < 4 else type(out)(loss=out.loss * float("nan"))
 
     monkeypatch.setattr(MimicChat, "forward", spoilt)
     out = world.parent / "out"
     with pytest.raises(TrainingError) as caught:
         train(make_recipe(recipe(world)))
-    told = str(caught.value)
-    assert "The loss of step 3 (epoch " in told and "step-00000002" in told and "mimic/" in told
-    assert [path.name for path in checkpoints(out)] == ["step-00000002"]
-    _, weights, _ = load_state(checkpoints(out)[-1])
+    message = str(caught.value)
+    assert "The loss of step 3 (epoch " in message and "step-00000002" in message and "mimic/" in message
+    assert [path.name for path in list_checkpoints(out)] == ["step-00000002"]
+    _, weights, _ = load_state(list_checkpoints(out)[-1])
     assert all(bool(value.isfinite().all()) for value in weights.values())
     monkeypatch.undo()
     assert train(make_recipe(recipe(world)), resume=True).finished
@@ -145,7 +146,7 @@ def test_a_folder_that_holds_something_else(world: Path) -> None:
         train(make_recipe(recipe(world, train={"steps": 2})))
     with pytest.raises(CheckpointError, match=r"another recipe \(train\.steps: 2 then, 3 now\)"):
         train(make_recipe(recipe(world, train={"steps": 3})), resume=True)
-    (checkpoints(out)[-1] / "weights.safetensors").write_bytes(b"torn")
+    (list_checkpoints(out)[-1] / "weights.safetensors").write_bytes(b"torn")
     with pytest.raises(CheckpointError, match=r"cannot be read.*delete it to go on from an earlier one"):
         train(make_recipe(recipe(world, train={"steps": 2})), resume=True)
     other = world.parent / "full"

@@ -20,24 +20,24 @@ from vivant.engine.evaluation import evaluate
 from vivant.judging.judge_run import build_judge_requests
 from vivant.judging.options import JudgeOptions
 from vivant.runs.run import Run
-from vivant.train.recipes import bundled, recipe_text
+from vivant.train.recipes import load_bundled_recipes, read_recipe_text
 
 if TYPE_CHECKING:  # imported when the first test of this file runs: see tests/conftest.py
-    from vivant.train.data.sources import Source, load, phrase
-    from vivant.train.data.split import PARTS, Split, divide
+    from vivant.train.data.sources import TrainingSource, load_examples, phrase_example
+    from vivant.train.data.split import SPLIT_PARTS, Split, divide_values
     from vivant.train.judge_data import write_judge_data
-    from vivant.train.loop import train
     from vivant.train.settings import load_recipe, make_recipe
+    from vivant.train.trainer import train
 
 
-@pytest.mark.parametrize("name", sorted(bundled()))
+@pytest.mark.parametrize("name", sorted(load_bundled_recipes()))
 def test_every_recipe_loads(name: str, tmp_path: Path) -> None:
     file = tmp_path / f"{name}.yaml"
     done = CliRunner().invoke(app, ["recipes", name, "--out", str(file)])
     assert done.exit_code == 0, done.output
-    made, base = load_recipe(file)
-    assert base == tmp_path and made.data.sources and made.evaluation is not None
-    assert bundled()[name].summary.endswith(".")
+    loaded, base = load_recipe(file)
+    assert base == tmp_path and loaded.data.sources and loaded.evaluation is not None
+    assert load_bundled_recipes()[name].summary.endswith(".")
     again = CliRunner().invoke(app, ["recipes", name, "--out", str(file)])
     assert isinstance(again.exception, UsageError), "a recipe that was changed must not be written over"
 
@@ -45,7 +45,7 @@ def test_every_recipe_loads(name: str, tmp_path: Path) -> None:
 def test_recipes_are_listed_and_printed() -> None:
     listed = CliRunner().invoke(app, ["recipes"]).output
     assert {"mime-actions", "mmie-judge", "mimic-tiny", "mimic-1b", "mimic-8b"} <= set(listed.split())
-    assert CliRunner().invoke(app, ["recipes", "mime-actions"]).output == recipe_text("mime-actions")
+    assert CliRunner().invoke(app, ["recipes", "mime-actions"]).output == read_recipe_text("mime-actions")
     wrong = CliRunner().invoke(app, ["recipes", "mime-action"])
     assert "did you mean 'mime-actions'" in str(wrong.exception)
 
@@ -55,45 +55,47 @@ def test_recipes_are_listed_and_printed() -> None:
 
 def test_the_papers_division() -> None:
     actions = [f"Action{number:03d}" for number in range(86)]
-    parts = divide(actions, (36, 14, 36), 0, "action")
+    parts = divide_values(actions, (36, 14, 36), 0, "action")
     assert [len(part) for part in parts] == [36, 14, 36]
     assert sorted(value for part in parts for value in part) == actions
-    assert divide(actions[::-1], (36, 14, 36), 0, "action") == parts
-    assert divide(actions, (36, 14, 36), 1, "action") != parts
+    assert divide_values(actions[::-1], (36, 14, 36), 0, "action") == parts
+    assert divide_values(actions, (36, 14, 36), 1, "action") != parts
 
 
 def test_parts_share_no_action_whatever_the_variant() -> None:
-    pool = samples("mime/mcq")
-    found = {part: Split(part=part).values(pool) for part in PARTS}
-    assert sorted(value for part in found.values() for value in part) == sorted({s.cluster for s in pool})
+    pool = load_samples("mime/mcq")
+    values = {part: Split(part=part).select_values(pool) for part in SPLIT_PARTS}
+    assert sorted(value for part in values.values() for value in part) == sorted({s.cluster for s in pool})
     chosen = {
-        part: {s.id for s in pool if matches(s, parse_where([Split(part=part).condition(pool)], pool))}
-        for part in PARTS
+        part: {s.id for s in pool if matches(s, parse_where([Split(part=part).format_condition(pool)], pool))}
+        for part in SPLIT_PARTS
     }
     assert sum(map(len, chosen.values())) == len(pool)
     assert not chosen["train"] & chosen["test"] and not chosen["train"] & chosen["validation"]
-    learnt = load([Source(benchmark="mime/mcq", data="mini", split=Split(part="train"))], Path()).examples
-    assert {example.sample.id for example in learnt} == chosen["train"]
+    examples = load_examples(
+        [TrainingSource(benchmark="mime/mcq", data="mini", split=Split(part="train"))], Path()
+    ).examples
+    assert {example.sample.id for example in examples} == chosen["train"]
 
 
 def test_divisions_that_divide_nothing() -> None:
-    pool = samples("mime/mcq")
+    pool = load_samples("mime/mcq")
     with pytest.raises(DataError, match="no sample has the facet 'colour'"):
-        Split(part="train", by="colour").values(pool)
+        Split(part="train", by="colour").select_values(pool)
     with pytest.raises(DataError, match="leave none for the part 'validation'"):
-        Split(part="validation", sizes=(1, 0, 1)).values(pool)
+        Split(part="validation", sizes=(1, 0, 1)).select_values(pool)
     with pytest.raises(DataError, match="divide nothing"):
-        divide(["a"], (0, 0, 0), 0, "x")
+        divide_values(["a"], (0, 0, 0), 0, "x")
 
 
 def test_split_prints_what_run_takes() -> None:
     done = CliRunner().invoke(app, ["split", "mime/mcq", "--part", "test", "--seed", "3"])
-    assert done.output.strip() == Split(part="test", seed=3).condition(samples("mime/mcq"))
+    assert done.output.strip() == Split(part="test", seed=3).format_condition(load_samples("mime/mcq"))
     for wrong in (["--part", "tset"], ["--sizes", "1,2"]):
         assert isinstance(CliRunner().invoke(app, ["split", "mime/mcq", *wrong]).exception, UsageError)
 
 
-def samples(task: str) -> list[Sample]:
+def load_samples(task: str) -> list[Sample]:
     (chosen,) = registry.select([task], ["mini"], {})
     return list(chosen.benchmark.load(chosen.root, task))
 
@@ -101,29 +103,29 @@ def samples(task: str) -> list[Sample]:
 # ── on the minis ──
 
 
-def shrunk(name: str, folder: Path, **changes: Any) -> dict[str, Any]:
+def shrink(name: str, folder: Path, **changes: Any) -> dict[str, Any]:
     """A bundled recipe with its data and its evaluation, but a model and a training of seconds."""
-    own: dict[str, Any] = yaml.safe_load(recipe_text(name))
+    content: dict[str, Any] = yaml.safe_load(read_recipe_text(name))
     small = recipe(folder / "world")
-    for source in own["data"]["sources"]:
+    for source in content["data"]["sources"]:
         source["limit"] = 5
-    for source in [*own["data"]["sources"], own["evaluation"]]:
+    for source in [*content["data"]["sources"], content["evaluation"]]:
         if "data" in source:
             source["data"] = "mini"
-    own["evaluation"] |= {"limit": 3, "every": 0}
-    own["data"] |= {"frames": {"count": 4, "longest_side": 64}, "vocabulary": 1024, "workers": 1}
-    own |= {"model": small["model"], "train": {**small["train"], "steps": 3}, "out": str(folder / "out")}
-    own["train"] |= changes
-    return own
+    content["evaluation"] |= {"limit": 3, "every": 0}
+    content["data"] |= {"frames": {"count": 4, "longest_side": 64}, "vocabulary": 1024, "workers": 1}
+    content |= {"model": small["model"], "train": {**small["train"], "steps": 3}, "out": str(folder / "out")}
+    content["train"] |= changes
+    return content
 
 
 def test_mimes_experiment_runs_on_the_mini(tmp_path: Path) -> None:
-    made = make_recipe(shrunk("mime-actions", tmp_path, row_tokens=600, batch_tokens=1200))
-    outcome = train(made, tmp_path)
-    assert outcome.finished and outcome.steps == 3 and outcome.accuracy is not None
-    (looked,) = (tmp_path / "out" / "evaluations").iterdir()
-    seen = {sample.cluster for sample in Run(looked).samples()}
-    assert seen <= set(Split(part="validation").values(samples("mime/mcq")))
+    content = make_recipe(shrink("mime-actions", tmp_path, row_tokens=600, batch_tokens=1200))
+    result = train(content, tmp_path)
+    assert result.finished and result.steps == 3 and result.accuracy is not None
+    (folder,) = (tmp_path / "out" / "evaluations").iterdir()
+    seen = {sample.cluster for sample in Run(folder).samples()}
+    assert seen <= set(Split(part="validation").select_values(load_samples("mime/mcq")))
 
 
 @pytest.fixture(scope="module")
@@ -143,27 +145,29 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, Path, Path]:
 
 def test_a_judge_learns_what_it_will_be_asked(judged: tuple[Run, Path, Path]) -> None:
     run, _, file = judged
-    learnt = load([Source(benchmark=str(file), style="bare", where=("split=train",))], Path()).examples
+    examples = load_examples(
+        [TrainingSource(benchmark=str(file), style="bare", where=("split=train",))], Path()
+    ).examples
     asks = {
         f"{run.name}/{ask.key}": ask
         for ask in build_judge_requests(run, run.manifest.tasks, "paper", JudgeOptions(model="people"))
     }
-    assert 0 < len(learnt) < len(asks)
-    for example in learnt:
+    assert 0 < len(examples) < len(asks)
+    for example in examples:
         ask = asks[example.sample.id]
-        said = phrase(example, 0, 0)
+        phrased = phrase_example(example, 0, 0)
         texts = [p.text for m in ask.question.messages() for p in m.parts if isinstance(p, Text)]
         pictures = [p for m in ask.question.messages() for p in m.parts if not isinstance(p, Text)]
-        assert said.text == "\n".join(texts) and len(said.media) == len(pictures)
-        assert ask.question.rubric.contract.read(said.answer).read, "its answers must be verdicts"
+        assert phrased.text == "\n".join(texts) and len(phrased.media) == len(pictures)
+        assert ask.question.rubric.contract.read(phrased.answer).read, "its answers must be verdicts"
 
 
 def test_the_judges_recipe_runs(judged: tuple[Run, Path, Path], tmp_path: Path) -> None:
     _, _, file = judged
-    own = shrunk("mmie-judge", tmp_path, row_tokens=3000, batch_tokens=6000)
-    own.pop("evaluation")
-    outcome = train(make_recipe(own), file.parent.parent)
-    assert outcome.finished and outcome.steps == 3
+    content = shrink("mmie-judge", tmp_path, row_tokens=3000, batch_tokens=6000)
+    content.pop("evaluation")
+    result = train(make_recipe(content), file.parent.parent)
+    assert result.finished and result.steps == 3
 
 
 def test_scores_of_other_answers_are_refused(judged: tuple[Run, Path, Path], tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from vivant.core.types import FramePolicy
 from vivant.engine.evaluation import evaluate
 
 if TYPE_CHECKING:  # imported when the first test of this file runs: see tests/conftest.py
-    from vivant.train.onnx_backend import bundled, read_settings
+    from vivant.train.onnx_backend import find_bundled_model, read_settings
 
 FRAMES = FramePolicy(count=8)
 SOME = 24
@@ -39,7 +39,7 @@ def thinking(tmp_path_factory: pytest.TempPathFactory) -> list[float]:
 
 
 def test_it_is_small_and_says_where_it_comes_from() -> None:
-    folder = bundled("tiny")
+    folder = find_bundled_model("tiny")
     assert folder is not None
     assert sum(file.stat().st_size for file in folder.iterdir()) < 6_000_000
     settings = read_settings(folder)

@@ -20,7 +20,7 @@ from vivant.judging.options import JudgeOptions
 from vivant.report.html import write_report
 from vivant.report.overview import build_layout, build_side_by_side
 from vivant.runs.run import Run
-from vivant.train.onnx_backend import bundled
+from vivant.train.onnx_backend import find_bundled_model
 
 app = CommandApp()
 
@@ -38,7 +38,7 @@ def demo(
     known = registry.names()
     names = [name for name in mini.installed() if name in known]
     runs: list[Run] = []
-    seeing = bundled("tiny") is not None
+    seeing = find_bundled_model("tiny") is not None
     for model, name in contestants(names, seeing):
         options = RunOptions(
             selectors=(_MADE_FOR[name] if model == TINY else name,),

@@ -47,32 +47,32 @@ def mimic_chat(
     """
     import msgspec
 
-    from vivant.train.loop import train as run
     from vivant.train.settings import load_recipe
+    from vivant.train.trainer import train as run
 
     recipe, base = load_recipe(config)
     changes = {
         name: value for name, value in (("out", out and str(out)), ("seed", seed)) if value is not None
     }
-    outcome = run(msgspec.structs.replace(recipe, **changes), base, resume=resume, say=say)
-    if not outcome.finished:
-        say(f"Stopped after {outcome.steps} steps; go on: vivant train mimic-chat --config {config} --resume")
+    result = run(msgspec.structs.replace(recipe, **changes), base, resume=resume)
+    if not result.finished:
+        say(f"Stopped after {result.steps} steps; go on: vivant train mimic-chat --config {config} --resume")
         return
-    told = "" if outcome.accuracy is None else f", {outcome.accuracy:.1%} on the held-out slice"
-    place = outcome.best or outcome.model
-    say(f"{outcome.steps} steps{told}. Use it: vivant run mimic --model mimic-chat/{place}")
+    accuracy = "" if result.accuracy is None else f", {result.accuracy:.1%} on the held-out slice"
+    folder = result.best or result.model
+    say(f"{result.steps} steps{accuracy}. Use it: vivant run mimic --model mimic-chat/{folder}")
 
 
 @app.command()
 def tiny(
-    work: Annotated[Path, typer.Argument(help="Folder for the lessons, the training and the model.")],
+    work: Annotated[Path, typer.Argument(help="Folder for the training data, the training and the model.")],
     steps: Annotated[
         int | None, typer.Option("--steps", min=1, help="Fewer than the recipe's, for a try.")
     ] = None,
 ) -> None:
     """Make vivant/tiny, the model that comes with the package, from nothing; run it again to go on.
 
-    Draws its lessons, trains on the processor, writes ONNX graphs: about half an hour on one core.
+    Draws its training data, trains on the processor, writes ONNX graphs: about half an hour on one core.
 
     Example:
 
@@ -83,13 +83,13 @@ def tiny(
     from vivant.models.base import require_package
 
     require_package("onnxscript", "train", "vivant train tiny")
-    from vivant.train.embedded.make import EXPORTED, make_tiny
+    from vivant.train.tiny.pipeline import EXPORTED, make_tiny
 
-    made = make_tiny(work, say, steps=steps)
-    if made is None:
+    settings = make_tiny(work, steps=steps)
+    if settings is None:
         say(f"Stopped; go on: vivant train tiny {work}")
         return
-    say(f"{made.parameters / 1e6:.2f} M parameters. Use it: --model onnx/{work / EXPORTED} --frames 16")
+    say(f"{settings.parameters / 1e6:.2f} M parameters. Use it: --model onnx/{work / EXPORTED} --frames 16")
 
 
 @app.command()
@@ -99,6 +99,6 @@ def sizes(
 ) -> None:
     """What each size has in parameters, and needs in memory and arithmetic; nothing is downloaded."""
     from vivant.cli.output import write_tables
-    from vivant.train.model_size import sizes_table
+    from vivant.train.model_size import make_sizes_table
 
-    write_tables([sizes_table()], form, out)
+    write_tables([make_sizes_table()], form, out)

@@ -44,9 +44,11 @@ def export(
     require_package("onnxscript", "train", "vivant train export")
     from vivant.train.onnx_export import export_onnx
 
-    made = export_onnx(checkpoint, out, weights="fp16" if weights == "fp16" else "fp32", note=note)
+    settings = export_onnx(checkpoint, out, weights="fp16" if weights == "fp16" else "fp32", note=note)
     size = sum(file.stat().st_size for file in out.expanduser().iterdir())
-    say(f"{made.parameters / 1e6:.2f} M parameters, {size / 1e6:.1f} MB in {out}. Use it: --model onnx/{out}")
+    say(
+        f"{settings.parameters / 1e6:.2f} M parameters, {size / 1e6:.1f} MB in {out}. Use it: --model onnx/{out}"
+    )
 
 
 @app.command()
@@ -57,15 +59,15 @@ def curves(
         float | None, typer.Option("--chance", help="Draw this accuracy as a line, e.g. 0.25.")
     ] = None,
 ) -> None:
-    """Draw learning curves: the loss, and each look at the held-out slice.
+    """Draw learning curves: the loss, and each evaluation on the held-out slice.
 
     Example:
 
         vivant train curves models/mine models/other --out curves.svg --chance 0.25
     """
-    from vivant.train.curves import learning_curves
+    from vivant.train.curves import plot_learning_curves
 
-    learning_curves(trainings, out, chance=chance)
+    plot_learning_curves(trainings, out, chance=chance)
     say(f"{out}: {len(trainings)} training(s)")
 
 
@@ -83,15 +85,17 @@ def recipes(
     """
     from vivant.core.errors import UsageError
     from vivant.core.table import Table
-    from vivant.train.recipes import bundled, model_of, recipe_text
+    from vivant.train.recipes import get_model_size, load_bundled_recipes, read_recipe_text
 
     if name is None:
-        rows = tuple((each.name, model_of(each.text), each.summary) for each in bundled().values())
+        rows = tuple(
+            (each.name, get_model_size(each.text), each.summary) for each in load_bundled_recipes().values()
+        )
         write_tables(
             [Table(title="Recipes", columns=("Name", "Model", "What for"), body=rows, rows=())], form, out
         )
         return
-    text = recipe_text(name)
+    text = read_recipe_text(name)
     if out is None:
         typer.echo(text, nl=False)
         return
@@ -119,11 +123,11 @@ def split(
     """
     from vivant.benchmarks import registry
     from vivant.core.errors import UsageError, unknown_name_error
-    from vivant.train.data.split import PARTS, Split
+    from vivant.train.data.split import SPLIT_PARTS, Split
 
-    chosen_part = next((each for each in PARTS if each == part), None)
+    chosen_part = next((each for each in SPLIT_PARTS if each == part), None)
     if chosen_part is None:
-        raise unknown_name_error("part", part, PARTS)
+        raise unknown_name_error("part", part, SPLIT_PARTS)
     counts = [int(text) if text.strip().isdigit() else -1 for text in sizes.split(",")]
     if len(counts) != 3 or min(counts) < 0:
         raise UsageError(f"--sizes {sizes}: three whole numbers are expected, e.g. 36,14,36")
@@ -132,7 +136,7 @@ def split(
     pool = [
         sample for each in chosen for task in each.tasks for sample in each.benchmark.load(each.root, task)
     ]
-    typer.echo(wanted.condition(pool))
+    typer.echo(wanted.format_condition(pool))
 
 
 @app.command("judge-data")

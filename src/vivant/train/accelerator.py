@@ -1,4 +1,4 @@
-"""What accelerate is told, and the state of model and optimizer whatever it has wrapped them in."""
+"""The accelerator of a training, and the state of model and optimizer, however accelerate wraps them."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ def make_accelerator(recipe: Recipe) -> Any:
 
     train = recipe.train
     device = train.device
-    there = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
-    if device not in ("auto", "cpu", *there):
+    available = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    if device not in ("auto", "cpu", *available):
         raise UsageError(f"train.device is '{device}'; write auto, cpu, cuda or mps")
-    if not there.get(device, True):
+    if not available.get(device, True):
         raise UsageError(
             f"train.device: there is no {device} on this machine; write cpu, or auto for what there is"
         )
-    if train.precision == "fp16" and (device == "cpu" or not there["cuda"]):
+    if train.precision == "fp16" and (device == "cpu" or not available["cuda"]):
         raise UsageError("train.precision: fp16 needs a CUDA device; write bf16 or no")
     if train.threads:
         torch.set_num_threads(train.threads)
-    unused = DistributedDataParallelKwargs(find_unused_parameters=True)
+    ddp = DistributedDataParallelKwargs(find_unused_parameters=True)
     plugin = None
     if train.fsdp:
         from accelerate import FullyShardedDataParallelPlugin
@@ -39,40 +39,42 @@ def make_accelerator(recipe: Recipe) -> Any:
             plugin = FullyShardedDataParallelPlugin(**train.fsdp)
         except (TypeError, ValueError) as error:
             raise UsageError(f"train.fsdp: {error}") from error
-    # What a training before this one in the same process settled, its precision above all, is not to hold for it.
+    # Forget the settings of an earlier training in this process, such as its precision.
     AcceleratorState._reset_state()
-    made = Accelerator(
-        cpu=device == "cpu", mixed_precision=train.precision, kwargs_handlers=[unused], fsdp_plugin=plugin
+    accelerator = Accelerator(
+        cpu=device == "cpu", mixed_precision=train.precision, kwargs_handlers=[ddp], fsdp_plugin=plugin
     )
-    if plugin is not None and made.num_processes > 1 and made.distributed_type.name != "FSDP":
-        raise UsageError(f"train.fsdp: weights are not sharded on {made.device.type}; leave it out there")
-    return made
+    if plugin is not None and accelerator.num_processes > 1 and accelerator.distributed_type.name != "FSDP":
+        raise UsageError(
+            f"train.fsdp: weights are not sharded on {accelerator.device.type}; leave it out there"
+        )
+    return accelerator
 
 
-def weights_of(model: Any) -> dict[str, Tensor]:
-    """All weights, gathered from all processes, on the processor; for the main process alone."""
+def gather_weights(model: Any) -> dict[str, Tensor]:
+    """All weights, gathered from all processes onto the CPU; only the main process receives them."""
     from torch.distributed.checkpoint.state_dict import StateDictOptions, get_model_state_dict
 
     options = StateDictOptions(full_state_dict=True, cpu_offload=True)
-    found: dict[str, Tensor] = get_model_state_dict(model, options=options)
-    return found
+    weights: dict[str, Tensor] = get_model_state_dict(model, options=options)
+    return weights
 
 
-def learnt(weights: Mapping[str, Tensor], model: Any) -> dict[str, Tensor]:
-    """Those weights that learn, and statistics."""
+def select_trainable(weights: Mapping[str, Tensor], model: Any) -> dict[str, Tensor]:
+    """The weights that learn, and buffers such as statistics."""
     frozen = {name for name, weight in model.named_parameters() if not weight.requires_grad}
     return {name: value for name, value in weights.items() if name not in frozen}
 
 
-def put_weights(model: Any, weights: dict[str, Tensor]) -> None:
-    """The other way round; weights that are not named stay."""
+def restore_weights(model: Any, weights: dict[str, Tensor]) -> None:
+    """Load gathered weights; weights that are not named stay."""
     from torch.distributed.checkpoint.state_dict import StateDictOptions, set_model_state_dict
 
     options = StateDictOptions(full_state_dict=True, strict=False)
     set_model_state_dict(model, weights, options=options)
 
 
-def optimizer_of(model: Any, optimizer: Any) -> dict[str, Tensor]:
+def gather_optimizer_state(model: Any, optimizer: Any) -> dict[str, Tensor]:
     """The optimizer's tensors by `weight|quantity`; for the main process alone."""
     from torch.distributed.checkpoint.state_dict import StateDictOptions, get_optimizer_state_dict
 
@@ -85,19 +87,19 @@ def optimizer_of(model: Any, optimizer: Any) -> dict[str, Tensor]:
     }
 
 
-def put_optimizer(model: Any, optimizer: Any, tensors: Mapping[str, Tensor]) -> None:
-    """The other way round."""
+def restore_optimizer_state(model: Any, optimizer: Any, tensors: Mapping[str, Tensor]) -> None:
+    """Load the optimizer's tensors."""
     from torch.distributed.checkpoint.state_dict import (
         StateDictOptions,
         get_optimizer_state_dict,
         set_optimizer_state_dict,
     )
 
-    whole: dict[str, Any] = dict(get_optimizer_state_dict(model, optimizer))
+    current: dict[str, Any] = dict(get_optimizer_state_dict(model, optimizer))
     state: dict[str, dict[str, Tensor]] = {}
     for name, value in tensors.items():
         weight, _, quantity = name.rpartition("|")
         state.setdefault(weight, {})[quantity] = value
     set_optimizer_state_dict(
-        model, optimizer, {**whole, "state": state}, options=StateDictOptions(full_state_dict=True)
+        model, optimizer, {**current, "state": state}, options=StateDictOptions(full_state_dict=True)
     )

@@ -1,36 +1,39 @@
 """MIMIC-Chat on disk.
 
 A finished model is a folder in the form of the transformers library: `config.json`, `model.safetensors`, the
-tokenizer. LoRA is merged into it, or lies apart in `adapter/` as peft writes it. With `whole=False`, weights that
-never learnt are left out and taken again from where they came from. What a training goes on from is another
+tokenizer. LoRA is merged into it, or lies apart in `adapter/` as peft writes it. With `complete=False`, weights that
+never learn are left out and loaded again from where they came from. What a training goes on from is another
 folder: only what learns, the optimizer, and where it was; nothing in it is a pickle.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
 import torch
-from msgspec import Struct
+from msgspec import Struct, field
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from vivant.core.errors import VivantError
+from vivant.core.files import atomic_path, remove
 from vivant.models.base import ModelError
 from vivant.models.transformers_engine import loading_error
-from vivant.train.data.stream import Place
-from vivant.train.model.config import MimicChatConfig, Parts
-from vivant.train.model.lora import merged_state, peft_config, split_lora
+from vivant.train.data.dataloader import TrainingPosition
+from vivant.train.model.config import MimicChatConfig, ModelSettings
+from vivant.train.model.lora import make_peft_config, merge_lora, split_lora
 from vivant.train.model.modeling import MimicChat
 from vivant.train.model.processing import Processor, load_tokenizer
 
 WEIGHTS, CONFIG, STATE = "model.safetensors", "config.json", "state.json"
-_FORMAT = {"format": "pt"}
+ADAPTER_WEIGHTS = "adapter_model.safetensors"
+_METADATA = {"format": "pt"}
 
 
 class CheckpointError(VivantError):
@@ -43,153 +46,168 @@ class CheckpointError(VivantError):
 def save_model(
     folder: Path,
     model: MimicChat,
-    words: Any,
+    tokenizer: Any,
     *,
     state: dict[str, Tensor] | None = None,
     lora: Literal["merged", "apart"] = "merged",
-    whole: bool = True,
+    complete: bool = True,
 ) -> Path:
-    """Write a model that `load_model` and `--model mimic-chat/FOLDER` read. The folder appears whole."""
+    """Write a model that `load_model` and `--model mimic-chat/FOLDER` read. The folder appears at once.
+
+    Args:
+        folder: where to write; a folder that exists is replaced.
+        model: the model without what accelerate wraps it in.
+        tokenizer: its tokenizer.
+        state: its weights, where they are gathered from several processes.
+        lora: whether low-rank updates are merged into the weights or lie apart, as peft writes them.
+        complete: whether weights that can be loaded again by their model's name are written too.
+    """
     weights = dict(state or model.state_dict())
-    parts = model.settings
-    made = _aside(folder)
-    if parts.language.lora is not None and lora == "merged":
-        weights = merged_state(weights, parts.language.lora)
-        language = msgspec.structs.replace(parts.language, lora=None)
-        parts = msgspec.structs.replace(parts, language=language)
-    elif parts.language.lora is not None:
-        weights, updates = split_lora(weights)
-        adapter = peft_config(model.language_model, parts.language.lora)
-        adapter.base_model_name_or_path = parts.language.name or None
-        adapter.save_pretrained(made / "adapter")
-        save_file(_owned(updates), made / "adapter" / "adapter_model.safetensors", _FORMAT)
-    if not whole:
-        weights = {name: value for name, value in weights.items() if not fetched(name, parts)}
-    save_file(_owned(weights), made / WEIGHTS, _FORMAT)
-    config = MimicChatConfig(parts=msgspec.to_builtins(parts), architectures=["MimicChat"])
-    config.save_pretrained(made)
-    words.save_pretrained(made)
-    _replace(made, folder)
+    settings = model.settings
+    lora_settings = settings.language.lora
+    with _replaced_folder(folder) as temporary:
+        if lora_settings is not None and lora == "merged":
+            weights = merge_lora(weights, lora_settings)
+            language = msgspec.structs.replace(settings.language, lora=None)
+            settings = msgspec.structs.replace(settings, language=language)
+        elif lora_settings is not None:
+            weights, updates = split_lora(weights)
+            adapter = make_peft_config(model.language_model, lora_settings)
+            adapter.base_model_name_or_path = settings.language.name or None
+            adapter.save_pretrained(temporary / "adapter")
+            save_file(_drop_tied_tensors(updates), temporary / "adapter" / ADAPTER_WEIGHTS, _METADATA)
+        if not complete:
+            weights = {name: value for name, value in weights.items() if not is_downloadable(name, settings)}
+        save_file(_drop_tied_tensors(weights), temporary / WEIGHTS, _METADATA)
+        config = MimicChatConfig(parts=msgspec.to_builtins(settings), architectures=["MimicChat"])
+        config.save_pretrained(temporary)
+        tokenizer.save_pretrained(temporary)
     return folder
 
 
 def load_model(folder: str | Path, *, dtype: Any = None) -> tuple[MimicChat, Processor]:
-    """A finished model and what feeds it."""
-    place = Path(folder).expanduser()
-    if not (place / CONFIG).is_file() or not (place / WEIGHTS).is_file():
-        raise CheckpointError(f"{place} holds no MIMIC-Chat: {CONFIG} and {WEIGHTS} are expected in it")
+    """A finished model and its processor.
+
+    Args:
+        folder: what `save_model` wrote.
+        dtype: a torch dtype to convert the weights to.
+    """
+    path = Path(folder).expanduser()
+    if not (path / CONFIG).is_file() or not (path / WEIGHTS).is_file():
+        raise CheckpointError(f"{path} holds no MIMIC-Chat: {CONFIG} and {WEIGHTS} are expected in it")
     try:
-        config = MimicChatConfig.from_pretrained(place)
-        words = load_tokenizer(place)
-        weights = load_file(place / WEIGHTS)
+        config = MimicChatConfig.from_pretrained(path)
+        tokenizer = load_tokenizer(path)
+        weights = load_file(path / WEIGHTS)
     except (OSError, ValueError, SafetensorError) as error:
-        raise ModelError(loading_error(str(place), error)) from error
+        raise ModelError(loading_error(str(path), error)) from error
     if config.model_type != MimicChatConfig.model_type or not config.parts:
         raise CheckpointError(
-            f"{place} is a {config.model_type}, no MIMIC-Chat; try --model transformers/{place}"
+            f"{path} is a {config.model_type}, no MIMIC-Chat; try --model transformers/{path}"
         )
-    parts = config.settings
-    missing = [name for name in _names(config) if name not in weights and fetched(name, parts)]
+    settings = config.settings
+    missing = [
+        name for name in _list_weight_names(config) if name not in weights and is_downloadable(name, settings)
+    ]
     model = MimicChat(config, pretrained=bool(missing))
-    adapter = place / "adapter" / "adapter_model.safetensors"
-    if parts.language.lora is not None:
-        weights = joined_state(weights, load_file(adapter), model)
-    fit(model, weights, str(place), {*missing})
+    if settings.language.lora is not None:
+        weights = join_lora_state(weights, load_file(path / "adapter" / ADAPTER_WEIGHTS), model)
+    load_weights(model, weights, str(path), {*missing})
     model.eval()
     if dtype is not None:
         model.to(dtype)
-    return model, Processor(parts, words, model.vocabulary)
+    return model, Processor(settings, tokenizer, model.vocabulary)
 
 
-def fetched(name: str, parts: Parts) -> bool:
-    """Whether a weight never learns and can be had again by its model's name."""
+def is_downloadable(name: str, settings: ModelSettings) -> bool:
+    """Whether a weight never learns and can be loaded again by its model's name."""
     if name.startswith("eyes."):
-        return bool(parts.vision.frozen and parts.vision.name)
-    return name.startswith("language_model.") and bool(parts.language.frozen and parts.language.name)
+        return bool(settings.vision.frozen and settings.vision.name)
+    return name.startswith("language_model.") and bool(settings.language.frozen and settings.language.name)
 
 
-def _names(config: MimicChatConfig) -> list[str]:
+def _list_weight_names(config: MimicChatConfig) -> list[str]:
     with torch.device("meta"):
         return list(MimicChat(config).state_dict())
 
 
-def joined_state(
+def join_lora_state(
     weights: dict[str, Tensor], updates: dict[str, Tensor], model: MimicChat
 ) -> dict[str, Tensor]:
-    """Plain weights and peft's updates under the names that the model has them under."""
-    found: dict[str, Tensor] = {}
+    """Base weights and peft's updates, by the names that the model has for them."""
+    joined: dict[str, Tensor] = {}
     for name in model.state_dict():
-        plain = name.replace(".base_layer.", ".")
+        base = name.replace(".base_layer.", ".")
         update = f"base_model.model.{name.removeprefix('language_model.').replace('.default.', '.')}"
         if "lora_" in name and update in updates:
-            found[name] = updates[update]
-        elif plain in weights:
-            found[name] = weights[plain]
-    return found
+            joined[name] = updates[update]
+        elif base in weights:
+            joined[name] = weights[base]
+    return joined
 
 
-def fit(
-    model: torch.nn.Module, weights: dict[str, Tensor], where: str, spared: set[str] | None = None
+def load_weights(
+    model: torch.nn.Module, weights: dict[str, Tensor], source: str, optional: set[str] | None = None
 ) -> None:
-    """Put weights into a model; one that is missing, left over or of another shape names itself."""
-    own = model.state_dict()
-    tied = {name for name in own if name not in _owned(own)}
-    lacking = sorted(own.keys() - weights.keys() - (spared or set()) - tied)
-    strange = sorted(weights.keys() - own.keys())
-    other = sorted(name for name in own.keys() & weights.keys() if own[name].shape != weights[name].shape)
-    for names, what in ((lacking, "lacks"), (strange, "has besides"), (other, "has in another shape")):
+    """Load weights into a model. A weight that is missing, unexpected or of another shape is an error that names it."""
+    state = model.state_dict()
+    untied = _drop_tied_tensors(state)
+    missing = sorted(untied.keys() - weights.keys() - (optional or set()))
+    unexpected = sorted(weights.keys() - state.keys())
+    misshapen = sorted(n for n in state.keys() & weights.keys() if state[n].shape != weights[n].shape)
+    for names, what in ((missing, "lacks"), (unexpected, "has besides"), (misshapen, "has in another shape")):
         if names:
             raise CheckpointError(
-                f"{where} is a checkpoint of another model: it {what} {names[0]}"
+                f"{source} is a checkpoint of another model: it {what} {names[0]}"
                 + (f" and {len(names) - 1} more" if len(names) > 1 else "")
             )
     model.load_state_dict(weights, strict=False)
 
 
-def _owned(state: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Each tensor once: a head that is the embedding again is left out."""
+def _drop_tied_tensors(state: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Each tensor once: an output head that is tied to the embedding is left out."""
     seen: set[tuple[int, torch.Size]] = set()
-    kept: dict[str, Tensor] = {}
+    untied: dict[str, Tensor] = {}
     for name, value in state.items():
-        mark = (value.data_ptr(), value.shape)
-        if value.numel() and value.device.type != "meta" and mark in seen:
+        identity = (value.data_ptr(), value.shape)
+        if value.numel() and value.device.type != "meta" and identity in seen:
             continue
-        seen.add(mark)
-        kept[name] = value.detach().contiguous().cpu()
-    return kept
+        seen.add(identity)
+        untied[name] = value.detach().contiguous().cpu()
+    return untied
 
 
-# ── what a training goes on from ──
+# ── what a training resumes from ──
 
 
-class State(Struct, frozen=True, kw_only=True):
+class TrainingState(Struct, frozen=True, kw_only=True):
     """Where a training is."""
 
-    place: Place
+    position: TrainingPosition = field(name="place")
     fingerprint: str
     best: float | None = None
     best_step: int = -1
     skipped: tuple[str, ...] = ()
 
 
-def save_state(folder: Path, state: State, weights: dict[str, Tensor], optimizer: dict[str, Tensor]) -> None:
-    """Write a checkpoint; it appears whole, or not at all."""
-    made = _aside(folder)
-    save_file(_owned(weights), made / "weights.safetensors")
-    save_file(
-        {name: value.contiguous().cpu() for name, value in optimizer.items()}, made / "optimizer.safetensors"
-    )
-    (made / STATE).write_bytes(msgspec.json.format(msgspec.json.encode(state)))
-    for file in made.iterdir():
-        with file.open("rb") as written:
-            os.fsync(written.fileno())
-    _replace(made, folder)
+def save_state(
+    folder: Path, state: TrainingState, weights: dict[str, Tensor], optimizer: dict[str, Tensor]
+) -> None:
+    """Write a checkpoint; it appears at once, or not at all."""
+    with _replaced_folder(folder) as temporary:
+        save_file(_drop_tied_tensors(weights), temporary / "weights.safetensors")
+        tensors = {name: value.contiguous().cpu() for name, value in optimizer.items()}
+        save_file(tensors, temporary / "optimizer.safetensors")
+        (temporary / STATE).write_bytes(msgspec.json.format(msgspec.json.encode(state)))
+        for path in temporary.iterdir():
+            with path.open("rb") as file:
+                os.fsync(file.fileno())
 
 
-def load_state(folder: Path) -> tuple[State, dict[str, Tensor], dict[str, Tensor]]:
+def load_state(folder: Path) -> tuple[TrainingState, dict[str, Tensor], dict[str, Tensor]]:
     """What `save_state` wrote."""
     try:
-        state = msgspec.json.decode((folder / STATE).read_bytes(), type=State)
+        state = msgspec.json.decode((folder / STATE).read_bytes(), type=TrainingState)
         return state, load_file(folder / "weights.safetensors"), load_file(folder / "optimizer.safetensors")
     except (OSError, msgspec.MsgspecError, ValueError, SafetensorError) as error:
         raise CheckpointError(
@@ -197,20 +215,16 @@ def load_state(folder: Path) -> tuple[State, dict[str, Tensor], dict[str, Tensor
         ) from error
 
 
-def checkpoints(out: Path) -> list[Path]:
+def list_checkpoints(out: Path) -> list[Path]:
     """The checkpoints of a training, the oldest first."""
     return sorted(path for path in (out / "checkpoints").glob("step-*") if (path / STATE).is_file())
 
 
-def _aside(folder: Path) -> Path:
-    made = folder.with_name(f".{folder.name}.writing")
-    if made.exists():
-        shutil.rmtree(made)
-    made.mkdir(parents=True)
-    return made
-
-
-def _replace(made: Path, folder: Path) -> None:
-    if folder.exists():
-        shutil.rmtree(folder)
-    made.rename(folder)
+@contextmanager
+def _replaced_folder(folder: Path) -> Iterator[Path]:
+    """A temporary folder that takes the place of `folder` when the block ends without an error."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_path(folder) as temporary:
+        temporary.mkdir()
+        yield temporary
+        remove(folder)

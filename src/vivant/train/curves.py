@@ -1,4 +1,4 @@
-"""Learning curves of one or several trainings: the loss of each step, and each look at the held-out slice."""
+"""Learning curves of one or several trainings: the loss of each step, and each held-out evaluation."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from pathlib import Path
 from vivant.core.errors import DataError
 from vivant.report.figures import COLORS, load_pyplot, save_figure
 
-_SMOOTH = 25
+_SMOOTHING_STEPS = 25
 """Steps that a point of the drawn loss is a mean over."""
 Points = list[tuple[float, float]]
 
 
-def learning_curves(trainings: Sequence[Path], path: Path, *, chance: float | None = None) -> None:
+def plot_learning_curves(trainings: Sequence[Path], path: Path, *, chance: float | None = None) -> None:
     """Draw trainings over each other: losses on the left, held-out accuracies on the right."""
-    read = {folder.name: curves_of(folder) for folder in trainings}
+    curves = {folder.name: read_curves(folder) for folder in trainings}
     pyplot = load_pyplot()
     figure, (left, right) = pyplot.subplots(1, 2, figsize=(7.2, 2.8))
-    for number, (name, (losses, looks)) in enumerate(read.items()):
+    for number, (name, (losses, accuracies)) in enumerate(curves.items()):
         colour = COLORS[number % len(COLORS)]
-        left.plot(*_columns(smooth(losses)), color=colour, linewidth=1, label=name)
-        right.plot(*_columns(looks), color=colour, marker="o", markersize=3, label=name)
+        left.plot(*_split_points(smooth(losses)), color=colour, linewidth=1, label=name)
+        right.plot(*_split_points(accuracies), color=colour, marker="o", markersize=3, label=name)
     left.set_ylabel("loss")
     right.set_ylabel("held-out accuracy")
     right.set_ylim(0, 1)
@@ -34,23 +34,23 @@ def learning_curves(trainings: Sequence[Path], path: Path, *, chance: float | No
     save_figure(pyplot, figure, path)
 
 
-def curves_of(folder: Path) -> tuple[Points, Points]:
-    """(step, loss) and (step, accuracy) of a training; the second is empty where it never looked."""
-    losses = _read(folder / "metrics.csv", "loss")
-    looked = folder / "evaluations.csv"
-    return losses, _read(looked, "accuracy") if looked.is_file() else []
+def read_curves(folder: Path) -> tuple[Points, Points]:
+    """(step, loss) and (step, accuracy) of a training; the second is empty without evaluations."""
+    losses = _read_column(folder / "metrics.csv", "loss")
+    evaluations = folder / "evaluations.csv"
+    return losses, _read_column(evaluations, "accuracy") if evaluations.is_file() else []
 
 
 def smooth(points: Points) -> Points:
     """Means over the steps before each."""
-    found, total = [], 0.0
-    for place, (step, value) in enumerate(points):
-        total += value - (points[place - _SMOOTH][1] if place >= _SMOOTH else 0.0)
-        found.append((step, total / min(place + 1, _SMOOTH)))
-    return found
+    means, total = [], 0.0
+    for index, (step, value) in enumerate(points):
+        total += value - (points[index - _SMOOTHING_STEPS][1] if index >= _SMOOTHING_STEPS else 0.0)
+        means.append((step, total / min(index + 1, _SMOOTHING_STEPS)))
+    return means
 
 
-def _read(file: Path, column: str) -> Points:
+def _read_column(file: Path, column: str) -> Points:
     try:
         with file.open(encoding="utf-8", newline="") as opened:
             return [(float(row["step"]), float(row[column])) for row in csv.DictReader(opened)]
@@ -60,5 +60,5 @@ def _read(file: Path, column: str) -> Points:
         raise DataError(f"{file} is no record of a training: {error}") from error
 
 
-def _columns(points: Points) -> tuple[list[float], list[float]]:
+def _split_points(points: Points) -> tuple[list[float], list[float]]:
     return [step for step, _ in points], [value for _, value in points]

@@ -1,4 +1,4 @@
-"""A look at a held-out slice, by the same code as `vivant run`."""
+"""Evaluation on a held-out slice during training, by the same code as `vivant run`."""
 
 from __future__ import annotations
 
@@ -7,33 +7,35 @@ from pathlib import Path
 from typing import Any
 
 from vivant.core.errors import DataError
-from vivant.train.settings import Evaluation, Recipe
+from vivant.core.files import remove
+from vivant.train.settings import EvaluationSettings, Recipe
 
 
-def look(recipe: Recipe, base: Path, out: Path, step: int) -> dict[str, Any]:
+def evaluate_checkpoint(recipe: Recipe, base: Path, out: Path, step: int) -> dict[str, Any]:
     """Evaluate the model in `out/last`; the run is kept in `out/evaluations`."""
     from vivant.benchmarks import registry
     from vivant.engine.evaluation import evaluate
 
-    asked = recipe.evaluation
-    assert asked is not None
-    began = time.perf_counter()
+    evaluation = recipe.evaluation
+    assert evaluation is not None
+    started = time.perf_counter()
     folder = out / "evaluations" / f"step-{step:08d}"
-    selector, data = asked.benchmark, asked.data
+    selector, data = evaluation.benchmark, evaluation.data
     if registry.is_file(selector):
         selector = str(base / selector)
     elif data and data != "mini":
         data = str(base / Path(data).expanduser())
+    remove(folder)  # a run that an interrupted training left there with other weights
     device = "cpu" if recipe.train.device == "cpu" else "auto"
     run = evaluate(
         selector,
         f"mimic-chat/{(out / 'last').resolve()}",
         data=(data,) if data else (),
         frames=recipe.data.frames,
-        where=_where(asked, selector, data),
-        style=asked.style or None,
-        limit=asked.limit,
-        out=str(_fresh(folder)),
+        where=_resolve_conditions(evaluation, selector, data),
+        style=evaluation.style or None,
+        limit=evaluation.limit,
+        out=str(folder),
         cache="off",
         model_options={"device": device, "threads": recipe.train.threads},
     )
@@ -47,26 +49,17 @@ def look(recipe: Recipe, base: Path, out: Path, step: int) -> dict[str, Any]:
         "samples": len(values),
         "errors": sum(score.status == "missing" for score in scores),
         "unparsed": sum(score.status == "unparsed" for score in scores),
-        "seconds": round(time.perf_counter() - began, 2),
+        "seconds": round(time.perf_counter() - started, 2),
     }
 
 
-def _where(asked: Evaluation, selector: str, data: str) -> tuple[str, ...]:
+def _resolve_conditions(evaluation: EvaluationSettings, selector: str, data: str) -> tuple[str, ...]:
     from vivant.benchmarks import registry
 
-    if asked.split is None:
-        return asked.where
+    if evaluation.split is None:
+        return evaluation.where
     chosen = registry.select([selector], [data] if data else [], {})
     pool = [
-        sample for each in chosen for task in each.tasks for sample in each.benchmark.load(each.root, task)
+        sample for part in chosen for task in part.tasks for sample in part.benchmark.load(part.root, task)
     ]
-    return (*asked.where, asked.split.condition(pool))
-
-
-def _fresh(folder: Path) -> Path:
-    """The folder, free of a run that an interrupted training left there with other weights."""
-    import shutil
-
-    if folder.exists():
-        shutil.rmtree(folder)
-    return folder
+    return (*evaluation.where, evaluation.split.format_condition(pool))

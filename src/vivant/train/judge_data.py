@@ -16,6 +16,7 @@ from msgspec import Struct
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Protocol
 from vivant.core.errors import DataError, UsageError
+from vivant.core.files import write_atomic
 from vivant.core.generated_images import PREFIX
 from vivant.core.randomness import derive_generator
 from vivant.core.types import Image, Text
@@ -26,7 +27,7 @@ from vivant.media.paths import resolve_media
 from vivant.runs.run import Run, common_protocol
 
 
-class JudgeData(Struct, frozen=True):
+class JudgeDataReport(Struct, frozen=True):
     """What was written."""
 
     file: Path
@@ -44,9 +45,19 @@ def write_judge_data(
     held_out: float = 0.2,
     seed: int = 0,
     protocol: Protocol | None = None,
-) -> JudgeData:
-    """Questions in JSON lines, pictures beside them; the facet `split` is train or test, by sample, so that no
-    question is met on both sides with answers of two models."""
+) -> JudgeDataReport:
+    """Write questions in JSON lines, with their pictures beside them.
+
+    The facet `split` is train or test by sample, so that no question is on both sides with answers of two models.
+
+    Args:
+        runs: runs whose answers people have scored.
+        human: a file of people's scores.
+        out: the file to write.
+        held_out: the share of samples to test on.
+        seed: draws which samples are held out.
+        protocol: the protocol to judge by; the runs' own without it.
+    """
     scores = read_human_scores(human)
     lines: list[bytes] = []
     counts = {"train": 0, "test": 0}
@@ -58,7 +69,7 @@ def write_judge_data(
             raise UsageError(f"{run.name}: nothing in {', '.join(run.manifest.tasks)} is scored by a judge")
         settled = common_protocol([run], protocol)
         for ask in build_judge_requests(run, tasks, settled, JudgeOptions(model="people")):
-            score = _score(scores, ask, run.manifest.model)
+            score = _find_score(scores, ask, run.manifest.model)
             if score is None:
                 unscored += 1
                 continue
@@ -68,27 +79,27 @@ def write_judge_data(
                 else "train"
             )
             counts[part] += 1
-            lines.append(_line(ask, run, score, part, media, out.parent))
+            lines.append(_format_line(ask, run, score, part, media, out.parent))
     if not lines:
         raise DataError(f"{human} scores none of these answers; its first id is '{scores.example}'")
     out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_bytes(b"".join(lines))
-    return JudgeData(out, counts["train"], counts["test"], unscored)
+    write_atomic(out, b"".join(lines))
+    return JudgeDataReport(out, counts["train"], counts["test"], unscored)
 
 
-def _score(scores: HumanScores, ask: JudgeRequest, model: str) -> float | None:
-    found = scores.find(ask.id, model)
-    return scores.find(ask.key, model) if found is None else found
+def _find_score(scores: HumanScores, ask: JudgeRequest, model: str) -> float | None:
+    score = scores.find(ask.id, model)
+    return scores.find(ask.key, model) if score is None else score
 
 
-def _line(ask: JudgeRequest, run: Run, score: float, part: str, media: Path, base: Path) -> bytes:
+def _format_line(ask: JudgeRequest, run: Run, score: float, part: str, media: Path, base: Path) -> bytes:
     question: list[dict[str, str]] = []
     for message in ask.question.messages():
         for piece in message.parts:
             if isinstance(piece, Text):
                 question.append({"text": piece.text})
             elif isinstance(piece, Image):
-                question.append({"image": str(_copied(piece.path, ask, run, media).relative_to(base))})
+                question.append({"image": str(_copy_media(piece.path, ask, run, media).relative_to(base))})
     contract = ask.question.rubric.contract
     # One rubric has one scale here; people's mean goes to the nearest grade of it.
     values = {field.name: str(min(max(round(score), field.low), field.high)) for field in contract.fields}
@@ -102,13 +113,15 @@ def _line(ask: JudgeRequest, run: Run, score: float, part: str, media: Path, bas
     return msgspec.json.encode(content) + b"\n"
 
 
-def _copied(path: str, ask: JudgeRequest, run: Run, media: Path) -> Path:
-    own = path.startswith(PREFIX)
+def _copy_media(path: str, ask: JudgeRequest, run: Run, media: Path) -> Path:
+    is_generated = path.startswith(PREFIX)
     file = Path(
-        resolve_media(run.dir.path, path.removeprefix(PREFIX)) if own else resolve_media(Path(ask.root), path)
+        resolve_media(run.dir.path, path.removeprefix(PREFIX))
+        if is_generated
+        else resolve_media(Path(ask.root), path)
     )
-    kept = media / (run.name if own else ask.task.partition("/")[0]) / path.removeprefix(PREFIX)
-    if not kept.exists():
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(file, kept)
-    return kept
+    copy = media / (run.name if is_generated else ask.task.partition("/")[0]) / path.removeprefix(PREFIX)
+    if not copy.exists():
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, copy)
+    return copy

@@ -8,18 +8,18 @@ from msgspec import Struct
 from torch import nn
 
 from vivant.core.table import Cell, Table
-from vivant.train.model.config import MimicChatConfig, Parts
+from vivant.train.model.config import MimicChatConfig, ModelSettings
 from vivant.train.model.modeling import MimicChat
-from vivant.train.settings import SIZES, size
+from vivant.train.settings import SIZES, load_size
 
 TEXT_TOKENS, FRAMES = 128, 32
-_VOCABULARY = 2048
+_DEFAULT_VOCABULARY = 2048
 """Of a tokenizer that is trained along, where the settings leave it open."""
-_ADAM = 8
+_ADAM_BYTES = 8
 """Bytes that the optimizer keeps for a weight that learns, beside the weight (4) and its gradient (4)."""
 
 
-class Figures(Struct, frozen=True, kw_only=True):
+class ModelSize(Struct, frozen=True, kw_only=True):
     """One model."""
 
     vision: int
@@ -45,105 +45,116 @@ class Figures(Struct, frozen=True, kw_only=True):
         return self.vision + self.temporal + self.joining + self.language + self.lora
 
 
-def figures(parts: Parts) -> Figures:
+def measure_model(settings: ModelSettings) -> ModelSize:
     """Count a model on the meta device."""
-    named = {"vocab_size": _VOCABULARY, **parts.language.config}
-    vision = msgspec.structs.replace(parts.vision, name=parts.vision.name and "", trust_remote_code=False)
-    language = msgspec.structs.replace(
-        parts.language, config=named, name="", trust_remote_code=False, frozen=parts.language.frozen
+    config = {"vocab_size": _DEFAULT_VOCABULARY, **settings.language.config}
+    vision = msgspec.structs.replace(
+        settings.vision, name=settings.vision.name and "", trust_remote_code=False
     )
-    shape = msgspec.structs.replace(parts, vision=vision, language=language)
+    language = msgspec.structs.replace(
+        settings.language, config=config, name="", trust_remote_code=False, frozen=settings.language.frozen
+    )
+    local = msgspec.structs.replace(settings, vision=vision, language=language)
     with torch.device("meta"):
-        model = MimicChat(MimicChatConfig(parts=msgspec.to_builtins(shape)))
+        model = MimicChat(MimicChatConfig(settings=msgspec.to_builtins(local)))
     lora = sum(w.numel() for n, w in model.language_model.named_parameters() if "lora_" in n)
-    language_size = _size(model.language_model) - lora
-    temporal = _size(model.temporal) if parts.temporal.on else 0
-    eyes = _size(model.eyes)
-    learning = sum(w.numel() for w in model.parameters() if w.requires_grad)
-    total = _size(model)
-    kept = (total - learning) * 2 + learning * 4
-    seeing, reading = _seeing(model, parts), _reading(model, parts)
-    # Backwards costs twice the way forwards for what learns; through what is frozen, once.
-    back_seen = 2.0 if not parts.vision.frozen else (1.0 if parts.temporal.on else 0.0)
-    back_read = 1.0 if parts.language.frozen else 2.0
-    return Figures(
-        vision=eyes,
+    language_size = _count_parameters(model.language_model) - lora
+    temporal = _count_parameters(model.temporal) if settings.temporal.on else 0
+    vision_size = _count_parameters(model.eyes)
+    trainable = sum(w.numel() for w in model.parameters() if w.requires_grad)
+    total = _count_parameters(model)
+    weight_bytes = (total - trainable) * 2 + trainable * 4
+    vision_flops, language_flops = _vision_flops(model, settings), _language_flops(model, settings)
+    # A backward pass costs two forward passes through what learns, one through what is frozen.
+    vision_backward = 2.0 if not settings.vision.frozen else (1.0 if settings.temporal.on else 0.0)
+    language_backward = 1.0 if settings.language.frozen else 2.0
+    return ModelSize(
+        vision=vision_size,
         temporal=temporal,
-        joining=total - eyes - temporal - language_size - lora,
+        joining=total - vision_size - temporal - language_size - lora,
         language=language_size,
         lora=lora,
-        learning=learning,
-        visual_tokens=parts.visual_tokens,
-        weights=kept / 1e9,
-        training=(kept + learning * (4 + _ADAM)) / 1e9,
-        answer=(seeing + reading) / 1e12,
-        step=(seeing * (1 + back_seen) + reading * (1 + back_read)) / 1e12,
+        learning=trainable,
+        visual_tokens=settings.visual_tokens,
+        weights=weight_bytes / 1e9,
+        training=(weight_bytes + trainable * (4 + _ADAM_BYTES)) / 1e9,
+        answer=(vision_flops + language_flops) / 1e12,
+        step=(vision_flops * (1 + vision_backward) + language_flops * (1 + language_backward)) / 1e12,
     )
 
 
-def _size(module: nn.Module) -> int:
+def _count_parameters(module: nn.Module) -> int:
     return sum(weight.numel() for weight in module.parameters())
 
 
-def _seeing(model: MimicChat, parts: Parts) -> float:
+def _vision_flops(model: MimicChat, settings: ModelSettings) -> float:
     """Two operations a weight and patch, attention among patches, for the frames of both branches."""
     patches: int = model.eyes.side**2
     width: int = model.eyes.width
-    depth = 0 if model.eyes.own else len(model.eyes.layers)
-    frame = _patchwise(model.eyes, patches) + 4.0 * depth * patches**2 * width
+    depth = 0 if model.eyes.is_conv else len(model.eyes.layers)
+    frame = _patch_flops(model.eyes, patches) + 4.0 * depth * patches**2 * width
     total = 0.0
-    if parts.spatial.on:
-        total += parts.spatial.frames * frame
-    if parts.temporal.on and parts.temporal.init == "backbone":
-        window = min(FRAMES, parts.temporal.window)
-        timed = 2.0 * _size(model.temporal.windows) * patches + 4.0 * depth * patches * window * width
+    if settings.spatial.on:
+        total += settings.spatial.frames * frame
+    if settings.temporal.on and settings.temporal.init == "backbone":
+        window = min(FRAMES, settings.temporal.window)
+        timed = (
+            2.0 * _count_parameters(model.temporal.windows) * patches + 4.0 * depth * patches * window * width
+        )
         total += FRAMES * (frame + timed)
-    elif parts.temporal.on:
+    elif settings.temporal.on:
         windows = model.temporal.windows
-        total += FRAMES / parts.temporal.tubelet * _patchwise(windows, len(windows.places))
+        total += FRAMES / settings.temporal.tubelet * _patch_flops(windows, len(windows.places))
     return total
 
 
-def _patchwise(module: nn.Module, patches: int) -> float:
+def _patch_flops(module: nn.Module, patches: int) -> float:
     """Operations of linear layers on each patch, and of convolutions where they stand."""
     total = 0.0
     side = patches**0.5
     convolutions = [layer for layer in module.modules() if isinstance(layer, nn.Conv2d)]
-    for place, layer in enumerate(convolutions):
-        scale = 2 ** (len(convolutions) - 1 - place)
+    for index, layer in enumerate(convolutions):
+        scale = 2 ** (len(convolutions) - 1 - index)
         total += 2.0 * layer.weight.numel() * (side * scale) ** 2
     linear = sum(layer.weight.numel() for layer in module.modules() if isinstance(layer, nn.Linear))
     return float(total + 2.0 * linear * patches)
 
 
-def _reading(model: MimicChat, parts: Parts) -> float:
+def _language_flops(model: MimicChat, settings: ModelSettings) -> float:
     text = model.language_model.config.get_text_config()
-    tokens = parts.visual_tokens + TEXT_TOKENS
+    tokens = settings.visual_tokens + TEXT_TOKENS
     table = model.language_model.get_input_embeddings().weight.numel()
-    body = _size(model.language_model) - table
+    body = _count_parameters(model.language_model) - table
     attention = 4.0 * text.num_hidden_layers * tokens**2 / 2 * text.hidden_size
     return float(2.0 * body * tokens + attention)
 
 
-def sizes_table() -> Table:
+def make_sizes_table() -> Table:
     """The bundled sizes side by side."""
     body: list[tuple[Cell, ...]] = []
     for name in SIZES:
-        found = figures(msgspec.convert(size(name), Parts))
+        model_size = measure_model(msgspec.convert(load_size(name), ModelSettings))
         millions = [
-            count / 1e6 for count in (found.vision, found.temporal, found.joining, found.language, found.lora)
+            count / 1e6
+            for count in (
+                model_size.vision,
+                model_size.temporal,
+                model_size.joining,
+                model_size.language,
+                model_size.lora,
+            )
         ]
         body.append(
             (
                 name,
-                found.total / 1e6,
+                model_size.total / 1e6,
                 *millions,
-                found.learning / 1e6,
-                found.visual_tokens,
-                found.weights,
-                found.training,
-                found.answer,
-                found.step,
+                model_size.learning / 1e6,
+                model_size.visual_tokens,
+                model_size.weights,
+                model_size.training,
+                model_size.answer,
+                model_size.step,
             )
         )
     return Table(

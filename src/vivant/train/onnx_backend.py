@@ -21,12 +21,12 @@ from vivant.models.local_model import (
 from vivant.models.registry import ONNX_SETTINGS
 
 SETTINGS, TOKENIZER = ONNX_SETTINGS, "tokenizer.json"
-WATCH, LOOK, READ = "watch.onnx", "look.onnx", "read.onnx"
-BUNDLED = ("tiny",)
+WINDOW_GRAPH, VIDEO_GRAPH, DECODER_GRAPH = "watch.onnx", "look.onnx", "read.onnx"
+BUNDLED_MODELS = ("tiny",)
 
 
-class Exported(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What the graphs do not say of themselves."""
+class OnnxModelSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the graphs themselves do not hold."""
 
     version: int = 1
     vocabulary: int
@@ -50,27 +50,27 @@ class Exported(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     after: tuple[int, ...] | None = None
     """What a chat template writes around a task; None: there is none."""
     states: tuple[tuple[int, ...], ...]
-    """Shapes of what the layers remember before the first token."""
+    """Shapes of the layers' states before the first token."""
     weights: str = "fp32"
     parameters: int = 0
     note: str = ""
 
 
-class EmbeddedModel(LocalModel):
+class OnnxModel(LocalModel):
     """An exported model; its engine runs in a worker."""
 
     has_loglikelihood = True
 
     def __init__(self, name: str, folder: Path, options: ModelOptions) -> None:
-        given = options.resolve(batch_size=16, workers=1, threads=0)
+        values = options.resolve(batch_size=16, workers=1, threads=0)
         if options.video == "native":
             raise UsageError(f"{name} takes videos as frames; leave out --native-video")
         super().__init__(
             name,
-            "vivant.train.onnx_engine:Engine",
-            {"folder": str(folder), "threads": given["threads"]},
-            batch_size=given["batch_size"],
-            workers=given["workers"],
+            "vivant.train.onnx_engine:OnnxMimicChatEngine",
+            {"folder": str(folder), "threads": values["threads"]},
+            batch_size=values["batch_size"],
+            workers=values["workers"],
         )
         self.capabilities = Capabilities(images=True)
         read_settings(folder)
@@ -81,11 +81,11 @@ class EmbeddedModel(LocalModel):
         return self._identity
 
 
-def read_settings(folder: Path) -> Exported:
-    """The settings of an exported model; a folder that is none says so in one line."""
+def read_settings(folder: Path) -> OnnxModelSettings:
+    """The settings of an exported model; a folder without one is an error of one line."""
     file = folder / SETTINGS
     try:
-        return msgspec.json.decode(file.read_bytes(), type=Exported)
+        return msgspec.json.decode(file.read_bytes(), type=OnnxModelSettings)
     except OSError as error:
         raise ModelError(
             f"{folder} holds no exported model ({SETTINGS} is not in it); make one: "
@@ -95,7 +95,7 @@ def read_settings(folder: Path) -> Exported:
         raise ModelError(f"{file} is damaged, or of another version: {error}") from error
 
 
-def bundled(name: str) -> Path | None:
+def find_bundled_model(name: str) -> Path | None:
     """The folder of a model that comes with the package, or None where this installation has none."""
     folder = mini.root(name)
     return folder if folder is not None and (folder / SETTINGS).is_file() else None
@@ -105,20 +105,20 @@ def create(rest: str, options: ModelOptions) -> Model:
     """`--model onnx/FOLDER`."""
     if not rest:
         raise UsageError("Name the exported model: onnx/FOLDER, as `vivant train export` wrote it")
-    place = check_checkpoint_path(rest if rest.startswith((".", "/", "~")) else f"./{rest}", "model")
-    return EmbeddedModel(format_checkpoint_name("onnx", place), Path(place), options)
+    path = check_checkpoint_path(rest if rest.startswith((".", "/", "~")) else f"./{rest}", "model")
+    return OnnxModel(format_checkpoint_name("onnx", path), Path(path), options)
 
 
 def create_bundled(rest: str, options: ModelOptions) -> Model:
     """`--model vivant/tiny`."""
     from vivant.core.errors import unknown_name_error
 
-    if rest not in BUNDLED:
-        raise unknown_name_error("bundled model", rest, BUNDLED)
-    folder = bundled(rest)
+    if rest not in BUNDLED_MODELS:
+        raise unknown_name_error("bundled model", rest, BUNDLED_MODELS)
+    folder = find_bundled_model(rest)
     if folder is None:
         raise ModelError(
             f"This installation comes without the weights of vivant/{rest}; train and export one "
             "(docs/train.md) and name it onnx/FOLDER"
         )
-    return EmbeddedModel(f"vivant/{rest}", folder, options)
+    return OnnxModel(f"vivant/{rest}", folder, options)

@@ -1,9 +1,8 @@
-"""A finished MIMIC-Chat as ONNX graphs, which run with onnxruntime and no torch: see `models/embedded.py`."""
+"""A finished MIMIC-Chat as ONNX graphs, which run with onnxruntime and no torch: see `onnx_backend.py`."""
 
 from __future__ import annotations
 
 import logging
-import shutil
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,127 +17,155 @@ from torch import Tensor, nn
 from torch.export import Dim
 
 from vivant.core.errors import UsageError
+from vivant.core.files import atomic_path, remove
 from vivant.train.checkpoints import load_model
 from vivant.train.model.modeling import MimicChat
 from vivant.train.model.processing import Processor
-from vivant.train.onnx_backend import LOOK, READ, SETTINGS, TOKENIZER, WATCH, Exported
-from vivant.train.onnx_graphs import Look, Read, Watch, layer_kinds
+from vivant.train.onnx_backend import (
+    DECODER_GRAPH,
+    SETTINGS,
+    TOKENIZER,
+    VIDEO_GRAPH,
+    WINDOW_GRAPH,
+    OnnxModelSettings,
+)
+from vivant.train.onnx_graphs import DecoderGraph, VideoEncoderGraph, WindowEncoderGraph, list_layer_kinds
 
-Weights = Literal["fp32", "fp16"]
-_SMALL = 256
+WeightPrecision = Literal["fp32", "fp16"]
+_SMALL_TENSOR = 256
 """Tensors of so many numbers or fewer stay as they are: they weigh nothing, and norms are among them."""
-_MOST = 2 * 10**9
+_MAX_GRAPH_BYTES = 2 * 10**9
 """Bytes that one graph can hold."""
 
 
 def export_onnx(
-    checkpoint: str | Path, out: str | Path, *, weights: Weights = "fp32", note: str = ""
-) -> Exported:
-    """Write the graphs, the tokenizer and the settings of a checkpoint; the folder appears whole.
+    checkpoint: str | Path, out: str | Path, *, weights: WeightPrecision = "fp32", note: str = ""
+) -> OnnxModelSettings:
+    """Write the graphs, the tokenizer and the settings of a checkpoint; the folder appears at once.
 
-    `fp16` halves the files: weights are stored in half precision and computed with in full.
+    Args:
+        checkpoint: a finished model, as `save_model` writes it.
+        out: the folder to write; an exported model that is there is replaced.
+        weights: `fp16` halves the files: weights are stored in half precision and computed with in full.
+        note: a line to keep with the model.
     """
     model, processor = load_model(checkpoint)
     folder = Path(out).expanduser()
     if folder.exists() and not (folder / SETTINGS).is_file() and any(folder.iterdir()):
         raise UsageError(f"{folder} holds something else; name a new folder")
     size = sum(weight.numel() for weight in model.parameters())
-    if 4 * size > _MOST:
+    if 4 * size > _MAX_GRAPH_BYTES:
         raise UsageError(f"{checkpoint} has {size / 1e6:.0f} M parameters: one graph holds 500 M at most")
-    made = folder.with_name(f".{folder.name}.writing")
-    shutil.rmtree(made, ignore_errors=True)
-    made.mkdir(parents=True)
-    _graphs(model, made, weights)
-    processor.words.backend_tokenizer.save(str(made / TOKENIZER))
-    settings = msgspec.structs.replace(_settings(model, processor), weights=weights, note=note)
-    (made / SETTINGS).write_bytes(msgspec.json.format(msgspec.json.encode(settings)) + b"\n")
-    if folder.exists():
-        shutil.rmtree(folder)
-    made.rename(folder)
+    settings = msgspec.structs.replace(_describe_model(model, processor), weights=weights, note=note)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_path(folder) as temporary:
+        temporary.mkdir()
+        _export_graphs(model, temporary, weights)
+        processor.tokenizer.backend_tokenizer.save(str(temporary / TOKENIZER))
+        (temporary / SETTINGS).write_bytes(msgspec.json.format(msgspec.json.encode(settings)) + b"\n")
+        remove(folder)
     return settings
 
 
-def _settings(model: MimicChat, processor: Processor) -> Exported:
-    parts = model.settings
-    temporal = parts.temporal
-    around = processor.around
-    return Exported(
+def _describe_model(model: MimicChat, processor: Processor) -> OnnxModelSettings:
+    settings = model.settings
+    temporal = settings.temporal
+    template = processor.chat_template
+    return OnnxModelSettings(
         vocabulary=model.vocabulary,
         hidden=model.marks.embedding_dim,
-        visual_tokens=parts.visual_tokens,
-        image_size=parts.vision.image_size,
-        spatial_frames=parts.spatial.frames if parts.spatial.on else 0,
+        visual_tokens=settings.visual_tokens,
+        image_size=settings.vision.image_size,
+        spatial_frames=settings.spatial.frames if settings.spatial.on else 0,
         temporal_tokens=temporal.tokens if temporal.on else 0,
         temporal_width=model.temporal.width if temporal.on else 0,
         window=temporal.window,
-        group=_group(model),
-        hint=parts.fusion.hint,
+        group=_frames_per_group(model),
+        hint=settings.fusion.hint,
         lines=model.lines is not None,
-        breaks=parts.language.breaks,
-        end=processor.words.eos_token_id,
-        before=tuple(around[0]) if around else (),
-        after=tuple(around[1]) if around else None,
-        states=tuple(tuple(state.shape) for state in _states(model, 0)),
+        breaks=settings.language.breaks,
+        end=processor.tokenizer.eos_token_id,
+        before=tuple(template[0]) if template else (),
+        after=tuple(template[1]) if template else None,
+        states=tuple(tuple(state.shape) for state in _make_empty_states(model, 0)),
         parameters=sum(weight.numel() for weight in model.parameters()),
     )
 
 
-def _group(model: MimicChat) -> int:
+def _frames_per_group(model: MimicChat) -> int:
     temporal = model.settings.temporal
     return temporal.tubelet if temporal.on and temporal.init == "fresh" else 1
 
 
-def _graphs(model: MimicChat, folder: Path, weights: Weights) -> None:
-    parts, side = model.settings, model.settings.vision.image_size
-    moving = Dim.DYNAMIC
+def _export_graphs(model: MimicChat, folder: Path, weights: WeightPrecision) -> None:
+    settings, side = model.settings, model.settings.vision.image_size
+    dynamic = Dim.DYNAMIC
     vectors = torch.zeros(1, 1)
-    if parts.temporal.on:
-        frames = torch.zeros(3, _group(model), side, side, 3, dtype=torch.uint8)
-        _write(Watch(model), (frames,), ({0: moving},), ["frames"], ["vectors"], folder / WATCH, weights)
+    if settings.temporal.on:
+        frames = torch.zeros(3, _frames_per_group(model), side, side, 3, dtype=torch.uint8)
+        _export_graph(
+            WindowEncoderGraph(model),
+            (frames,),
+            ({0: dynamic},),
+            ["frames"],
+            ["vectors"],
+            folder / WINDOW_GRAPH,
+            weights,
+        )
         vectors = torch.zeros(5, model.temporal.width)
-    scene = torch.zeros(parts.spatial.frames, side, side, 3, dtype=torch.uint8)
-    pool = torch.zeros(parts.temporal.tokens, len(vectors))
-    shapes: Any = (None, {0: moving}, {1: moving}) if parts.temporal.on else (None, None, None)
+    scene = torch.zeros(settings.spatial.frames, side, side, 3, dtype=torch.uint8)
+    pool = torch.zeros(settings.temporal.tokens, len(vectors))
+    shapes: Any = (None, {0: dynamic}, {1: dynamic}) if settings.temporal.on else (None, None, None)
     names = ["scene", "vectors", "pool"]
-    _write(Look(model), (scene, vectors, pool), shapes, names, ["seen", "hint"], folder / LOOK, weights)
-    reader = Read(model)
-    states = _states(model, 6)
+    _export_graph(
+        VideoEncoderGraph(model),
+        (scene, vectors, pool),
+        shapes,
+        names,
+        ["seen", "hint"],
+        folder / VIDEO_GRAPH,
+        weights,
+    )
+    decoder = DecoderGraph(model)
+    states = _make_empty_states(model, 6)
     # Each input is a tensor of its own: the exporter takes one given twice for the same input.
-    ids, heads, places = (torch.zeros(1, 5, dtype=torch.long) for _ in range(3))
-    inside, asked = (torch.zeros(1, 5, 1) for _ in range(2))
+    ids, heads, positions = (torch.zeros(1, 5, dtype=torch.long) for _ in range(3))
+    inside, hinted = (torch.zeros(1, 5, 1) for _ in range(2))
     hidden = model.marks.embedding_dim
-    shown = (torch.zeros(4, hidden), torch.zeros(hidden))
-    given = (ids, heads, inside, asked, places, torch.tensor([1, 2, 4]), *shown, states)
-    along = {1: moving}
-    kept = [{2: moving} if state.dim() == 4 else None for state in states]
-    shapes = (along, along, along, along, along, {0: moving}, {0: moving}, None, kept)
+    video = (torch.zeros(4, hidden), torch.zeros(hidden))
+    inputs = (ids, heads, inside, hinted, positions, torch.tensor([1, 2, 4]), *video, states)
+    along = {1: dynamic}
+    state_shapes = [{2: dynamic} if state.dim() == 4 else None for state in states]
+    shapes = (along, along, along, along, along, {0: dynamic}, {0: dynamic}, None, state_shapes)
     names = ["ids", "heads", "inside", "asked", "places", "keep", "seen", "hint"]
     before = [f"state_{number}" for number in range(len(states))]
     after = [f"after_{number}" for number in range(len(states))]
-    _write(reader, given, shapes, [*names, *before], ["logits", *after], folder / READ, weights)
+    _export_graph(
+        decoder, inputs, shapes, [*names, *before], ["logits", *after], folder / DECODER_GRAPH, weights
+    )
 
 
-def _states(model: MimicChat, past: int) -> list[Tensor]:
-    """What the language model's layers remember of `past` tokens, empty."""
+def _make_empty_states(model: MimicChat, past: int) -> list[Tensor]:
+    """The states of the language model's layers after `past` tokens, all zeros."""
     config: Any = model.language_model.config.get_text_config()
-    wide = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
-    made: list[Tensor] = []
-    for kind in layer_kinds(model):
+    head_dim = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+    states: list[Tensor] = []
+    for kind in list_layer_kinds(model):
         if kind == "conv":
-            made.append(torch.zeros(1, config.hidden_size, config.conv_L_cache - 1))
+            states.append(torch.zeros(1, config.hidden_size, config.conv_L_cache - 1))
         else:
-            made += [torch.zeros(1, config.num_key_value_heads, past, wide) for _ in range(2)]
-    return made
+            states += [torch.zeros(1, config.num_key_value_heads, past, head_dim) for _ in range(2)]
+    return states
 
 
-def _write(
+def _export_graph(
     module: nn.Module,
-    given: tuple[Any, ...],
+    inputs: tuple[Any, ...],
     shapes: Any,
     names: Sequence[str],
     outputs: Sequence[str],
     file: Path,
-    weights: Weights,
+    weights: WeightPrecision,
 ) -> None:
     with torch.no_grad(), warnings.catch_warnings():
         # The exporter warns of its own parts that will change, and of sizes that it takes to be at least two.
@@ -146,7 +173,7 @@ def _write(
         logging.getLogger("torch.onnx").setLevel(logging.ERROR)
         program: Any = torch.onnx.export(
             module.eval(),
-            given,
+            inputs,
             dynamo=True,
             dynamic_shapes=shapes,
             input_names=list(names),
@@ -158,18 +185,18 @@ def _write(
         node.doc_string = ""
         del node.metadata_props[:]  # where in the sources each came from: larger than a small model's weights
     if weights == "fp16":
-        halve(graph)
+        convert_to_half(graph)
     onnx.save(graph, str(file))
 
 
-def halve(model: Any) -> None:
+def convert_to_half(model: Any) -> None:
     """Store large tensors in half precision, each with a cast back to full, which is done once at loading."""
     casts = []
     for tensor in model.graph.initializer:
         if tensor.data_type != onnx.TensorProto.FLOAT:
             continue
         values = numpy_helper.to_array(tensor)
-        if values.size <= _SMALL:
+        if values.size <= _SMALL_TENSOR:
             continue
         full = tensor.name
         tensor.CopyFrom(numpy_helper.from_array(values.astype(np.float16), f"{full}.half"))

@@ -1,8 +1,8 @@
 """A MIMIC-Chat as three pure functions of tensors, each of which becomes one ONNX graph.
 
-`watch` turns a window of frames into vectors, `look` turns some frames and all vectors into what the language model
-is shown, and `read` turns ids into logits. A video of any length is a loop over windows outside the graphs. `read`
-serves both the prompt and every further token: what its layers remember goes in and comes out.
+The window encoder turns a window of frames into vectors, the video encoder turns some frames and all vectors into
+the video's tokens, and the decoder turns ids into logits. A video of any length is a loop over windows outside the
+graphs. The decoder serves both the prompt and every further token: its layers' states go in and come out.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ import torch
 from torch import Tensor, nn
 
 from vivant.core.errors import UsageError
-from vivant.train.model.config import Vision
-from vivant.train.model.fusion import InputFusion, decoder_layers
+from vivant.train.model.config import VisionSettings
+from vivant.train.model.fusion import InputFusion, get_decoder_layers
 from vivant.train.model.modeling import MimicChat
-from vivant.train.model.requests import MARKS, PATCH
-from vivant.train.model.temporal import _CLOCK, clock
+from vivant.train.model.request_format import MARKS, PATCH
+from vivant.train.model.temporal import TIME_SCALE, embed_time
 
 
-def scaled(frames: Tensor, vision: Vision) -> Tensor:
-    """What `normalised` does, as one product and one sum over whole planes: colours last are slow to go through."""
+def scale_pixels(frames: Tensor, vision: VisionSettings) -> Tensor:
+    """`normalize_pixels` as one product and one sum over whole planes, which is faster than colours last."""
     factor = torch.tensor([1 / (255.0 * spread) for spread in vision.spread])[:, None, None]
     shift = torch.tensor([-m / s for m, s in zip(vision.mean, vision.spread, strict=True)])[:, None, None]
     return frames.permute(0, 3, 1, 2).to(torch.float32) * factor + shift
 
 
-class Watch(nn.Module):  # type: ignore[misc]
+class WindowEncoderGraph(nn.Module):  # type: ignore[misc]
     """One window: [groups, frames of a group, side, side, 3] bytes → [vectors, width]."""
 
     def __init__(self, model: MimicChat) -> None:
@@ -37,12 +37,12 @@ class Watch(nn.Module):  # type: ignore[misc]
 
     def forward(self, frames: Tensor) -> Tensor:
         """One vector for each group of frames."""
-        pixels = scaled(frames.flatten(0, 1), self.model.settings.vision)
+        pixels = scale_pixels(frames.flatten(0, 1), self.model.settings.vision)
         seen: Tensor = self.model.temporal.windows(self.model.eyes, pixels[None])[0]
         return seen
 
 
-class Look(nn.Module):  # type: ignore[misc]
+class VideoEncoderGraph(nn.Module):  # type: ignore[misc]
     """Both branches and what joins them; a branch that is off ignores what it is given."""
 
     def __init__(self, model: MimicChat) -> None:
@@ -55,21 +55,21 @@ class Look(nn.Module):  # type: ignore[misc]
         """Frames of the spatial branch as bytes, vectors of all windows, and the matrix that averages vectors to
         tokens → what stands in the input, [tokens, hidden], and what is added to each token of the task, [hidden].
         """
-        model, found = self.model, {}
+        model, branches = self.model, {}
         if model.settings.spatial.on:
-            pixels = scaled(scene, model.settings.vision)
-            found["spatial"] = model.spatial(model.eyes, pixels[None])
+            pixels = scale_pixels(scene, model.settings.vision)
+            branches["spatial"] = model.spatial(model.eyes, pixels[None])
         if model.settings.temporal.on:
             tokens = vectors[None]
-            tokens = tokens + _CLOCK * clock(tokens.shape[1], model.temporal.width, tokens)
-            found["temporal"] = pool @ model.temporal.thought(model.temporal.whole(tokens))
-        seen = model.fusion({name: model.projectors[name](tokens) for name, tokens in found.items()})
-        told = model.fusion.sums(seen)
-        return seen[0], seen[0, 0] * 0.0 if told is None else told[0]
+            tokens = tokens + TIME_SCALE * embed_time(tokens.shape[1], model.temporal.width, tokens)
+            branches["temporal"] = pool @ model.temporal.thought(model.temporal.whole(tokens))
+        seen = model.fusion({name: model.projectors[name](tokens) for name, tokens in branches.items()})
+        hint = model.fusion.summarize(seen)
+        return seen[0], seen[0, 0] * 0.0 if hint is None else hint[0]
 
 
-class Carried:
-    """What layers remember, as plain tensors, in the place of the transformers library's cache."""
+class TensorCache:
+    """The layers' states as plain tensors, instead of the transformers library's cache."""
 
     def __init__(self, states: Mapping[int, Sequence[Tensor]]) -> None:
         self.before = states
@@ -82,19 +82,19 @@ class Carried:
         return self.after[layer]
 
     def get_conv_state(self, *_: Any, **__: Any) -> None:
-        """None: one token and many go the same way."""
+        """None: one token and many take the same path."""
         return
 
     def update_conv_state(self, hidden: Tensor, layer: int, **_: Any) -> Tensor:
         """What a short convolution sees: the last few tokens, then the new ones."""
         (old,) = self.before[layer]
-        whole = torch.cat([old, hidden], dim=2)
-        self.after[layer] = (whole[:, :, -old.shape[2] :],)
-        return whole
+        joined = torch.cat([old, hidden], dim=2)
+        self.after[layer] = (joined[:, :, -old.shape[2] :],)
+        return joined
 
 
-class Read(nn.Module):  # type: ignore[misc]
-    """The language model with all that is put into its input."""
+class DecoderGraph(nn.Module):  # type: ignore[misc]
+    """The language model with all that is added to its input."""
 
     def __init__(self, model: MimicChat) -> None:
         super().__init__()
@@ -102,7 +102,7 @@ class Read(nn.Module):  # type: ignore[misc]
         self.language = model.language_model
         self.language.set_attn_implementation("eager")
         self.decoder = self.language.get_decoder()
-        self.kinds = layer_kinds(model)
+        self.kinds = list_layer_kinds(model)
         norm = getattr(self.decoder, "norm", None) or getattr(self.decoder, "embedding_norm", None)
         if norm is None:
             raise UsageError(f"A language model of type {self.language.config.model_type} cannot be exported")
@@ -113,67 +113,73 @@ class Read(nn.Module):  # type: ignore[misc]
         ids: Tensor,
         heads: Tensor,
         inside: Tensor,
-        asked: Tensor,
-        places: Tensor,
+        hinted: Tensor,
+        positions: Tensor,
         keep: Tensor,
         seen: Tensor,
         hint: Tensor,
         states: list[Tensor],
     ) -> tuple[Tensor, list[Tensor]]:
-        """`ids`, `heads` (the first token of each token's line) and `places` are [1, length]; `inside` (whether a
-        token is told its line) and `asked` (whether it is told the hint) are numbers, [1, length, 1]. Logits are
+        """`ids`, `heads` (the first token of each token's line) and `positions` are [1, length]; `inside` (whether a
+        token gets its line's head) and `hinted` (whether it gets the hint) are numbers, [1, length, 1]. Logits are
         those of the tokens at `keep`.
         """
-        words = self.language.get_input_embeddings()(ids.masked_fill(ids >= self.model.vocabulary, 0))
-        hidden = self.model.fusion.told(self._vectors(ids, heads, inside, seen), words, hint, asked)
-        carried = Carried(self._by_layer(states))
-        past = next((s.shape[2] for s, kind in zip(states, self._flat(), strict=True) if kind == "keys"), 0)
+        word_vectors = self.language.get_input_embeddings()(ids.masked_fill(ids >= self.model.vocabulary, 0))
+        hidden = self.model.fusion.add_hints(
+            self._embed(ids, heads, inside, seen), word_vectors, hint, hinted
+        )
+        cache = TensorCache(self._group_by_layer(states))
+        past = next(
+            (s.shape[2] for s, kind in zip(states, self._list_state_kinds(), strict=True) if kind == "keys"),
+            0,
+        )
         length = ids.shape[1]
-        late = torch.arange(past + length)[None, :] > torch.arange(length)[:, None] + past
-        mask = torch.zeros(late.shape).masked_fill(late, -1e9)[None, None]
-        turned = self.decoder.rotary_emb(hidden, position_ids=places)
-        for number, layer in enumerate(decoder_layers(self.language)):
+        future = torch.arange(past + length)[None, :] > torch.arange(length)[:, None] + past
+        mask = torch.zeros(future.shape).masked_fill(future, -1e9)[None, None]
+        rotary = self.decoder.rotary_emb(hidden, position_ids=positions)
+        for number, layer in enumerate(get_decoder_layers(self.language)):
             hidden = layer(
                 hidden,
                 attention_mask=mask if self.kinds[number] == "attention" else None,
-                position_embeddings=turned,
-                position_ids=places,
-                past_key_values=carried,
+                position_embeddings=rotary,
+                position_ids=positions,
+                past_key_values=cache,
                 use_cache=True,
             )
         logits = self.language.get_output_embeddings()(self.last_norm(hidden)[0, keep])
-        fitting = self.model.named(hint[None])
-        if fitting is not None:
-            logits = logits + fitting
-        return logits, [state for number in range(len(self.kinds)) for state in carried.after[number]]
+        word_scores = self.model.score_vocabulary(hint[None])
+        if word_scores is not None:
+            logits = logits + word_scores
+        return logits, [state for number in range(len(self.kinds)) for state in cache.after[number]]
 
-    def _vectors(self, ids: Tensor, heads: Tensor, inside: Tensor, seen: Tensor) -> Tensor:
+    def _embed(self, ids: Tensor, heads: Tensor, inside: Tensor, seen: Tensor) -> Tensor:
         model, table = self.model, self.language.get_input_embeddings()
-        marks = ids >= model.vocabulary
+        is_mark = ids >= model.vocabulary
         marked = model.marks((ids - model.vocabulary).clamp(0, len(MARKS) - 1))
-        vectors = torch.where(marks[..., None], marked, table(ids.masked_fill(marks, 0)))
+        vectors = torch.where(is_mark[..., None], marked, table(ids.masked_fill(is_mark, 0)))
         if model.lines is not None:
             vectors = vectors + model.lines(table(heads)) * inside
-        patches = ids == model.vocabulary + PATCH
-        which = (patches.long().cumsum(1) - 1).clamp(min=0)
-        return torch.where(patches[..., None], seen[which], vectors)
+        is_patch = ids == model.vocabulary + PATCH
+        index = (is_patch.long().cumsum(1) - 1).clamp(min=0)
+        return torch.where(is_patch[..., None], seen[index], vectors)
 
-    def _flat(self) -> list[str]:
+    def _list_state_kinds(self) -> list[str]:
         return [
             name for kind in self.kinds for name in (("keys", "values") if kind == "attention" else ("conv",))
         ]
 
-    def _by_layer(self, states: Sequence[Tensor]) -> dict[int, list[Tensor]]:
-        left = iter(states)
+    def _group_by_layer(self, states: Sequence[Tensor]) -> dict[int, list[Tensor]]:
+        remaining = iter(states)
         return {
-            n: [next(left) for _ in range(2 if k == "attention" else 1)] for n, k in enumerate(self.kinds)
+            n: [next(remaining) for _ in range(2 if k == "attention" else 1)]
+            for n, k in enumerate(self.kinds)
         }
 
 
-def layer_kinds(model: MimicChat) -> list[str]:
+def list_layer_kinds(model: MimicChat) -> list[str]:
     """`attention` or `conv` for each layer of the language model."""
     kinds = []
-    for layer in decoder_layers(model.language_model):
+    for layer in get_decoder_layers(model.language_model):
         if hasattr(layer, "self_attn"):
             kinds.append("attention")
         elif hasattr(layer, "conv"):

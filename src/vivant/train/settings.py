@@ -1,4 +1,4 @@
-"""A training as data: what stands in the file that `vivant train mimic-chat --config` reads."""
+"""A training as data: the file that `vivant train mimic-chat --config` reads."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
-import yaml
 from msgspec import Struct, field
 
-from vivant.core.errors import UsageError, unknown_name_error
+from vivant.core.errors import DataError, UsageError, unknown_name_error
 from vivant.core.types import FramePolicy
-from vivant.train.data.sources import Source
+from vivant.core.yaml_files import read_yaml
+from vivant.train.data.sources import TrainingSource
 from vivant.train.data.split import Split
-from vivant.train.model.config import Parts, check
+from vivant.train.model.config import ModelSettings, check_settings
 
 SIZES = ("tiny", "1b", "8b")
 
 
-class Data(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What is learnt from."""
+class DataSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the model learns from."""
 
-    sources: tuple[Source, ...]
+    sources: tuple[TrainingSource, ...]
     frames: FramePolicy = FramePolicy(count=16)
     vocabulary: int = 2048
     """Tokens of the tokenizer that is trained along, where the language model has no name."""
@@ -36,8 +36,8 @@ class Data(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Processes that decode."""
 
 
-class Training(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How it is learnt."""
+class TrainingSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How the model learns."""
 
     steps: int = 1000
     learning_rate: float = 8e-4
@@ -55,7 +55,7 @@ class Training(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     micro_rows: int = 0
     """Rows of one pass: an update of more is accumulated. 0: all at once."""
     per_video: int = 4
-    """Questions about one video that stay together, so that it is looked at once."""
+    """Questions about one video that stay together, so that it is encoded once."""
     packing: bool = True
     answers_alike: bool = False
     """Whether each answer counts alike, a letter as much as a sentence; else each token of an answer does."""
@@ -69,8 +69,8 @@ class Training(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Of the processor; 0 leaves it to torch."""
 
 
-class Evaluation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A look at a held-out slice by Vivant's own benchmark."""
+class EvaluationSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An evaluation on a held-out slice by one of Vivant's benchmarks."""
 
     benchmark: str = "mimic/thinking"
     data: str = ""
@@ -79,36 +79,36 @@ class Evaluation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     style: str = ""
     limit: int | None = None
     every: int = 0
-    """Steps between two looks; 0: only at the end."""
+    """Steps between two evaluations; 0: only at the end."""
 
 
 class Recipe(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A whole training."""
 
-    model: Parts
-    data: Data
-    train: Training = Training()
-    evaluation: Evaluation | None = None
+    model: ModelSettings
+    data: DataSettings
+    train: TrainingSettings = TrainingSettings()
+    evaluation: EvaluationSettings | None = None
     out: str = "mimic-chat"
     seed: int = 0
     checkpoint_every: int = 100
     log_every: int = 10
     keep: int = 2
-    """Checkpoints to go on from that are kept."""
+    """How many checkpoints to resume from are kept."""
     begin: str = ""
-    """A finished MIMIC-Chat to begin with: it stays what it is made of, and of `model` only what learns is heeded
+    """A finished MIMIC-Chat to start from. Its parts stay as they are; of `model` only what learns is read
     (`vision.frozen`, `language.frozen`, `language.lora`)."""
 
     def fingerprint(self) -> str:
-        """What must be equal for a training to go on: all but where it lies and how often it looks around."""
-        said = msgspec.to_builtins(self)
+        """What must be equal for a training to resume: all but its folder and how often it saves and evaluates."""
+        content = msgspec.to_builtins(self)
         for name in ("out", "checkpoint_every", "log_every", "keep", "evaluation"):
-            said.pop(name)
+            content.pop(name)
         for name in ("micro_rows", "gradient_checkpointing", "device", "fsdp", "threads"):
-            said["train"].pop(name)
+            content["train"].pop(name)
         for name in ("memory", "workers"):
-            said["data"].pop(name)
-        return hashlib.sha256(msgspec.json.encode(said, order="deterministic")).hexdigest()[:16]
+            content["data"].pop(name)
+        return hashlib.sha256(msgspec.json.encode(content, order="deterministic")).hexdigest()[:16]
 
 
 def load_recipe(file: str | Path) -> tuple[Recipe, Path]:
@@ -118,29 +118,27 @@ def load_recipe(file: str | Path) -> tuple[Recipe, Path]:
     """
     path = Path(file).expanduser()
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"Cannot read the recipe {path}: {error.strerror}") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} is no YAML: {' '.join(str(error).split())}") from error
+        content = read_yaml(path, object)
+    except DataError as error:
+        raise UsageError(f"Cannot read the recipe: {error}") from error
     if not isinstance(content, dict):
         raise UsageError(f"{path} should be a mapping with model, data, train")
     return make_recipe(content, str(path)), path.parent
 
 
-def make_recipe(content: Mapping[str, Any], where: str = "recipe") -> Recipe:
-    """A recipe from plain data."""
-    said = {**content, "model": _model(content.get("model", "tiny"))}
+def make_recipe(content: Mapping[str, Any], source: str = "recipe") -> Recipe:
+    """A recipe from plain data; `source` names it in errors."""
+    resolved = {**content, "model": _resolve_model(content.get("model", "tiny"))}
     try:
-        recipe = msgspec.convert(said, Recipe)
+        recipe = msgspec.convert(resolved, Recipe)
     except msgspec.ValidationError as error:
-        raise UsageError(f"{where}: {error}") from error
-    check(recipe.model, begun=bool(recipe.begin))
-    _check(recipe, where)
+        raise UsageError(f"{source}: {error}") from error
+    check_settings(recipe.model, has_weights=bool(recipe.begin))
+    _check_recipe(recipe, source)
     return recipe
 
 
-def _check(recipe: Recipe, where: str) -> None:
+def _check_recipe(recipe: Recipe, source: str) -> None:
     train = recipe.train
     for name, value in (
         ("train.steps", train.steps),
@@ -152,36 +150,35 @@ def _check(recipe: Recipe, where: str) -> None:
         ("keep", recipe.keep),
     ):
         if value < 1:
-            raise UsageError(f"{where}: {name} is {value}; it must be at least 1")
+            raise UsageError(f"{source}: {name} is {value}; it must be at least 1")
     if recipe.model.visual_tokens >= train.row_tokens:
         raise UsageError(
-            f"{where}: a video alone takes {recipe.model.visual_tokens} tokens; raise train.row_tokens"
+            f"{source}: a video alone takes {recipe.model.visual_tokens} tokens; raise train.row_tokens"
         )
 
 
-def _model(said: Any) -> Any:
-    if isinstance(said, str):
-        return size(said)
-    if isinstance(said, dict) and "size" in said:
-        rest = {name: value for name, value in said.items() if name != "size"}
-        return _over(size(said["size"]), rest)
-    return said
+def _resolve_model(model: Any) -> Any:
+    if isinstance(model, str):
+        return load_size(model)
+    if isinstance(model, dict) and "size" in model:
+        changes = {name: value for name, value in model.items() if name != "size"}
+        return _merge(load_size(model["size"]), changes)
+    return model
 
 
-def size(name: str) -> dict[str, Any]:
+def load_size(name: str) -> dict[str, Any]:
     """The bundled settings of a size."""
     if name not in SIZES:
         raise unknown_name_error("size", str(name), SIZES)
-    text = resources.files("vivant.train").joinpath("sizes", f"{name}.yaml").read_text("utf-8")
-    content: dict[str, Any] = yaml.safe_load(text)
-    return content
+    with resources.as_file(resources.files("vivant.train").joinpath("sizes", f"{name}.yaml")) as file:
+        return read_yaml(file, dict[str, Any])
 
 
-def _over(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """`changes` laid over `base`, mapping by mapping."""
+def _merge(base: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """`base` with `changes`, merged mapping by mapping."""
     merged = dict(base)
     for name, value in changes.items():
-        before = merged.get(name)
-        both = isinstance(before, Mapping) and isinstance(value, Mapping)
-        merged[name] = _over(before, value) if both else value  # type: ignore[arg-type]
+        previous = merged.get(name)
+        nested = isinstance(previous, Mapping) and isinstance(value, Mapping)
+        merged[name] = _merge(previous, value) if nested else value  # type: ignore[arg-type]
     return merged

@@ -21,7 +21,7 @@ from vivant.build.mimic.settings import PoolSettings, PublishSettings, TrainSett
 from vivant.build.mimic.steps import read_record
 from vivant.build.mimic.training_set import QA, TrainingPair, make_training_set
 from vivant.build.mimic.video_records import VideoRecord
-from vivant.train.data.shards import unpacked
+from vivant.train.data.shards import unpack_shards
 
 CHOSEN = settings(
     target=48,
@@ -167,7 +167,7 @@ def test_shards_are_bounded_and_the_trainer_reads_them(
             sizes = sum(member.size for member in archive)
         assert sizes <= 60_000 or len(names) == 2
     monkeypatch.setenv("VIVANT_CACHE", str(tmp_path))
-    folder = unpacked("train-*.tar", work / "train" / "shards")
+    folder = unpack_shards("train-*.tar", work / "train" / "shards")
     assert {line.ref for _, line in iter_videos(folder)} == {
         line.ref for _, line in iter_videos(work / "train")
     }

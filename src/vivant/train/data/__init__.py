@@ -1,1 +1,1 @@
-"""What is learnt from: any folder that a benchmark reads, phrased by that benchmark."""
+"""Training data: any folder that a benchmark reads, phrased by that benchmark."""

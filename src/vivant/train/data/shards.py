@@ -7,9 +7,7 @@ Shards are unpacked once into the cache as a folder that the benchmark reads.
 from __future__ import annotations
 
 import hashlib
-import shutil
 import tarfile
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,25 +16,25 @@ from msgspec import Struct
 
 from vivant.benchmarks.mimic.format import ITEMS, VIDEOS, MimicItem, MimicVideo
 from vivant.core.errors import DataError
-from vivant.core.files import write_jsonl
+from vivant.core.files import atomic_path, write_jsonl
 from vivant.core.paths import cache_root
 
-_VIDEO = (".mp4", ".webm", ".mkv", ".mov")
+_VIDEO_SUFFIXES = (".mp4", ".webm", ".mkv", ".mov")
 
 
-class Entry(Struct, frozen=True, forbid_unknown_fields=True):
+class ShardEntry(Struct, frozen=True, forbid_unknown_fields=True):
     """What a `key.json` holds."""
 
     video: MimicVideo
     items: tuple[MimicItem, ...] = ()
 
 
-def unpacked(pattern: str, base: Path) -> Path:
-    """The folder that the shards make; unpacked if it is not there yet."""
-    whole = base / Path(pattern).expanduser()
-    files = sorted(whole.parent.glob(whole.name))
+def unpack_shards(pattern: str, base: Path) -> Path:
+    """Unpack shards into the cache, where they are not there yet, and return the folder."""
+    path = base / Path(pattern).expanduser()
+    files = sorted(path.parent.glob(path.name))
     if not files:
-        raise DataError(f"No shard is called {whole}")
+        raise DataError(f"No shard is called {path}")
     digest = hashlib.sha256()
     for file in files:
         status = file.stat()
@@ -45,31 +43,26 @@ def unpacked(pattern: str, base: Path) -> Path:
     if folder.is_dir():
         return folder
     folder.parent.mkdir(parents=True, exist_ok=True)
-    made = Path(tempfile.mkdtemp(dir=folder.parent))
     try:
-        _unpack(files, made)
-        made.rename(folder)
+        with atomic_path(folder) as temporary:
+            _unpack(files, temporary)
     except OSError:
-        shutil.rmtree(made)
         if not folder.is_dir():  # else another process was quicker
             raise
-    except BaseException:
-        shutil.rmtree(made, ignore_errors=True)
-        raise
     return folder
 
 
 def _unpack(files: list[Path], folder: Path) -> None:
-    (folder / "videos").mkdir()
+    (folder / "videos").mkdir(parents=True)
     videos: list[MimicVideo] = []
     items: list[MimicItem] = []
     for file in files:
         clips: dict[str, str] = {}
-        entries: dict[str, Entry] = {}
-        for key, suffix, data in _members(file):
+        entries: dict[str, ShardEntry] = {}
+        for key, suffix, data in _iter_members(file):
             if suffix == ".json":
-                entries[key] = _entry(data, file, key)
-            elif suffix in _VIDEO:
+                entries[key] = _decode_entry(data, file, key)
+            elif suffix in _VIDEO_SUFFIXES:
                 name = hashlib.sha256(f"{file.name}/{key}".encode()).hexdigest()[:16] + suffix
                 (folder / "videos" / name).write_bytes(data)
                 clips[key] = f"videos/{name}"
@@ -85,7 +78,7 @@ def _unpack(files: list[Path], folder: Path) -> None:
         write_jsonl(folder / ITEMS, items)
 
 
-def _members(file: Path) -> Iterator[tuple[str, str, bytes]]:
+def _iter_members(file: Path) -> Iterator[tuple[str, str, bytes]]:
     try:
         with tarfile.open(file) as archive:
             for member in archive:
@@ -99,8 +92,8 @@ def _members(file: Path) -> Iterator[tuple[str, str, bytes]]:
         raise DataError(f"The shard {file} cannot be read: {error}") from error
 
 
-def _entry(data: bytes, file: Path, key: str) -> Entry:
+def _decode_entry(data: bytes, file: Path, key: str) -> ShardEntry:
     try:
-        return msgspec.json.decode(data, type=Entry)
+        return msgspec.json.decode(data, type=ShardEntry)
     except msgspec.DecodeError as error:
         raise DataError(f"{file}: {key}.json is not what docs/train.md describes: {error}") from error

@@ -20,15 +20,15 @@ from vivant.benchmarks.summary import matches, parse_where
 from vivant.core.errors import DataError, UsageError, unknown_name_error
 from vivant.core.randomness import derive_generator, derive_seed, sample_ids
 from vivant.core.types import Audio, Image, Option, Part, Sample, Text, Video
-from vivant.train.data.shards import unpacked
+from vivant.train.data.shards import unpack_shards
 from vivant.train.data.split import Split
 
-Form = Literal["choice", "words", "fewer"]
+QuestionForm = Literal["choice", "words", "fewer"]
 Media = tuple[Image | Video, ...]
 
 
-class Source(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One thing to learn from."""
+class TrainingSource(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One benchmark's data to learn from."""
 
     benchmark: str = "mimic"
     """What `vivant run` would be given: `mimic/thinking`, `mime/mcq`, a path of questions in JSON lines."""
@@ -61,7 +61,7 @@ class Example(Struct, frozen=True, eq=False):
     pool: tuple[Sample, ...]
     root: Path
     style: str
-    source: Source
+    source: TrainingSource
     number: int
     """Of its source."""
 
@@ -86,7 +86,7 @@ class Example(Struct, frozen=True, eq=False):
         return "|".join([self.media_root, *(repr(part) for part in self.media)]) if self.media else ""
 
 
-class Phrased(Struct, frozen=True):
+class PhrasedExample(Struct, frozen=True):
     """An example as it is asked and answered in one epoch."""
 
     text: str
@@ -95,64 +95,64 @@ class Phrased(Struct, frozen=True):
     options: tuple[str, ...] = ()
 
 
-class Loaded(Struct, frozen=True, eq=False):
-    """All examples, and what the user should know of them."""
+class LoadedExamples(Struct, frozen=True, eq=False):
+    """All examples, and what the user should know about them."""
 
     examples: tuple[Example, ...]
-    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
-def load(sources: Sequence[Source], base: Path, seed: int = 0) -> Loaded:
+def load_examples(sources: Sequence[TrainingSource], base: Path, seed: int = 0) -> LoadedExamples:
     """Read all sources; `base` is the folder that their paths are relative to."""
     if not sources:
         raise UsageError("data.sources is empty: there is nothing to learn from")
     examples: list[Example] = []
-    notes: list[str] = []
+    warnings: list[str] = []
     for number, source in enumerate(sources):
-        found = list(_load(source, number, base, seed))
-        answered = [example for example in found if answers(example)]
+        loaded = list(_load_source(source, number, base, seed))
+        answered = [example for example in loaded if list_answers(example)]
         if not answered:
             raise DataError(
-                f"None of the {len(found)} samples of {source.benchmark} in {source.data or source.shards} "
+                f"None of the {len(loaded)} samples of {source.benchmark} in {source.data or source.shards} "
                 "has an answer to learn from (a key, answers, or comments)"
             )
-        if len(answered) < len(found):
-            lost = next(example for example in found if not answers(example))
-            notes.append(
-                f"{len(found) - len(answered)} of {len(found)} samples of {source.benchmark} have no answer and are "
+        if len(answered) < len(loaded):
+            lost = next(example for example in loaded if not list_answers(example))
+            warnings.append(
+                f"{len(loaded) - len(answered)} of {len(loaded)} samples of {source.benchmark} have no answer and are "
                 f"left out; the first: {lost.name}"
             )
         examples += answered
-    return Loaded(tuple(examples), tuple(notes))
+    return LoadedExamples(tuple(examples), tuple(warnings))
 
 
-def _load(source: Source, number: int, base: Path, seed: int) -> Iterator[Example]:
+def _load_source(source: TrainingSource, number: int, base: Path, seed: int) -> Iterator[Example]:
     if bool(source.data) == bool(source.shards) and not registry.is_file(source.benchmark):
         raise UsageError(f"data.sources: {source.benchmark} needs either data or shards")
-    selector, given = source.benchmark, source.data
+    selector, folder = source.benchmark, source.data
     if registry.is_file(selector):
         selector = str(base / selector)
     elif source.shards:
-        given = str(unpacked(source.shards, base))
-    elif given != "mini":
-        given = str(base / Path(given).expanduser())
-    for chosen in registry.select([selector], [given] if given else [], source.variant):
+        folder = str(unpack_shards(source.shards, base))
+    elif folder != "mini":
+        folder = str(base / Path(folder).expanduser())
+    for chosen in registry.select([selector], [folder] if folder else [], source.variant):
         style = source.style or chosen.benchmark.styles[0]
         if style not in chosen.benchmark.styles:
             raise unknown_name_error(f"style of {chosen.benchmark.name}", style, chosen.benchmark.styles)
         for task in chosen.tasks:
             pool = tuple(chosen.benchmark.load(chosen.root, task))
-            asked = (*source.where, *([source.split.condition(pool)] if source.split else []))
-            where = parse_where(asked, pool)
-            kept = [s for s in pool if chosen.benchmark.keep(s, style) and matches(s, where)]
+            conditions = (*source.where, *([source.split.format_condition(pool)] if source.split else []))
+            where = parse_where(conditions, pool)
+            samples = [s for s in pool if chosen.benchmark.keep(s, style) and matches(s, where)]
             if source.limit is not None:
-                ids = set(sample_ids([s.id for s in kept], source.limit, seed, task))
-                kept = [s for s in kept if s.id in ids]
-            for sample in kept:
+                ids = set(sample_ids([s.id for s in samples], source.limit, seed, task))
+                samples = [s for s in samples if s.id in ids]
+            for sample in samples:
                 yield Example(chosen.benchmark, sample, pool, chosen.root, style, source, number)
 
 
-def answers(example: Example) -> tuple[str, ...]:
+def list_answers(example: Example) -> tuple[str, ...]:
     """All answers that an example accepts, in words; for options, the right one's text."""
     sample = example.sample
     if sample.options:
@@ -161,56 +161,56 @@ def answers(example: Example) -> tuple[str, ...]:
     return tuple(text for text in texts if text.strip())
 
 
-def phrase(example: Example, epoch: int, seed: int, form: Form = "choice") -> Phrased:
+def phrase_example(example: Example, epoch: int, seed: int, form: QuestionForm = "choice") -> PhrasedExample:
     """The example as the benchmark asks it; epochs other than the first draw other orders and answers."""
     sample = example.sample
     turn = seed if epoch == 0 else derive_seed(seed, "epoch", str(epoch))
-    texts = answers(example)
+    texts = list_answers(example)
     if form == "words" and sample.options:
         title = example.benchmark.task(sample.task).title
-        return Phrased(f"In words: {title}", texts[0], example.media)
+        return PhrasedExample(f"In words: {title}", texts[0], example.media)
     context = PromptContext(style=example.style, seed=turn, pool=example.pool, root=example.root)
     prompt = example.benchmark.prompt(sample, context)
-    text, media = spoken([part for message in prompt.messages for part in message.parts])
-    shown = tuple(option.text for option in prompt.options)
+    text, media = join_parts([part for message in prompt.messages for part in message.parts])
+    options = tuple(option.text for option in prompt.options)
     if not (prompt.options and sample.key is not None):
         drawn = derive_generator(turn, sample.task, sample.id, "answer").choice(texts)
-        return Phrased(text, drawn, media, shown)
-    place = prompt.order.index(sample.key) if prompt.order else sample.key
-    answer = prompt.answer_form.format(prompt.options[place].name)
+        return PhrasedExample(text, drawn, media, options)
+    right = prompt.order.index(sample.key) if prompt.order else sample.key
+    answer = prompt.answer_form.format(prompt.options[right].name)
     if form == "fewer":
-        chance = derive_generator(turn, sample.task, sample.id, "fewer")
-        wrong = [option for number, option in enumerate(prompt.options) if number != place]
-        hidden = chance.sample(wrong, chance.randint(1, len(wrong))) if wrong else []
-        text = without(text, hidden)
-    return Phrased(text, answer, media, shown)
+        generator = derive_generator(turn, sample.task, sample.id, "fewer")
+        wrong = [option for number, option in enumerate(prompt.options) if number != right]
+        hidden = generator.sample(wrong, generator.randint(1, len(wrong))) if wrong else []
+        text = remove_options(text, hidden)
+    return PhrasedExample(text, answer, media, options)
 
 
-def without(text: str, options: Sequence[Option]) -> str:
-    """A prompt without the lines of some options; those that do not stand in a line of their own stay."""
-    gone = [
+def remove_options(text: str, options: Sequence[Option]) -> str:
+    """A prompt without the lines of some options; options without a line of their own stay."""
+    removed = [
         line
         for option in options
         for line in text.split("\n")
         if line.startswith(option.name) and line.endswith(option.text)
     ]
-    return "\n".join(line for line in text.split("\n") if line not in gone)
+    return "\n".join(line for line in text.split("\n") if line not in removed)
 
 
-def draw_form(example: Example, epoch: int, seed: int, progress: float) -> Form:
-    """How an example is asked in an epoch, by its own chance; `progress` is the share of the training done."""
+def draw_form(example: Example, epoch: int, seed: int, progress: float) -> QuestionForm:
+    """Draw how an example is asked in an epoch; `progress` is the share of the training done."""
     source = example.source
     if not example.sample.options or not (source.words or source.fewer):
         return "choice"
     early = progress < source.until
     words, fewer = (source.words, source.fewer) if early else (source.words / 10, source.fewer / 2)
-    chance = derive_generator(seed, "form", str(epoch), example.sample.task, example.sample.id).random()
-    if chance < words:
+    drawn = derive_generator(seed, "form", str(epoch), example.sample.task, example.sample.id).random()
+    if drawn < words:
         return "words"
-    return "fewer" if chance < words + fewer else "choice"
+    return "fewer" if drawn < words + fewer else "choice"
 
 
-def spoken(parts: Sequence[Part]) -> tuple[str, Media]:
+def join_parts(parts: Sequence[Part]) -> tuple[str, Media]:
     """All text as one, and what is to be seen, each in its order: `[VID] video [SEP] task`."""
     if any(isinstance(part, Audio) for part in parts):
         raise UsageError("MIMIC-Chat does not hear; leave out tasks with sound")

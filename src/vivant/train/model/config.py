@@ -1,4 +1,4 @@
-"""What a MIMIC-Chat is made of, as data: read from YAML, kept in the checkpoint's `config.json`."""
+"""The settings of a MIMIC-Chat: read from YAML, kept in the checkpoint's `config.json`."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from transformers import AutoConfig, PretrainedConfig
 
 from vivant.core.errors import UsageError
 
-CLIP_MEAN, CLIP_SPREAD = (0.481, 0.458, 0.408), (0.269, 0.261, 0.276)
+CLIP_MEAN, CLIP_STD = (0.481, 0.458, 0.408), (0.269, 0.261, 0.276)
 
 
-class Vision(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The backbone that looks at single frames."""
+class VisionSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The backbone that encodes single frames."""
 
     name: str = ""
-    """A checkpoint on the hub or a folder, whose weights are taken; without, the backbone begins from chance."""
+    """A checkpoint on the hub or a folder, whose weights are loaded; without it, the backbone starts at random."""
     config: Mapping[str, Any] = field(default_factory=dict)
-    """The backbone's own configuration with its `model_type`; `conv` is a small stem of this project's. Read from
+    """The backbone's own configuration with its `model_type`; `conv` is Vivant's small convolutional stem. Read from
     the checkpoint where there is a name and no configuration."""
     frozen: bool = True
     image_size: int = 224
     mean: tuple[float, float, float] = CLIP_MEAN
-    spread: tuple[float, float, float] = CLIP_SPREAD
+    spread: tuple[float, float, float] = CLIP_STD
     trust_remote_code: bool = False
 
 
-class Spatial(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class SpatialSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A few frames, for what a scene shows."""
 
     on: bool = True
@@ -37,16 +37,16 @@ class Spatial(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     grid: int = 4
     """Patches are averaged to so many by so many."""
     pool: Literal["frames", "mean", "max"] = "frames"
-    """`frames` keeps each frame's tokens in order; `mean` and `max` put frames together, so that their order cannot
-    be told. The largest value finds small things, and is what a model learns soonest from chance."""
+    """`frames` keeps each frame's tokens in order; `mean` and `max` pool over frames, so that their order is
+    lost. `max` finds small things, and learns fastest from random weights."""
 
 
-class Temporal(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class TemporalSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The whole sequence, for what happens: attention over time for each patch, then over space for each frame."""
 
     on: bool = True
     init: Literal["backbone", "fresh"] = "backbone"
-    """`backbone`: its layers with attention over time before each; `fresh`: blocks of our own."""
+    """`backbone`: its layers with attention over time before each; `fresh`: blocks of its own."""
     window: int = 32
     """Frames that attend to each other; memory beyond a window grows by a vector a frame."""
     tokens: int = 16
@@ -60,7 +60,7 @@ class Temporal(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """For `fresh`; attention over time has as many."""
 
 
-class Fusion(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class FusionSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How what was seen reaches the language model."""
 
     place: Literal["input", "layers"] = "input"
@@ -68,20 +68,20 @@ class Fusion(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     join: Literal["concat", "sum"] = "concat"
     """For `input`: the branches' tokens one after the other, or weighed against each other token by token."""
     hint: bool = False
-    """For `input`: what was seen, in sum, is also added to every token of the task. A word then meets the video where
-    it stands, and a small model from chance need not first learn to look back."""
+    """For `input`: a summary of the video is also added to every token of the task, so that a small model with random
+    weights need not first learn to attend to the video."""
     match: int = 0
-    """With `hint`: by so many measures a word is told how well it fits what was seen, and the same is added to what is
-    expected next. Writing about a video so teaches which words fit it; from chance, choosing among options is then
-    learnt in hundreds of steps, not in thousands."""
+    """With `hint`: in how many subspaces words are compared with the video. The similarity is added to each word's
+    vector and to the next word's logits. A model with random weights then learns to choose among options in hundreds
+    of steps, not in thousands."""
     gates: Literal["learned", "open", "closed"] = "learned"
     start: float = 0.5
     """What a learned gate lets through at the beginning; 0 for a pretrained language model in `layers`."""
     every: int = 2
-    """For `layers`: before each so-manieth layer, beginning with the first."""
+    """For `layers`: before every n-th layer, beginning with the first."""
 
 
-class Lora(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class LoraSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Low-rank updates of the language model's attention."""
 
     rank: int = 16
@@ -91,32 +91,32 @@ class Lora(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Names of linear layers; all of those inside attention where none is given."""
 
 
-class Language(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class LanguageSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The causal language model."""
 
     name: str = ""
     config: Mapping[str, Any] = field(default_factory=dict)
     """As for the backbone; `vocab_size` is filled in where the tokenizer is trained along."""
     frozen: bool = True
-    lora: Lora | None = None
+    lora: LoraSettings | None = None
     lines: bool = False
-    """Whether each token is told the first token of its line: which option's letter it stands behind. For a small
-    model from chance, which would take long to find that out."""
+    """Whether the first token of its line, an option's letter, is added to each token. Helps a small model with random
+    weights, which takes long to find it by attention."""
     breaks: tuple[int, ...] = ()
     """For `lines`: tokens that end a line; filled in from the tokenizer."""
     chat: bool = False
-    """Whether tasks are put in the checkpoint's chat template."""
+    """Whether tasks use the checkpoint's chat template."""
     trust_remote_code: bool = False
 
 
-class Parts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ModelSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """All of it."""
 
-    vision: Vision = Vision()
-    spatial: Spatial = Spatial()
-    temporal: Temporal = Temporal()
-    fusion: Fusion = Fusion()
-    language: Language = Language()
+    vision: VisionSettings = VisionSettings()
+    spatial: SpatialSettings = SpatialSettings()
+    temporal: TemporalSettings = TemporalSettings()
+    fusion: FusionSettings = FusionSettings()
+    language: LanguageSettings = LanguageSettings()
 
     @property
     def visual_tokens(self) -> int:
@@ -134,43 +134,48 @@ class Parts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return each * self.spatial.frames if self.spatial.pool == "frames" else each
 
 
-def check(parts: Parts, *, begun: bool = False) -> Parts:
-    """Refuse combinations that cannot work, each in one line. `begun`: there are weights for all parts already."""
-    if not parts.spatial.on and not parts.temporal.on:
+def check_settings(settings: ModelSettings, *, has_weights: bool = False) -> ModelSettings:
+    """Refuse combinations that cannot work, each in one line. `has_weights`: all parts have weights already."""
+    if not settings.spatial.on and not settings.temporal.on:
         raise UsageError("model: one of spatial and temporal must be on")
-    for part, what in ((parts.vision, "vision"), (parts.language, "language")):
+    for part, what in ((settings.vision, "vision"), (settings.language, "language")):
         if not part.name and not part.config.get("model_type"):
             raise UsageError(f"model.{what}: give a name, or a config with its model_type")
-        if not begun and not part.name and part.frozen and not (what == "language" and parts.language.lora):
+        if (
+            not has_weights
+            and not part.name
+            and part.frozen
+            and not (what == "language" and settings.language.lora)
+        ):
             raise UsageError(f"model.{what} begins from chance, so it must learn: frozen: false")
     if (
-        parts.temporal.on
-        and parts.temporal.init == "backbone"
-        and parts.vision.config.get("model_type") == "conv"
+        settings.temporal.on
+        and settings.temporal.init == "backbone"
+        and settings.vision.config.get("model_type") == "conv"
     ):
         raise UsageError("model.temporal: the stem 'conv' has no layers to begin from; init: fresh")
-    for name, value, least in (
-        ("spatial.frames", parts.spatial.frames, 1),
-        ("spatial.grid", parts.spatial.grid, 1),
-        ("temporal.window", parts.temporal.window, parts.temporal.tubelet),
-        ("temporal.tokens", parts.temporal.tokens, 1),
-        ("temporal.tubelet", parts.temporal.tubelet, 1),
-        ("fusion.every", parts.fusion.every, 1),
-        ("fusion.match", parts.fusion.match, 0),
+    for name, value, minimum in (
+        ("spatial.frames", settings.spatial.frames, 1),
+        ("spatial.grid", settings.spatial.grid, 1),
+        ("temporal.window", settings.temporal.window, settings.temporal.tubelet),
+        ("temporal.tokens", settings.temporal.tokens, 1),
+        ("temporal.tubelet", settings.temporal.tubelet, 1),
+        ("fusion.every", settings.fusion.every, 1),
+        ("fusion.match", settings.fusion.match, 0),
     ):
-        if value < least:
-            raise UsageError(f"model.{name} is {value}; it must be at least {least}")
-    if parts.fusion.match and not (parts.fusion.hint and parts.fusion.place == "input"):
+        if value < minimum:
+            raise UsageError(f"model.{name} is {value}; it must be at least {minimum}")
+    if settings.fusion.match and not (settings.fusion.hint and settings.fusion.place == "input"):
         raise UsageError("model.fusion.match needs hint: true and place: input")
     for name, widths in (
-        ("vision.config", parts.vision.config.get("widths", (8,))),
-        ("temporal", parts.temporal.widths),
+        ("vision.config", settings.vision.config.get("widths", (8,))),
+        ("temporal", settings.temporal.widths),
     ):
         if not widths or any(width % 8 for width in widths):
             raise UsageError(f"model.{name}: widths must be multiples of 8")
-    if parts.temporal.init == "fresh" and parts.temporal.widths[-1] % parts.temporal.heads:
+    if settings.temporal.init == "fresh" and settings.temporal.widths[-1] % settings.temporal.heads:
         raise UsageError("model.temporal: the last of widths must be a multiple of heads")
-    return parts
+    return settings
 
 
 class MimicChatConfig(PretrainedConfig):  # type: ignore[misc]
@@ -181,15 +186,15 @@ class MimicChatConfig(PretrainedConfig):  # type: ignore[misc]
     parts: dict[str, Any] | None = None
 
     @classmethod
-    def of(cls, parts: Parts) -> MimicChatConfig:
-        """From settings."""
-        return cls(parts=msgspec.to_builtins(check(parts)))
+    def from_settings(cls, settings: ModelSettings) -> MimicChatConfig:
+        """Check the settings and wrap them."""
+        return cls(parts=msgspec.to_builtins(check_settings(settings)))
 
     @property
-    def settings(self) -> Parts:
+    def settings(self) -> ModelSettings:
         """The settings that it holds."""
         try:
-            return msgspec.convert(self.parts or {}, Parts)
+            return msgspec.convert(self.parts or {}, ModelSettings)
         except msgspec.ValidationError as error:
             raise UsageError(f"The checkpoint's config is not one of MIMIC-Chat: {error}") from error
 

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from vivant.core.errors import UsageError
-from vivant.train.model.config import Fusion
+from vivant.train.model.config import FusionSettings
 
 
 class Projector(nn.Module):  # type: ignore[misc]
@@ -32,14 +32,14 @@ class Projector(nn.Module):  # type: ignore[misc]
 class Gate(nn.Module):  # type: ignore[misc]
     """How much comes through: the hyperbolic tangent of one learned number; or all, or nothing."""
 
-    def __init__(self, fusion: Fusion) -> None:
+    def __init__(self, fusion: FusionSettings) -> None:
         super().__init__()
         self.kind = fusion.gates
         start = math.atanh(min(0.99, max(-0.99, fusion.start)))
         self.weight = nn.Parameter(torch.tensor([start])) if self.kind == "learned" else None
 
     @property
-    def opening(self) -> Tensor | float:
+    def factor(self) -> Tensor | float:
         """The factor."""
         if self.weight is None:
             return 1.0 if self.kind == "open" else 0.0
@@ -47,13 +47,13 @@ class Gate(nn.Module):  # type: ignore[misc]
 
     def forward(self, tokens: Tensor) -> Tensor:
         """What comes through."""
-        return tokens * self.opening
+        return tokens * self.factor
 
 
 class InputFusion(nn.Module):  # type: ignore[misc]
     """The branches' tokens as part of the input."""
 
-    def __init__(self, fusion: Fusion, branches: Mapping[str, int], hidden: int) -> None:
+    def __init__(self, fusion: FusionSettings, branches: Mapping[str, int], hidden: int) -> None:
         super().__init__()
         self.fusion = fusion
         self.gates = nn.ModuleDict({name: Gate(fusion) for name in branches})
@@ -61,31 +61,31 @@ class InputFusion(nn.Module):  # type: ignore[misc]
         weighed = fusion.join == "sum" and len(branches) == 2
         self.scale = nn.Linear(2 * hidden, hidden) if weighed and fusion.gates == "learned" else None
         self.hint = nn.Linear(hidden, hidden) if fusion.hint else None
-        self.match = Match(hidden, fusion.match) if fusion.match else None
+        self.match = WordMatcher(hidden, fusion.match) if fusion.match else None
 
     def forward(self, tokens: Mapping[str, Tensor]) -> Tensor:
-        """[videos, tokens, hidden] of each branch → those that stand in the input."""
-        seen = [self.gates[name](each) + self.kinds[name] for name, each in tokens.items()]
+        """[videos, tokens, hidden] of each branch → the tokens of the input."""
+        seen = [self.gates[name](branch) + self.kinds[name] for name, branch in tokens.items()]
         if self.fusion.join == "concat" or len(seen) == 1:
             return torch.cat(seen, dim=1)
-        scene, change = seen
-        change = functional.adaptive_avg_pool1d(change.transpose(1, 2), scene.shape[1]).transpose(1, 2)
+        spatial, temporal = seen
+        temporal = functional.adaptive_avg_pool1d(temporal.transpose(1, 2), spatial.shape[1]).transpose(1, 2)
         if self.scale is None:
-            return scene + change
-        share = self.scale(torch.cat([scene, change], dim=2)).sigmoid()
-        return share * scene + (1 - share) * change
+            return spatial + temporal
+        share = self.scale(torch.cat([spatial, temporal], dim=2)).sigmoid()
+        return share * spatial + (1 - share) * temporal
 
-    def sums(self, seen: Tensor) -> Tensor | None:
-        """What each video shows, in sum: [videos, tokens, hidden] → [videos, hidden]."""
+    def summarize(self, seen: Tensor) -> Tensor | None:
+        """One hint for each video: [videos, tokens, hidden] → [videos, hidden]."""
         return None if self.hint is None else self.hint(seen.mean(1))
 
-    def told(self, vectors: Tensor, words: Tensor, hint: Tensor, which: Tensor) -> Tensor:
-        """Vectors with the hint, and with how well each word fits it; `which` is 1 for tokens to be told, else 0."""
-        told = vectors + which * hint
-        return told if self.match is None else told + which * self.match(words, hint)
+    def add_hints(self, vectors: Tensor, word_vectors: Tensor, hint: Tensor, mask: Tensor) -> Tensor:
+        """Vectors with the hint, and with how well each word fits it; `mask` is 1 for tokens that get it, else 0."""
+        hinted = vectors + mask * hint
+        return hinted if self.match is None else hinted + mask * self.match(word_vectors, hint)
 
 
-class Match(nn.Module):  # type: ignore[misc]
+class WordMatcher(nn.Module):  # type: ignore[misc]
     """How well words fit what was seen, by several measures that both go through."""
 
     def __init__(self, hidden: int, measures: int) -> None:
@@ -96,28 +96,28 @@ class Match(nn.Module):  # type: ignore[misc]
         self.measure = nn.Linear(hidden, hidden, bias=False)
         self.out = nn.Linear(measures, hidden)
 
-    def forward(self, words: Tensor, seen: Tensor) -> Tensor:
-        """[…, hidden] of both → what the words are told, […, hidden]."""
-        one, other = (self._measured(each) for each in (words, seen))
-        return self.out((one * other).sum(-1) / math.sqrt(one.shape[-1]))
+    def forward(self, word_vectors: Tensor, seen: Tensor) -> Tensor:
+        """[…, hidden] of both → what is added to the words, […, hidden]."""
+        words, video = self._project(word_vectors), self._project(seen)
+        return self.out((words * video).sum(-1) / math.sqrt(words.shape[-1]))
 
-    def named(self, table: Tensor, seen: Tensor) -> Tensor:
+    def score_vocabulary(self, table: Tensor, seen: Tensor) -> Tensor:
         """How well each word of the language model's table fits: [videos, hidden] → [videos, words].
 
         Added to what the language model itself expects next, so that what is seen comes to mean its words.
         """
-        one, other = (self._measured(each).flatten(-2) for each in (table, seen))
-        return other @ one.T / math.sqrt(one.shape[-1] // self.measures)
+        words, video = self._project(table).flatten(-2), self._project(seen).flatten(-2)
+        return video @ words.T / math.sqrt(words.shape[-1] // self.measures)
 
-    def _measured(self, vectors: Tensor) -> Tensor:
-        level = functional.layer_norm(vectors, vectors.shape[-1:])
-        return self.measure(level).unflatten(-1, (self.measures, -1))
+    def _project(self, vectors: Tensor) -> Tensor:
+        normalized = functional.layer_norm(vectors, vectors.shape[-1:])
+        return self.measure(normalized).unflatten(-1, (self.measures, -1))
 
 
 class CrossAttention(nn.Module):  # type: ignore[misc]
-    """A layer's tokens look at the tokens of their own video, one branch after the other, each behind its gate."""
+    """A layer's tokens attend to the tokens of their own video, one branch after the other, each behind its gate."""
 
-    def __init__(self, fusion: Fusion, branches: Mapping[str, int], hidden: int, heads: int) -> None:
+    def __init__(self, fusion: FusionSettings, branches: Mapping[str, int], hidden: int, heads: int) -> None:
         super().__init__()
         self.heads = heads
         self.norm = nn.LayerNorm(hidden)
@@ -126,43 +126,45 @@ class CrossAttention(nn.Module):  # type: ignore[misc]
         self.out = nn.ModuleDict({name: nn.Linear(hidden, hidden) for name in branches})
         self.gates = nn.ModuleDict({name: Gate(fusion) for name in branches})
 
-    def forward(self, hidden: Tensor, tokens: Mapping[str, Tensor], owner: Tensor) -> Tensor:
-        """`owner` tells each token's video, [rows, length]; a token with none (-1) sees nothing."""
+    def forward(self, hidden: Tensor, tokens: Mapping[str, Tensor], video_index: Tensor) -> Tensor:
+        """`video_index` tells each token's video, [rows, length]; a token with none (-1) sees nothing."""
         query = self.query(self.norm(hidden)).unflatten(2, (self.heads, -1)).transpose(1, 2)
-        blind = owner < 0
-        for name, each in tokens.items():
-            videos, count = each.shape[:2]
-            key, value = self.seen[name](each.flatten(0, 1)).chunk(2, dim=1)
+        blind = video_index < 0
+        for name, branch in tokens.items():
+            videos, count = branch.shape[:2]
+            key, value = self.seen[name](branch.flatten(0, 1)).chunk(2, dim=1)
             key, value = (
                 side.unflatten(1, (self.heads, -1)).transpose(0, 1).expand(len(hidden), -1, -1, -1)
                 for side in (key, value)
             )
-            whose = torch.arange(videos, device=owner.device).repeat_interleave(count)
+            key_video = torch.arange(videos, device=video_index.device).repeat_interleave(count)
             # A token without a video must attend to something, or its softmax is empty; it is silenced after.
-            allowed = (owner[..., None] == whose) | blind[..., None]
+            allowed = (video_index[..., None] == key_video) | blind[..., None]
             mixed = functional.scaled_dot_product_attention(query, key, value, attn_mask=allowed[:, None])
-            told = self.out[name](mixed.transpose(1, 2).flatten(2))
-            hidden = hidden + self.gates[name](told).masked_fill(blind[..., None], 0.0)
+            update = self.out[name](mixed.transpose(1, 2).flatten(2))
+            hidden = hidden + self.gates[name](update).masked_fill(blind[..., None], 0.0)
         return hidden
 
 
 class LayerFusion(nn.Module):  # type: ignore[misc]
-    """Cross-attention before some of a language model's layers, put in by hooks so that any family will do."""
+    """Cross-attention before some of a language model's layers, added by hooks so that any family works."""
 
     def __init__(
-        self, fusion: Fusion, branches: Mapping[str, int], hidden: int, heads: int, layers: int
+        self, fusion: FusionSettings, branches: Mapping[str, int], hidden: int, heads: int, layers: int
     ) -> None:
         super().__init__()
         self.places = range(0, layers, fusion.every)
         self.blocks = nn.ModuleList(CrossAttention(fusion, branches, hidden, heads) for _ in self.places)
 
     @contextmanager
-    def looking(self, model: Any, tokens: Mapping[str, Tensor], owner: Tensor) -> Iterator[None]:
-        """While this is open, the language model's layers look at these tokens."""
-        layers = decoder_layers(model)
+    def attend_to(self, model: Any, tokens: Mapping[str, Tensor], video_index: Tensor) -> Iterator[None]:
+        """Within this context, the language model's layers attend to these tokens."""
+        layers = get_decoder_layers(model)
         hooks = [
-            layers[place].register_forward_pre_hook(_look(block, tokens, owner), with_kwargs=True)
-            for place, block in zip(self.places, self.blocks, strict=True)
+            layers[index].register_forward_pre_hook(
+                _make_cross_attention_hook(block, tokens, video_index), with_kwargs=True
+            )
+            for index, block in zip(self.places, self.blocks, strict=True)
         ]
         try:
             yield
@@ -171,18 +173,22 @@ class LayerFusion(nn.Module):  # type: ignore[misc]
                 hook.remove()
 
 
-def _look(block: nn.Module, tokens: Mapping[str, Tensor], owner: Tensor) -> Any:
-    def hook(_: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-        hidden = given[0] if given else named["hidden_states"]
+def _make_cross_attention_hook(block: nn.Module, tokens: Mapping[str, Tensor], video_index: Tensor) -> Any:
+    def hook(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        hidden = args[0] if args else kwargs["hidden_states"]
         # A token written after the prompt belongs to the video of the last one before it.
-        whose = owner if hidden.shape[1] == owner.shape[1] else owner[:, -1:].expand(-1, hidden.shape[1])
-        seen = block(hidden, tokens, whose)
-        return ((seen, *given[1:]), named) if given else (given, {**named, "hidden_states": seen})
+        index = (
+            video_index
+            if hidden.shape[1] == video_index.shape[1]
+            else video_index[:, -1:].expand(-1, hidden.shape[1])
+        )
+        seen = block(hidden, tokens, index)
+        return ((seen, *args[1:]), kwargs) if args else (args, {**kwargs, "hidden_states": seen})
 
     return hook
 
 
-def decoder_layers(model: Any) -> nn.ModuleList:
+def get_decoder_layers(model: Any) -> nn.ModuleList:
     """The layers of a causal language model of any family."""
     decoder = model.get_decoder() if hasattr(model, "get_decoder") else model
     layers = getattr(decoder, "layers", None)

@@ -1,4 +1,4 @@
-"""Low-rank updates of a language model's attention: put in, merged, taken apart."""
+"""Low-rank updates of a language model's attention: added, merged, split off."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 from torch import Tensor, nn
 
 from vivant.core.errors import UsageError
-from vivant.train.model.config import Lora
+from vivant.train.model.config import LoraSettings
 
-_NAME = "default"
+_ADAPTER_NAME = "default"
 
 
-def attention_layers(model: nn.Module) -> tuple[str, ...]:
+def list_attention_layers(model: nn.Module) -> tuple[str, ...]:
     """The last names of all linear layers inside attention: q_proj, k_proj … or wqkv, wo."""
-    found: set[str] = set()
+    names: set[str] = set()
     for name, module in model.named_modules():
         owner, _, last = name.removesuffix(".base_layer").rpartition(".")
         if (
@@ -22,55 +22,55 @@ def attention_layers(model: nn.Module) -> tuple[str, ...]:
             and "lora_" not in name
             and "att" in owner.rpartition(".")[2].lower()
         ):
-            found.add(last)
-    return tuple(sorted(found))
+            names.add(last)
+    return tuple(sorted(names))
 
 
-def peft_config(model: nn.Module, lora: Lora) -> Any:
-    """In the words of peft. A target that is not inside attention is refused."""
+def make_peft_config(model: nn.Module, lora: LoraSettings) -> Any:
+    """The settings in peft's form. A target that is not inside attention is refused."""
     from peft import LoraConfig
 
-    known = attention_layers(model)
+    available = list_attention_layers(model)
     for target in lora.targets:
-        if target not in known:
+        if target not in available:
             raise UsageError(
-                f"model.language.lora: '{target}' is no linear layer inside attention; there are {', '.join(known)}"
+                f"model.language.lora: '{target}' is no linear layer inside attention; there are {', '.join(available)}"
             )
     return LoraConfig(
         r=lora.rank,
         lora_alpha=lora.alpha,
         lora_dropout=lora.dropout,
-        target_modules=list(lora.targets or known),
+        target_modules=list(lora.targets or available),
         task_type="CAUSAL_LM",
     )
 
 
-def add_lora(model: nn.Module, lora: Lora) -> None:
+def add_lora(model: nn.Module, lora: LoraSettings) -> None:
     """Put updates beside the attention's layers; they change nothing until they learn."""
     from peft import inject_adapter_in_model
 
-    inject_adapter_in_model(peft_config(model, lora), model, _NAME)
+    inject_adapter_in_model(make_peft_config(model, lora), model, _ADAPTER_NAME)
 
 
 def split_lora(state: dict[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
     """Weights without updates under their plain names, and the updates under peft's names."""
-    plain = {name.replace(".base_layer.", "."): v for name, v in state.items() if "lora_" not in name}
+    base = {name.replace(".base_layer.", "."): v for name, v in state.items() if "lora_" not in name}
     updates = {
-        f"base_model.model.{name.removeprefix('language_model.').replace(f'.{_NAME}.', '.')}": value
+        f"base_model.model.{name.removeprefix('language_model.').replace(f'.{_ADAPTER_NAME}.', '.')}": value
         for name, value in state.items()
         if "lora_" in name
     }
-    return plain, updates
+    return base, updates
 
 
-def merged_state(state: dict[str, Tensor], lora: Lora) -> dict[str, Tensor]:
+def merge_lora(state: dict[str, Tensor], lora: LoraSettings) -> dict[str, Tensor]:
     """Weights with the updates added to them, under their plain names."""
-    plain, _ = split_lora(state)
-    mark = f".lora_A.{_NAME}.weight"
+    weights, _ = split_lora(state)
+    suffix = f".lora_A.{_ADAPTER_NAME}.weight"
     for name, down in state.items():
-        if name.endswith(mark):
+        if name.endswith(suffix):
             up = state[name.replace("lora_A", "lora_B")]
-            target = name.replace(mark, ".weight")
+            target = name.replace(suffix, ".weight")
             update = (up.float() @ down.float()) * (lora.alpha / lora.rank)
-            plain[target] = (plain[target].float() + update).to(plain[target].dtype)
-    return plain
+            weights[target] = (weights[target].float() + update).to(weights[target].dtype)
+    return weights

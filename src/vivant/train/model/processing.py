@@ -1,4 +1,4 @@
-"""Between requests and tensors: words to ids, pictures to frames, several questions to a batch."""
+"""From requests to tensors: text to ids, pictures to frames, several questions to a batch."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ import torch
 from msgspec import Struct
 
 from vivant.core.types import Picture
-from vivant.train.model.config import Parts
-from vivant.train.model.requests import prompt_ids, resized
+from vivant.train.model.config import ModelSettings
+from vivant.train.model.request_format import build_prompt_ids, resize_picture
 
 PAD, END = "<pad>", "<end>"
 _SENTINEL = "\u2983task\u2984"
-_LETTERS_OF_A_LINE = 12
+_MIN_LINE_LENGTH = 12
 """Shorter lines are not worth a token of their own."""
 
 
-class Question(Struct, frozen=True, eq=False):
+class ModelInput(Struct, frozen=True, eq=False):
     """A question as ids, perhaps with its answer; `frames` are bytes, [frames, side, side, 3]."""
 
     ids: tuple[int, ...]
     answer: tuple[int, ...] = ()
     frames: Any = None
     video: str = ""
-    """What tells one video from another: questions of a batch that share it are shown it once."""
+    """Identifies the video: questions of a batch about the same one share its frames."""
 
     @property
     def length(self) -> int:
@@ -39,123 +39,134 @@ class Question(Struct, frozen=True, eq=False):
 class Processor:
     """A tokenizer and a size of pictures, bound to the settings of one model."""
 
-    def __init__(self, parts: Parts, words: Any, vocabulary: int) -> None:
-        self.parts = parts
-        self.words = words
+    def __init__(self, settings: ModelSettings, tokenizer: Any, vocabulary: int) -> None:
+        self.settings = settings
+        self.tokenizer = tokenizer
         self.vocabulary = vocabulary
-        self.around: tuple[list[int], list[int]] | None = None
-        if parts.language.chat:
-            self.around = self._template()
+        self.chat_template: tuple[list[int], list[int]] | None = None
+        if settings.language.chat:
+            self.chat_template = self._split_chat_template()
 
-    def _template(self) -> tuple[list[int], list[int]]:
+    def _split_chat_template(self) -> tuple[list[int], list[int]]:
         """What the chat template writes before and after a user's task."""
-        text = self.words.apply_chat_template(
+        text = self.tokenizer.apply_chat_template(
             [{"role": "user", "content": _SENTINEL}], add_generation_prompt=True, tokenize=False
         )
         before, _, after = text.partition(_SENTINEL)
-        return self._ids(before), self._ids(after)
+        return self._tokenize(before), self._tokenize(after)
 
-    def _ids(self, text: str) -> list[int]:
-        found: list[int] = self.words.encode(text, add_special_tokens=False)
-        return found
+    def _tokenize(self, text: str) -> list[int]:
+        ids: list[int] = self.tokenizer.encode(text, add_special_tokens=False)
+        return ids
 
-    def prompt(self, text: str, *, video: bool) -> tuple[int, ...]:
+    def encode_prompt(self, text: str, *, video: bool) -> tuple[int, ...]:
         """`[VID] video [SEP] task`, and the mark after which the answer begins."""
-        patches = self.parts.visual_tokens if video else None
-        return tuple(prompt_ids(self._ids(text), self.vocabulary, patches, self.around))
+        patches = self.settings.visual_tokens if video else None
+        return tuple(build_prompt_ids(self._tokenize(text), self.vocabulary, patches, self.chat_template))
 
-    def answer(self, text: str) -> tuple[int, ...]:
+    def encode_answer(self, text: str) -> tuple[int, ...]:
         """An answer and the mark of its end."""
-        return (*self._ids(text), self.words.eos_token_id)
+        return (*self._tokenize(text), self.tokenizer.eos_token_id)
 
-    def frames(self, pictures: Sequence[Picture]) -> Any:
+    def encode_frames(self, pictures: Sequence[Picture]) -> Any:
         """Pictures as bytes of one size, [frames, side, side, 3]."""
-        return np.stack([resized(picture, self.parts.vision.image_size) for picture in pictures])
+        return np.stack([resize_picture(picture, self.settings.vision.image_size) for picture in pictures])
 
-    def batch(self, questions: Sequence[Question]) -> dict[str, Any]:
+    def make_batch(self, questions: Sequence[ModelInput]) -> dict[str, Any]:
         """Questions a row each, padded on the left, for writing answers."""
         width = max(question.length for question in questions)
-        ids = torch.full((len(questions), width), self.words.pad_token_id, dtype=torch.long)
+        ids = torch.full((len(questions), width), self.tokenizer.pad_token_id, dtype=torch.long)
         mask = torch.zeros((len(questions), width), dtype=torch.long)
-        owner = torch.full((len(questions), width), -1, dtype=torch.long)
-        asked = torch.zeros((len(questions), width), dtype=torch.bool)
-        videos, shown = distinct(questions)
+        video_index = torch.full((len(questions), width), -1, dtype=torch.long)
+        prompt_mask = torch.zeros((len(questions), width), dtype=torch.bool)
+        videos, question_videos = index_videos(questions)
         for row, question in enumerate(questions):
             start = width - question.length
             ids[row, start:] = torch.tensor([*question.ids, *question.answer])
             mask[row, start:] = 1
-            asked[row, start : start + len(question.ids)] = True
+            prompt_mask[row, start : start + len(question.ids)] = True
             if question.frames is not None:
-                owner[row, start:] = videos[question.video]
-        marked = {"input_ids": ids, "attention_mask": mask, "owner": owner, "asked": asked}
-        return {**marked, **pixels(questions, videos, shown)}
+                video_index[row, start:] = videos[question.video]
+        tensors = {
+            "input_ids": ids,
+            "attention_mask": mask,
+            "video_index": video_index,
+            "prompt_mask": prompt_mask,
+        }
+        return {**tensors, **stack_frames(questions, videos, question_videos)}
 
 
-def distinct(questions: Sequence[Question]) -> tuple[dict[str, int], list[int]]:
+def index_videos(questions: Sequence[ModelInput]) -> tuple[dict[str, int], list[int]]:
     """The videos of some questions by number, and the number of each question's that has one."""
     videos: dict[str, int] = {}
-    shown = [
+    question_videos = [
         videos.setdefault(question.video, len(videos))
         for question in questions
         if question.frames is not None
     ]
-    return videos, shown
+    return videos, question_videos
 
 
-def pixels(questions: Sequence[Question], videos: dict[str, int], shown: Sequence[int]) -> dict[str, Any]:
+def stack_frames(
+    questions: Sequence[ModelInput], videos: dict[str, int], question_videos: Sequence[int]
+) -> dict[str, Any]:
     """The frames of each video once, one after the other."""
     if not videos:
-        return {"frames": None, "lengths": [], "shown": []}
+        return {"frames": None, "frame_counts": [], "question_videos": []}
     content = {question.video: question.frames for question in questions if question.frames is not None}
     stacked = np.concatenate([content[video] for video in videos])
-    lengths = [len(content[video]) for video in videos]
-    return {"frames": torch.from_numpy(stacked), "lengths": lengths, "shown": list(shown)}
+    frame_counts = [len(content[video]) for video in videos]
+    return {
+        "frames": torch.from_numpy(stacked),
+        "frame_counts": frame_counts,
+        "question_videos": list(question_videos),
+    }
 
 
-# ── a tokenizer of one's own ──
+# ── tokenizers ──
 
 
 def train_tokenizer(texts: Iterable[str], size: int, lines: Sequence[str] = ()) -> Any:
-    """A byte-level BPE of `size` tokens; each of `lines`, which all prompts share, becomes one token."""
+    """A byte-level BPE of `size` tokens; each of `lines`, which many prompts share, becomes one token."""
     from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
     from transformers import PreTrainedTokenizerFast
 
-    made = Tokenizer(models.BPE())
-    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    made.decoder = decoders.ByteLevel()
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
         vocab_size=size - len(lines),
         special_tokens=[PAD, END],
         initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
         show_progress=False,
     )
-    made.train_from_iterator(texts, trainer)
-    made.add_tokens([AddedToken(line, normalized=False) for line in lines])
-    return PreTrainedTokenizerFast(tokenizer_object=made, eos_token=END, pad_token=PAD)
+    tokenizer.train_from_iterator(texts, trainer)
+    tokenizer.add_tokens([AddedToken(line, normalized=False) for line in lines])
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token=END, pad_token=PAD)
 
 
-def shared_lines(prompts: Iterable[tuple[str, Sequence[str]]], most: int = 64) -> list[str]:
-    """Lines that recur in prompts, (text, options shown), the commonest first: their wording, never an option."""
+def find_shared_lines(prompts: Iterable[tuple[str, Sequence[str]]], limit: int = 64) -> list[str]:
+    """Lines that recur in prompts, (text, options), the commonest first: their wording, never an option."""
     counts: Counter[str] = Counter()
     total = 0
     for text, options in prompts:
         total += 1
-        lines = {line for line in text.split("\n") if len(line) >= _LETTERS_OF_A_LINE}
+        lines = {line for line in text.split("\n") if len(line) >= _MIN_LINE_LENGTH}
         counts.update(line for line in lines if not any(option in line for option in options))
-    often = max(2, total // 200)
-    return [line for line, count in counts.most_common(most) if count >= often]
+    min_count = max(2, total // 200)
+    return [line for line, count in counts.most_common(limit) if count >= min_count]
 
 
-def line_breaks(words: Any) -> tuple[int, ...]:
+def find_line_breaks(tokenizer: Any) -> tuple[int, ...]:
     """The tokens of a tokenizer of ours that end a line."""
-    return tuple(token for token in range(len(words)) if "\n" in words.decode([token]))
+    return tuple(token for token in range(len(tokenizer)) if "\n" in tokenizer.decode([token]))
 
 
-def load_tokenizer(place: str | Path, *, trust_remote_code: bool = False) -> Any:
-    """The tokenizer of a checkpoint, with something to pad with."""
+def load_tokenizer(path: str | Path, *, trust_remote_code: bool = False) -> Any:
+    """The tokenizer of a checkpoint, with a padding token."""
     from transformers import AutoTokenizer
 
-    words = AutoTokenizer.from_pretrained(str(place), trust_remote_code=trust_remote_code)
-    if words.pad_token_id is None:
-        words.pad_token = words.eos_token
-    return words
+    tokenizer = AutoTokenizer.from_pretrained(str(path), trust_remote_code=trust_remote_code)
+    if tokenizer.pad_token_id is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    return tokenizer

@@ -1,4 +1,4 @@
-"""The temporal branch: divided space-time attention over windows of frames, then one look over the whole.
+"""The temporal branch: divided space-time attention over windows of frames, then attention over the whole video.
 
 In a window, every patch attends to itself at other times, then the patches of a frame attend to each other.
 Windows are independent, so memory is that of one window, plus a vector for each frame of the video.
@@ -13,14 +13,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from vivant.train.model.config import Temporal
-from vivant.train.model.spatial import Eyes, conv_stem, stem_side
+from vivant.train.model.config import TemporalSettings
+from vivant.train.model.spatial import VisionEncoder, compute_stem_side, make_conv_stem
 
-_CLOCK = 0.1
-"""How loud the time is told beside what is seen."""
+TIME_SCALE = 0.1
+"""The weight of time embeddings beside what is seen."""
 
 
-class Attention(nn.Module):  # type: ignore[misc]
+class ResidualAttention(nn.Module):  # type: ignore[misc]
     """Attention among the last but one dimension, with a norm before and what came in added after."""
 
     def __init__(self, width: int, heads: int, *, silent: bool = False) -> None:
@@ -33,18 +33,18 @@ class Attention(nn.Module):  # type: ignore[misc]
             nn.init.zeros_(self.out.weight)
             nn.init.zeros_(self.out.bias)
 
-    def forward(self, tokens: Tensor, places: Tensor | None = None) -> Tensor:
-        """[…, length, width] → the same. Tokens may be told their places for this once."""
+    def forward(self, tokens: Tensor, positions: Tensor | None = None) -> Tensor:
+        """[…, length, width] → the same. `positions` are added before attention alone."""
         flat = self.norm(tokens.reshape(-1, *tokens.shape[-2:]))
-        told = flat if places is None else flat + places
-        query, key, value = self.qkv(told).unflatten(2, (3, self.heads, -1)).unbind(2)
+        placed = flat if positions is None else flat + positions
+        query, key, value = self.qkv(placed).unflatten(2, (3, self.heads, -1)).unbind(2)
         mixed = functional.scaled_dot_product_attention(
             query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2)
         )
         return tokens + self.out(mixed.transpose(1, 2).flatten(2)).reshape(tokens.shape)
 
 
-class Thought(nn.Module):  # type: ignore[misc]
+class FeedForward(nn.Module):  # type: ignore[misc]
     """The usual two layers after attention."""
 
     def __init__(self, width: int) -> None:
@@ -58,13 +58,13 @@ class Thought(nn.Module):  # type: ignore[misc]
 
 
 class DividedBlock(nn.Module):  # type: ignore[misc]
-    """Over time for each patch, over space for each frame, then thought."""
+    """Over time for each patch, over space for each frame, then a feed-forward layer."""
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
-        self.time = Attention(width, heads)
-        self.space = Attention(width, heads)
-        self.thought = Thought(width)
+        self.time = ResidualAttention(width, heads)
+        self.space = ResidualAttention(width, heads)
+        self.thought = FeedForward(width)
 
     def forward(self, tokens: Tensor) -> Tensor:
         """[videos, times, patches, width] → the same."""
@@ -72,72 +72,74 @@ class DividedBlock(nn.Module):  # type: ignore[misc]
         return self.thought(self.space(timed))
 
 
-class FreshWindows(nn.Module):  # type: ignore[misc]
-    """Blocks of our own on patches that span a few frames: the first of them, and how each next one differs.
+class FreshWindowEncoder(nn.Module):  # type: ignore[misc]
+    """Blocks of its own on patches that span a few frames: the first of them, and how each next one differs.
 
     Differences are what makes a motion visible to a model that begins from chance.
     """
 
-    def __init__(self, temporal: Temporal, image_size: int) -> None:
+    def __init__(self, temporal: TemporalSettings, image_size: int) -> None:
         super().__init__()
         self.tubelet = temporal.tubelet
         self.width = temporal.widths[-1]
-        self.stem = conv_stem(3 * temporal.tubelet, temporal.widths)
-        patches = stem_side(image_size, temporal.widths) ** 2
+        self.stem = make_conv_stem(3 * temporal.tubelet, temporal.widths)
+        patches = compute_stem_side(image_size, temporal.widths) ** 2
         self.places = nn.Parameter(torch.randn(patches, self.width) * 0.02)
         self.blocks = nn.ModuleList(DividedBlock(self.width, temporal.heads) for _ in range(temporal.depth))
 
-    def forward(self, eyes: Eyes, pixels: Tensor) -> Tensor:  # noqa: ARG002 (a twin takes the backbone)
+    def forward(self, encoder: VisionEncoder, pixels: Tensor) -> Tensor:  # noqa: ARG002 (a twin takes the backbone)
         """[videos, times, 3, side, side] → one vector per video and time, [videos, times / tubelet, width]."""
-        lacking = -pixels.shape[1] % self.tubelet
-        if lacking:
-            pixels = torch.cat([pixels, pixels[:, -1:].expand(-1, lacking, -1, -1, -1)], dim=1)
+        missing = -pixels.shape[1] % self.tubelet
+        if missing:
+            pixels = torch.cat([pixels, pixels[:, -1:].expand(-1, missing, -1, -1, -1)], dim=1)
         grouped = pixels.unflatten(1, (-1, self.tubelet))
         changes = torch.cat([grouped[:, :, :1], grouped[:, :, 1:] - grouped[:, :, :-1]], dim=2)
         seen = self.stem(changes.flatten(2, 3).flatten(0, 1)).flatten(2).transpose(1, 2)
         tokens = seen.unflatten(0, grouped.shape[:2]) + self.places
-        tokens = tokens + _CLOCK * clock(tokens.shape[1], self.width, tokens)[:, None]
+        tokens = tokens + TIME_SCALE * embed_time(tokens.shape[1], self.width, tokens)[:, None]
         for block in self.blocks:
             tokens = block(tokens)
         return tokens.amax(2)
 
 
-class BackboneWindows(nn.Module):  # type: ignore[misc]
+class BackboneWindowEncoder(nn.Module):  # type: ignore[misc]
     """The spatial branch's backbone with attention over time before each of its layers.
 
     Its weights are shared, not copied; attention over time begins silent, so that it starts as the backbone is.
     """
 
-    def __init__(self, temporal: Temporal, eyes: Eyes) -> None:
+    def __init__(self, temporal: TemporalSettings, encoder: VisionEncoder) -> None:
         super().__init__()
-        self.width = eyes.width
-        heads = _heads(eyes.width, temporal.heads)
-        self.time = nn.ModuleList(Attention(eyes.width, heads, silent=True) for _ in eyes.layers)
+        self.width = encoder.width
+        heads = _choose_heads(encoder.width, temporal.heads)
+        self.time = nn.ModuleList(
+            ResidualAttention(encoder.width, heads, silent=True) for _ in encoder.layers
+        )
 
-    def forward(self, eyes: Eyes, pixels: Tensor) -> Tensor:
+    def forward(self, encoder: VisionEncoder, pixels: Tensor) -> Tensor:
         """[videos, times, 3, side, side] → one vector per video and time."""
         videos, times = pixels.shape[:2]
         hooks = [
-            layer.register_forward_pre_hook(_over_time(attention, times), with_kwargs=True)
-            for layer, attention in zip(eyes.layers, self.time, strict=True)
+            layer.register_forward_pre_hook(_make_time_attention_hook(attention, times), with_kwargs=True)
+            for layer, attention in zip(encoder.layers, self.time, strict=True)
         ]
         try:
-            seen = eyes(pixels.flatten(0, 1))
+            seen = encoder(pixels.flatten(0, 1))
         finally:
             for hook in hooks:
                 hook.remove()
         return seen.mean(1).unflatten(0, (videos, times))
 
 
-def _over_time(attention: nn.Module, times: int) -> Any:
+def _make_time_attention_hook(attention: nn.Module, times: int) -> Any:
     """A hook that lets each token of a layer's input attend to itself at other times."""
 
-    def hook(_: nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-        hidden = given[0] if given else named["hidden_states"]
+    def hook(_: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        hidden = args[0] if args else kwargs["hidden_states"]
         timed = hidden.unflatten(0, (-1, times)).transpose(1, 2)
-        timed = attention(timed, clock(times, hidden.shape[-1], hidden))
+        timed = attention(timed, embed_time(times, hidden.shape[-1], hidden))
         hidden = timed.transpose(1, 2).flatten(0, 1)
-        return ((hidden, *given[1:]), named) if given else (given, {**named, "hidden_states": hidden})
+        return ((hidden, *args[1:]), kwargs) if args else (args, {**kwargs, "hidden_states": hidden})
 
     return hook
 
@@ -145,40 +147,40 @@ def _over_time(attention: nn.Module, times: int) -> Any:
 class TemporalBranch(nn.Module):  # type: ignore[misc]
     """A video of any length as a fixed number of tokens."""
 
-    def __init__(self, temporal: Temporal, eyes: Eyes, image_size: int) -> None:
+    def __init__(self, temporal: TemporalSettings, encoder: VisionEncoder, image_size: int) -> None:
         super().__init__()
         self.temporal = temporal
-        self.windows: FreshWindows | BackboneWindows
+        self.windows: FreshWindowEncoder | BackboneWindowEncoder
         if temporal.init == "fresh":
-            self.windows = FreshWindows(temporal, image_size)
+            self.windows = FreshWindowEncoder(temporal, image_size)
         else:
-            self.windows = BackboneWindows(temporal, eyes)
+            self.windows = BackboneWindowEncoder(temporal, encoder)
         self.width = self.windows.width
-        self.whole = Attention(self.width, _heads(self.width, temporal.heads))
-        self.thought = Thought(self.width)
+        self.whole = ResidualAttention(self.width, _choose_heads(self.width, temporal.heads))
+        self.thought = FeedForward(self.width)
 
-    def forward(self, eyes: Eyes, pixels: Tensor) -> Tensor:
+    def forward(self, encoder: VisionEncoder, pixels: Tensor) -> Tensor:
         """[videos, times, 3, side, side] → [videos, tokens, width]."""
         window = self.temporal.window
         seen = [
-            self.windows(eyes, pixels[:, start : start + window])
+            self.windows(encoder, pixels[:, start : start + window])
             for start in range(0, pixels.shape[1], window)
         ]
         tokens = torch.cat(seen, dim=1)
-        tokens = tokens + _CLOCK * clock(tokens.shape[1], self.width, tokens)
+        tokens = tokens + TIME_SCALE * embed_time(tokens.shape[1], self.width, tokens)
         tokens = self.thought(self.whole(tokens))
         return functional.adaptive_avg_pool1d(tokens.transpose(1, 2), self.temporal.tokens).transpose(1, 2)
 
 
-def _heads(width: int, most: int) -> int:
-    return next(heads for heads in range(most, 0, -1) if width % heads == 0)
+def _choose_heads(width: int, max_heads: int) -> int:
+    return next(heads for heads in range(max_heads, 0, -1) if width % heads == 0)
 
 
-def clock(times: int, width: int, like: Tensor) -> Tensor:
+def embed_time(times: int, width: int, like: Tensor) -> Tensor:
     """Sines and cosines of the time, [times, width]: of no fixed length, so that a video may have any."""
     half = width // 2
-    rates = torch.exp(torch.arange(half, device=like.device) * (-math.log(10_000.0) / half))
-    turns = torch.arange(times, device=like.device)[:, None] * rates
-    return torch.cat([turns.sin(), turns.cos(), turns.new_zeros(times, width - 2 * half)], dim=1).to(
+    frequencies = torch.exp(torch.arange(half, device=like.device) * (-math.log(10_000.0) / half))
+    angles = torch.arange(times, device=like.device)[:, None] * frequencies
+    return torch.cat([angles.sin(), angles.cos(), angles.new_zeros(times, width - 2 * half)], dim=1).to(
         like.dtype
     )

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from typer.testing import CliRunner
 
+from tests.support.helpers import logged_messages
 from tests.support.train_kit import recipe, write_world
 from vivant.benchmarks.mimic.format import ITEMS, VIDEOS, iter_items, iter_videos
 from vivant.build.mime.plan_file import mini_plan
@@ -23,11 +24,11 @@ if TYPE_CHECKING:  # imported when the first test of this file runs: see tests/c
     import torch
 
     from vivant.train.checkpoints import load_model, load_state
-    from vivant.train.curves import curves_of, smooth
-    from vivant.train.embedded import lessons, make
-    from vivant.train.loop import train
-    from vivant.train.model.fusion import Match
+    from vivant.train.curves import read_curves, smooth
+    from vivant.train.model.fusion import WordMatcher
     from vivant.train.settings import make_recipe
+    from vivant.train.tiny import pipeline, training_data
+    from vivant.train.trainer import train
 
 
 # ── how well words fit ──
@@ -35,25 +36,25 @@ if TYPE_CHECKING:  # imported when the first test of this file runs: see tests/c
 
 def test_what_is_seen_as_a_word_fits_that_word_from_the_beginning() -> None:
     torch.manual_seed(0)
-    match, table = Match(64, 8), torch.randn(500, 64)
-    assert match.named(table, table[:50]).argmax(1).tolist() == list(range(50))
-    assert torch.equal(match.named(table, torch.zeros(1, 64)), torch.zeros(1, 500)), (
+    match, table = WordMatcher(64, 8), torch.randn(500, 64)
+    assert match.score_vocabulary(table, table[:50]).argmax(1).tolist() == list(range(50))
+    assert torch.equal(match.score_vocabulary(table, torch.zeros(1, 64)), torch.zeros(1, 500)), (
         "nothing seen, nothing fits"
     )
 
 
 @pytest.mark.parametrize(
-    ("fusion", "said"),
+    ("fusion", "message"),
     [
         ({"hint": False, "match": 8}, r"fusion\.match needs hint"),
         ({"place": "layers", "match": 8}, r"fusion\.match needs hint"),
         ({"match": -1}, "at least 0"),
     ],
 )
-def test_settings_of_match_that_cannot_work_are_refused(fusion: Mapping[str, Any], said: str) -> None:
+def test_settings_of_match_that_cannot_work_are_refused(fusion: Mapping[str, Any], message: str) -> None:
     content = recipe(Path("world"))
     content["model"]["fusion"] = fusion
-    with pytest.raises(UsageError, match=said):
+    with pytest.raises(UsageError, match=message):
         make_recipe(content)
 
 
@@ -89,63 +90,65 @@ def test_a_finished_model_goes_on_with_other_parts_frozen(
     moved = {name for name in before if name.startswith("language_model.") and name in after}
     moved = {name for name in moved if not torch.equal(before[name], after[name])}
     assert all("self_attn" in name for name in moved) and bool(moved) == updates
-    (kept,) = sorted((tmp_path / "out" / "checkpoints").iterdir())[-1:]
-    learning = load_state(kept)[1]
+    (folder,) = sorted((tmp_path / "out" / "checkpoints").iterdir())[-1:]
+    learning = load_state(folder)[1]
     assert any("lora_" in name for name in learning) == updates
     assert not any(name.startswith("eyes.") for name in learning)
 
 
-# ── lessons ──
+# ── training data ──
 
 
 def test_questions_of_direction_have_each_clip_both_ways() -> None:
     topics = {f"p/{number}": topic.name for number, topic in enumerate(load_topics())}
-    items = lessons.direction_items(topics)
+    items = training_data.make_direction_items(topics)
     both = [name for name in topics.values() if name.endswith("/reverse")]
     assert len(items) == 2 * len(both), "every clip that is played both ways, and no other"
     names = {text: topic.name for topic in load_topics() for text in topic.topics}
     keys = set()
     for item in items:
-        shown = [names[option.text] for option in item.options]
-        assert item.key is not None and shown[item.key] == topics[item.video]
-        assert sorted(name.endswith("/reverse") for name in shown) == [False, False, True, True]
-        assert len({name.removesuffix("/reverse") for name in shown}) == 2
+        choices = [names[option.text] for option in item.options]
+        assert item.key is not None and choices[item.key] == topics[item.video]
+        assert sorted(name.endswith("/reverse") for name in choices) == [False, False, True, True]
+        assert len({name.removesuffix("/reverse") for name in choices}) == 2
         keys.add(item.key)
     assert keys == {0, 1}, "a run shuffles options; the right one is never of the other clip"
 
 
 @pytest.fixture(scope="module")
 def taught(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Lessons of a small world, without takes of MIME."""
-    out = tmp_path_factory.mktemp("lessons") / "lessons"
+    """Training data of a small world, without takes of MIME."""
+    out = tmp_path_factory.mktemp("data") / "lessons"
     select = msgspec.structs.replace(mini.SETTINGS.select, target=6)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lessons, "WORLD", WorldPlan(videos=600, comments=36_000, seed=lessons.WORLD.seed))
+        patch.setattr(
+            training_data, "WORLD", WorldPlan(videos=600, comments=36_000, seed=training_data.WORLD.seed)
+        )
         patch.setattr(mini, "SETTINGS", msgspec.structs.replace(mini.SETTINGS, select=select))
-        lessons.make_lessons(out, videos=48, takes=0)
+        training_data.make_training_data(out, videos=48, takes=0)
     return out
 
 
-def test_lessons_hold_nothing_of_the_mini_and_nothing_held_out(taught: Path) -> None:
+def test_training_data_hold_nothing_of_the_mini_and_nothing_held_out(taught: Path) -> None:
     from vivant.mini import root
 
-    place = root("mimic")
-    assert place is not None
-    mine = {line.ref for _, line in iter_videos(place)}
-    asked = {
+    folder = root("mimic")
+    assert folder is not None
+    mini_videos = {line.ref for _, line in iter_videos(folder)}
+    used = {
         name: {item.video for _, item in iter_items(taught / name)}
         for name in ("mimic-train", "mimic-held-out", "direction-train", "direction-held-out")
     }
-    assert asked["mimic-train"] and asked["mimic-held-out"] and asked["direction-train"]
-    train_videos = asked["mimic-train"] | asked["direction-train"]
-    assert not train_videos & (asked["mimic-held-out"] | asked["direction-held-out"])
-    assert not (train_videos | asked["mimic-held-out"]) & mine
-    for name, videos in asked.items():
+    assert used["mimic-train"] and used["mimic-held-out"] and used["direction-train"]
+    train_videos = used["mimic-train"] | used["direction-train"]
+    assert not train_videos & (used["mimic-held-out"] | used["direction-held-out"])
+    assert not (train_videos | used["mimic-held-out"]) & mini_videos
+    for name, videos in used.items():
         paths = {line.path for _, line in iter_videos(taught / name) if line.ref in videos}
         assert {f"videos/{file.name}" for file in (taught / name / "videos").iterdir()} == paths
         assert (taught / name / VIDEOS).is_file() and (taught / name / ITEMS).is_file()
-    assert lessons.WORLD.seed != mini.WORLD.seed
-    assert {lessons.takes_plan(n).seed for n in range(3)}.isdisjoint({mini_plan().seed})
+    assert training_data.WORLD.seed != mini.WORLD.seed
+    assert {training_data.make_take_plan(n).seed for n in range(3)}.isdisjoint({mini_plan().seed})
 
 
 def test_it_is_made_by_one_call_that_goes_on(
@@ -156,39 +159,39 @@ def test_it_is_made_by_one_call_that_goes_on(
         {"benchmark": "mimic/topic", "data": "mimic-train", "words": 1.0, "until": 0.5}
     ]
 
-    def written(out: Path, _: int | None) -> Any:
+    def load_small(out: Path, _: int | None) -> Any:
         return make_recipe({**small, "out": str(out), "checkpoint_every": 1})
 
-    monkeypatch.setattr(make, "make_lessons", lambda *_: None)
-    monkeypatch.setattr(make, "embedded_recipe", written)
+    monkeypatch.setattr(pipeline, "make_training_data", lambda _: None)
+    monkeypatch.setattr(pipeline, "load_tiny_recipe", load_small)
     (tmp_path / "lessons").symlink_to(taught)
-    heard: list[str] = []
     exported: list[tuple[Any, ...]] = []
     monkeypatch.setattr(
-        make, "export_onnx", lambda *given, **named: exported.append((*given, named["weights"]))
+        pipeline, "export_onnx", lambda *args, **kwargs: exported.append((*args, kwargs["weights"]))
     )
-    make.make_tiny(tmp_path, heard.append)
+    pipeline.make_tiny(tmp_path)
     assert exported == [(tmp_path / "trained" / "last", tmp_path / "tiny", "fp16")]
-    make.make_tiny(tmp_path, heard.append)
-    assert len(exported) == 2 and any("Going on from" in line for line in heard)
+    with logged_messages() as messages:
+        pipeline.make_tiny(tmp_path)
+    assert len(exported) == 2 and any("Going on from" in line for line in messages)
 
 
-def test_the_recipe_names_lessons_that_are_made(tmp_path: Path) -> None:
-    found = make.embedded_recipe(tmp_path, steps=7)
-    assert found.train.steps == 7
-    names = {source.data for source in found.data.sources}
+def test_the_recipe_names_data_that_are_made(tmp_path: Path) -> None:
+    loaded = pipeline.load_tiny_recipe(tmp_path, steps=7)
+    assert loaded.train.steps == 7
+    names = {source.data for source in loaded.data.sources}
     assert names == {"mimic-train", "direction-train", "mime-train-0", "mime-train-1", "mime-train-2"}
-    assert found.evaluation is not None and found.evaluation.data == "mimic-held-out"
+    assert loaded.evaluation is not None and loaded.evaluation.data == "mimic-held-out"
 
 
 # ── curves ──
 
 
 def test_curves_are_read_smoothed_and_drawn(begun: Path, tmp_path: Path) -> None:
-    losses, looks = curves_of(begun.parent)
-    assert [step for step, _ in losses] == [0, 1] and looks == []
+    losses, accuracies = read_curves(begun.parent)
+    assert [step for step, _ in losses] == [0, 1] and accuracies == []
     assert smooth([(n, float(n)) for n in range(60)])[-1] == (59, 47.0)
     done = CliRunner().invoke(app, ["curves", str(begun.parent), "--out", str(tmp_path / "c.svg")])
     assert done.exit_code == 0 and "<svg" in (tmp_path / "c.svg").read_text()
     with pytest.raises(DataError, match="holds no training"):
-        curves_of(tmp_path)
+        read_curves(tmp_path)

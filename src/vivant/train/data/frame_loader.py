@@ -1,4 +1,4 @@
-"""Frames of videos as the model takes them: decoded once by `media/`, kept in memory as far as it reaches."""
+"""Frames of videos as the model takes them: decoded once by `media/`, kept in memory up to a limit."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from vivant.core.errors import DataError, MediaError
@@ -18,7 +17,7 @@ from vivant.train.data.sources import Example, Media
 from vivant.train.model.processing import Processor
 
 
-class FrameBank:
+class FrameLoader:
     """Frames by video. What is not in memory is read from the cache of frames, or decoded into it."""
 
     def __init__(
@@ -30,16 +29,8 @@ class FrameBank:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True, name="vivant-frames")
         self._thread.start()
-        self._kept: OrderedDict[str, Any] = OrderedDict()
-        self._room = megabytes * 2**20
-
-    def __enter__(self) -> FrameBank:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
+        self._frames: OrderedDict[str, Any] = OrderedDict()
+        self._free_bytes = megabytes * 2**20
 
     def close(self) -> None:
         """End the workers."""
@@ -48,56 +39,58 @@ class FrameBank:
         self._thread.join()
         self._loop.close()
 
-    def get(self, example: Example) -> Any:
+    def load_frames(self, example: Example) -> Any:
         """The frames of an example's media as bytes, [frames, side, side, 3]. Raises MediaError."""
-        return self._get(example.video, example.media, example.media_root)
+        return self._load(example.video, example.media, example.media_root)
 
-    def _get(self, name: str, media: Media, root: str) -> Any:
-        if name in self._kept:
-            self._kept.move_to_end(name)
-            return self._kept[name]
+    def _load(self, name: str, media: Media, root: str) -> Any:
+        if name in self._frames:
+            self._frames.move_to_end(name)
+            return self._frames[name]
         job = Job(
             key=name, task="", id=name, messages=(Message("user", media),), root=root, frames=self._policy
         )
         prepared = asyncio.run_coroutine_threadsafe(self._loader.load(job), self._loop).result()
-        frames = self._processor.frames(pictures_of(part for turn in prepared.turns for part in turn.parts))
-        self._kept[name] = frames
-        self._room -= frames.nbytes
-        while self._room < 0 and self._kept:
-            self._room += self._kept.popitem(last=False)[1].nbytes
+        frames = self._processor.encode_frames(
+            list_pictures(part for turn in prepared.turns for part in turn.parts)
+        )
+        self._frames[name] = frames
+        self._free_bytes -= frames.nbytes
+        while self._free_bytes < 0 and self._frames:
+            self._free_bytes += self._frames.popitem(last=False)[1].nbytes
         return frames
 
-    def usable(
-        self, examples: Sequence[Example], most: float, progress: ProgressCallback | None = None
+    def select_usable(
+        self, examples: Sequence[Example], max_failed: float, progress: ProgressCallback | None = None
     ) -> tuple[list[Example], list[str]]:
         """The examples whose media can be shown, and a line for each video that cannot.
 
-        Every video is looked at once, which also brings its frames into the cache. More than the share `most` that
-        fails is an error.
+        Every video is decoded once, which also fills the cache. It is an error if more than the
+        share `max_failed` fails.
         """
         firsts = {example.video: example for example in examples if example.video}
         failed: dict[str, str] = {}
         for number, (video, example) in enumerate(firsts.items(), 1):
             try:
-                self.get(example)
+                self.load_frames(example)
             except MediaError as error:
                 failed[video] = str(error)
             if progress is not None:
                 progress(number, len(firsts), "videos decoded")
-        if len(failed) > most * len(firsts):
+        if len(failed) > max_failed * len(firsts):
             raise DataError(
-                f"{len(failed)} of {len(firsts)} videos cannot be used, more than the share of {most:g} that "
+                f"{len(failed)} of {len(firsts)} videos cannot be used, more than the share of {max_failed:g} that "
                 f"data.max_failed allows; the first: {next(iter(failed.values()))}"
             )
         return [example for example in examples if example.video not in failed], list(failed.values())
 
 
-def pictures_of(parts: Any) -> list[Picture]:
+def list_pictures(parts: Any) -> list[Picture]:
     """All pictures and frames in order."""
-    found: list[Picture] = []
+    pictures: list[Picture] = []
     for part in parts:
         if isinstance(part, Picture):
-            found.append(part)
+            pictures.append(part)
         elif isinstance(part, Clip):
-            found += part.frames
-    return found
+            pictures += part.frames
+    return pictures

@@ -1,6 +1,6 @@
-"""What a request is to MIMIC-Chat, without torch: ids and marks, frames as bytes, written ids as a reply.
+"""How MIMIC-Chat reads a request and writes a reply, without torch: ids and marks, frames as bytes.
 
-The trainer, `mimic-chat/FOLDER` and the exported model all go through this file.
+The trainer, `mimic-chat/FOLDER` and the exported model all use this module.
 """
 
 from __future__ import annotations
@@ -17,25 +17,27 @@ from vivant.core.types import Clip, Decoding, Picture, Reply, Request, Sound
 MARKS = ("[VID]", "[SEP]", "[ANS]")
 VID, SEP, ANS, PATCH = range(4)
 """Marks have ids after the vocabulary's and vectors of their own: no text can pass for one, and a frozen language
-model's table stays as it is. Where a patch stands, what was seen is put in."""
+model's table stays as it is. A patch is replaced by a token of the video."""
 
-Around = tuple[Sequence[int], Sequence[int]]
+ChatTemplate = tuple[Sequence[int], Sequence[int]]
 
 
-def prompt_ids(task: Sequence[int], vocabulary: int, patches: int | None, around: Around | None) -> list[int]:
+def build_prompt_ids(
+    task: Sequence[int], vocabulary: int, patches: int | None, template: ChatTemplate | None
+) -> list[int]:
     """`[VID] video [SEP] task`, and the mark after which the answer begins; `patches` is None without a video.
 
-    `around` is what a chat template writes before and after, where there is one.
+    `template` is what a chat template writes before and after, where there is one.
     """
     first = [] if patches is None else [VID, *[PATCH] * patches]
     head = [vocabulary + mark for mark in (*first, SEP)]
-    if around is not None:
-        before, after = around
+    if template is not None:
+        before, after = template
         return [*before, *head, *task, *after]
     return [*head, *task, vocabulary + ANS]
 
 
-def seen_and_said(request: Request) -> tuple[list[Picture], str]:
+def split_request(request: Request) -> tuple[list[Picture], str]:
     """All frames and pictures in order, and all text as one."""
     pictures: list[Picture] = []
     for turn in request.turns:
@@ -47,7 +49,7 @@ def seen_and_said(request: Request) -> tuple[list[Picture], str]:
     return pictures, request.text
 
 
-def resized(picture: Picture, side: int) -> Any:
+def resize_picture(picture: Picture, side: int) -> Any:
     """A picture as a square of bytes."""
     from PIL import Image
 
@@ -57,31 +59,31 @@ def resized(picture: Picture, side: int) -> Any:
         return np.asarray(file.convert("RGB").resize((side, side), Image.Resampling.BILINEAR))
 
 
-def spatial_places(length: int, count: int) -> list[int]:
-    """Which of a video's frames the spatial branch looks at: spread evenly, some twice where there are few."""
+def spatial_frame_indices(length: int, count: int) -> list[int]:
+    """The frames of a video that the spatial branch encodes: spread evenly, some twice where there are few."""
     if count == 1:
         return [(length - 1) // 2]
-    return [round(place * (length - 1) / (count - 1)) for place in range(count)]
+    return [round(index * (length - 1) / (count - 1)) for index in range(count)]
 
 
-def reply_of(
+def make_reply(
     row: Sequence[int],
     end: int,
-    read: Callable[[Sequence[int]], str],
-    asked: int,
+    detokenize: Callable[[Sequence[int]], str],
+    prompt_tokens: int,
     decoding: Decoding,
-    most: int,
+    max_tokens: int,
 ) -> Reply:
-    """Written ids as a reply: up to the mark of the end, or the first text to stop at. `asked` ids were read."""
+    """Generated ids as a reply: up to the end token `end`, or to the first stop text."""
     ended = end in row
-    kept = list(row[: row.index(end)] if ended else row)
-    text = read(kept)
+    ids = list(row[: row.index(end)] if ended else row)
+    text = detokenize(ids)
     stopped = [text.partition(stop)[0] for stop in decoding.stop if stop in text]
-    cut = not ended and not stopped and len(row) >= most
+    cut = not ended and not stopped and len(row) >= max_tokens
     return Reply(
         status="truncated" if cut else "ok",
         text=min(stopped, key=len, default=text).strip(),
         error="stopped at the token limit" if cut else "",
-        tokens_in=asked,
-        tokens_out=len(kept) + ended,
+        tokens_in=prompt_tokens,
+        tokens_out=len(ids) + ended,
     )

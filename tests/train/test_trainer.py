@@ -16,6 +16,7 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
+from tests.support.helpers import logged_messages
 from tests.support.train_kit import recipe, write_world
 from vivant.cli.train import app
 from vivant.engine.evaluation import evaluate
@@ -23,9 +24,9 @@ from vivant.engine.evaluation import evaluate
 if TYPE_CHECKING:  # imported when the first test of this file runs: see tests/conftest.py
     import torch
 
-    from vivant.train.checkpoints import checkpoints, load_model, load_state
-    from vivant.train.loop import train
+    from vivant.train.checkpoints import list_checkpoints, load_model, load_state
     from vivant.train.settings import make_recipe
+    from vivant.train.trainer import train
 
 
 @pytest.fixture(scope="module")
@@ -33,16 +34,16 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_world(tmp_path_factory.mktemp("loop") / "world", 10, side=32, times=8)
 
 
-def made(world: Path, out: Path, **changes: Any) -> dict[str, Any]:
+def make_content(world: Path, out: Path, **changes: Any) -> dict[str, Any]:
     return recipe(world, out=str(out), **changes)
 
 
-def rows(out: Path, *columns: str) -> list[tuple[str, ...]]:
+def read_rows(out: Path, *columns: str) -> list[tuple[str, ...]]:
     with (out / "metrics.csv").open(encoding="utf-8") as file:
         return [tuple(row[column] for column in columns) for row in csv.DictReader(file)]
 
 
-def start(content: dict[str, Any], **environment: str) -> Any:
+def start_process(content: dict[str, Any], **environment: str) -> Any:
     """The same training in a process of its own, forked so that nothing is imported again."""
 
     def work() -> None:
@@ -62,13 +63,13 @@ def start(content: dict[str, Any], **environment: str) -> Any:
 def undisturbed(world: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A training from end to end, with LoRA and dropout, so that chance has a part in it."""
     out = tmp_path_factory.mktemp("whole") / "out"
-    outcome = train(make_recipe(with_lora(world, out)))
-    assert outcome.finished and outcome.steps == 8
+    result = train(make_recipe(with_lora(world, out)))
+    assert result.finished and result.steps == 8
     return out
 
 
 def with_lora(world: Path, out: Path) -> dict[str, Any]:
-    content = made(world, out)
+    content = make_content(world, out)
     content["train"]["steps"] = 8
     content["model"]["language"]["lora"] = {"rank": 2, "alpha": 4, "dropout": 0.3}
     return content
@@ -77,22 +78,22 @@ def with_lora(world: Path, out: Path) -> dict[str, Any]:
 def test_killed_and_resumed_it_takes_the_same_steps(world: Path, undisturbed: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     content = with_lora(world, out)
-    process = start(content)
+    process = start_process(content)
     limit = time.monotonic() + 60
-    while not checkpoints(out) and time.monotonic() < limit and process.is_alive():
+    while not list_checkpoints(out) and time.monotonic() < limit and process.is_alive():
         time.sleep(0.01)
     process.kill()
     process.join()
     assert process.exitcode == -signal.SIGKILL, "killed amid its work"
     with (out / "metrics.csv").open("a", encoding="utf-8") as file:
         file.write("7,0,9.9,1e-3")  # a row that the kill cut short
-    outcome = train(make_recipe(content), resume=True)
-    assert outcome.finished
+    result = train(make_recipe(content), resume=True)
+    assert result.finished
     wanted = ("step", "epoch", "loss", "learning_rate", "gradient_norm", "tokens", "answer_tokens")
-    assert rows(out, *wanted) == rows(undisturbed, *wanted)
-    state, weights, optimizer = load_state(checkpoints(out)[-1])
-    other, same, moments = load_state(checkpoints(undisturbed)[-1])
-    assert state.place == other.place
+    assert read_rows(out, *wanted) == read_rows(undisturbed, *wanted)
+    state, weights, optimizer = load_state(list_checkpoints(out)[-1])
+    other, same, moments = load_state(list_checkpoints(undisturbed)[-1])
+    assert state.position == other.position
     assert all(torch.equal(weights[name], same[name]) for name in same)
     assert all(torch.equal(optimizer[name], moments[name]) for name in moments)
 
@@ -100,48 +101,50 @@ def test_killed_and_resumed_it_takes_the_same_steps(world: Path, undisturbed: Pa
 def test_the_last_model_and_curves_are_written(undisturbed: Path) -> None:
     model, _ = load_model(undisturbed / "last")
     assert model.settings.language.lora is None, "merged"
-    assert [path.name for path in checkpoints(undisturbed)] == ["step-00000006", "step-00000008"]
+    assert [path.name for path in list_checkpoints(undisturbed)] == ["step-00000006", "step-00000008"]
     assert list((undisturbed / "tensorboard").iterdir())
-    rates = [float(rate) for (rate,) in rows(undisturbed, "learning_rate")]
+    rates = [float(rate) for (rate,) in read_rows(undisturbed, "learning_rate")]
     assert rates[0] < rates[1] > rates[4] > rates[-1] > 0, "warm-up, then a cosine"
 
 
 def test_accumulated_passes_and_unpacked_rows_take_the_same_steps(world: Path, tmp_path: Path) -> None:
-    content = made(world, tmp_path / "one", train={"steps": 3})
+    content = make_content(world, tmp_path / "one", train={"steps": 3})
     train(make_recipe(content))
-    parts = made(world, tmp_path / "two", train={"steps": 3, "micro_rows": 1, "gradient_checkpointing": True})
+    parts = make_content(
+        world, tmp_path / "two", train={"steps": 3, "micro_rows": 1, "gradient_checkpointing": True}
+    )
     train(make_recipe(parts))
-    loose = made(world, tmp_path / "three", train={"steps": 3, "packing": False})
+    loose = make_content(world, tmp_path / "three", train={"steps": 3, "packing": False})
     train(make_recipe(loose))
-    whole = [tuple(map(float, row)) for row in rows(tmp_path / "one", "loss", "gradient_norm")]
+    full = [tuple(map(float, row)) for row in read_rows(tmp_path / "one", "loss", "gradient_norm")]
     for other in ("two", "three"):
-        for row, same in zip(rows(tmp_path / other, "loss", "gradient_norm"), whole, strict=True):
+        for row, same in zip(read_rows(tmp_path / other, "loss", "gradient_norm"), full, strict=True):
             assert tuple(map(float, row)) == pytest.approx(same, rel=2e-4)
 
 
 def test_half_precision_takes_nearly_the_same_steps(world: Path, tmp_path: Path) -> None:
     """In one process one after the other: a training is not bound by the precision of the one before."""
     for precision in ("no", "bf16"):
-        content = made(
+        content = make_content(
             world, tmp_path / precision, train={"steps": 3, "precision": precision, "device": "cpu"}
         )
         train(make_recipe(content))
-    whole, half = (
-        [float(loss) for (loss,) in rows(tmp_path / precision, "loss")] for precision in ("no", "bf16")
+    full, half = (
+        [float(loss) for (loss,) in read_rows(tmp_path / precision, "loss")] for precision in ("no", "bf16")
     )
-    assert half == pytest.approx(whole, rel=0.02) and half != whole
+    assert half == pytest.approx(full, rel=0.02) and half != full
 
 
 def test_the_same_data_elsewhere_come_in_the_same_order(world: Path, tmp_path: Path) -> None:
     shutil.copytree(world, tmp_path / "elsewhere")
-    for place, out in ((world, tmp_path / "here"), (tmp_path / "elsewhere", tmp_path / "there")):
-        train(make_recipe(made(place, out, train={"steps": 3})))
-    assert rows(tmp_path / "here", "loss", "tokens") == rows(tmp_path / "there", "loss", "tokens")
+    for data, out in ((world, tmp_path / "here"), (tmp_path / "elsewhere", tmp_path / "there")):
+        train(make_recipe(make_content(data, out, train={"steps": 3})))
+    assert read_rows(tmp_path / "here", "loss", "tokens") == read_rows(tmp_path / "there", "loss", "tokens")
 
 
 def test_two_processes_have_the_gradients_of_one(world: Path, tmp_path: Path) -> None:
-    train(make_recipe(made(world, tmp_path / "one", train={"steps": 3})))
-    content = made(world, tmp_path / "two", train={"steps": 3})
+    train(make_recipe(make_content(world, tmp_path / "one", train={"steps": 3})))
+    content = make_content(world, tmp_path / "two", train={"steps": 3})
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
@@ -151,29 +154,34 @@ def test_two_processes_have_the_gradients_of_one(world: Path, tmp_path: Path) ->
         "WORLD_SIZE": "2",
         "ACCELERATE_USE_CPU": "true",
     }
-    both = [start(content, **shared, RANK=str(n), LOCAL_RANK=str(n), OMP_NUM_THREADS="1") for n in range(2)]
+    both = [
+        start_process(content, **shared, RANK=str(n), LOCAL_RANK=str(n), OMP_NUM_THREADS="1")
+        for n in range(2)
+    ]
     for process in both:
         process.join(100)
         assert process.exitcode == 0
-    alone = [tuple(map(float, row)) for row in rows(tmp_path / "one", "loss", "gradient_norm")]
-    for row, same in zip(rows(tmp_path / "two", "loss", "gradient_norm"), alone, strict=True):
+    alone = [tuple(map(float, row)) for row in read_rows(tmp_path / "one", "loss", "gradient_norm")]
+    for row, same in zip(read_rows(tmp_path / "two", "loss", "gradient_norm"), alone, strict=True):
         assert tuple(map(float, row)) == pytest.approx(same, rel=1e-4)
-    _, weights, _ = load_state(checkpoints(tmp_path / "two")[-1])
-    _, wanted, _ = load_state(checkpoints(tmp_path / "one")[-1])
+    _, weights, _ = load_state(list_checkpoints(tmp_path / "two")[-1])
+    _, wanted, _ = load_state(list_checkpoints(tmp_path / "one")[-1])
     for name, value in wanted.items():
         assert torch.allclose(weights[name], value, atol=2e-3), name
 
 
 def test_the_command_trains_evaluates_and_its_model_runs(world: Path, tmp_path: Path) -> None:
     held_out = {"benchmark": "mimic/topic", "data": str(world), "where": ["platform=test"]}
-    content = made(world, tmp_path / "out", train={"steps": 2}, evaluation=held_out)
+    content = make_content(world, tmp_path / "out", train={"steps": 2}, evaluation=held_out)
     (tmp_path / "recipe.yaml").write_text(yaml.safe_dump(content), encoding="utf-8")
-    ran = CliRunner().invoke(app, ["mimic-chat", "--config", str(tmp_path / "recipe.yaml")])
+    with logged_messages() as messages:
+        ran = CliRunner().invoke(app, ["mimic-chat", "--config", str(tmp_path / "recipe.yaml")])
     assert ran.exit_code == 0, ran.output
-    assert "held-out accuracy" in ran.output and "Use it: vivant run mimic" in ran.output
+    text = "\n".join(messages)
+    assert "held-out accuracy" in text and "Use it: vivant run mimic" in text
     with (tmp_path / "out" / "evaluations.csv").open(encoding="utf-8") as file:
-        looks = list(csv.DictReader(file))
-    assert [(row["step"], row["samples"]) for row in looks] == [("2", "2")]
+        evaluations = list(csv.DictReader(file))
+    assert [(row["step"], row["samples"]) for row in evaluations] == [("2", "2")]
     assert (tmp_path / "out" / "best" / "model.safetensors").is_file()
     chosen: Any = {
         "data": (str(world),),

@@ -19,7 +19,7 @@ from vivant.models.local_model import (
     hash_checkpoint,
 )
 from vivant.models.transformers_engine import choose_device, generation_arguments
-from vivant.train.model.requests import reply_of, seen_and_said
+from vivant.train.model.request_format import make_reply, split_request
 
 
 class MimicChatModel(LocalModel):
@@ -27,32 +27,32 @@ class MimicChatModel(LocalModel):
 
     has_loglikelihood = True
 
-    def __init__(self, place: str, options: ModelOptions) -> None:
-        given = options.resolve(batch_size=16, workers=1, dtype="auto", device="auto", threads=0)
+    def __init__(self, path: str, options: ModelOptions) -> None:
+        values = options.resolve(batch_size=16, workers=1, dtype="auto", device="auto", threads=0)
         if options.video == "native":
             raise UsageError("mimic-chat takes videos as frames; leave out --native-video")
-        place = check_checkpoint_path(place if place.startswith((".", "/", "~")) else f"./{place}", "model")
+        path = check_checkpoint_path(path if path.startswith((".", "/", "~")) else f"./{path}", "model")
         super().__init__(
-            _name(place),
-            "vivant.train.backend:Engine",
-            {"model": place, **{name: given[name] for name in ("dtype", "device", "threads")}},
-            batch_size=given["batch_size"],
-            workers=given["workers"],
+            _format_model_name(path),
+            "vivant.train.torch_backend:TorchMimicChatEngine",
+            {"model": path, **{name: values[name] for name in ("dtype", "device", "threads")}},
+            batch_size=values["batch_size"],
+            workers=values["workers"],
         )
         self.capabilities = Capabilities(images=True)
-        self._identity = {"model": self.name, "checkpoint": hash_checkpoint(place)}
+        self._identity = {"model": self.name, "checkpoint": hash_checkpoint(path)}
 
     @property
     def identity(self) -> Mapping[str, Any]:
         return self._identity
 
 
-def _name(place: str) -> str:
+def _format_model_name(path: str) -> str:
     """A training's `best` and `last` go by the training's name."""
-    folder = Path(place)
+    folder = Path(path)
     if folder.name in ("best", "last") and folder.parent.name:
         return f"mimic-chat/{folder.parent.name}/{folder.name}"
-    return format_checkpoint_name("mimic-chat", place)
+    return format_checkpoint_name("mimic-chat", path)
 
 
 def create(rest: str, options: ModelOptions) -> Model:
@@ -64,8 +64,8 @@ def create(rest: str, options: ModelOptions) -> Model:
     return MimicChatModel(rest, options)
 
 
-class Engine:
-    """A loaded checkpoint."""
+class TorchMimicChatEngine:
+    """Inference with a loaded checkpoint."""
 
     def __init__(self, settings: Mapping[str, Any], accelerator: int) -> None:
         import torch
@@ -84,60 +84,60 @@ class Engine:
             raise ModelError(
                 f"--model-option device={device}: {' '.join(str(error).split())[:200]}"
             ) from error
-        self._words = self._processor.words
-        self._end = self._words.eos_token_id
+        self._tokenizer = self._processor.tokenizer
+        self._end = self._tokenizer.eos_token_id
 
     def generate(self, requests: Sequence[Request]) -> list[Reply]:
         """Greedy, or sampled where a temperature is given. All requests share their decoding."""
         decoding = requests[0].decoding
-        wanted = generation_arguments(decoding)
-        if wanted["do_sample"]:
+        arguments = generation_arguments(decoding)
+        if arguments["do_sample"]:
             self._torch.manual_seed(requests[0].seed % 2**63)
-        batch = self._batch(requests)
-        made = self._model.generate(
-            **batch, **wanted, eos_token_id=self._end, pad_token_id=self._words.pad_token_id
+        batch = self._make_batch(requests)
+        rows = self._model.generate(
+            **batch, **arguments, eos_token_id=self._end, pad_token_id=self._tokenizer.pad_token_id
         ).tolist()
         counts = batch["attention_mask"].sum(dim=1).tolist()
         return [
-            reply_of(row, self._end, self._read, count, decoding, wanted["max_new_tokens"])
-            for row, count in zip(made, counts, strict=True)
+            make_reply(row, self._end, self._detokenize, count, decoding, arguments["max_new_tokens"])
+            for row, count in zip(rows, counts, strict=True)
         ]
 
-    def _read(self, ids: Sequence[int]) -> str:
-        text: str = self._words.decode(ids, skip_special_tokens=True)
+    def _detokenize(self, ids: Sequence[int]) -> str:
+        text: str = self._tokenizer.decode(ids, skip_special_tokens=True)
         return text
 
     def loglikelihood(self, requests: Sequence[Request], answers: Sequence[tuple[str, ...]]) -> list[Reply]:
         """The sum of the likelihoods of an answer's tokens, after the prompt; one pass for each request."""
-        return [self._weigh(request, texts) for request, texts in zip(requests, answers, strict=True)]
+        return [self._score_answers(request, texts) for request, texts in zip(requests, answers, strict=True)]
 
-    def _weigh(self, request: Request, texts: tuple[str, ...]) -> Reply:
+    def _score_answers(self, request: Request, texts: tuple[str, ...]) -> Reply:
         import msgspec
 
-        asked = self._question(request)
-        answers = [tuple(self._words.encode(text, add_special_tokens=False)) for text in texts]
-        rows = [msgspec.structs.replace(asked, answer=answer) for answer in answers]
-        batch = self._moved(self._processor.batch(rows))
-        places = (batch["attention_mask"].cumsum(1) - 1).clamp(min=0)
+        prompt = self._tokenize(request)
+        answers = [tuple(self._tokenizer.encode(text, add_special_tokens=False)) for text in texts]
+        rows = [msgspec.structs.replace(prompt, answer=answer) for answer in answers]
+        batch = self._move(self._processor.make_batch(rows))
+        position_ids = (batch["attention_mask"].cumsum(1) - 1).clamp(min=0)
         with self._torch.inference_mode():
-            logits = self._model(**batch, position_ids=places).logits.float().log_softmax(-1)
-        weights = []
+            logits = self._model(**batch, position_ids=position_ids).logits.float().log_softmax(-1)
+        likelihoods = []
         for row, answer in enumerate(answers):
             tail = logits[row, -len(answer) - 1 : -1]
-            weights.append(sum(float(tail[place, token]) for place, token in enumerate(answer)))
-        return Reply(tokens_in=len(asked.ids), likelihoods=tuple(weights))
+            likelihoods.append(sum(float(tail[index, token]) for index, token in enumerate(answer)))
+        return Reply(tokens_in=len(prompt.ids), likelihoods=tuple(likelihoods))
 
-    def _batch(self, requests: Sequence[Request]) -> dict[str, Any]:
-        return self._moved(self._processor.batch([self._question(request) for request in requests]))
+    def _make_batch(self, requests: Sequence[Request]) -> dict[str, Any]:
+        return self._move(self._processor.make_batch([self._tokenize(request) for request in requests]))
 
-    def _moved(self, batch: dict[str, Any]) -> dict[str, Any]:
+    def _move(self, batch: dict[str, Any]) -> dict[str, Any]:
         device = self._model.device
         return {n: v.to(device) if isinstance(v, self._torch.Tensor) else v for n, v in batch.items()}
 
-    def _question(self, request: Request) -> Any:
-        from vivant.train.model.processing import Question
+    def _tokenize(self, request: Request) -> Any:
+        from vivant.train.model.processing import ModelInput
 
-        pictures, text = seen_and_said(request)
-        ids = self._processor.prompt(text, video=bool(pictures))
-        frames = self._processor.frames(pictures) if pictures else None
-        return Question(ids, (), frames, request.key)
+        pictures, text = split_request(request)
+        ids = self._processor.encode_prompt(text, video=bool(pictures))
+        frames = self._processor.encode_frames(pictures) if pictures else None
+        return ModelInput(ids, (), frames, request.key)

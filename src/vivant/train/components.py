@@ -1,0 +1,110 @@
+"""From a recipe to examples, a tokenizer and a model."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import torch
+from msgspec import Struct
+
+from vivant.core.files import atomic_path
+from vivant.core.randomness import derive_seed
+from vivant.train.checkpoints import load_model
+from vivant.train.data.sources import Example, list_answers, load_examples, phrase_example
+from vivant.train.model.config import MimicChatConfig, ModelSettings
+from vivant.train.model.modeling import MimicChat
+from vivant.train.model.processing import (
+    Processor,
+    find_line_breaks,
+    find_shared_lines,
+    load_tokenizer,
+    train_tokenizer,
+)
+from vivant.train.settings import Recipe
+
+logger = logging.getLogger("vivant")
+_MAX_TOKENIZER_EXAMPLES = 20_000
+"""Examples that a tokenizer is trained on at most."""
+
+
+class TrainingComponents(Struct, frozen=True, eq=False):
+    """The parts that a training starts with."""
+
+    examples: tuple[Example, ...]
+    processor: Processor
+    model: MimicChat
+
+
+def load_components(recipe: Recipe, base: Path, out: Path, accelerator: Any) -> TrainingComponents:
+    """Read data, train or load the tokenizer, make the model. The same recipe always gives the same components."""
+    loaded = load_examples(recipe.data.sources, base, recipe.seed)
+    is_main = accelerator.is_main_process
+    if is_main:
+        for warning in loaded.warnings:
+            logger.warning("%s", warning)
+    torch.manual_seed(derive_seed(recipe.seed, "weights") % 2**63)
+    if recipe.begin:
+        model, processor = load_model(base / Path(recipe.begin).expanduser())
+        model.set_trainable(recipe.model)
+    else:
+        tokenizer = load_tokenizer_for(recipe, loaded.examples, out, accelerator)
+        settings = fill_vocabulary(recipe.model, tokenizer)
+        model = MimicChat(MimicChatConfig.from_settings(settings), pretrained=True)
+        processor = Processor(settings, tokenizer, model.vocabulary)
+    trainable = sum(weight.numel() for weight in model.parameters() if weight.requires_grad)
+    total = sum(weight.numel() for weight in model.parameters())
+    if is_main:
+        logger.info(
+            f"{len(loaded.examples):,} examples; {total / 1e6:.2f} M parameters, {trainable / 1e6:.2f} M of them "
+            f"learn; {accelerator.num_processes} process(es) on {accelerator.device}."
+        )
+    return TrainingComponents(loaded.examples, processor, model)
+
+
+def load_tokenizer_for(recipe: Recipe, examples: Sequence[Example], out: Path, accelerator: Any) -> Any:
+    """The language model's own tokenizer, or one trained on the examples and kept with the training."""
+    language = recipe.model.language
+    if language.name:
+        return load_tokenizer(language.name, trust_remote_code=language.trust_remote_code)
+    folder = out / "tokenizer"
+    if accelerator.is_main_process and not folder.is_dir():
+        with atomic_path(folder) as temporary:
+            train_example_tokenizer(recipe, examples).save_pretrained(temporary)
+    accelerator.wait_for_everyone()
+    return load_tokenizer(folder)
+
+
+def train_example_tokenizer(recipe: Recipe, examples: Sequence[Example]) -> Any:
+    """A tokenizer for what the examples ask and answer."""
+    texts: list[str] = []
+    prompts: list[tuple[str, Sequence[str]]] = []
+    stride = max(1, len(examples) // _MAX_TOKENIZER_EXAMPLES)
+    for example in examples[::stride]:
+        phrased = phrase_example(example, 0, recipe.seed)
+        prompts.append((phrased.text, phrased.options))
+        texts += [phrased.text, phrased.answer, *list_answers(example)]
+        if example.source.words:
+            prompts.append((phrase_example(example, 0, recipe.seed, "words").text, ()))
+    return train_tokenizer(texts, recipe.data.vocabulary, find_shared_lines(prompts))
+
+
+def fill_vocabulary(settings: ModelSettings, tokenizer: Any) -> ModelSettings:
+    """Fill in the tokenizer's size and special tokens, where the language model is made from scratch."""
+    if settings.language.name:
+        return settings
+    vocabulary = {
+        "vocab_size": len(tokenizer),
+        "bos_token_id": None,
+        "eos_token_id": tokenizer.eos_token_id,
+        "pad_token_id": tokenizer.pad_token_id,
+    }
+    language = msgspec.structs.replace(
+        settings.language,
+        config={**settings.language.config, **vocabulary},
+        breaks=find_line_breaks(tokenizer) if settings.language.lines else (),
+    )
+    return msgspec.structs.replace(settings, language=language)
