@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from fnmatch import fnmatch
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Literal
 
-import msgspec
-import yaml
 from msgspec import Struct
 
 from vivant.benchmarks import registry
 from vivant.core.errors import UsageError, unknown_name_error
 from vivant.core.paths import cache_root
+from vivant.core.yaml_files import read_resource
 
 
 class Repo(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -58,8 +56,7 @@ class DataSource(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 @cache
 def sources() -> dict[str, DataSource]:
     """All of them by name."""
-    content = files("vivant.benchmarks").joinpath("sources.yaml").read_bytes()
-    return msgspec.convert(yaml.safe_load(content), dict[str, DataSource])
+    return read_resource("vivant.benchmarks", "sources.yaml", dict[str, DataSource])
 
 
 def find(name: str) -> DataSource:

@@ -85,7 +85,7 @@ def render(
     if executor == "ray":
         from vivant.build.mime.ray_executor import RayRenderExecutor
 
-        hands = RayRenderExecutor(address, say)
+        hands = RayRenderExecutor(address)
     else:
         if address is not None:
             raise UsageError("--address names a Ray cluster; add --executor ray")
@@ -155,7 +155,7 @@ def setup_blender(
     """Install Blender as a Python module, in an environment of its own below the cache; needs 1 GB."""
     from vivant.build.mime.blender.install import install
 
-    say(install(say, again=again))
+    say(install(again=again))
 
 
 @app.command()

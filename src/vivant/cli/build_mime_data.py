@@ -251,7 +251,7 @@ def dataset(
     say(ready.line())
     if sys.stdin.isatty() and sys.stderr.isatty() and not yes and not typer.confirm("Go on?", err=True):
         raise typer.Exit(1)
-    say(f"Pushed: {push(ready, say)}")
+    say(f"Pushed: {push(ready)}")
 
 
 @app.command()

@@ -90,7 +90,7 @@ def reasoning(
             say(f"{labels}: {told}.")
     for run in loaded:
         for judge in judges:
-            outcome = label_run(run, judge, settled, options, say)
+            outcome = label_run(run, judge, settled, options)
             if outcome.stopped:
                 say(f"Stopped after {outcome.done} verdicts. Run the same command to go on.")
                 raise typer.Exit(130)

@@ -70,6 +70,11 @@ def _temporary_path(path: Path, ending: str) -> Path:
     return path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}{ending}")
 
 
+def is_temporary(path: Path) -> bool:
+    """Whether the name is that of a temporary file, which a killed process leaves behind."""
+    return path.name.startswith(".") and (".tmp" in path.suffixes or path.suffix == ".part")
+
+
 def remove(path: Path) -> None:
     """Remove a file or a whole folder; it need not exist."""
     if path.is_dir() and not path.is_symlink():

@@ -219,11 +219,9 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[PushHub]:
 
 
 def _push(folder: Path, repo: str, *, private: bool = True) -> list[str]:
-    said: list[str] = []
     ready = prepare_push(folder, repo, private=private)
-    said.append(ready.line())
-    push(ready, said.append)
-    return said
+    push(ready)
+    return [ready.line()]
 
 
 def test_a_push_is_announced_private_and_complete(made: Path, server: PushHub, tmp_path: Path) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -25,6 +26,7 @@ from vivant.models.registry import create
 from vivant.runs.judgements import Judgements, JudgeVerdict
 from vivant.runs.run import Run, common_protocol
 
+logger = logging.getLogger("vivant")
 _FRAMES = 4096
 _SEGMENTS, _KIND = "?segments", "?kind"
 
@@ -80,11 +82,9 @@ def label_run(
     judge: JudgeOptions,
     protocol: Protocol | None = None,
     options: LabelOptions | None = None,
-    say: Callable[[str], None] | None = None,
 ) -> RunOutcome:
     """Have a run labelled; what was asked before is not asked again. Labels are written beside the log."""
     protocol = common_protocol([run], protocol)
-    say = say or (lambda _: None)
     options = options or LabelOptions()
     model = create(judge.model, judge.backend_options)
     schemes = {(scheme := find_scheme(task, options.kinds)).name: scheme for task in run.manifest.tasks}
@@ -97,9 +97,9 @@ def label_run(
     items = select_items(run, protocol, options)
     by_name = {rubric.name: rubric for rubric in settings.rubrics}
     asks = [ask for item in items for ask in _asks(item, by_name)]
-    say(f"Judge {model.name}: {len(asks)} questions on {len(items)} replies → {folder}")
+    logger.info("Judge %s: %d questions on %d replies → %s", model.name, len(asks), len(items), folder)
     if model.caveat:
-        say(f"Note: {model.name} is {model.caveat}.")
+        logger.info("Note: %s is %s.", model.name, model.caveat)
     outcome = JudgeRunner(model, settings, folder, _read, judge).judge(asks)
     if outcome.stopped:
         return outcome

@@ -19,6 +19,7 @@ from vivant.build.mime.semantic_choice import (
     choose_misaligned,
 )
 from vivant.core.errors import DataError
+from vivant.core.files import write_atomic
 
 MINI = mini_plan()
 """The bundled mini-edition."""
@@ -109,11 +110,9 @@ def write_metadata(edition: Edition, out: Path) -> Path:
 
 
 def _write(file: Path, content: bytes) -> None:
-    part = file.with_name(f".{file.name}.part")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        part.write_bytes(content)
-        part.replace(file)
+        write_atomic(file, content)
     except OSError as error:
         raise DataError(f"{file.parent}: the edition cannot be written ({error.strerror or error})") from None
 

@@ -37,7 +37,7 @@ from vivant.build.mime.semantic_choice import PhraseEncoder
 from vivant.build.mime.video import FullDiskError, encode
 from vivant.build.mime.video_check import examine_video
 from vivant.core.errors import DataError, MediaError, VivantError
-from vivant.core.files import lock_file
+from vivant.core.files import is_temporary, lock_file
 from vivant.core.progress import ProgressCallback
 
 LOCK = ".render.lock"
@@ -268,8 +268,8 @@ def _full(out: Path, done: int, total: int) -> DataError:
 
 def _sweep(out: Path) -> None:
     """Remove what killed workers left under hidden names."""
-    for part in out.glob(".*.part"):
-        part.unlink(missing_ok=True)
+    for path in filter(is_temporary, out.iterdir()):
+        path.unlink(missing_ok=True)
 
 
 class _Clock:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from vivant.build.mime.plan import VARIANTS, Variant
 from vivant.build.mime.renderers import RENDERERS
 from vivant.build.mime.scenes import BLANK, SCENES
 from vivant.core.errors import UsageError, unknown_name_error
-from vivant.core.yaml_files import read_yaml
+from vivant.core.yaml_files import read_resource, read_yaml
 
 PRESETS: dict[str, tuple[Variant, ...]] = {"mime": VARIANTS}
 """Sets of variants by name: `mime` is the ten of the paper."""
@@ -170,7 +169,7 @@ def _filled(entry: str | OwnAction) -> OwnAction:
 
 def mini_plan() -> Specification:
     """The plan of the bundled mini-edition."""
-    return read_yaml(Path(str(files("vivant.build.mime").joinpath("mini.yaml"))), Specification)
+    return read_resource("vivant.build.mime", "mini.yaml", Specification)
 
 
 def load_plan(file: Path) -> Specification:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -20,6 +19,7 @@ from vivant.build.mime.motion import Motion
 from vivant.build.mime.rasterizer import Painter, Picture, Plane, finished
 from vivant.build.mime.scenes import draw_background
 from vivant.core.errors import MediaError, UsageError
+from vivant.core.files import atomic_path
 from vivant.media.encoding import FrameEncoder
 from vivant.media.scan import open_media, video_stream
 
@@ -79,41 +79,42 @@ def encode(
     The file appears under its name only when it is whole, so a killed run leaves no half video. `examine` sees
     it before that, and what it raises leaves nothing behind.
     """
-    part = out.with_name(f".{out.name}.{os.getpid()}.part")
     rate = Fraction(fps).limit_denominator(100_000)
     count = 0
     try:
-        with av.open(str(part), "w", format="mp4", options={"movflags": "+faststart"}) as container:
-            stream = None
-            for picture in frames:
-                height, width = picture.shape[:2]
+        with atomic_path(out) as temporary:
+            with av.open(str(temporary), "w", format="mp4", options={"movflags": "+faststart"}) as container:
+                stream = None
+                for picture in frames:
+                    height, width = picture.shape[:2]
+                    if stream is None:
+                        if width % 2 or height % 2:
+                            raise UsageError(
+                                f"A video of {width}×{height} cannot be yuv420p; use an even width and height"
+                            )
+                        stream = container.add_stream("libx264", rate=rate)
+                        stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
+                        # One thread, so that the same frames give the same bytes; a key frame every ten seconds.
+                        stream.codec_context.thread_count = 1
+                        stream.options = {
+                            "crf": str(crf),
+                            "preset": preset,
+                            "g": str(max(1, round(10 * fps))),
+                        }
+                    frame = av.VideoFrame.from_ndarray(picture, format="rgb24")
+                    frame.pts = count
+                    # Not the stream's own: writing the file's head changes that one.
+                    frame.time_base = 1 / rate
+                    container.mux(stream.encode(frame))
+                    count += 1
                 if stream is None:
-                    if width % 2 or height % 2:
-                        raise UsageError(
-                            f"A video of {width}×{height} cannot be yuv420p; use an even width and height"
-                        )
-                    stream = container.add_stream("libx264", rate=rate)
-                    stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
-                    # One thread, so that the same frames give the same bytes; a key frame every ten seconds.
-                    stream.codec_context.thread_count = 1
-                    stream.options = {"crf": str(crf), "preset": preset, "g": str(max(1, round(10 * fps)))}
-                frame = av.VideoFrame.from_ndarray(picture, format="rgb24")
-                frame.pts = count
-                # Not the stream's own: writing the file's head changes that one.
-                frame.time_base = 1 / rate
-                container.mux(stream.encode(frame))
-                count += 1
-            if stream is None:
-                raise UsageError(f"{out}: there are no frames to encode")
-            container.mux(stream.encode(None))
-        if examine is not None:
-            examine(part)
-        part.replace(out)
+                    raise UsageError(f"{out}: there are no frames to encode")
+                container.mux(stream.encode(None))
+            if examine is not None:
+                examine(temporary)
     except OSError as error:
         kind = FullDiskError if error.errno == errno.ENOSPC else MediaError
         raise kind(f"{out}: the video cannot be written ({error.strerror or error})") from None
-    finally:
-        part.unlink(missing_ok=True)
     return count
 
 

@@ -18,6 +18,7 @@ from msgspec import Struct
 from vivant.build.mimic.ingestion.privacy import Anonymiser
 from vivant.build.mimic.ingestion.values import VideoRow
 from vivant.build.mimic.schema import COMMENTS, VIDEOS
+from vivant.core.files import write_atomic
 
 _UNSAFE = re.compile(r"[\s/\\\x00-\x1f]")
 
@@ -143,7 +144,7 @@ class RecordWriter:
         self.report.left = dict(self._left)
         self.report.left_comments = dict(self._left_comments)
         self.report.notes = dict(self._notes)
-        self._done.write_bytes(msgspec.json.encode(self.report))
+        write_atomic(self._done, msgspec.json.encode(self.report), durable=False)
         return self.report
 
     def _put(self, kind: str, table: pa.Table) -> None:
