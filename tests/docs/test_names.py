@@ -38,9 +38,8 @@ def _exists(name: str) -> bool:
         try:
             target = importlib.import_module(value)
         except ModuleNotFoundError as error:
-            if error.name and error.name.split(".")[0] != "vivant":
-                return True  # the module is there, an optional library is not
-            return False
+            # A module that lacks an optional library is there all the same.
+            return (error.name or "vivant").split(".")[0] != "vivant"
     return True
 
 

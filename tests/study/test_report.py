@@ -314,7 +314,7 @@ def test_a_study_without_judgements_has_a_report_that_says_so(tmp_path: Path) ->
     with open_store(loaded.path):
         pass
     report = build_study_report(load_results(tmp_path / "s"))
-    assert report.found == ("There are no judgements yet.",)
+    assert report.findings == ("There are no judgements yet.",)
     assert cell(report.progress, "Judged items that count", "so far") == "0 (0 of the 12 wanted)"
     assert "There are no judgements yet" in build_page(report)
 
@@ -324,8 +324,8 @@ def test_without_the_key_a_report_has_all_but_what_is_right(tmp_path: Path) -> N
     judged(loaded, ["ann", "bob", "cat"], choose)
     (tmp_path / "s" / "key.jsonl").unlink()
     report = build_study_report(load_results(tmp_path / "s"))
-    assert report.found[0].startswith("Nothing can be measured without the key")
-    assert "Two people agree in" in report.found[1]
+    assert report.findings[0].startswith("Nothing can be measured without the key")
+    assert "Two people agree in" in report.findings[1]
     assert report.results.body == ()
     # Hits are then what most of the others chose.
     assert all(one.tried > 0 for one in compute_annotator_statistics(load_results(tmp_path / "s")))

@@ -120,7 +120,7 @@ def _of_task(
 
 
 def _values(facet: str) -> Callable[[SampleScores], str]:
-    return lambda one: one.sample.facets.get(facet, "")
+    return lambda scored: scored.sample.facets.get(facet, "")
 
 
 def _couples(values: Sequence[str], rest: bool) -> list[tuple[str, str]]:

@@ -214,15 +214,15 @@ class SampleScores(Struct, frozen=True):
 def by_sample(run: ScoredRun, benchmark: Benchmark) -> dict[str, SampleScores]:
     """The values of a run by sample id; samples without any are left out."""
     unparsed_value = benchmark.unparsed_value
-    found: dict[str, tuple[Sample, list[float], list[Score]]] = {}
+    samples: dict[str, tuple[Sample, list[float], list[Score]]] = {}
     for sample, _, score in run.rows:
         value = counted_value(run, score, unparsed_value)
         if value is not None:
-            _, values, scores = found.setdefault(sample.id, (sample, [], []))
+            _, values, scores = samples.setdefault(sample.id, (sample, [], []))
             values.append(value)
             scores.append(score)
     return {
-        name: SampleScores(s, tuple(values), tuple(scores)) for name, (s, values, scores) in found.items()
+        name: SampleScores(s, tuple(values), tuple(scores)) for name, (s, values, scores) in samples.items()
     }
 
 

@@ -81,20 +81,20 @@ def render(
     from vivant.build.mime.jobs import RenderExecutor, run_jobs, workers_here
 
     spec, root = _plan(file, preset, renderer)
-    hands: RenderExecutor
+    render_executor: RenderExecutor
     if executor == "ray":
         from vivant.build.mime.ray_executor import RayRenderExecutor
 
-        hands = RayRenderExecutor(address)
+        render_executor = RayRenderExecutor(address)
     else:
         if address is not None:
             raise UsageError("--address names a Ray cluster; add --executor ray")
         from vivant.build.mime.local_executor import LocalRenderExecutor
 
-        hands = LocalRenderExecutor(workers or workers_here())
+        render_executor = LocalRenderExecutor(workers or workers_here())
     edition = Edition(spec, tuple(stage(spec)))
     try:
-        outcome = run_jobs(edition, root, out, hands, log_progress())
+        outcome = run_jobs(edition, root, out, render_executor, log_progress())
     except KeyboardInterrupt:
         say(f"Stopped; the videos in {out} are whole. Run the same command to go on.")
         raise typer.Exit(130) from None
@@ -105,8 +105,8 @@ def render(
             f"{len(outcome.failed)} of {outcome.total} videos could not be made; mend what is named above and "
             "run the same command again"
         )
-    kept = f", {outcome.kept} were there" if outcome.kept else ""
-    say(f"{outcome.made} videos made{kept}: {out}. Check them: vivant build mime check {out}")
+    existing = f", {outcome.kept} were there" if outcome.kept else ""
+    say(f"{outcome.made} videos made{existing}: {out}. Check them: vivant build mime check {out}")
     say(f"Run it: vivant run mime --data {out} --model random")
 
 
@@ -176,8 +176,8 @@ def _plan(file: Path, preset: str | None, renderer: str | None) -> tuple[Specifi
 
     spec = load_plan(file)
     root = file.resolve().parent
-    given = {"variants": preset, "renderer": renderer}
-    changes = {name: value for name, value in given.items() if value is not None}
+    named = {"variants": preset, "renderer": renderer}
+    changes = {name: value for name, value in named.items() if value is not None}
     if changes:
         spec = msgspec.structs.replace(spec, **changes)
         check_plan(spec, str(file), root)

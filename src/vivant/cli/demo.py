@@ -78,17 +78,17 @@ def _mimicking(out: Path, runs: list[Run]) -> None:
     from vivant.judging.comment_authors import load_authors
     from vivant.judging.mimic_packs import judge_pack
 
-    place, said = out / "mimic-pack", out / "mimic-pack.heuristic.jsonl"
-    if not (place / "pack.json").exists():
+    folder, judgements = out / "mimic-pack", out / "mimic-pack.heuristic.jsonl"
+    if not (folder / "pack.json").exists():
         build_pack(
             load_authors([run.dir.path for run in runs]),
             registry.locate(registry.get("mimic"), "mini"),
-            place,
+            folder,
         )
-    pack = Pack(place)
-    judge_pack(pack, JudgeOptions(model="heuristic"), said)
+    pack = Pack(folder)
+    judge_pack(pack, JudgeOptions(model="heuristic"), judgements)
     for table in build_panel_tables(
-        compute_outcome(pack, open_key(out / "mimic-pack.key.jsonl", pack), [said])
+        compute_outcome(pack, open_key(out / "mimic-pack.key.jsonl", pack), [judgements])
     ):
         print_table(table)
 

@@ -83,9 +83,9 @@ def _agreement(
     ]
     notes += [f"† {source}." for source in dict.fromkeys(figure.source for figure in figures)]
     notes += [
-        f"{one.judge} ({one.fingerprint[:8]}): {one.unmatched} answers that it judged have no score by people."
-        for one in judged
-        if one.unmatched
+        f"{judge.judge} ({judge.fingerprint[:8]}): {judge.unmatched} answers that it judged have no score by people."
+        for judge in judged
+        if judge.unmatched
     ]
     return Table(
         title="Judges and people",

@@ -25,10 +25,10 @@ def draw_sheet(
         chosen = [shot for shot in shots if shot.action == action]
         titles = [shot.variant for shot in chosen]
     else:
-        known = [shown.name for shown in edition.specification.shown]
-        if variant is not None and variant not in known:
-            raise unknown_name_error("variant", variant, known)
-        chosen = [shot for shot in shots if shot.variant == (variant or known[0])]
+        variants = [entry.name for entry in edition.specification.shown]
+        if variant is not None and variant not in variants:
+            raise unknown_name_error("variant", variant, variants)
+        chosen = [shot for shot in shots if shot.variant == (variant or variants[0])]
         labels = {staging.action: staging.labels[0] for staging in edition.stagings}
         titles = [labels[shot.action] for shot in chosen]
     if out.suffix.lower() not in (".jpg", ".jpeg", ".png", ".webp"):

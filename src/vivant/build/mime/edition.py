@@ -70,13 +70,13 @@ def stage(spec: Specification, encoder: PhraseEncoder | None = None) -> list[Sta
     return [
         Staging(
             action=action.name,
-            actor=action.actor or spec.actors[place % len(spec.actors)],
+            actor=action.actor or spec.actors[index % len(spec.actors)],
             labels=action.labels,
             distractors=distractors(action),
             aligned=action.background,
             misaligned=misaligned(action),
         )
-        for place, action in enumerate(cast)
+        for index, action in enumerate(cast)
     ]
 
 
@@ -88,9 +88,11 @@ def _load_encoder() -> PhraseEncoder:
 
 def scene_words(spec: Specification, scene: str) -> tuple[str, ...]:
     """What is known in words of a background: meaning is measured on these phrases."""
-    own = spec.backgrounds.get(scene)
-    if own is not None:
-        return tuple(text for text in (own.description or scene.replace("_", " "), *own.fits) if text)
+    background = spec.backgrounds.get(scene)
+    if background is not None:
+        return tuple(
+            text for text in (background.description or scene.replace("_", " "), *background.fits) if text
+        )
     if scene not in SCENES:
         return (scene,)
     return (SCENES[scene].description, *SCENES[scene].fits)

@@ -38,7 +38,7 @@ class RenderEstimate(Struct, frozen=True):
 
 def estimate_render(spec: Specification, root: Path) -> RenderEstimate:
     """Count every frame; draw and encode a few of the first action to know time and size."""
-    stagings = [_sketch(spec, place) for place in range(len(spec.actions))]
+    stagings = [_sketch(spec, index) for index in range(len(spec.actions))]
     scenes = [set_up_action(spec, staging, root) for staging in stagings]
     shots = plan_shots(stagings[:1], spec.shown)
     frames = sum(len(scene.motion) for scene in scenes) * len(spec.shown)
@@ -54,12 +54,12 @@ def estimate_render(spec: Specification, root: Path) -> RenderEstimate:
     return RenderEstimate(videos, frames, seconds, round(frames * (plainest[1] + busiest[1]) / 2))
 
 
-def _sketch(spec: Specification, place: int) -> Staging:
+def _sketch(spec: Specification, index: int) -> Staging:
     """Enough of an action's staging to know its motion; meanings are not asked for."""
-    action = spec.cast[place]
+    action = spec.cast[index]
     return Staging(
         action=action.name,
-        actor=action.actor or spec.actors[place % len(spec.actors)],
+        actor=action.actor or spec.actors[index % len(spec.actors)],
         labels=action.labels,
         distractors=action.distractors,
         aligned=action.background,

@@ -82,8 +82,8 @@ def make_gallery(
             group=_KINDS[action.category],
         )
         keep(clip, _frames(motion, make_character("man"), "blank"))
-    shown = perform(find_action(SHOWN), FPS)
-    camera = _camera(shown, make_character("man"))
+    example = perform(find_action(SHOWN), FPS)
+    camera = _camera(example, make_character("man"))
     scenes = {"blank": "blank", "aligned": ACTIONS[SHOWN].scene, "misaligned": _MISALIGNED}
     for variant in VARIANTS:
         scene = scenes[variant.background]
@@ -91,7 +91,7 @@ def make_gallery(
         view = replace(camera, angle=float(variant.angle))
         keep(
             GalleryClip(file=file, title=variant.name, note=scene, group="Variants"),
-            _frames(shown, make_character(variant.avatar), scene, view),
+            _frames(example, make_character(variant.avatar), scene, view),
         )
     takes = [_take(actor) for actor in "abcdef"]
     keep(

@@ -151,16 +151,16 @@ def _variant_name(avatar: str, background: str, angle: int) -> str:
 
 
 def _filled(entry: str | OwnAction) -> OwnAction:
-    own = OwnAction(name=entry) if isinstance(entry, str) else entry
-    source = own.motion or own.name
+    action = OwnAction(name=entry) if isinstance(entry, str) else entry
+    source = action.motion or action.name
     if Path(source).suffix.lower() in MOTION_FILES:
-        return own
-    action = find_action(source)
+        return action
+    bundled = find_action(source)
     return msgspec.structs.replace(
-        own,
+        action,
         motion=source,
-        labels=own.labels or action.labels,
-        background=own.background or action.scene,
+        labels=action.labels or bundled.labels,
+        background=action.background or bundled.scene,
     )
 
 
@@ -298,9 +298,9 @@ def _check_file(path: str, what: str, suffixes: tuple[str, ...], fault: Any, roo
         raise fault(f"{what}: there is no file {root / path}")
 
 
-def _check_twice(what: str, found: Iterable[str], fault: Any) -> None:
+def _check_twice(what: str, names: Iterable[str], fault: Any) -> None:
     seen: set[str] = set()
-    for name in found:
+    for name in names:
         if name in seen:
             raise fault(f"the {what} '{name}' stands there twice")
         seen.add(name)

@@ -304,12 +304,12 @@ def _enlarge(small: Plane, step: int, height: int, width: int) -> Plane:
     """Linear interpolation from every `step`-th pixel to all."""
 
     def stretch(array: Plane, length: int) -> Plane:
-        place = np.clip(
+        position = np.clip(
             (np.arange(length, dtype=np.float32) + np.float32(0.5)) / step - 0.5, 0, len(array) - 1
         )
-        low = place.astype(int)
+        low = position.astype(int)
         high = np.minimum(low + 1, len(array) - 1)
-        share = (place - low).astype(np.float32)[:, None]
+        share = (position - low).astype(np.float32)[:, None]
         return np.asarray(array[low] * (_ONE - share) + array[high] * share)
 
     return np.ascontiguousarray(stretch(stretch(small, height).T, width).T)

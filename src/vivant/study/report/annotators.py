@@ -147,13 +147,13 @@ def _build_case(collected: StudyResults, judgement: StudyJudgement) -> _Case | N
     item = collected.items[judgement.item]
     unit = f"{judgement.item}\x1f{judgement.part}"
     if judgement.page == "choose" and isinstance(judgement.answer, int):
-        place = (
+        position = (
             judgement.shown.index(judgement.answer)
             if judgement.answer in judgement.shown
             else judgement.answer
         )
         key = collected.key_line(judgement.item).option
-        return _Case(judgement.annotator, unit, judgement.answer, len(item.options), key, place)
+        return _Case(judgement.annotator, unit, judgement.answer, len(item.options), key, position)
     if judgement.page == "pair" and judgement.answer in PREFERENCES:
         side = PREFERENCES.index(judgement.answer)
         stood = judgement.shown.index(side) if side in judgement.shown else None
@@ -268,17 +268,17 @@ def _count_checks(collected: StudyResults) -> dict[str, tuple[int, int]]:
     for judgement in collected.iter_counted(excluded=True, checks=True):
         answers[judgement.annotator, judgement.item][judgement.part or judgement.page] = judgement.answer
     counts: dict[str, tuple[int, int]] = {}
-    for (name, item), given in answers.items():
+    for (name, item), answered in answers.items():
         wanted = expected_answers(collected.items[item], collected.key_line(item))
-        good = all(_is_expected(given.get(place), answer) for place, answer in wanted.items())
+        good = all(_is_expected(answered.get(field), answer) for field, answer in wanted.items())
         passed, met = counts.get(name, (0, 0))
         counts[name] = (passed + good, met + 1)
     return counts
 
 
-def _is_expected(given: Any, wanted: Any) -> bool:
-    if isinstance(wanted, dict):
-        return isinstance(given, dict) and all(given.get(name) == value for name, value in wanted.items())
-    if isinstance(wanted, str) and isinstance(given, str):
-        return normalise_text(wanted) == normalise_text(given)
-    return bool(given == wanted)
+def _is_expected(answer: Any, expected: Any) -> bool:
+    if isinstance(expected, dict):
+        return isinstance(answer, dict) and all(answer.get(name) == value for name, value in expected.items())
+    if isinstance(expected, str) and isinstance(answer, str):
+        return normalise_text(expected) == normalise_text(answer)
+    return bool(answer == expected)

@@ -161,9 +161,9 @@ def _build_facet_table(
     for label in sorted(groups, key=natural):
         for source, values in _group_by_source(groups[label]):
             mean, interval = compute_mean(measure, values)
-            shown = f"{label} · {source}" if source else label
+            title = f"{label} · {source}" if source else label
             body.append(
-                (shown, mean, format_ends(interval), len(values), len({value.annotator for value in values}))
+                (title, mean, format_ends(interval), len(values), len({value.annotator for value in values}))
             )
             group = {name: label, **({"source": source} if source else {})}
             rows.append(_build_row(collected, measure, group, values, mean, interval))

@@ -78,17 +78,17 @@ def armature_of(objects: list[Any]) -> Any:
 
 def ordered(bones: Any) -> list[Any]:
     """Parents before children."""
-    found: list[Any] = []
+    result: list[Any] = []
 
     def visit(bone: Any) -> None:
-        found.append(bone)
+        result.append(bone)
         for child in bone.children:
             visit(child)
 
     for bone in bones:
         if bone.parent is None:
             visit(bone)
-    return found
+    return result
 
 
 def bones(job: dict[str, Any]) -> dict[str, Any]:

@@ -104,13 +104,13 @@ class Canvas:
 
 def _clipped(seen: Array) -> Array:
     """A polygon without its part behind the camera, which would come out upside down."""
-    kept = []
+    corners = []
     for here, after in zip(seen, np.roll(seen, -1, axis=0), strict=True):
         if here[2] >= _NEAR:
-            kept.append(here)
+            corners.append(here)
         if (here[2] >= _NEAR) != (after[2] >= _NEAR):
-            kept.append(here + (after - here) * ((_NEAR - here[2]) / (after[2] - here[2])))
-    return np.array(kept)
+            corners.append(here + (after - here) * ((_NEAR - here[2]) / (after[2] - here[2])))
+    return np.array(corners)
 
 
 def ellipse(
@@ -125,12 +125,12 @@ def plain(colour: Colour) -> Pattern:
     return lambda x, _: np.broadcast_to(np.asarray(colour, dtype=float), (*x.shape, 3))
 
 
-def stripes(width: float, one: Colour, other: Colour, *, across: bool = False) -> Pattern:
+def stripes(width: float, first: Colour, second: Colour, *, across: bool = False) -> Pattern:
     """Bands `width` metres wide that run away from the viewer, or across the view."""
 
     def pattern(x: Array, z: Array) -> Array:
         band = np.floor((z if across else x) / width) % 2
-        return np.where(band[..., None] == 0, np.asarray(one, float), np.asarray(other, float))
+        return np.where(band[..., None] == 0, np.asarray(first, float), np.asarray(second, float))
 
     return pattern
 

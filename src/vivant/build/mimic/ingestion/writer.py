@@ -210,5 +210,5 @@ def _convert_parents(names: list[str | None]) -> pa.Array:
 
 def _clean_tags(tags: list[str], anonymiser: Anonymiser) -> list[str]:
     if any("@" in tag or "." in tag for tag in tags):
-        return [made for made in map(anonymiser.text, tags) if made]
+        return [text for text in map(anonymiser.text, tags) if text]
     return tags
