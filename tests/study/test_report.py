@@ -22,7 +22,7 @@ from vivant.study.design import KeyLine, Kind, Study, StudyItem, StudyText
 from vivant.study.judgement import StudyJudgement, StudyPerson
 from vivant.study.loading import LoadedStudy
 from vivant.study.report.annotators import compute_annotator_statistics, upper_tail
-from vivant.study.report.page import all_tables, build_page
+from vivant.study.report.page import build_page, list_tables
 from vivant.study.report.study import build_study_report
 from vivant.study.results import StudyResults, load_results
 from vivant.study.store import open_store
@@ -304,7 +304,7 @@ def test_the_page_of_every_kind_is_whole_and_obeys_nobody(tmp_path: Path, kind: 
     assert "<script" not in page
     assert "<b>rude" not in page
     assert "<b>rude</b> & fast" in parsed.text
-    for table in all_tables(report):
+    for table in list_tables(report):
         assert all(len(line) == len(table.columns) for line in table.body)
         assert all(column in parsed.text for column in table.columns)
 

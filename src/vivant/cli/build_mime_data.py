@@ -180,7 +180,7 @@ def backgrounds(
     spec, root = align.open_plan(plan)
     if override is not None:
         spec = align.override(
-            align.with_pictures(spec, own_pictures), align.read_overrides(override), str(override)
+            align.add_pictures(spec, own_pictures), align.read_overrides(override), str(override)
         )
     spec, choices = align.propose(spec, load_encoder(), own_pictures)
     write_tables([align.review(spec, choices)], form, None)

@@ -72,13 +72,13 @@ def run(
         say("Note: answers here are scored by a judge and none is named; --judge can be given later too")
     outcome = run_plan(prepared, options)
     if outcome.stopped:
-        raise _stopped(outcome, prepared.out)
+        raise _report_stop(outcome, prepared.out)
     if judges:
         j.judge_or_exit(prepared.out, judges, protocol)
     _report(prepared.out, protocol)
 
 
-def _stopped(outcome: RunOutcome, folder: Path) -> typer.Exit:
+def _report_stop(outcome: RunOutcome, folder: Path) -> typer.Exit:
     """Say why the run is not finished; the exit is 3 for a budget, 130 for the user's own stop."""
     if outcome.reason:
         say(f"Stopped after {outcome.done} samples: {outcome.reason}.")

@@ -232,7 +232,7 @@ def report(
         vivant study report studies/mime --by angle --out report.html
     """
     from vivant.cli.output import write_tables
-    from vivant.study.report.page import all_tables, write_page
+    from vivant.study.report.page import list_tables, write_page
     from vivant.study.report.study import build_study_report
     from vivant.study.results import load_results
 
@@ -242,6 +242,6 @@ def report(
         write_page(built, out)
         say(f"Written to {out}. Open it in any browser.")
         return
-    write_tables(all_tables(built), form, out)
+    write_tables(list_tables(built), form, out)
     for line in built.findings:
         say(line)

@@ -60,11 +60,11 @@ def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Put]:
         program.write_text(head + textwrap.dedent(body))
         program.chmod(program.stat().st_mode | stat.S_IEXEC)
         monkeypatch.setenv(VARIABLE, str(program))
-        process._greeted.cache_clear()
+        process._check_program.cache_clear()
         return program
 
     yield put
-    process._greeted.cache_clear()
+    process._check_program.cache_clear()
 
 
 def test_a_missing_blender_is_one_line_with_the_remedy(

@@ -37,7 +37,7 @@ from vivant.build.mime.rasterizer import Picture
 from vivant.build.mime.renderers import find_renderer
 from vivant.build.mime.rendering import render_shot, set_up_action, variation_of
 from vivant.build.mime.semantic_choice import TOO_CLOSE, Similarities, choose_distractors, choose_misaligned
-from vivant.build.mime.video import framing, read_frames
+from vivant.build.mime.video import frame_motion, read_frames
 from vivant.core.errors import DataError, UsageError
 from vivant.metrics.similarity import load_encoder
 
@@ -183,7 +183,7 @@ def test_every_video_decodes_and_shows_a_person_before_its_background(action: st
     staging = next(s for s in stagings() if s.action == action)
     variation = variation_of(MINI, staging)
     motion = perform(find_action(action), MINI.fps, variation)
-    camera = framing(make_character("man", variation.stature).pose(motion), (MINI.width, MINI.height))
+    camera = frame_motion(make_character("man", variation.stature).pose(motion), (MINI.width, MINI.height))
     seen: dict[str, NDArray[np.int16]] = {}
     for row in (row for row in rows() if row["action"] == action):
         frames = video(row["file_name"])

@@ -29,7 +29,7 @@ from vivant.build.mime import (
 from vivant.build.mime.characters import Shapes
 from vivant.build.mime.rasterizer import Picture
 from vivant.build.mime.rotation import unit
-from vivant.build.mime.video import framing, read_frames, render_frames
+from vivant.build.mime.video import frame_motion, read_frames, render_frames
 from vivant.core.errors import MediaError, UsageError
 
 SMALL = Camera(width=160, height=120)
@@ -157,7 +157,7 @@ def test_the_left_hand_is_on_the_right_of_the_picture_seen_from_the_front() -> N
 @pytest.mark.parametrize("name", CHARACTERS)
 def test_a_body_is_whole_in_the_picture_from_every_angle_with_its_shadow(name: str, motion: Motion) -> None:
     posed = make_character(name).pose(motion)
-    camera = framing(posed, (160, 120))
+    camera = frame_motion(posed, (160, 120))
     for angle in (0.0, 90.0, 180.0, 270.0):
         frame = next(Painter(replace(camera, angle=angle)).frames(posed))
         solid = frame[..., 3] > 250
@@ -169,7 +169,7 @@ def test_a_body_is_whole_in_the_picture_from_every_angle_with_its_shadow(name: s
 
 
 def test_the_three_avatars_look_different(motion: Motion) -> None:
-    camera = framing(make_character("man").pose(motion), (160, 120))
+    camera = frame_motion(make_character("man").pose(motion), (160, 120))
     pictures = {n: next(Painter(camera).frames(make_character(n).pose(motion))) for n in CHARACTERS}
     area = {n: int((p[..., 3] > 250).sum()) for n, p in pictures.items()}
     assert area["spacesuit"] > 1.2 * area["man"] > 1.2 * area["woman"] * 1.02
@@ -257,7 +257,7 @@ def test_times_are_even_however_late_the_encoder_writes(tmp_path: Path, fps: flo
 
 def test_frames_survive_encoding(tmp_path: Path, motion: Motion) -> None:
     posed = make_character("man").pose(motion)
-    camera = framing(posed, (160, 120))
+    camera = frame_motion(posed, (160, 120))
     frames = list(render_frames(posed, camera, draw_background("road", camera)))
     encode(iter(frames), tmp_path / "a.mp4", 10.0, crf=12)
     for made, read in zip(frames, read_frames(tmp_path / "a.mp4"), strict=True):

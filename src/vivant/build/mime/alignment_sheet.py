@@ -13,7 +13,7 @@ from PIL import Image, ImageDraw, ImageFont
 from vivant.build.mime.bundled_characters import make_character
 from vivant.build.mime.plan import Staging
 from vivant.build.mime.plan_file import Specification
-from vivant.build.mime.rasterizer import Painter, Picture, finished
+from vivant.build.mime.rasterizer import Painter, Picture, to_picture
 from vivant.build.mime.rendering import ActionSetup, background_of, set_up_action
 from vivant.core.errors import DataError
 from vivant.core.progress import ProgressCallback
@@ -79,4 +79,4 @@ def _still(spec: Specification, scene: ActionSetup, background: str, root: Path)
     )
     planes = background_of(spec, background, scene.camera, root)
     shapes = make_character("man", scene.stature).pose(moment)
-    return Painter(scene.camera).paint(shapes, 0).over(planes, finished(planes))
+    return Painter(scene.camera).paint(shapes, 0).over(planes, to_picture(planes))

@@ -136,7 +136,7 @@ def background_table(pictures: Mapping[str, OwnBackground] | None = None) -> Tab
     )
 
 
-def with_pictures(spec: Specification, pictures: Mapping[str, OwnBackground] | None) -> Specification:
+def add_pictures(spec: Specification, pictures: Mapping[str, OwnBackground] | None) -> Specification:
     """The plan with more backgrounds; its own go before others of the same name."""
     return msgspec.structs.replace(spec, backgrounds={**(pictures or {}), **spec.backgrounds})
 
@@ -168,7 +168,7 @@ def propose(
 
     An action without a background gets the one whose words are nearest; what a plan states stays.
     """
-    spec = with_pictures(spec, pictures)
+    spec = add_pictures(spec, pictures)
     cast = list(spec.cast)
     for action in cast:
         if not action.labels:
@@ -261,7 +261,7 @@ def override(spec: Specification, changes: Sequence[Alignment], source: str) -> 
     return msgspec.structs.replace(spec, actions=tuple(by_name.values()))
 
 
-def decided(spec: Specification, alignments: Sequence[Alignment]) -> Specification:
+def apply_alignments(spec: Specification, alignments: Sequence[Alignment]) -> Specification:
     """The plan with every choice stated."""
     return override(spec, alignments, "The choices")
 
@@ -337,8 +337,8 @@ def write_review(
     from vivant.build.mime.alignment_sheet import alignment_sheet
 
     write_yaml(out / OVERRIDES, Overrides(tuple(alignments)), _OVERRIDES_HEAD)
-    complete = decided(spec, alignments)
-    write_yaml(out / PLAN, plan_content(_moved(complete, root, out)), _PLAN_HEAD)
+    complete = apply_alignments(spec, alignments)
+    write_yaml(out / PLAN, plan_content(_relocate(complete, root, out)), _PLAN_HEAD)
     alignment_sheet(complete, alignments, out / SHEET, root, progress)
     return [out / OVERRIDES, out / PLAN, out / SHEET]
 
@@ -350,7 +350,7 @@ def plan_content(spec: Specification) -> dict[str, object]:
     return {key: value for key, value in content.items() if key == "actions" or value != usual[key]}
 
 
-def _moved(spec: Specification, root: Path, out: Path) -> Specification:
+def _relocate(spec: Specification, root: Path, out: Path) -> Specification:
     def path(text: str) -> str:
         return Path(os.path.relpath(root / text, out.resolve())).as_posix() if text else text
 

@@ -10,10 +10,10 @@ from msgspec import Struct
 
 from vivant.build.mime.edition import METADATA, Edition, metadata_document, read_edition
 from vivant.build.mime.jobs import RenderJob, plan_jobs, setup_of
-from vivant.build.mime.rasterizer import finished
+from vivant.build.mime.rasterizer import to_picture
 from vivant.build.mime.render_index import RenderIndex
 from vivant.build.mime.rendering import background_of
-from vivant.build.mime.video import centred
+from vivant.build.mime.video import crop_centre
 from vivant.build.mime.video_check import examine_video
 from vivant.build.worker_pool import ProcessPool
 from vivant.core.errors import VivantError
@@ -77,7 +77,7 @@ def check_video(task: tuple[RenderJob, Path]) -> VideoCheck:
     try:
         scene = setup_of(job)
         view = replace(scene.camera, angle=float(job.shot.angle))
-        empty = finished(background_of(spec, job.shot.scene, view, Path(job.root)))
+        empty = to_picture(background_of(spec, job.shot.scene, view, Path(job.root)))
     except VivantError as error:
         return VideoCheck(job.shot.file, 0, (f"what it was made from cannot be had: {error}",))
     faults = examine_video(
@@ -85,7 +85,7 @@ def check_video(task: tuple[RenderJob, Path]) -> VideoCheck:
         frames=len(scene.motion),
         fps=spec.fps,
         size=spec.size,
-        background=centred(empty, spec.crop) if spec.crop else empty,
+        background=crop_centre(empty, spec.crop) if spec.crop else empty,
     )
     return VideoCheck(job.shot.file, len(scene.motion), tuple(faults))
 

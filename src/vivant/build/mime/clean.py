@@ -97,7 +97,7 @@ class CleaningReport:
             f"scaled to {STATURE:g} m",
             f"cut {self.cut_start:.2f} s of stillness at the start and {self.cut_end:.2f} s at the end; "
             f"{len(motion)} frames at {motion.fps:g} a second remain ({motion.seconds:.2f} s)",
-            sliding_line(self.sliding),
+            format_sliding(self.sliding),
         ]
         if self.ignored:
             names = ", ".join(self.ignored[:6]) + (" …" if len(self.ignored) > 6 else "")
@@ -110,7 +110,7 @@ class CleaningReport:
         return lines
 
 
-def sliding_line(sliding: Sliding) -> str:
+def format_sliding(sliding: Sliding) -> str:
     """Foot sliding in a sentence."""
     if not sliding.standing:
         return "no foot stands on the floor, so none slides"

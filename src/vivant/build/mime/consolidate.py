@@ -18,9 +18,9 @@ from vivant.build.mime.labels import (
     JudgedLabel,
     LabelFile,
     Merge,
-    merged_keys,
+    choose_spellings,
+    merge_keys,
     propose_merges,
-    spelling,
 )
 from vivant.build.mime.semantic_choice import PhraseEncoder
 from vivant.core.errors import DataError, UsageError
@@ -85,7 +85,7 @@ def decide(
     """Keep each take that at least `agree` annotators call the same, in the order in which takes first come."""
     if not 1 <= agree <= of:
         raise UsageError(f"{agree} of {of} annotators cannot agree; give --agree no larger than --of")
-    spellings = spelling(judged)
+    spellings = choose_spellings(judged)
     items: dict[str, list[JudgedLabel]] = {}
     for label in judged:
         items.setdefault(label.item, []).append(label)
@@ -126,7 +126,7 @@ def consolidate(
     """Decide on every take with the merges that are confirmed."""
     judged = reading.judged
     plain_keys = {label.key: label.key for label in judged}
-    into = merged_keys(judged, merges, source)
+    into = merge_keys(judged, merges, source)
     notes = list(reading.notes)
     few = sum(count < of for count in Counter(label.item for label in judged).values())
     if few:

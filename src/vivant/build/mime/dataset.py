@@ -22,7 +22,7 @@ from msgspec import Struct
 from vivant.build.mime.edition import METADATA, PLAN, SHEET, Edition, read_edition
 from vivant.build.mime.plan import MimeMetadataRow
 from vivant.build.mime.rasterizer import Picture
-from vivant.build.mime.video import centred, encode
+from vivant.build.mime.video import crop_centre, encode
 from vivant.build.mime.video_check import examine_video
 from vivant.core import randomness as chance
 from vivant.core.errors import DataError, MediaError
@@ -238,7 +238,7 @@ def _cut(video: Path, size: tuple[int, int]) -> Iterator[Picture]:
     encoder = FrameEncoder()
     with open_media(str(video), str(video)) as container:
         for frame in container.decode(video_stream(container, str(video), threads=1)):
-            yield centred(encoder.pixels(frame), size)
+            yield crop_centre(encoder.pixels(frame), size)
 
 
 # ── checksums ────────────────────────────────────────────────────────────────────────────────────

@@ -44,8 +44,8 @@ def estimate_render(spec: Specification, root: Path) -> RenderEstimate:
     frames = sum(len(scene.motion) for scene in scenes) * len(spec.shown)
     videos = len(stagings) * len(spec.shown)
     plainest, busiest = (
-        _measured(spec, shots[0], scenes[0], root),
-        _measured(spec, shots[-1], scenes[0], root),
+        _measure(spec, shots[0], scenes[0], root),
+        _measure(spec, shots[-1], scenes[0], root),
     )
     seconds = frames * (plainest[0] + busiest[0]) / 2
     if spec.renderer != "built-in":
@@ -67,7 +67,7 @@ def _sketch(spec: Specification, index: int) -> Staging:
     )
 
 
-def _measured(spec: Specification, shot: Shot, scene: ActionSetup, root: Path) -> tuple[float, float]:
+def _measure(spec: Specification, shot: Shot, scene: ActionSetup, root: Path) -> tuple[float, float]:
     """Seconds and bytes a frame, by the built-in renderer on the man, who stands in for any character."""
     plain = msgspec.structs.replace(shot, avatar="man")
     # Once before the clock starts: the background is drawn and the first frame allocates.
@@ -91,11 +91,11 @@ def overview(spec: Specification, cost: RenderEstimate, title: str) -> Table:
     if spec.crop:
         size += f", cut from {spec.width}×{spec.height}"
     body: tuple[tuple[str, str], ...] = (
-        ("actions", f"{len(spec.actions)}: {_listed(spec.action_names)}"),
-        ("variants", f"{len(variants)}: {_listed([v.name for v in variants])}"),
-        ("avatars", _listed(sorted({v.avatar for v in variants}))),
-        ("backgrounds", _listed([*roles, *fixed])),
-        ("angles", _listed([str(a) for a in sorted({v.angle for v in variants})])),
+        ("actions", f"{len(spec.actions)}: {_format_names(spec.action_names)}"),
+        ("variants", f"{len(variants)}: {_format_names([v.name for v in variants])}"),
+        ("avatars", _format_names(sorted({v.avatar for v in variants}))),
+        ("backgrounds", _format_names([*roles, *fixed])),
+        ("angles", _format_names([str(a) for a in sorted({v.angle for v in variants})])),
         ("renderer", spec.renderer),
         (
             "videos",
@@ -108,5 +108,5 @@ def overview(spec: Specification, cost: RenderEstimate, title: str) -> Table:
     return Table(title=f"Plan {title}", columns=("what", "how much"), body=body)
 
 
-def _listed(names: list[str] | tuple[str, ...], most: int = 12) -> str:
+def _format_names(names: list[str] | tuple[str, ...], most: int = 12) -> str:
     return ", ".join(names[:most]) + (f" … and {len(names) - most} more" if len(names) > most else "")

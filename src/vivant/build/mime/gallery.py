@@ -19,7 +19,7 @@ from vivant.build.mime.plan import VARIANTS
 from vivant.build.mime.rasterizer import Picture
 from vivant.build.mime.scenes import draw_background
 from vivant.build.mime.take import vary
-from vivant.build.mime.video import centred, framing, render_frames
+from vivant.build.mime.video import crop_centre, frame_motion, render_frames
 from vivant.build.templates import render_markdown
 from vivant.core import randomness as chance
 from vivant.core.errors import DataError
@@ -114,20 +114,20 @@ def _take(actor: str) -> tuple[Motion, float]:
 
 
 def _camera(motion: Motion, body: Character) -> Camera:
-    return framing(body.pose(motion), (_SIZE[0] * _DRAWN, _SIZE[1] * _DRAWN))
+    return frame_motion(body.pose(motion), (_SIZE[0] * _DRAWN, _SIZE[1] * _DRAWN))
 
 
 def _frames(motion: Motion, body: Character, scene: str, camera: Camera | None = None) -> list[Picture]:
     view = camera or _camera(motion, body)
     drawn = render_frames(body.pose(motion), view, draw_background(scene, view))
-    return [centred(picture, _SIZE) for picture in drawn]
+    return [crop_centre(picture, _SIZE) for picture in drawn]
 
 
 def _side_by_side(clips: Sequence[Sequence[Picture]]) -> list[Picture]:
     """Clips at half their size next to each other; shorter ones wait in their last picture."""
     count = max(len(clip) for clip in clips)
     small = (_SIZE[0] * 5 // 8, _SIZE[1] * 5 // 8)
-    rows = [[centred(clip[min(n, len(clip) - 1)], small) for clip in clips] for n in range(count)]
+    rows = [[crop_centre(clip[min(n, len(clip) - 1)], small) for clip in clips] for n in range(count)]
     return [np.concatenate(row, axis=1) for row in rows]
 
 

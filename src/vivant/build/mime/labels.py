@@ -78,7 +78,7 @@ def read_labels(file: Path, page: str = "") -> LabelFile:
     item, label = _column(file, lines, _ITEMS), _column(file, lines, _LABELS)
     notes: list[str] = []
     if study:
-        lines, notes = _of_page(file, lines, page, label)
+        lines, notes = _select_page(file, lines, page, label)
     elif page:
         raise DataError(f"{file} has no column 'page', so --page {page} chooses nothing; leave it out")
     first: dict[tuple[str, str], JudgedLabel] = {}
@@ -114,7 +114,7 @@ def _column(file: Path, lines: Sequence[tuple[int, dict[str, Any]]], names: Iter
     raise DataError(f"{file} has no column '{' or '.join(names)}'; it has {', '.join(sorted(columns))}")
 
 
-def _of_page(
+def _select_page(
     file: Path, lines: list[tuple[int, dict[str, Any]]], page: str, label: str
 ) -> tuple[list[tuple[int, dict[str, Any]]], list[str]]:
     worded = Counter(str(row.get("page")) for _, row in lines if isinstance(row.get(label), str))
@@ -148,7 +148,7 @@ def propose_merges(
     Two labels of one take are proposed from the cosine `near` up, labels of different takes from `same` up.
     Labels with equal keys need no merge and are taken as one.
     """
-    spellings = spelling(judged)
+    spellings = choose_spellings(judged)
     counts = Counter(label.key for label in judged)
     keys = sorted(counts, key=lambda key: (-counts[key], key))
     vectors = np.asarray(encoder.encode(keys), dtype=float)
@@ -184,7 +184,7 @@ def propose_merges(
     return merges
 
 
-def spelling(judged: Sequence[JudgedLabel]) -> dict[str, str]:
+def choose_spellings(judged: Sequence[JudgedLabel]) -> dict[str, str]:
     """How each label is written, by its key: as most annotators wrote it, in lower case without a full stop."""
     forms: dict[str, Counter[str]] = {}
     for label in judged:
@@ -194,14 +194,16 @@ def spelling(judged: Sequence[JudgedLabel]) -> dict[str, str]:
     return {key: min(counts, key=lambda form: (-counts[form], form)) for key, counts in forms.items()}
 
 
-def merged_keys(judged: Sequence[JudgedLabel], merges: Sequence[Merge], source: str) -> dict[str, str]:
+def merge_keys(judged: Sequence[JudgedLabel], merges: Sequence[Merge], source: str) -> dict[str, str]:
     """Each label's key → the key it counts as, after the confirmed merges."""
     keys = {entry.key for entry in judged}
     into = {key: key for key in keys}
     for merge in merges:
         for label in (merge.into, *merge.labels):
             if label_key(label) not in keys:
-                raise DataError(f"{source}: {unknown_name_error('label', label, spelling(judged).values())}")
+                raise DataError(
+                    f"{source}: {unknown_name_error('label', label, choose_spellings(judged).values())}"
+                )
         if merge.confirm is not True:
             continue
         target = label_key(merge.into)

@@ -138,7 +138,7 @@ class Specification(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     @property
     def cast(self) -> tuple[OwnAction, ...]:
         """All actions with everything filled in that the bundled ones bring."""
-        return tuple(_filled(entry) for entry in self.actions)
+        return tuple(_fill(entry) for entry in self.actions)
 
     @property
     def action_names(self) -> tuple[str, ...]:
@@ -150,7 +150,7 @@ def _variant_name(avatar: str, background: str, angle: int) -> str:
     return names.format_variant(avatar, background, str(angle)) or f"{avatar}+{background}@{angle}"
 
 
-def _filled(entry: str | OwnAction) -> OwnAction:
+def _fill(entry: str | OwnAction) -> OwnAction:
     action = OwnAction(name=entry) if isinstance(entry, str) else entry
     source = action.motion or action.name
     if Path(source).suffix.lower() in MOTION_FILES:

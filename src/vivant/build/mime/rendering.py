@@ -17,12 +17,12 @@ from vivant.build.mime.clean import Loop, close_loop, cut
 from vivant.build.mime.motion import Motion
 from vivant.build.mime.plan import Shot, Staging
 from vivant.build.mime.plan_file import OwnAction, Specification
-from vivant.build.mime.rasterizer import Picture, Plane, finished
+from vivant.build.mime.rasterizer import Picture, Plane, to_picture
 from vivant.build.mime.renderers import Performance, Renderer, find_renderer
 from vivant.build.mime.retarget import read_bvh
 from vivant.build.mime.scenes import draw_background, read_background
 from vivant.build.mime.take import Variation, vary
-from vivant.build.mime.video import centred, framing
+from vivant.build.mime.video import crop_centre, frame_motion
 from vivant.core import randomness as chance
 from vivant.core.errors import UsageError
 
@@ -64,17 +64,17 @@ def set_up_action(spec: Specification, staging: Staging, root: Path) -> ActionSe
         noise = chance.derive_seed(spec.seed, staging.actor)
         motion = perform(ACTIONS[action.motion], spec.fps, variation, seed=noise)
     else:
-        motion = _recorded(root / action.motion).resampled(spec.fps)
+        motion = _read_recording(root / action.motion).resampled(spec.fps)
     if action.heading:
         motion = motion.turned(action.heading)
     if spec.seconds is not None:
         motion = fit_length(motion, max(1, round(spec.seconds * spec.fps)))
     shapes = make_character("man", variation.stature).pose(motion)
-    return ActionSetup(motion, framing(shapes, (spec.width, spec.height)), variation.stature)
+    return ActionSetup(motion, frame_motion(shapes, (spec.width, spec.height)), variation.stature)
 
 
 @lru_cache(maxsize=2)
-def _recorded(file: Path) -> Motion:
+def _read_recording(file: Path) -> Motion:
     if file.suffix.lower() == ".fbx":
         from vivant.build.mime.blender.motions import read_fbx
 
@@ -124,7 +124,7 @@ def check_files(spec: Specification, root: Path) -> None:
     """Read every file that the plan names, so that a bad one is refused before hours of rendering."""
     for action in spec.cast:
         if action.motion not in ACTIONS:
-            _recorded(root / action.motion)
+            _read_recording(root / action.motion)
     for background in spec.backgrounds.values():
         read_background(root / background.file, spec.size)
     for avatar in spec.avatars.values():
@@ -155,7 +155,7 @@ def render_shot(
     """The finished frames of one shot, one at a time: cut and scaled as the plan says."""
     view = replace(scene.camera, angle=float(shot.angle))
     background = background_of(spec, shot.scene, view, root)
-    still = finished(background)
+    still = to_picture(background)
     entry = spec.avatars.get(shot.avatar)
     size = scene.stature * (entry.size if entry is not None else 1.0)
     performance = Performance(scene.motion, body_of(spec, shot.avatar, scene.stature, root), size)
@@ -164,4 +164,4 @@ def render_shot(
             seen.frames += 1
             seen.least = min(seen.least, layer.solid / (view.width * view.height))
         picture = layer.over(background, still)
-        yield centred(picture, spec.crop) if spec.crop else picture
+        yield crop_centre(picture, spec.crop) if spec.crop else picture

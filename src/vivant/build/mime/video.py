@@ -16,7 +16,7 @@ from vivant.build.mime.bundled_characters import make_character
 from vivant.build.mime.camera import Camera, fit
 from vivant.build.mime.characters import Character, Shapes
 from vivant.build.mime.motion import Motion
-from vivant.build.mime.rasterizer import Painter, Picture, Plane, finished
+from vivant.build.mime.rasterizer import Painter, Picture, Plane, to_picture
 from vivant.build.mime.scenes import draw_background
 from vivant.core.errors import MediaError, UsageError
 from vivant.core.files import atomic_path
@@ -27,7 +27,7 @@ _GAP = 2
 """White pixels between the pictures of a sheet."""
 
 
-def framing(shapes: Shapes, size: tuple[int, int]) -> Camera:
+def frame_motion(shapes: Shapes, size: tuple[int, int]) -> Camera:
     """The camera for a posed motion: one distance for all angles, so that only the angle differs.
 
     Of a wide picture its middle, 4:3, holds the whole motion, so that a crop to that shape loses nobody.
@@ -44,12 +44,12 @@ def render_frames(shapes: Shapes, camera: Camera, background: Plane) -> Iterator
             f"{camera.width}×{camera.height}; they must be of one size"
         )
     painter = Painter(camera)
-    still = finished(background)
+    still = to_picture(background)
     for number in range(len(shapes)):
         yield painter.paint(shapes, number).over(background, still)
 
 
-def centred(picture: Picture, size: tuple[int, int]) -> Picture:
+def crop_centre(picture: Picture, size: tuple[int, int]) -> Picture:
     """The largest window of a size's shape around the middle of a picture, scaled to that size."""
     height, width = picture.shape[:2]
     scale = min(width / size[0], height / size[1])
@@ -138,7 +138,7 @@ def render_video(
     """
     body = make_character(avatar) if isinstance(avatar, str) else avatar
     shapes = body.pose(motion.resampled(fps))
-    view = replace(camera or framing(shapes, size), angle=angle, width=size[0], height=size[1])
+    view = replace(camera or frame_motion(shapes, size), angle=angle, width=size[0], height=size[1])
     planes = draw_background(background, view) if isinstance(background, str) else background
     return encode(render_frames(shapes, view, planes), out, fps, crf=crf, preset=preset)
 

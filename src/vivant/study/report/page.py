@@ -68,7 +68,7 @@ def write_page(report: StudyReport, out: Path) -> None:
         raise UsageError(f"Cannot write {out}: {error.strerror}") from error
 
 
-def all_tables(report: StudyReport) -> Sequence[Table]:
+def list_tables(report: StudyReport) -> Sequence[Table]:
     """What the terminal shows, in its order."""
     tables = [report.progress, report.results, *report.facets, report.agreement, report.times, report.people]
     return [*tables, report.exclusions] + ([report.questions] if report.questions.body else [])

@@ -69,7 +69,7 @@ class Canvas:
 
     def line(self, start: Sequence[float], end: Sequence[float], width: float, colour: Colour) -> None:
         """A line between two stage points, `width` metres thick at their mean depth."""
-        seen = _clipped(self.camera.view(np.array([start, end], dtype=float)))
+        seen = _clip(self.camera.view(np.array([start, end], dtype=float)))
         if len(seen) >= 2:
             thick = max(1, round(width * self.camera.focal / float(seen[:, 2].mean())))
             self.pen.line(self._pixels(seen[:2]), fill=colour, width=thick)
@@ -89,7 +89,7 @@ class Canvas:
         return np.asarray(self.picture.resize(self.size, Image.Resampling.BOX))
 
     def _polygon(self, points: Sequence[Sequence[float]], colour: Colour) -> None:
-        seen = _clipped(self.camera.view(np.array(points, dtype=float)))
+        seen = _clip(self.camera.view(np.array(points, dtype=float)))
         if len(seen) >= 3:
             self.pen.polygon(self._pixels(seen), fill=colour)
 
@@ -102,7 +102,7 @@ class Canvas:
         ]
 
 
-def _clipped(seen: Array) -> Array:
+def _clip(seen: Array) -> Array:
     """A polygon without its part behind the camera, which would come out upside down."""
     corners = []
     for here, after in zip(seen, np.roll(seen, -1, axis=0), strict=True):
