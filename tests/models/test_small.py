@@ -92,7 +92,7 @@ def test_a_script_answers_refuses_and_fails_as_it_is_told(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("script", "words"),
     [
-        ("- {tekst: A}", "unknown field `tekst`"),
+        ("- {tekst: A}", "Unknown field 'tekst'"),
         ("- {status: fine}", "Invalid enum value 'fine'"),
         ("text: A", "is a list of rules"),
         ("- [", "is a list of rules"),

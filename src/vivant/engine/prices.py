@@ -34,7 +34,7 @@ def _read(path: Path) -> PriceTable:
         return read_yaml(path, PriceTable)
     except DataError as error:
         raise UsageError(
-            f"{error}. A price file holds `models: {{NAME: {{input: …, output: …}}}}` for a million tokens."
+            f"{error} (a price file holds `models: {{NAME: {{input: …, output: …}}}}` for a million tokens)"
         ) from error
 
 

@@ -49,7 +49,7 @@ class ScriptedModel(Model):
         try:
             self._rules = read_yaml(path, list[ReplyRule])
         except DataError as error:
-            raise UsageError(f"{error}. A script is a list of rules.") from error
+            raise UsageError(f"{error} (a script is a list of rules)") from error
         self.name = f"scripted/{path.stem}"
         self._digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
         self._tries: Counter[str] = Counter()
