@@ -232,10 +232,10 @@ def locate(benchmark: Benchmark, named: str | None = None, beside: Path | None =
         return path
     if beside is not None:
         return beside
-    from vivant.benchmarks.sources import sources
+    from vivant.benchmarks.sources import load_sources
 
     tail = f" {benchmark.data.help}" if benchmark.data.help else ""
-    if benchmark.name in sources():
+    if benchmark.name in load_sources():
         tail = f" To fetch it: vivant data get {benchmark.name}.{tail}"
     small = " To try the bundled mini-edition: --data mini." if mini.root(benchmark.name) else ""
     raise DataError(f"No data for {benchmark.name}: {path} does not exist; give --data PATH.{small}{tail}")

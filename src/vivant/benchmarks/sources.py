@@ -54,14 +54,14 @@ class DataSource(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 @cache
-def sources() -> dict[str, DataSource]:
+def load_sources() -> dict[str, DataSource]:
     """All of them by name."""
     return read_resource("vivant.benchmarks", "sources.yaml", dict[str, DataSource])
 
 
 def find(name: str) -> DataSource:
     """The source called `name`, or a line that says what to do instead."""
-    known = sources()
+    known = load_sources()
     if name in known:
         return known[name]
     if name in registry.names():
@@ -69,6 +69,6 @@ def find(name: str) -> DataSource:
     raise unknown_name_error("source", name, known)
 
 
-def place_of(name: str, source: DataSource) -> Path:
+def resolve_folder(name: str, source: DataSource) -> Path:
     """Where it is looked for, hence where it goes."""
     return cache_root() / source.folder if source.folder else registry.data_root() / name

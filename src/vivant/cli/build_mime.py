@@ -48,10 +48,10 @@ def plan(file: Plan, preset: Preset = None, renderer: RendererName = None) -> No
 
         vivant build mime plan mini
     """
-    from vivant.build.mime.estimate import estimate_render, overview
+    from vivant.build.mime.estimate import build_plan_table, estimate_render
 
     spec, root = _plan(file, preset, renderer)
-    print_table(overview(spec, estimate_render(spec, root), str(file)))
+    print_table(build_plan_table(spec, estimate_render(spec, root), str(file)))
 
 
 @app.command()
@@ -78,7 +78,7 @@ def render(
         vivant run mime --data mine --model random
     """
     from vivant.build.mime.edition import Edition, stage
-    from vivant.build.mime.jobs import RenderExecutor, run_jobs, workers_here
+    from vivant.build.mime.jobs import RenderExecutor, count_workers, run_jobs
 
     spec, root = _plan(file, preset, renderer)
     render_executor: RenderExecutor
@@ -91,7 +91,7 @@ def render(
             raise UsageError("--address names a Ray cluster; add --executor ray")
         from vivant.build.mime.local_executor import LocalRenderExecutor
 
-        render_executor = LocalRenderExecutor(workers or workers_here())
+        render_executor = LocalRenderExecutor(workers or count_workers())
     edition = Edition(spec, tuple(stage(spec)))
     try:
         outcome = run_jobs(edition, root, out, render_executor, log_progress())
@@ -117,9 +117,9 @@ def check(
 ) -> None:
     """Verify every video against the plan: frames, rate, size, decoding, even times, no sound, a person in view."""
     from vivant.build.mime.check import check_folder
-    from vivant.build.mime.jobs import workers_here
+    from vivant.build.mime.jobs import count_workers
 
-    report = check_folder(folder, workers=workers or workers_here(), progress=log_progress())
+    report = check_folder(folder, workers=workers or count_workers(), progress=log_progress())
     for line in report.lines:
         print(line)
     if report.lines:
@@ -162,9 +162,9 @@ def setup_blender(
 def mini(out: Out, workers: Workers = None) -> None:
     """Render the mini-edition anew: mimed actions in ten variants each."""
     from vivant.build.mime import MINI, build
-    from vivant.build.mime.jobs import workers_here
+    from vivant.build.mime.jobs import count_workers
 
-    build(MINI, out, log_progress(), workers=workers or workers_here())
+    build(MINI, out, log_progress(), workers=workers or count_workers())
     say(f"Written to {out}. Run it: vivant run mime --data {out} --model random")
 
 

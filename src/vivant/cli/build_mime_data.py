@@ -173,7 +173,7 @@ def backgrounds(
     if plan is None:
         if override is not None or out is not None:
             raise UsageError("--override and --out go with --plan: they are about the choices of a plan")
-        write_tables([align.background_table(own_pictures)], form, None)
+        write_tables([align.build_background_table(own_pictures)], form, None)
         return
     from vivant.metrics.similarity import load_encoder
 
@@ -221,7 +221,7 @@ def dataset(
     import sys
 
     from vivant.build.mime.dataset import SUMS, make_dataset
-    from vivant.build.mime.jobs import workers_here
+    from vivant.build.mime.jobs import count_workers
 
     if (folder / SUMS).is_file():
         if not to:
@@ -237,7 +237,7 @@ def dataset(
             seed=seed,
             licence=licence,
             title=title,
-            workers=workers or workers_here(),
+            workers=workers or count_workers(),
             progress=log_progress(),
         )
         sizes = ", ".join(f"{name} {width}×{height}" for name, (width, height) in result.editions.items())

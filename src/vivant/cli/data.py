@@ -9,7 +9,7 @@ import typer
 
 from vivant import mini
 from vivant.benchmarks import registry
-from vivant.benchmarks.sources import DataSource, find, place_of, sources
+from vivant.benchmarks.sources import DataSource, find, load_sources, resolve_folder
 from vivant.cli.help import CommandApp
 from vivant.cli.output import print_table, say
 from vivant.core.disk_space import format_size
@@ -36,10 +36,10 @@ def list_(
 ) -> None:
     """Each benchmark: where its data are looked for, whether they are there, size, licence, gate."""
     body = []
-    by_name = sources()
+    by_name = load_sources()
     for name in dict.fromkeys([*(n for n in registry.names() if n != "jsonl"), *by_name]):
         source = by_name.get(name)
-        folder = place_of(name, source) if source is not None else registry.data_root() / name
+        folder = resolve_folder(name, source) if source is not None else registry.data_root() / name
         bundled = mini.root(name)
         body.append(
             (
@@ -161,8 +161,10 @@ def _refetch(
 
 
 def _take(name: str, origin: str, link: bool, dry_run: bool) -> None:
-    source = sources().get(name)
-    folder = place_of(name, source) if source is not None else registry.data_root() / registry.get(name).name
+    source = load_sources().get(name)
+    folder = (
+        resolve_folder(name, source) if source is not None else registry.data_root() / registry.get(name).name
+    )
     copy_data(origin, folder, link=link, dry_run=dry_run)
     if dry_run:
         return
@@ -173,7 +175,7 @@ def _take(name: str, origin: str, link: bool, dry_run: bool) -> None:
 
 def _fetch(name: str, revision: str | None, dry_run: bool) -> None:
     source = find(name)
-    folder = place_of(name, source)
+    folder = resolve_folder(name, source)
     listing = list_hub_files(name, source, revision, read_source_record(folder, name))
     todo = find_missing(listing, folder)
     for repo in source.repos:

@@ -23,7 +23,7 @@ def is_url(origin: str) -> bool:
 
 
 def copy_data(origin: str, target: Path, *, link: bool = False, dry_run: bool = False) -> None:
-    """Bring everything in `origin` to `place`; what is there with the same size stays. Never asks the hub."""
+    """Bring everything in `origin` to `target`; what is there with the same size stays. Never asks the hub."""
     if is_url(origin):
         if link:
             raise UsageError(f"--link: {origin} is not a folder on this machine")

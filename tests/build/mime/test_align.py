@@ -194,7 +194,7 @@ def test_the_review_of_a_plan_is_a_plan(tmp_path: Path) -> None:
 
 
 def test_backgrounds_are_listed(tmp_path: Path) -> None:
-    table = align.background_table()
+    table = align.build_background_table()
     assert {row[0] for row in table.body} == set(SCENES)
     said = vivant("build", "mime", "backgrounds", "--format", "csv", cwd=tmp_path)
     assert said.returncode == 0 and said.stdout.count("\n") == len(SCENES) + 1

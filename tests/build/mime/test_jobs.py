@@ -18,7 +18,16 @@ import pytest
 from tests.support.helpers import vivant
 from vivant.build.mime.check import check_folder
 from vivant.build.mime.edition import Edition, stage
-from vivant.build.mime.jobs import LOCK, FailedRender, RenderJob, build, do_job, plan_jobs, run_jobs, span
+from vivant.build.mime.jobs import (
+    LOCK,
+    FailedRender,
+    RenderJob,
+    build,
+    do_job,
+    format_duration,
+    plan_jobs,
+    run_jobs,
+)
 from vivant.build.mime.local_executor import LocalRenderExecutor
 from vivant.build.mime.plan_file import Specification
 from vivant.build.mime.render_index import INDEX_FILE, RenderedVideo, RenderIndex
@@ -198,7 +207,7 @@ def test_the_time_left_is_told(few: Edition, tmp_path: Path) -> None:
     run_jobs(few, tmp_path, tmp_path / "out", Counting(), lambda *now: told.append(now))
     assert [now[:2] for now in told] == [(n, 4) for n in (1, 2, 3, 4)]
     assert told[-1][2].endswith("0:00 left")
-    assert (span(59.6), span(3725)) == ("1:00", "1:02:05")
+    assert (format_duration(59.6), format_duration(3725)) == ("1:00", "1:02:05")
 
 
 def test_workers_make_the_same_videos(few: Edition, tmp_path: Path) -> None:

@@ -18,8 +18,8 @@ from vivant.build.mime import (
     Camera,
     Motion,
     Painter,
-    contact_sheet,
     draw_background,
+    draw_contact_sheet,
     encode,
     make_character,
     perform,
@@ -293,14 +293,16 @@ def test_a_contact_sheet_shows_every_video(tmp_path: Path, motion: Motion) -> No
     for name in ("road", "gym"):
         videos.append(tmp_path / f"{name}.mp4")
         render_video(motion, "man", name, 0, (160, 120), 10.0, videos[-1])
-    sheet = contact_sheet(videos, tmp_path / "sheet.png", titles=["a", "b"], frames=4, height=60, crop=1.0)
+    sheet = draw_contact_sheet(
+        videos, tmp_path / "sheet.png", titles=["a", "b"], frames=4, height=60, crop=1.0
+    )
     with Image.open(sheet) as opened:
         pixels = np.asarray(opened.convert("RGB")).astype(int)
     assert pixels.shape[0] == 2 * 60 + 2
     assert pixels.shape[1] > 4 * 80
     assert np.abs(pixels[:60] - pixels[62:]).mean() > 20
     with pytest.raises(UsageError, match="at least one"):
-        contact_sheet([], tmp_path / "none.png")
+        draw_contact_sheet([], tmp_path / "none.png")
     (tmp_path / "bad.mp4").write_bytes(b"0" * 600)
     with pytest.raises(MediaError, match=r"bad\.mp4"):
-        contact_sheet([tmp_path / "bad.mp4"], tmp_path / "none.png")
+        draw_contact_sheet([tmp_path / "bad.mp4"], tmp_path / "none.png")

@@ -15,8 +15,8 @@ import msgspec
 from msgspec import Struct
 
 from vivant.build.mime.choreography import ACTIONS
-from vivant.build.mime.edition import scene_words
-from vivant.build.mime.plan_file import MOTION_FILES, OwnAction, OwnBackground, Specification, mini_plan
+from vivant.build.mime.edition import describe_scene
+from vivant.build.mime.plan_file import MOTION_FILES, OwnAction, OwnBackground, Specification, load_mini_plan
 from vivant.build.mime.scenes import BLANK, SCENES, read_background
 from vivant.build.mime.semantic_choice import (
     TOO_CLOSE,
@@ -110,7 +110,7 @@ def read_pictures(folder: Path) -> dict[str, OwnBackground]:
     return backgrounds
 
 
-def background_table(pictures: Mapping[str, OwnBackground] | None = None) -> Table:
+def build_background_table(pictures: Mapping[str, OwnBackground] | None = None) -> Table:
     """The drawn backgrounds, or pictures, with what they fit."""
     if pictures is None:
         used: dict[str, list[str]] = {}
@@ -147,7 +147,7 @@ def open_plan(file: Path) -> tuple[Specification, Path]:
     `mini` is the bundled one, `all` holds every bundled action.
     """
     if str(file) == "mini":
-        return mini_plan(), Path.cwd()
+        return load_mini_plan(), Path.cwd()
     if str(file) == "all":
         return Specification(actions=tuple(ACTIONS), drop=_DROP), Path.cwd()
     return read_yaml(file, Specification), file.resolve().parent
@@ -175,7 +175,7 @@ def propose(
             raise DataError(
                 f"The action '{action.name}' has no labels; give `labels: [name of it, other name]`"
             )
-    places = {scene: scene_words(spec, scene) for scene in (*SCENES, *spec.backgrounds)}
+    places = {scene: describe_scene(spec, scene) for scene in (*SCENES, *spec.backgrounds)}
     labels = {action.name: action.labels for action in cast}
     near = Similarities(encoder, [text for group in (*labels.values(), *places.values()) for text in group])
     stated = {action.name: action for action in cast}
@@ -334,12 +334,12 @@ def write_review(
 
     `root` is the folder that the plan's paths are relative to; in the written plan they are relative to `out`.
     """
-    from vivant.build.mime.alignment_sheet import alignment_sheet
+    from vivant.build.mime.alignment_sheet import draw_alignment_sheet
 
     write_yaml(out / OVERRIDES, Overrides(tuple(alignments)), _OVERRIDES_HEAD)
     complete = apply_alignments(spec, alignments)
     write_yaml(out / PLAN, plan_content(_relocate(complete, root, out)), _PLAN_HEAD)
-    alignment_sheet(complete, alignments, out / SHEET, root, progress)
+    draw_alignment_sheet(complete, alignments, out / SHEET, root, progress)
     return [out / OVERRIDES, out / PLAN, out / SHEET]
 
 

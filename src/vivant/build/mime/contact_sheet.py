@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from vivant.build.mime.edition import read_edition
-from vivant.build.mime.video import contact_sheet
+from vivant.build.mime.video import draw_contact_sheet
 from vivant.core.errors import DataError, UsageError, unknown_name_error
 
 
@@ -36,4 +36,4 @@ def draw_sheet(
     missing = [shot.file for shot in chosen if not (folder / shot.file).is_file()]
     if missing:
         raise DataError(f"{folder / missing[0]} is not there; run `vivant build mime render` to the end")
-    return contact_sheet([folder / shot.file for shot in chosen], out, titles=titles, frames=frames)
+    return draw_contact_sheet([folder / shot.file for shot in chosen], out, titles=titles, frames=frames)

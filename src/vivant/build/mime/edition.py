@@ -9,8 +9,8 @@ import msgspec
 from msgspec import Struct
 
 from vivant.build.mime.cards import format_datasheet
-from vivant.build.mime.plan import Shot, Staging, metadata_rows, plan_shots
-from vivant.build.mime.plan_file import OwnAction, Specification, mini_plan
+from vivant.build.mime.plan import Shot, Staging, build_metadata_rows, plan_shots
+from vivant.build.mime.plan_file import OwnAction, Specification, load_mini_plan
 from vivant.build.mime.scenes import SCENES
 from vivant.build.mime.semantic_choice import (
     PhraseEncoder,
@@ -21,7 +21,7 @@ from vivant.build.mime.semantic_choice import (
 from vivant.core.errors import DataError
 from vivant.core.files import write_atomic
 
-MINI = mini_plan()
+MINI = load_mini_plan()
 """The bundled mini-edition."""
 PLAN, METADATA, SHEET = "plan.json", "metadata.jsonl", "README.md"
 
@@ -47,7 +47,7 @@ def stage(spec: Specification, encoder: PhraseEncoder | None = None) -> list[Sta
     contrasted = any(variant.background == "misaligned" for variant in spec.shown)
     labels = {action.name: action.labels for action in cast}
     scenes = {action.name: action.background for action in cast}
-    words = {scene: scene_words(spec, scene) for scene in scenes.values()}
+    words = {scene: describe_scene(spec, scene) for scene in scenes.values()}
     near: Similarities | None = None
 
     def similarities() -> Similarities:
@@ -86,7 +86,7 @@ def _load_encoder() -> PhraseEncoder:
     return load_encoder()
 
 
-def scene_words(spec: Specification, scene: str) -> tuple[str, ...]:
+def describe_scene(spec: Specification, scene: str) -> tuple[str, ...]:
     """What is known in words of a background: meaning is measured on these phrases."""
     background = spec.backgrounds.get(scene)
     if background is not None:
@@ -107,7 +107,7 @@ def write_metadata(edition: Edition, out: Path) -> Path:
     """The data sheet and, last, metadata.jsonl: its presence says that all videos are there."""
     spec, stagings = edition.specification, edition.stagings
     _write(out / SHEET, format_datasheet(spec, stagings, len(edition.shots)).encode())
-    _write(out / METADATA, metadata_document(spec, stagings))
+    _write(out / METADATA, format_metadata(spec, stagings))
     return out / METADATA
 
 
@@ -131,9 +131,9 @@ def read_edition(folder: Path) -> Edition:
         raise DataError(f"{folder / PLAN} is not a plan of this version: {error}; render it anew") from None
 
 
-def metadata_document(spec: Specification, stagings: Sequence[Staging]) -> bytes:
+def format_metadata(spec: Specification, stagings: Sequence[Staging]) -> bytes:
     """metadata.jsonl of an edition, byte for byte."""
-    rows = metadata_rows(stagings, plan_shots(stagings, spec.shown), spec.split)
+    rows = build_metadata_rows(stagings, plan_shots(stagings, spec.shown), spec.split)
     return b"".join(msgspec.json.encode(row) + b"\n" for row in rows)
 
 

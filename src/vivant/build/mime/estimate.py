@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from vivant.build.mime.jobs import span, workers_here
+from vivant.build.mime.jobs import count_workers, format_duration
 from vivant.build.mime.plan import Shot, Staging, plan_shots
 from vivant.build.mime.plan_file import ROLES, Specification
 from vivant.build.mime.renderers import find_renderer
@@ -81,9 +81,10 @@ def _measure(spec: Specification, shot: Shot, scene: ActionSetup, root: Path) ->
     return (time.perf_counter() - began) / len(frames), size / len(frames)
 
 
-def overview(spec: Specification, cost: RenderEstimate, title: str) -> Table:
+def build_plan_table(spec: Specification, cost: RenderEstimate, title: str) -> Table:
     """The plan at a glance."""
-    workers = workers_here()
+    workers = count_workers()
+    shared = format_duration(cost.seconds / workers)
     variants = spec.shown
     fixed = sorted({v.background for v in variants} - set(ROLES))
     roles = [role for role in ROLES if any(v.background == role for v in variants)]
@@ -101,8 +102,8 @@ def overview(spec: Specification, cost: RenderEstimate, title: str) -> Table:
             "videos",
             f"{cost.videos:,} of {size}, {spec.fps:g} frames a second, quality {spec.quality} ({spec.effort})",
         ),
-        ("frames", f"{cost.frames:,} ({span(cost.frames / spec.fps)} of video)"),
-        ("time", f"about {span(cost.seconds)} on one core, {span(cost.seconds / workers)} on {workers}"),
+        ("frames", f"{cost.frames:,} ({format_duration(cost.frames / spec.fps)} of video)"),
+        ("time", f"about {format_duration(cost.seconds)} on one core, {shared} on {workers}"),
         ("disk", f"about {cost.bytes / 1e6:,.1f} MB"),
     )
     return Table(title=f"Plan {title}", columns=("what", "how much"), body=body)

@@ -103,7 +103,7 @@ def make_gallery(
     bodies = [_frames(wave, make_character(name), "blank", wide) for name in CHARACTERS]
     keep(GalleryClip(file="bodies.webp", title=", ".join(CHARACTERS), group="Bodies"), _side_by_side(bodies))
     if page is not None:
-        write_text(page, gallery_page(clips, _between(page, out)))
+        write_text(page, format_gallery(clips, _between(page, out)))
     return clips
 
 
@@ -154,7 +154,7 @@ def _between(page: Path, out: Path) -> str:
     return Path(os.path.relpath(out.resolve(), page.resolve().parent)).as_posix()
 
 
-def gallery_page(clips: Sequence[GalleryClip], folder: str) -> str:
+def format_gallery(clips: Sequence[GalleryClip], folder: str) -> str:
     """The page in Markdown: actions by kind, then variants, takes and bodies."""
     groups = [*_KINDS.values(), "Variants"]
     return render_markdown(

@@ -104,7 +104,7 @@ def plan_shots(stagings: Sequence[Staging], variants: Sequence[Variant] = VARIAN
     return shots
 
 
-def metadata_rows(
+def build_metadata_rows(
     stagings: Sequence[Staging], shots: Sequence[Shot], split: str = "test"
 ) -> list[MimeMetadataRow]:
     """The metadata of planned videos; a sample's id is derived from its file name."""

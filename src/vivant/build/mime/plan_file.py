@@ -167,7 +167,7 @@ def _fill(entry: str | OwnAction) -> OwnAction:
 # ── reading ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def mini_plan() -> Specification:
+def load_mini_plan() -> Specification:
     """The plan of the bundled mini-edition."""
     return read_resource("vivant.build.mime", "mini.yaml", Specification)
 
@@ -175,7 +175,7 @@ def mini_plan() -> Specification:
 def load_plan(file: Path) -> Specification:
     """A plan from a file, checked: everything it names is there. `mini` is the bundled one."""
     if str(file) == "mini":
-        return mini_plan()
+        return load_mini_plan()
     spec = read_yaml(file, Specification)
     check_plan(spec, str(file), file.resolve().parent)
     return spec

@@ -176,7 +176,7 @@ def strip(frames: Sequence[Picture], height: int, *, crop: float = 1.0) -> Image
     return sheet
 
 
-def contact_sheet(
+def draw_contact_sheet(
     videos: Sequence[Path],
     out: Path,
     *,

@@ -66,7 +66,7 @@ class _Case(Struct, frozen=True):
     code: Any
     options: int
     key: Any
-    place: int | None
+    position: int | None
     """Where on the page the answer stood; None where places do not move."""
 
 
@@ -222,10 +222,10 @@ def _p_same(cases: Sequence[_Case]) -> float | None:
     """Chance of the most frequent place being so frequent; for answers without places, of all being equal."""
     if len(cases) < ENOUGH:
         return None
-    placed = [case for case in cases if case.place is not None]
+    placed = [case for case in cases if case.position is not None]
     if len(placed) >= ENOUGH:
         sides = 2 if placed[0].options == 3 and isinstance(placed[0].code, str) else placed[0].options
-        most = Counter(case.place for case in placed).most_common(1)[0][1]
+        most = Counter(case.position for case in placed).most_common(1)[0][1]
         widest = max(1 / min(case.options, sides) for case in placed)
         return min(1.0, sides * upper_tail([widest] * len(placed), most))
     if len({case.code for case in cases}) > 1:
