@@ -111,7 +111,7 @@ def _copy_missing(files: list[_File], target: Path, dry_run: bool) -> None:
     for file in wanted:
         try:
             file.goal.parent.mkdir(parents=True, exist_ok=True)
-            with atomic_path(file.goal) as temporary:
+            with atomic_path(file.goal, keep_suffix=False) as temporary:
                 file.copy(temporary)
         except Exception as error:  # see above
             raise DataError(

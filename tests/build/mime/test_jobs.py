@@ -158,7 +158,7 @@ def test_a_full_disk_is_one_line_and_leaves_nothing_half(
     out.mkdir()
     second = few.shots[1].file
     # Whatever is written under the second video's hidden name finds no room.
-    part = out / f".{second}.tmp.mp4"
+    part = out / f".{second}.tmp"
     name_temporary = files._temporary_path
     monkeypatch.setattr(
         files,

@@ -82,7 +82,7 @@ def encode(
     rate = Fraction(fps).limit_denominator(100_000)
     count = 0
     try:
-        with atomic_path(out) as temporary:
+        with atomic_path(out, keep_suffix=False) as temporary:
             with av.open(str(temporary), "w", format="mp4", options={"movflags": "+faststart"}) as container:
                 stream = None
                 for picture in frames:
