@@ -34,7 +34,7 @@ from vivant.build.mime.plan_file import OwnAction, Specification
 from vivant.build.mime.rasterizer import Picture
 from vivant.build.mime.renderers import Performance, find_renderer
 from vivant.build.mime.rendering import fit_length
-from vivant.build.mime.video import encode, framing, render_frames
+from vivant.build.mime.video import encode, frame_motion, render_frames
 from vivant.core.errors import VivantError
 
 FASTEST, SLOWER, GROWTH = 60.0, 1.3, 1.1
@@ -59,7 +59,7 @@ def drawing() -> list[Picture]:
     frames: list[Picture] = []
     for avatar in ("man", "woman", "spacesuit"):
         shapes = make_character(avatar).pose(motion)
-        camera = framing(shapes, SIZE)
+        camera = frame_motion(shapes, SIZE)
         background = draw_background("gym", camera)
         rates = []
         for _ in range(ROUNDS):
@@ -79,7 +79,7 @@ def against_blender() -> None:
     """The same capsules by both, alpha and shadow included, without start-up."""
     motion = cut(fit_length(perform(ACTIONS["Archery001"], 30.0), 150), 60, 72)
     body = make_character("man")
-    camera = replace(framing(body.pose(motion), SIZE), angle=30.0)
+    camera = replace(frame_motion(body.pose(motion), SIZE), angle=30.0)
     performance = Performance(motion, body)
     try:
         blender = find_renderer("workbench")

@@ -14,6 +14,7 @@ from vivant.core.errors import DataError, UsageError
 from vivant.core.files import (
     atomic_file,
     atomic_path,
+    is_temporary,
     iter_jsonl,
     lock_file,
     read_jsonl,
@@ -63,6 +64,11 @@ def test_a_temporary_path_keeps_the_suffix_and_may_be_a_folder(tmp_path: Path) -
     with atomic_path(tmp_path / "a.png") as temporary:
         assert temporary.suffix == ".png"
         temporary.write_bytes(b"png")
+        assert is_temporary(temporary)
+    with atomic_path(tmp_path / "a.mp4", keep_suffix=False) as temporary:
+        assert temporary.suffix != ".mp4" and is_temporary(temporary)
+        temporary.write_bytes(b"mp4")
+    assert not is_temporary(tmp_path / "a.mp4")
     with atomic_path(tmp_path / "folder") as temporary:
         temporary.mkdir()
         (temporary / "b").write_text("b")

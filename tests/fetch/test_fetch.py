@@ -15,14 +15,14 @@ import pytest
 
 from tests.support.helpers import vivant
 from tests.support.hub_server import Hub, Repository, hub, packed
-from vivant.benchmarks.sources import DataSource, Repo, find, sources
+from vivant.benchmarks.sources import DataSource, Repo, find, load_sources
 from vivant.core.disk_space import format_size
 from vivant.core.errors import DataError, UsageError
 from vivant.fetch.hub import FetchPlan, HubListing, fetch_files, find_missing, list_hub_files
 from vivant.fetch.source_record import NAME, HubFile
 
 ONE, TWO = "1" * 40, "2" * 40
-PINNED = sources()["minilm"].repos[0].revision
+PINNED = load_sources()["minilm"].repos[0].revision
 MINILM = {
     "config.json": b"{}",
     "tokenizer.json": b'{"a": 1}',
@@ -335,7 +335,7 @@ def test_a_repository_cannot_write_elsewhere(tmp_path: Path) -> None:
 
 
 def test_every_source_is_whole() -> None:
-    for name, source in sources().items():
+    for name, source in load_sources().items():
         assert source.repos and source.licence, name
         assert find(name) == source
     with pytest.raises(UsageError, match="Unknown source"):

@@ -92,17 +92,17 @@ def test_a_script_answers_refuses_and_fails_as_it_is_told(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("script", "words"),
     [
-        ("- {tekst: A}", "unknown field `tekst`"),
+        ("- {tekst: A}", "Unknown field 'tekst'"),
         ("- {status: fine}", "Invalid enum value 'fine'"),
-        ("text: A", "should be a list of rules"),
-        ("- [", "should be a list of rules"),
+        ("text: A", "is a list of rules"),
+        ("- [", "is a list of rules"),
     ],
 )
 def test_a_script_that_cannot_be_read_is_named(tmp_path: Path, script: str, words: str) -> None:
     (tmp_path / "s.yaml").write_text(script)
     with pytest.raises(UsageError, match=words):
         create(f"scripted/{tmp_path / 's.yaml'}")
-    with pytest.raises(UsageError, match="Cannot read the script"):
+    with pytest.raises(UsageError, match="cannot be read"):
         create(f"scripted/{tmp_path / 'none.yaml'}")
 
 

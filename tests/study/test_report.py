@@ -22,7 +22,7 @@ from vivant.study.design import KeyLine, Kind, Study, StudyItem, StudyText
 from vivant.study.judgement import StudyJudgement, StudyPerson
 from vivant.study.loading import LoadedStudy
 from vivant.study.report.annotators import compute_annotator_statistics, upper_tail
-from vivant.study.report.page import all_tables, build_page
+from vivant.study.report.page import build_page, list_tables
 from vivant.study.report.study import build_study_report
 from vivant.study.results import StudyResults, load_results
 from vivant.study.store import open_store
@@ -304,7 +304,7 @@ def test_the_page_of_every_kind_is_whole_and_obeys_nobody(tmp_path: Path, kind: 
     assert "<script" not in page
     assert "<b>rude" not in page
     assert "<b>rude</b> & fast" in parsed.text
-    for table in all_tables(report):
+    for table in list_tables(report):
         assert all(len(line) == len(table.columns) for line in table.body)
         assert all(column in parsed.text for column in table.columns)
 
@@ -314,7 +314,7 @@ def test_a_study_without_judgements_has_a_report_that_says_so(tmp_path: Path) ->
     with open_store(loaded.path):
         pass
     report = build_study_report(load_results(tmp_path / "s"))
-    assert report.found == ("There are no judgements yet.",)
+    assert report.findings == ("There are no judgements yet.",)
     assert cell(report.progress, "Judged items that count", "so far") == "0 (0 of the 12 wanted)"
     assert "There are no judgements yet" in build_page(report)
 
@@ -324,8 +324,8 @@ def test_without_the_key_a_report_has_all_but_what_is_right(tmp_path: Path) -> N
     judged(loaded, ["ann", "bob", "cat"], choose)
     (tmp_path / "s" / "key.jsonl").unlink()
     report = build_study_report(load_results(tmp_path / "s"))
-    assert report.found[0].startswith("Nothing can be measured without the key")
-    assert "Two people agree in" in report.found[1]
+    assert report.findings[0].startswith("Nothing can be measured without the key")
+    assert "Two people agree in" in report.findings[1]
     assert report.results.body == ()
     # Hits are then what most of the others chose.
     assert all(one.tried > 0 for one in compute_annotator_statistics(load_results(tmp_path / "s")))

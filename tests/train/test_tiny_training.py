@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from tests.support.helpers import logged_messages
 from tests.support.train_kit import recipe, write_world
 from vivant.benchmarks.mimic.format import ITEMS, VIDEOS, iter_items, iter_videos
-from vivant.build.mime.plan_file import mini_plan
+from vivant.build.mime.plan_file import load_mini_plan
 from vivant.build.mimic import mini
 from vivant.build.mimic.world import WorldPlan
 from vivant.build.mimic.world.phrases import load_topics
@@ -148,7 +148,7 @@ def test_training_data_hold_nothing_of_the_mini_and_nothing_held_out(taught: Pat
         assert {f"videos/{file.name}" for file in (taught / name / "videos").iterdir()} == paths
         assert (taught / name / VIDEOS).is_file() and (taught / name / ITEMS).is_file()
     assert training_data.WORLD.seed != mini.WORLD.seed
-    assert {training_data.make_take_plan(n).seed for n in range(3)}.isdisjoint({mini_plan().seed})
+    assert {training_data.make_take_plan(n).seed for n in range(3)}.isdisjoint({load_mini_plan().seed})
 
 
 def test_it_is_made_by_one_call_that_goes_on(

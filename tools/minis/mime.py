@@ -7,10 +7,10 @@ from pathlib import Path
 
 from vivant.build.mime.choreography import find_action
 from vivant.build.mime.edition import MINI, stage
-from vivant.build.mime.jobs import build, workers_here
+from vivant.build.mime.jobs import build, count_workers
 from vivant.build.mime.plan import VARIANTS, plan_shots
 from vivant.build.mime.render_index import INDEX_FILE
-from vivant.build.mime.video import contact_sheet
+from vivant.build.mime.video import draw_contact_sheet
 from vivant.core.errors import VivantError
 
 _SHOWN = "Archery001"
@@ -24,13 +24,13 @@ def draw_sheets(videos: Path, sheets: Path) -> list[Path]:
     one = [shot for shot in shots if shot.action == _SHOWN]
     sheets.mkdir(parents=True, exist_ok=True)
     return [
-        contact_sheet(
+        draw_contact_sheet(
             [videos / shot.file for shot in base],
             sheets / "mime-actions.jpg",
             titles=[find_action(shot.action).labels[0] for shot in base],
             crop=0.72,
         ),
-        contact_sheet(
+        draw_contact_sheet(
             [videos / shot.file for shot in one],
             sheets / "mime-variants.jpg",
             titles=[shot.variant for shot in one],
@@ -50,7 +50,7 @@ def main(arguments: list[str]) -> int:
         print(f"{done}/{total} {name}", flush=True)
 
     try:
-        build(MINI, out, show, workers=workers_here())
+        build(MINI, out, show, workers=count_workers())
         (out / INDEX_FILE).unlink()
         for sheet in draw_sheets(out, Path(arguments[1])) if len(arguments) > 1 else []:
             print(sheet)

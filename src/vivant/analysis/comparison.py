@@ -18,12 +18,12 @@ from vivant.benchmarks import registry
 from vivant.benchmarks.base import Protocol, ScoredRun
 from vivant.benchmarks.summary import (
     SampleScores,
-    by_sample,
     cluster_of,
-    grouped,
+    group_by_sample,
+    group_rows,
     is_binary,
     natural,
-    restricted,
+    restrict,
 )
 from vivant.core.arguments import as_strings
 from vivant.core.errors import UsageError
@@ -165,14 +165,14 @@ def correct_p_values(pairs: Sequence[RunPair]) -> Iterator[RunPair]:
 
 
 def _by_task(run: Run, protocol: Protocol, where: Sequence[str]) -> dict[str, ScoredRun]:
-    return {part.task: part for part in restricted(run.scores(protocol), where)}
+    return {part.task: part for part in restrict(run.scores(protocol), where)}
 
 
 def _compare_task(
     first: str, second: str, first_part: ScoredRun, second_part: ScoredRun, by: tuple[str, ...]
 ) -> tuple[list[RunPair], list[Flip], list[str]]:
     benchmark = registry.of_task(first_part.task)
-    a, b = by_sample(first_part, benchmark), by_sample(second_part, benchmark)
+    a, b = group_by_sample(first_part, benchmark), group_by_sample(second_part, benchmark)
     shared = [name for name in a if name in b]
     if not shared:
         raise UsageError(f"{first} and {second} have no scored sample of {first_part.task} in common")
@@ -187,7 +187,7 @@ def _compare_task(
         members = {
             row[0].id: key
             for part in (second_part, first_part)
-            for key, rows in grouped(part, benchmark, by).items()
+            for key, rows in group_rows(part, benchmark, by).items()
             for row in rows
         }
         for name in everything:

@@ -17,12 +17,12 @@ from vivant.benchmarks import registry
 from vivant.benchmarks.base import Benchmark, Protocol, ScoredRun
 from vivant.benchmarks.summary import (
     SampleScores,
-    by_sample,
     cluster_of,
-    grouped,
+    group_by_sample,
+    group_rows,
     is_binary,
     natural,
-    restricted,
+    restrict,
 )
 from vivant.core.errors import UsageError
 from vivant.metrics.bootstrap import ClusterTotals, percentile_ends, resample_means
@@ -86,10 +86,10 @@ def measure_controls(
         ]
         if other:
             notes.append(f"{base.name} and {run.name} differ in more than the control: {'; '.join(other)}.")
-        before = {part.task: part for part in restricted(base.scores(protocol), where)}
-        after = {part.task: part for part in restricted(run.scores(protocol), where)}
+        before = {part.task: part for part in restrict(base.scores(protocol), where)}
+        after = {part.task: part for part in restrict(run.scores(protocol), where)}
         for task in (task for task in before if task in after):
-            effects += _of_task(before[task], after[task], run, tuple(dict.fromkeys(by)))
+            effects += _compare_task(before[task], after[task], run, tuple(dict.fromkeys(by)))
     if not effects:
         raise UsageError("The runs with and without a control have no scored sample in common")
     adjusted = holm([effect.result.p for effect in effects])
@@ -113,16 +113,16 @@ def _base(run: Run, plain: Sequence[Run]) -> Run:
     return min(same, key=lambda other: len(list_differences(other.manifest.settings, run.manifest.settings)))
 
 
-def _of_task(
+def _compare_task(
     baseline: ScoredRun, controlled: ScoredRun, run: Run, by: tuple[str, ...]
 ) -> list[ControlEffect]:
     benchmark = registry.of_task(baseline.task)
-    a, b = by_sample(baseline, benchmark), by_sample(controlled, benchmark)
+    a, b = group_by_sample(baseline, benchmark), group_by_sample(controlled, benchmark)
     unparsed_value = benchmark.unparsed_value
     binary = is_binary(baseline, unparsed_value) and is_binary(controlled, unparsed_value)
     binary = binary and all(len(s.values) == 1 for s in (*a.values(), *b.values()))
     groups: dict[tuple[str, ...], list[str]] = {}
-    for key, rows in grouped(baseline, benchmark, by).items():
+    for key, rows in group_rows(baseline, benchmark, by).items():
         names = [name for name in dict.fromkeys(row[0].id for row in rows) if name in a and name in b]
         if names:
             groups[key] = names

@@ -16,12 +16,12 @@ from vivant.benchmarks import registry
 from vivant.benchmarks.base import Protocol, ScoredRun
 from vivant.benchmarks.summary import (
     SampleScores,
-    by_sample,
     cluster_of,
-    grouped,
+    group_by_sample,
+    group_rows,
     is_binary,
     natural,
-    restricted,
+    restrict,
 )
 from vivant.core.errors import UsageError
 from vivant.metrics.paired import Difference, group_difference, paired_difference
@@ -54,9 +54,9 @@ def compare_groups(
     notes: list[str] = []
     names = name_runs(runs)
     for name, run in zip(names, runs, strict=True):
-        for part in restricted(run.scores(protocol), where):
+        for part in restrict(run.scores(protocol), where):
             for facet in dict.fromkeys(between):
-                task_pairs = _of_task(name, part, facet, tuple(dict.fromkeys(by)), match, rest)
+                task_pairs = _compare_task(name, part, facet, tuple(dict.fromkeys(by)), match, rest)
                 if not task_pairs:
                     notes.append(f"{name}, {part.task}: all samples have the same {facet}.")
                 pairs += task_pairs
@@ -70,7 +70,7 @@ def compare_groups(
     )
 
 
-def _of_task(
+def _compare_task(
     run: str,
     part: ScoredRun,
     facet: str,
@@ -79,8 +79,8 @@ def _of_task(
     rest: bool,
 ) -> list[RunPair]:
     benchmark = registry.of_task(part.task)
-    grouped(part, benchmark, (facet, *by, *(match or ())))  # refuses a facet that no sample has
-    samples = by_sample(part, benchmark)
+    group_rows(part, benchmark, (facet, *by, *(match or ())))  # refuses a facet that no sample has
+    samples = group_by_sample(part, benchmark)
     single = all(len(scores.values) == 1 for scores in samples.values())
     binary = single and is_binary(part, benchmark.unparsed_value)
     scale = benchmark.task(part.task).scale
@@ -120,7 +120,7 @@ def _of_task(
 
 
 def _values(facet: str) -> Callable[[SampleScores], str]:
-    return lambda one: one.sample.facets.get(facet, "")
+    return lambda scored: scored.sample.facets.get(facet, "")
 
 
 def _couples(values: Sequence[str], rest: bool) -> list[tuple[str, str]]:
@@ -140,11 +140,11 @@ def find_crossed_facets(samples: Sequence[SampleScores], facet: str) -> tuple[st
         clusters.setdefault(cluster_of(scores.sample), []).append(scores.sample.facets)
     names = dict.fromkeys(name for scores in samples for name in scores.sample.facets if name != facet)
     return tuple(
-        name for name in names if any(_shared(members, facet, name) for members in clusters.values())
+        name for name in names if any(_is_shared(members, facet, name) for members in clusters.values())
     )
 
 
-def _shared(cluster: Sequence[Mapping[str, str]], facet: str, other: str) -> bool:
+def _is_shared(cluster: Sequence[Mapping[str, str]], facet: str, other: str) -> bool:
     """Whether a value of `other` occurs in a cluster with two values of `facet`."""
     values_by_other: dict[str, set[str]] = {}
     for facets in cluster:

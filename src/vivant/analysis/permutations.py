@@ -213,9 +213,9 @@ def preference_test(questions: Sequence[Moments]) -> tuple[float | None, int]:
 def _count_positions(questions: Sequence[_Question], moments: Sequence[Moments]) -> list[OptionPosition]:
     positions: list[OptionPosition] = []
     for size in sorted({question.options for question in questions}):
-        group = [one for one in moments if one.chosen.size == size]
-        chosen = sum((one.chosen for one in group), np.zeros(size))
-        expected = sum((one.expected for one in group), np.zeros(size))
+        group = [moment for moment in moments if moment.chosen.size == size]
+        chosen = sum((moment.chosen for moment in group), np.zeros(size))
+        expected = sum((moment.expected for moment in group), np.zeros(size))
         keyed, right = np.zeros(size), np.zeros(size)
         for question in questions:
             if question.options == size:

@@ -68,23 +68,23 @@ def summarise_repeats(run: ScoredRun, benchmark: Benchmark) -> RepeatSummary:
             f"{run.run}: no question of {run.task} was answered twice; run it with --repeat K, and with a "
             "temperature above 0 where the model is to vary"
         )
-    asked = list(questions.values())
+    repeated = list(questions.values())
     binary = is_binary(run, unparsed_value)
-    values = [value for question in asked for value in question.values]
+    values = [value for question in repeated for value in question.values]
     return RepeatSummary(
         run=run,
-        questions=len(asked),
+        questions=len(repeated),
         repeats=max_repeats,
         value=math.fsum(values) / len(values),
         interval=mean_interval(
-            values, [question.cluster for question in asked for _ in question.values], binary=binary
+            values, [question.cluster for question in repeated for _ in question.values], binary=binary
         ),
         means=tuple(math.fsum(answers) / len(answers) for _, answers in sorted(by_repeat.items())),
-        passes={k: pass_at(k, [question.values for question in asked]) for k in _steps(max_repeats)}
+        passes={k: pass_at(k, [question.values for question in repeated]) for k in _steps(max_repeats)}
         if binary
         else {},
-        always=sum(min(question.values) == 1 for question in asked) / len(asked) if binary else None,
-        same=same_answer_share([question.answers for question in asked]),
+        always=sum(min(question.values) == 1 for question in repeated) / len(repeated) if binary else None,
+        same=same_answer_share([question.answers for question in repeated]),
     )
 
 

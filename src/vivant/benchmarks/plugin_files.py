@@ -61,7 +61,7 @@ def load_class(path: Path, class_name: str, installed: Callable[[], Container[st
     return cls
 
 
-def remembered_files() -> dict[str, str]:
+def list_remembered_files() -> dict[str, str]:
     """`file:Class` by benchmark name, for files that this user ran and that are still there."""
     try:
         sources = msgspec.json.decode(_memory().read_bytes(), type=dict[str, str])
@@ -71,7 +71,7 @@ def remembered_files() -> dict[str, str]:
 
 
 def _remember(name: str, source: str) -> None:
-    sources = remembered_files()
+    sources = list_remembered_files()
     if sources.get(name) != source:
         _memory().parent.mkdir(parents=True, exist_ok=True)
         write_atomic(_memory(), msgspec.json.encode({**sources, name: source}, order="sorted"))

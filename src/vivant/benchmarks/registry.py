@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from vivant import mini
 from vivant.benchmarks.base import PROTOCOLS, Benchmark, Protocol
-from vivant.benchmarks.plugin_files import load_class, remembered_files
+from vivant.benchmarks.plugin_files import list_remembered_files, load_class
 from vivant.benchmarks.task_options import TaskOptionValues, parse_values
 from vivant.benchmarks.validation import check_class
 from vivant.core.errors import DataError, UsageError, unknown_name_error
@@ -45,10 +45,10 @@ class Selection(Struct, frozen=True):
 
 def names() -> dict[str, str]:
     """All benchmarks by name, with where their class is: bundled, installed, and files that were run before."""
-    return {**remembered_files(), **_installed()}
+    return {**list_remembered_files(), **_list_installed()}
 
 
-def _installed() -> dict[str, str]:
+def _list_installed() -> dict[str, str]:
     return {**{point.name: point.value for point in entry_points(group="vivant.benchmarks")}, **_BUILTIN}
 
 
@@ -56,7 +56,7 @@ def get(name: str, **options: Any) -> Benchmark:
     """The benchmark called `name`, or the one in `./file.py[:Class]`; options that it does not know are refused."""
     match = _FILE.fullmatch(name)
     if match:
-        return load_class(Path(match["path"]), match["cls"] or "", _installed)(**options)
+        return load_class(Path(match["path"]), match["cls"] or "", _list_installed)(**options)
     # To list what others installed takes forty times as long as to find a bundled one, which come first anyway.
     sources = _BUILTIN if name in _BUILTIN else names()
     if name not in sources:
@@ -65,7 +65,7 @@ def get(name: str, **options: Any) -> Benchmark:
     source = sources[name]
     if ".py:" in source:
         path, _, class_name = source.rpartition(":")
-        return load_class(Path(path), class_name, _installed)(**options)
+        return load_class(Path(path), class_name, _list_installed)(**options)
     module, _, attribute = source.partition(":")
     try:
         cls = getattr(import_module(module), attribute)
@@ -232,10 +232,10 @@ def locate(benchmark: Benchmark, named: str | None = None, beside: Path | None =
         return path
     if beside is not None:
         return beside
-    from vivant.benchmarks.sources import sources
+    from vivant.benchmarks.sources import load_sources
 
     tail = f" {benchmark.data.help}" if benchmark.data.help else ""
-    if benchmark.name in sources():
+    if benchmark.name in load_sources():
         tail = f" To fetch it: vivant data get {benchmark.name}.{tail}"
     small = " To try the bundled mini-edition: --data mini." if mini.root(benchmark.name) else ""
     raise DataError(f"No data for {benchmark.name}: {path} does not exist; give --data PATH.{small}{tail}")

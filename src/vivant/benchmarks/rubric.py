@@ -37,11 +37,11 @@ class Rubric(Struct, frozen=True, kw_only=True, dict=True):
     def reworded(self, wording: Mapping[str, str]) -> Rubric:
         """With a user's own texts: `judge.NAME.role`, `.scale`, and `.criteria` for the whole list."""
         names = {part: wording.get(f"judge.{self.name}.{part}") for part in ("role", "scale", "criteria")}
-        given = {part: text for part, text in names.items() if text is not None}
-        if "criteria" in given:
-            own = JudgeCriterion("", given.pop("criteria"))
-            return msgspec.structs.replace(self, criteria=(own,), **given)
-        return msgspec.structs.replace(self, **given)
+        changes = {part: text for part, text in names.items() if text is not None}
+        if "criteria" in changes:
+            criterion = JudgeCriterion("", changes.pop("criteria"))
+            return msgspec.structs.replace(self, criteria=(criterion,), **changes)
+        return msgspec.structs.replace(self, **changes)
 
     @cached_property
     def system(self) -> Message:
@@ -74,8 +74,8 @@ class JudgeQuestion(Struct, frozen=True, kw_only=True, gc=False):
         repeated, since it may have been steered by the material.
         """
         code = fence_code(self.materials)
-        told = "An earlier reply did not keep to this form; keep to it exactly.\n" if again else ""
-        closing = f"\nThat is all the material. Judge it now.\n{told}{self.rubric.contract.ask}"
+        reminder = "An earlier reply did not keep to this form; keep to it exactly.\n" if again else ""
+        closing = f"\nThat is all the material. Judge it now.\n{reminder}{self.rubric.contract.ask}"
         user = fence_blocks(self.materials, code, closing)
         return (self.rubric.system, Message("user", user))
 

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from fnmatch import fnmatch
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Literal
 
-import msgspec
-import yaml
 from msgspec import Struct
 
 from vivant.benchmarks import registry
 from vivant.core.errors import UsageError, unknown_name_error
 from vivant.core.paths import cache_root
+from vivant.core.yaml_files import read_resource
 
 
 class Repo(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -56,15 +54,14 @@ class DataSource(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 @cache
-def sources() -> dict[str, DataSource]:
+def load_sources() -> dict[str, DataSource]:
     """All of them by name."""
-    content = files("vivant.benchmarks").joinpath("sources.yaml").read_bytes()
-    return msgspec.convert(yaml.safe_load(content), dict[str, DataSource])
+    return read_resource("vivant.benchmarks", "sources.yaml", dict[str, DataSource])
 
 
 def find(name: str) -> DataSource:
     """The source called `name`, or a line that says what to do instead."""
-    known = sources()
+    known = load_sources()
     if name in known:
         return known[name]
     if name in registry.names():
@@ -72,6 +69,6 @@ def find(name: str) -> DataSource:
     raise unknown_name_error("source", name, known)
 
 
-def place_of(name: str, source: DataSource) -> Path:
+def resolve_folder(name: str, source: DataSource) -> Path:
     """Where it is looked for, hence where it goes."""
     return cache_root() / source.folder if source.folder else registry.data_root() / name

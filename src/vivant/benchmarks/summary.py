@@ -43,7 +43,7 @@ def matches(sample: Sample, where: Sequence[Condition]) -> bool:
     return all((sample.facets.get(c.facet) in c.values) != c.negated for c in where)
 
 
-def restricted(parts: Sequence[ScoredRun], where: Sequence[str]) -> list[ScoredRun]:
+def restrict(parts: Sequence[ScoredRun], where: Sequence[str]) -> list[ScoredRun]:
     """The same runs with the samples that `where` names alone."""
     if not where:
         return list(parts)
@@ -61,7 +61,7 @@ def summarise(
     # Late: numpy is not needed to plan a run, which reads conditions with this module.
     from vivant.metrics.intervals import ClusteredValues, mean_intervals
 
-    groups = grouped(run, benchmark, by)
+    groups = group_rows(run, benchmark, by)
     unparsed_value = benchmark.unparsed_value
     binary = is_binary(run, unparsed_value)
     names = sorted(groups, key=lambda values: [natural(value) for value in values])
@@ -85,7 +85,7 @@ def summarise(
     ]
 
 
-def grouped(run: ScoredRun, benchmark: Benchmark, by: Sequence[str]) -> dict[tuple[str, ...], list[Item]]:
+def group_rows(run: ScoredRun, benchmark: Benchmark, by: Sequence[str]) -> dict[tuple[str, ...], list[Item]]:
     """The rows of a run by the values of these facets; all of them under () where none is named."""
     by = tuple(dict.fromkeys(by))
     known = set(benchmark.facets).union(*(sample.facets for sample, _, _ in run.rows))
@@ -157,7 +157,7 @@ def _row(
         interval=(scaled.low, scaled.high) if scaled else None,
         interval_method=scaled.method if scaled else "",
         chance=None if chance is None else chance * task.scale,
-        corrected=corrected(value, chance, task.scale),
+        corrected=correct_for_chance(value, chance, task.scale),
         corrected_interval=_both(interval, chance, task.scale),
         model=run.model,
         style=run.style,
@@ -165,7 +165,7 @@ def _row(
     )
 
 
-def corrected(value: float | None, chance: float | None, scale: float) -> float | None:
+def correct_for_chance(value: float | None, chance: float | None, scale: float) -> float | None:
     """A value between 0 and 1 with chance moved to 0: what is left when guessing is taken away."""
     if value is None or chance is None or chance >= 1:
         return None
@@ -175,7 +175,7 @@ def corrected(value: float | None, chance: float | None, scale: float) -> float 
 def _both(interval: Interval | None, chance: float | None, scale: float) -> tuple[float, float] | None:
     if interval is None:
         return None
-    low, high = (corrected(end, chance, scale) for end in (interval.low, interval.high))
+    low, high = (correct_for_chance(end, chance, scale) for end in (interval.low, interval.high))
     return None if low is None or high is None else (low, high)
 
 
@@ -211,18 +211,18 @@ class SampleScores(Struct, frozen=True):
         return math.fsum(self.values) / len(self.values)
 
 
-def by_sample(run: ScoredRun, benchmark: Benchmark) -> dict[str, SampleScores]:
+def group_by_sample(run: ScoredRun, benchmark: Benchmark) -> dict[str, SampleScores]:
     """The values of a run by sample id; samples without any are left out."""
     unparsed_value = benchmark.unparsed_value
-    found: dict[str, tuple[Sample, list[float], list[Score]]] = {}
+    samples: dict[str, tuple[Sample, list[float], list[Score]]] = {}
     for sample, _, score in run.rows:
         value = counted_value(run, score, unparsed_value)
         if value is not None:
-            _, values, scores = found.setdefault(sample.id, (sample, [], []))
+            _, values, scores = samples.setdefault(sample.id, (sample, [], []))
             values.append(value)
             scores.append(score)
     return {
-        name: SampleScores(s, tuple(values), tuple(scores)) for name, (s, values, scores) in found.items()
+        name: SampleScores(s, tuple(values), tuple(scores)) for name, (s, values, scores) in samples.items()
     }
 
 

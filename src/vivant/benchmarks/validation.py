@@ -101,19 +101,19 @@ def guard(benchmark: Benchmark, method: str, root: Path | None = None) -> Iterat
     except Exception as error:
         if is_bundled(benchmark):
             raise
-        place = _source(benchmark)
+        location = _source(benchmark)
         line = find_line(error, inspect.getfile(type(benchmark)))
         if line is not None:
-            place += f", line {line}"
+            location += f", line {line}"
         if isinstance(error, FileNotFoundError) and method == "load":
             remedy = f" {benchmark.data.help}" if benchmark.data.help else ""
             raise DataError(
-                f"{benchmark.name}: {error.filename} does not exist ({method}(), {place}). "
+                f"{benchmark.name}: {error.filename} does not exist ({method}(), {location}). "
                 f"Give the folder with the data as --data PATH; it was {root}.{remedy}"
             ) from error
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         raise UsageError(
-            f"{benchmark.name}: {method}() failed in {place}: {reason} (VIVANT_DEBUG=1 shows the traceback)"
+            f"{benchmark.name}: {method}() failed in {location}: {reason} (VIVANT_DEBUG=1 shows the traceback)"
         ) from error
 
 

@@ -13,7 +13,7 @@ from itertools import product
 from typing import Any, Literal
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Struct
 
 Value = float | str
 _HEADING = re.compile(r"^[ \t]*#{1,6}[ \t]*(.*?)[ \t]*$", re.MULTILINE)
@@ -24,7 +24,7 @@ _MOST_CANDIDATES = 64
 class Verdict(Struct, frozen=True):
     """What was read in a judge's reply."""
 
-    values: Mapping[str, Value] = field(default_factory=dict)
+    values: Mapping[str, Value] = msgspec.field(default_factory=dict)
     """By field; empty where the reply does not fit the contract."""
     why: str = ""
     """What does not fit."""
@@ -98,13 +98,13 @@ class Contract(Struct, frozen=True, kw_only=True, dict=True):
     def candidates(self) -> tuple[str, ...]:
         """Well-formed replies from the worst to the best, for baselines that choose among texts."""
         most = 1
-        for one in self.fields:
-            most *= len(one.allowed)
+        for field in self.fields:
+            most *= len(field.allowed)
         if most > _MOST_CANDIDATES:
-            ends = ({f.name: f.allowed[place] for f in self.fields} for place in (0, -1))
+            ends = ({f.name: f.allowed[index] for f in self.fields} for index in (0, -1))
             return tuple(self.write(values) for values in ends)
         combinations = product(*(enumerate(f.allowed) for f in self.fields))
-        ranked = sorted(combinations, key=lambda combination: sum(place for place, _ in combination))
+        ranked = sorted(combinations, key=lambda combination: sum(index for index, _ in combination))
         names = [f.name for f in self.fields]
         return tuple(self.write(dict(zip(names, (text for _, text in c), strict=True))) for c in ranked)
 
@@ -112,54 +112,54 @@ class Contract(Struct, frozen=True, kw_only=True, dict=True):
         """The verdict in a reply; every field exactly once, on its scale, with nothing beside it."""
         if not text.strip():
             return Verdict(why="the reply is empty")
-        found = self._object(text) if self.form == "json" else self._sections(text)
-        if isinstance(found, str):
-            return Verdict(why=found)
+        content = self._object(text) if self.form == "json" else self._sections(text)
+        if isinstance(content, str):
+            return Verdict(why=content)
         values: dict[str, Value] = {}
-        for one in self.fields:
-            value = _convert(one, found[one.name])
+        for field in self.fields:
+            value = _convert(field, content[field.name])
             if value is None:
-                return Verdict(why=f"{one.name} is '{_short(found[one.name])}', not {one.range}")
-            values[one.name] = value
+                return Verdict(why=f"{field.name} is '{_short(content[field.name])}', not {field.range}")
+            values[field.name] = value
         return Verdict(values)
 
     def _sections(self, text: str) -> dict[str, Any] | str:
         headings = list(_HEADING.finditer(text))
-        found: dict[str, Any] = {}
-        for place, heading in enumerate(headings):
-            end = headings[place + 1].start() if place + 1 < len(headings) else len(text)
+        sections: dict[str, Any] = {}
+        for index, heading in enumerate(headings):
+            end = headings[index + 1].start() if index + 1 < len(headings) else len(text)
             title = heading[1].strip(" *_#")
-            for one in self.fields:
-                match = re.fullmatch(rf"{re.escape(one.name)}\s*:?\**\s*(.*)", title, re.IGNORECASE)
+            for field in self.fields:
+                match = re.fullmatch(rf"{re.escape(field.name)}\s*:?\**\s*(.*)", title, re.IGNORECASE)
                 if match is None:
                     continue
-                if one.name in found:
-                    return f"there are two sections {one.name}"
-                found[one.name] = f"{match[1]}\n{text[heading.end() : end]}".strip()
-        missing = [f.name for f in self.fields if f.name not in found]
-        return f"there is no section {missing[0]}" if missing else found
+                if field.name in sections:
+                    return f"there are two sections {field.name}"
+                sections[field.name] = f"{match[1]}\n{text[heading.end() : end]}".strip()
+        missing = [f.name for f in self.fields if f.name not in sections]
+        return f"there is no section {missing[0]}" if missing else sections
 
     def _object(self, text: str) -> dict[str, Any] | str:
         objects = [o for o in _objects(text) if any(f.name in o for f in self.fields)]
         if not objects:
             return "there is no JSON object with the fields asked for"
-        if any(one != objects[0] for one in objects):
+        if any(field != objects[0] for field in objects):
             return "there are two different JSON objects"
         missing = [f.name for f in self.fields if f.name not in objects[0]]
         return f"the JSON object has no {missing[0]}" if missing else objects[0]
 
 
-def _placeholder(one: Field) -> str:
-    return f'"{"|".join(one.choices)}"' if one.choices else f"{one.low}–{one.high}"
+def _placeholder(field: Field) -> str:
+    return f'"{"|".join(field.choices)}"' if field.choices else f"{field.low}–{field.high}"
 
 
 def _objects(text: str) -> list[dict[str, Any]]:
     """The JSON objects of a reply: the whole of it, those in code fences, or what stands between braces."""
     inner = text[text.find("{") : text.rfind("}") + 1]
     for pieces in ([text], _FENCED.findall(text), [inner]):
-        found = [decoded for piece in pieces if isinstance(decoded := _decode(piece), dict)]
-        if found:
-            return found
+        objects = [decoded for piece in pieces if isinstance(decoded := _decode(piece), dict)]
+        if objects:
+            return objects
     return []
 
 
@@ -170,22 +170,22 @@ def _decode(text: str) -> Any:
         return None
 
 
-def _convert(one: Field, value: Any) -> Value | None:
+def _convert(field: Field, value: Any) -> Value | None:
     """A field's value where it is allowed; None where it is not."""
-    if one.choices:
-        said = value.strip(" \t\n.*_`\"'").casefold() if isinstance(value, str) else None
-        return next((choice for choice in one.choices if choice.casefold() == said), None)
+    if field.choices:
+        word = value.strip(" \t\n.*_`\"'").casefold() if isinstance(value, str) else None
+        return next((choice for choice in field.choices if choice.casefold() == word), None)
     if isinstance(value, str):
-        value = _number(one, value)
+        value = _number(field, value)
     if isinstance(value, bool) or not isinstance(value, int | float) or value != value or abs(value) > 1e9:
         return None
-    return float(value) if value == int(value) and one.low <= value <= one.high else None
+    return float(value) if value == int(value) and field.low <= value <= field.high else None
 
 
-def _number(one: Field, text: str) -> float | None:
+def _number(field: Field, text: str) -> float | None:
     """`4`, `**4**`, `4.`, `4/6`, `4 out of 6`: a number alone, or over the top of the scale."""
     bare = re.sub(r"[*_`\s]+", " ", text).strip()
-    match = re.fullmatch(rf"(-?[0-9]{{1,9}}(?:\.[0-9]{{1,9}})?)(?: ?(?:/|out of) ?{one.high})?\.?", bare)
+    match = re.fullmatch(rf"(-?[0-9]{{1,9}}(?:\.[0-9]{{1,9}})?)(?: ?(?:/|out of) ?{field.high})?\.?", bare)
     return float(match[1]) if match else None
 
 

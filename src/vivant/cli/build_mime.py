@@ -48,10 +48,10 @@ def plan(file: Plan, preset: Preset = None, renderer: RendererName = None) -> No
 
         vivant build mime plan mini
     """
-    from vivant.build.mime.estimate import estimate_render, overview
+    from vivant.build.mime.estimate import build_plan_table, estimate_render
 
     spec, root = _plan(file, preset, renderer)
-    print_table(overview(spec, estimate_render(spec, root), str(file)))
+    print_table(build_plan_table(spec, estimate_render(spec, root), str(file)))
 
 
 @app.command()
@@ -78,23 +78,23 @@ def render(
         vivant run mime --data mine --model random
     """
     from vivant.build.mime.edition import Edition, stage
-    from vivant.build.mime.jobs import RenderExecutor, run_jobs, workers_here
+    from vivant.build.mime.jobs import RenderExecutor, count_workers, run_jobs
 
     spec, root = _plan(file, preset, renderer)
-    hands: RenderExecutor
+    render_executor: RenderExecutor
     if executor == "ray":
         from vivant.build.mime.ray_executor import RayRenderExecutor
 
-        hands = RayRenderExecutor(address, say)
+        render_executor = RayRenderExecutor(address)
     else:
         if address is not None:
             raise UsageError("--address names a Ray cluster; add --executor ray")
         from vivant.build.mime.local_executor import LocalRenderExecutor
 
-        hands = LocalRenderExecutor(workers or workers_here())
+        render_executor = LocalRenderExecutor(workers or count_workers())
     edition = Edition(spec, tuple(stage(spec)))
     try:
-        outcome = run_jobs(edition, root, out, hands, log_progress())
+        outcome = run_jobs(edition, root, out, render_executor, log_progress())
     except KeyboardInterrupt:
         say(f"Stopped; the videos in {out} are whole. Run the same command to go on.")
         raise typer.Exit(130) from None
@@ -105,8 +105,8 @@ def render(
             f"{len(outcome.failed)} of {outcome.total} videos could not be made; mend what is named above and "
             "run the same command again"
         )
-    kept = f", {outcome.kept} were there" if outcome.kept else ""
-    say(f"{outcome.made} videos made{kept}: {out}. Check them: vivant build mime check {out}")
+    existing = f", {outcome.kept} were there" if outcome.kept else ""
+    say(f"{outcome.made} videos made{existing}: {out}. Check them: vivant build mime check {out}")
     say(f"Run it: vivant run mime --data {out} --model random")
 
 
@@ -117,9 +117,9 @@ def check(
 ) -> None:
     """Verify every video against the plan: frames, rate, size, decoding, even times, no sound, a person in view."""
     from vivant.build.mime.check import check_folder
-    from vivant.build.mime.jobs import workers_here
+    from vivant.build.mime.jobs import count_workers
 
-    report = check_folder(folder, workers=workers or workers_here(), progress=log_progress())
+    report = check_folder(folder, workers=workers or count_workers(), progress=log_progress())
     for line in report.lines:
         print(line)
     if report.lines:
@@ -155,16 +155,16 @@ def setup_blender(
     """Install Blender as a Python module, in an environment of its own below the cache; needs 1 GB."""
     from vivant.build.mime.blender.install import install
 
-    say(install(say, again=again))
+    say(install(again=again))
 
 
 @app.command()
 def mini(out: Out, workers: Workers = None) -> None:
     """Render the mini-edition anew: mimed actions in ten variants each."""
     from vivant.build.mime import MINI, build
-    from vivant.build.mime.jobs import workers_here
+    from vivant.build.mime.jobs import count_workers
 
-    build(MINI, out, log_progress(), workers=workers or workers_here())
+    build(MINI, out, log_progress(), workers=workers or count_workers())
     say(f"Written to {out}. Run it: vivant run mime --data {out} --model random")
 
 
@@ -176,8 +176,8 @@ def _plan(file: Path, preset: str | None, renderer: str | None) -> tuple[Specifi
 
     spec = load_plan(file)
     root = file.resolve().parent
-    given = {"variants": preset, "renderer": renderer}
-    changes = {name: value for name, value in given.items() if value is not None}
+    named = {"variants": preset, "renderer": renderer}
+    changes = {name: value for name, value in named.items() if value is not None}
     if changes:
         spec = msgspec.structs.replace(spec, **changes)
         check_plan(spec, str(file), root)

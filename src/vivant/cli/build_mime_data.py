@@ -45,7 +45,7 @@ def motions(
     """
     from vivant.build.mime.library import TABLE, export_motions
 
-    made = export_motions(
+    files = export_motions(
         out,
         actions=split_values(actions or []),
         actors=split_values(actors or []),
@@ -53,7 +53,7 @@ def motions(
         seed=seed,
         progress=log_progress(),
     )
-    say(f"{len(made)} motions and {TABLE} written to {out}")
+    say(f"{len(files)} motions and {TABLE} written to {out}")
 
 
 @app.command()
@@ -123,13 +123,13 @@ def consolidate(
     merges = work.settle_merges(
         reading, load_encoder(), confirmed=confirm, near=near, ask=_ask_merge if wanted else None
     )
-    found = work.consolidate(reading, merges, agree=agree, of=of, source=str(confirm or "The merges"))
-    files = work.write_consolidation(found, out, confirmed=confirm)
-    print_table(work.report(found))
+    outcome = work.consolidate(reading, merges, agree=agree, of=of, source=str(confirm or "The merges"))
+    files = work.write_consolidation(outcome, out, confirmed=confirm)
+    print_table(work.report(outcome))
     say(f"Written: {', '.join(map(str, files))}")
-    if found.undecided:
-        place = confirm or out / work.MERGES
-        say(f"{found.undecided} proposed merges await a person: decide in {place}, then --confirm {place}")
+    if outcome.undecided:
+        file = confirm or out / work.MERGES
+        say(f"{outcome.undecided} proposed merges await a person: decide in {file}, then --confirm {file}")
 
 
 def _ask_merge(merge: Merge) -> bool | None:
@@ -169,18 +169,20 @@ def backgrounds(
     from vivant.build.mime import background_alignment as align
     from vivant.cli.output import write_tables
 
-    found = align.read_pictures(pictures) if pictures is not None else None
+    own_pictures = align.read_pictures(pictures) if pictures is not None else None
     if plan is None:
         if override is not None or out is not None:
             raise UsageError("--override and --out go with --plan: they are about the choices of a plan")
-        write_tables([align.background_table(found)], form, None)
+        write_tables([align.build_background_table(own_pictures)], form, None)
         return
     from vivant.metrics.similarity import load_encoder
 
     spec, root = align.open_plan(plan)
     if override is not None:
-        spec = align.override(align.with_pictures(spec, found), align.read_overrides(override), str(override))
-    spec, choices = align.propose(spec, load_encoder(), found)
+        spec = align.override(
+            align.add_pictures(spec, own_pictures), align.read_overrides(override), str(override)
+        )
+    spec, choices = align.propose(spec, load_encoder(), own_pictures)
     write_tables([align.review(spec, choices)], form, None)
     if out is not None:
         files = align.write_review(spec, choices, out, root, log_progress())
@@ -219,39 +221,39 @@ def dataset(
     import sys
 
     from vivant.build.mime.dataset import SUMS, make_dataset
-    from vivant.build.mime.jobs import workers_here
+    from vivant.build.mime.jobs import count_workers
 
     if (folder / SUMS).is_file():
         if not to:
             raise UsageError(
                 f"{folder} is a finished dataset; push it with --push OWNER/NAME, or name other videos"
             )
-        place = folder
+        target = folder
     else:
-        place = out or folder.with_name(folder.name + "-dataset")
-        made = make_dataset(
+        target = out or folder.with_name(folder.name + "-dataset")
+        result = make_dataset(
             folder,
-            place,
+            target,
             seed=seed,
             licence=licence,
             title=title,
-            workers=workers or workers_here(),
+            workers=workers or count_workers(),
             progress=log_progress(),
         )
-        sizes = ", ".join(f"{name} {width}×{height}" for name, (width, height) in made.editions.items())
-        say(f"{made.videos} videos of {len(made.splits)} actions in {place}: {sizes}")
+        sizes = ", ".join(f"{name} {width}×{height}" for name, (width, height) in result.editions.items())
+        say(f"{result.videos} videos of {len(result.splits)} actions in {target}: {sizes}")
         say(
-            f"Run it: vivant run mime --data {place / list(made.editions)[-1]} --where split=test --model random"
+            f"Run it: vivant run mime --data {target / list(result.editions)[-1]} --where split=test --model random"
         )
     if not to:
         return
     from vivant.build.mime.push import prepare_push, push
 
-    ready = prepare_push(place, to, private=not public)
+    ready = prepare_push(target, to, private=not public)
     say(ready.line())
     if sys.stdin.isatty() and sys.stderr.isatty() and not yes and not typer.confirm("Go on?", err=True):
         raise typer.Exit(1)
-    say(f"Pushed: {push(ready, say)}")
+    say(f"Pushed: {push(ready)}")
 
 
 @app.command()

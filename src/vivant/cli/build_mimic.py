@@ -108,7 +108,7 @@ def ingest(
 
     taken = list(sources or [])
     if download is not None:
-        asked = DownloadRequest(
+        request = DownloadRequest(
             urls=download,
             accept_terms=accept_terms,
             rate=rate,
@@ -117,7 +117,7 @@ def ingest(
             archive=archive,
             program=program,
         )
-        taken.append(fetch(asked, work))
+        taken.append(fetch(request, work))
     run_step(
         lambda settings, progress: run(work, taken, settings, progress, media=media, force=force), config
     )

@@ -138,7 +138,7 @@ def _publish(
     return run(work, settings, progress, force=force)
 
 
-class Run(Protocol):
+class StepFunction(Protocol):
     """A step as a function."""
 
     def __call__(
@@ -147,7 +147,7 @@ class Run(Protocol):
         """Do it, or find it done."""
 
 
-STEPS: dict[str, Run] = {
+STEPS: dict[str, StepFunction] = {
     "select": _select,
     "split": _split,
     "tasks": _tasks,

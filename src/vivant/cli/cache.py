@@ -42,9 +42,13 @@ def cache(ctx: typer.Context) -> None:
     body = [
         ("media", "frames, sound and pictures, by content", media.media, format_size(media.bytes)),
         ("replies", "answers to identical requests", count, format_size(size)),
-        ("models", "fetched with `vivant data get`", *_held(root / "models")),
+        ("models", "fetched with `vivant data get`", *_measure_folder(root / "models")),
     ]
-    body += [(name, what, *_held(root / name)) for name, what in _OTHERS.items() if (root / name).is_dir()]
+    body += [
+        (name, what, *_measure_folder(root / name))
+        for name, what in _OTHERS.items()
+        if (root / name).is_dir()
+    ]
     print_table(
         Table(title=f"Caches in {root}", columns=("cache", "what", "entries", "size"), body=tuple(body))
     )
@@ -76,7 +80,7 @@ def trim(
         say(f"replies: {replies.trim_cache(root / 'replies.sqlite', seconds)} removed")
 
 
-def _held(folder: Path) -> tuple[int, str]:
+def _measure_folder(folder: Path) -> tuple[int, str]:
     """How many things a folder holds, and how large they are."""
     files = (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
     return len(list(folder.glob("*"))), format_size(sum(file.stat().st_size for file in files))

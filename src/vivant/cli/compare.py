@@ -62,7 +62,7 @@ def compare(
     if between and flips:
         raise UsageError("--flips goes with two runs or more, not with --between")
     matched = None if match is None else [] if match == "none" else split_values([match])
-    found = compare_runs(
+    comparison = compare_runs(
         runs,
         protocol=parse_protocol(protocol),
         by=split_values(by),
@@ -71,7 +71,7 @@ def compare(
         match=matched,
         rest=rest,
     )
-    write_tables([build_comparison_table(found)], form, out)
+    write_tables([build_comparison_table(comparison)], form, out)
     if flips is not None:
-        count = write_flips(found, flips)
+        count = write_flips(comparison, flips)
         say(f"{count} samples that flipped: {flips}")

@@ -9,7 +9,7 @@ import typer
 
 from vivant import mini
 from vivant.benchmarks import registry
-from vivant.benchmarks.sources import DataSource, find, place_of, sources
+from vivant.benchmarks.sources import DataSource, find, load_sources, resolve_folder
 from vivant.cli.help import CommandApp
 from vivant.cli.output import print_table, say
 from vivant.core.disk_space import format_size
@@ -36,18 +36,18 @@ def list_(
 ) -> None:
     """Each benchmark: where its data are looked for, whether they are there, size, licence, gate."""
     body = []
-    known = sources()
-    for name in dict.fromkeys([*(n for n in registry.names() if n != "jsonl"), *known]):
-        source = known.get(name)
-        place = place_of(name, source) if source is not None else registry.data_root() / name
+    by_name = load_sources()
+    for name in dict.fromkeys([*(n for n in registry.names() if n != "jsonl"), *by_name]):
+        source = by_name.get(name)
+        folder = resolve_folder(name, source) if source is not None else registry.data_root() / name
         bundled = mini.root(name)
         body.append(
             (
                 name,
-                str(place),
-                format_size(_size(place)) if place.exists() else "no",
+                str(folder),
+                format_size(_size(folder)) if folder.exists() else "no",
                 format_size(_size(bundled)) if bundled else "–",
-                *_facts(name, source, place, ask_hub),
+                *_facts(name, source, folder, ask_hub),
             )
         )
     columns = ("name", "looked for in", "there", "mini", "in full", "licence", "gated", "from")
@@ -57,20 +57,20 @@ def list_(
     )
 
 
-def _facts(name: str, source: DataSource | None, place: Path, ask_hub: bool) -> tuple[str, str, str, str]:
+def _facts(name: str, source: DataSource | None, folder: Path, ask_hub: bool) -> tuple[str, str, str, str]:
     """Size, licence, gate and origin: as the hub says, as was fetched, or as is known."""
     if source is None:
         return "–", "–", "–", "your own files"
     origin = ", ".join(repo.id for repo in source.repos)
     if ask_hub:
         try:
-            listing = list_hub_files(name, source, record=read_source_record(place, name))
+            listing = list_hub_files(name, source, record=read_source_record(folder, name))
         except DataError as error:
             say(f"{name}: {error}")
             return "not known", "not known", "not known", origin
         licences = "; ".join(dict.fromkeys(listing.licences.values()))
         return format_size(listing.size), licences, "yes" if listing.gated else "no", origin
-    stated = "; ".join(dict.fromkeys(read_source_record(place, name).licences.values())) or source.licence
+    stated = "; ".join(dict.fromkeys(read_source_record(folder, name).licences.values())) or source.licence
     return source.size or "–", stated, "yes" if source.gated else "no", origin
 
 
@@ -149,33 +149,35 @@ def _refetch(
     from vivant.build.mimic.ingestion.download import DownloadRequest
     from vivant.build.mimic.restoration import refetch
 
-    place = registry.data_root() / name
+    folder = registry.data_root() / name
     if dry_run:
         header, videos, items = read_ids(ids)
-        say(f"{header.name}: {len(videos)} videos to fetch and {len(items)} items to put together → {place}")
+        say(f"{header.name}: {len(videos)} videos to fetch and {len(items)} items to put together → {folder}")
         return
-    asked = DownloadRequest(urls=ids, accept_terms=accept_terms, cookies=cookies, program=downloader)
-    for reason, number in sorted(refetch(ids, place, asked).items()):
+    request = DownloadRequest(urls=ids, accept_terms=accept_terms, cookies=cookies, program=downloader)
+    for reason, number in sorted(refetch(ids, folder, request).items()):
         say(f"left out, {reason}: {number}")
     say(f"Next: vivant data check {name}")
 
 
 def _take(name: str, origin: str, link: bool, dry_run: bool) -> None:
-    source = sources().get(name)
-    place = place_of(name, source) if source is not None else registry.data_root() / registry.get(name).name
-    copy_data(origin, place, link=link, dry_run=dry_run)
+    source = load_sources().get(name)
+    folder = (
+        resolve_folder(name, source) if source is not None else registry.data_root() / registry.get(name).name
+    )
+    copy_data(origin, folder, link=link, dry_run=dry_run)
     if dry_run:
         return
     if source is not None and not link:
-        unpack_archives(source, place, log_progress())
-    say(f"There: {place}" if source is not None and source.folder else f"Next: vivant data check {name}")
+        unpack_archives(source, folder, log_progress())
+    say(f"There: {folder}" if source is not None and source.folder else f"Next: vivant data check {name}")
 
 
 def _fetch(name: str, revision: str | None, dry_run: bool) -> None:
     source = find(name)
-    place = place_of(name, source)
-    listing = list_hub_files(name, source, revision, read_source_record(place, name))
-    todo = find_missing(listing, place)
+    folder = resolve_folder(name, source)
+    listing = list_hub_files(name, source, revision, read_source_record(folder, name))
+    todo = find_missing(listing, folder)
     for repo in source.repos:
         say(
             f"{repo.page} at {listing.revisions[repo.id][:12]}, licence {listing.licences[repo.id]}"
@@ -189,13 +191,13 @@ def _fetch(name: str, revision: str | None, dry_run: bool) -> None:
     there += [f"{format_size(todo.arrived)} arrived before"] if todo.arrived else []
     say(
         f"{len(todo.missing)} of {len(listing.files)} files to fetch, {format_size(todo.size)} of "
-        f"{format_size(listing.size)} → {place}" + (f" ({', '.join(there)})" if there else "")
+        f"{format_size(listing.size)} → {folder}" + (f" ({', '.join(there)})" if there else "")
     )
     if dry_run:
         return
     fetch_files(listing, todo, log_progress())
-    unpack_archives(source, place, log_progress())
-    say(f"All files are there and whole: {place}")
+    unpack_archives(source, folder, log_progress())
+    say(f"All files are there and whole: {folder}")
     if source.then:
         say(f"Next: {source.then}")
 

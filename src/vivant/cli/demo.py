@@ -36,7 +36,7 @@ def demo(
 ) -> None:
     """Everything on the bundled mini-editions: the bundled model, four baselines, the tables, a report to open."""
     known = registry.names()
-    names = [name for name in mini.installed() if name in known]
+    names = [name for name in mini.list_installed() if name in known]
     runs: list[Run] = []
     seeing = find_bundled_model("tiny") is not None
     for model, name in contestants(names, seeing):
@@ -57,7 +57,7 @@ def demo(
     print_table(
         build_layout("mime:2", [run for run in runs if run.manifest.tasks[0].startswith("mime/")], "paper")
     )
-    _mimicking(out, [run for run in runs if "mimic/comment" in run.manifest.tasks])
+    _judge_comments(out, [run for run in runs if "mimic/comment" in run.manifest.tasks])
     report = write_report([run.dir.path for run in runs], out / "report.html")
     say(f"Report: {report} (open it in any browser)    samples one by one: vivant view {out}")
     say(f"\n{_SEEING if seeing else _GUESSES}{_NEXT.format(out=out)}")
@@ -69,7 +69,7 @@ def contestants(names: Sequence[str], seeing: bool) -> list[tuple[str, str]]:
     return [*looking, *((model, name) for model in BASELINES for name in names)]
 
 
-def _mimicking(out: Path, runs: list[Run]) -> None:
+def _judge_comments(out: Path, runs: list[Run]) -> None:
     """Comments in a blind pack, judged by the baseline judge, then the key is opened."""
     from vivant.benchmarks.mimic.pack_builder import build_pack
     from vivant.benchmarks.mimic.packs import Pack, open_key
@@ -78,17 +78,17 @@ def _mimicking(out: Path, runs: list[Run]) -> None:
     from vivant.judging.comment_authors import load_authors
     from vivant.judging.mimic_packs import judge_pack
 
-    place, said = out / "mimic-pack", out / "mimic-pack.heuristic.jsonl"
-    if not (place / "pack.json").exists():
+    folder, judgements = out / "mimic-pack", out / "mimic-pack.heuristic.jsonl"
+    if not (folder / "pack.json").exists():
         build_pack(
             load_authors([run.dir.path for run in runs]),
             registry.locate(registry.get("mimic"), "mini"),
-            place,
+            folder,
         )
-    pack = Pack(place)
-    judge_pack(pack, JudgeOptions(model="heuristic"), said)
+    pack = Pack(folder)
+    judge_pack(pack, JudgeOptions(model="heuristic"), judgements)
     for table in build_panel_tables(
-        compute_outcome(pack, open_key(out / "mimic-pack.key.jsonl", pack), [said])
+        compute_outcome(pack, open_key(out / "mimic-pack.key.jsonl", pack), [judgements])
     ):
         print_table(table)
 

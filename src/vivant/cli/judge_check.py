@@ -70,9 +70,9 @@ def judge_check(
         )
     loaded = [load_run(path) for path in runs]
     scores = read_human_scores(human, low, high)
-    settled = common_protocol(loaded, parse_protocol(protocol))
-    tables = [_compared(loaded, judges, settled)] if pairs else []
-    tables = build_judge_tables(scores, loaded, settled, by) + tables
+    chosen_protocol = common_protocol(loaded, parse_protocol(protocol))
+    tables = [_compare_pairs(loaded, judges, chosen_protocol)] if pairs else []
+    tables = build_judge_tables(scores, loaded, chosen_protocol, by) + tables
     if form == "json":
         sys.stdout.write(to_json(tables))
         return
@@ -83,7 +83,7 @@ def judge_check(
             print_table(table)
 
 
-def _compared(runs: list[Run], judges: list[JudgeOptions], protocol: Protocol) -> Table:
+def _compare_pairs(runs: list[Run], judges: list[JudgeOptions], protocol: Protocol) -> Table:
     """Every two runs, compared by every judge in both orders."""
     if len(runs) < 2:
         raise UsageError("--pairs compares the answers of at least two runs")

@@ -54,16 +54,16 @@ def pack(
     from vivant.judging.comment_authors import load_authors
 
     root = registry.locate(registry.get("mimic"), data)
-    made = build_pack(
+    report = build_pack(
         load_authors(runs), root, out, key=key, human=parse_human(human), seed=seed, limit=limit
     )
-    for note in made.notes:
+    for note in report.notes:
         say(f"Note: {note}")
     say(
-        f"{made.header.items} comments of {len(made.key.sources)} sources under "
-        f"{made.header.videos} videos → {out}"
+        f"{report.header.items} comments of {len(report.key.sources)} sources under "
+        f"{report.header.videos} videos → {out}"
     )
-    say(f"Sealed key: {made.key_file} (keep it away from the judges)")
+    say(f"Sealed key: {report.key_file} (keep it away from the judges)")
 
 
 @app.command(name="import")
@@ -156,14 +156,14 @@ def score(
         raise unknown_name_error("format", form, tables.FORMATS)
     opened = Pack(pack_path)
     outcome = compute_outcome(opened, open_key(key, opened), judgements)
-    made = build_panel_tables(outcome)
-    for one in made:
+    panels = build_panel_tables(outcome)
+    for table in panels:
         if form == "text":
-            print_table(one)
+            print_table(table)
         elif form != "json":
-            sys.stdout.write(tables.render(one, form))
+            sys.stdout.write(tables.render(table, form))
     if form == "json":
-        sys.stdout.write(tables.to_json(made))
+        sys.stdout.write(tables.to_json(panels))
     if out is not None:
         try:
             out.write_bytes(msgspec.json.format(msgspec.json.encode(outcome), indent=1) + b"\n")

@@ -78,7 +78,10 @@ def _table(model: Model, checked: ModelCheck) -> Table:
             "seconds",
             f"{checked.seconds:.2f}" + (f", ready after {checked.loaded:.1f}" if checked.loaded > 1 else ""),
         ),
-        ("tokens in, out", f"{_known(reply.tokens_in)}, {_known(reply.tokens_out)}{_cost(model, reply)}"),
+        (
+            "tokens in, out",
+            f"{_format_tokens(reply.tokens_in)}, {_format_tokens(reply.tokens_out)}{_cost(model, reply)}",
+        ),
         ("names itself", reply.model or "(not said)"),
         ("is sent", ", ".join(["text", *media])),
         ("weighs options (--answer-by loglik)", "yes" if model.has_loglikelihood else "no"),
@@ -87,7 +90,7 @@ def _table(model: Model, checked: ModelCheck) -> Table:
     return Table(title=model.name, columns=("", "what came back"), body=tuple(body))
 
 
-def _known(tokens: int | None) -> str:
+def _format_tokens(tokens: int | None) -> str:
     return "not said" if tokens is None else str(tokens)
 
 

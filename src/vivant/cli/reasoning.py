@@ -71,7 +71,7 @@ def reasoning(
         vivant reasoning runs/mmrv-cot --labels label-me.csv
     """
     loaded = [load_run(path) for path in runs]
-    settled = parse_protocol(protocol)
+    chosen_protocol = parse_protocol(protocol)
     options = LabelOptions(
         segments=only != "errors", errors=only != "segments", most=segments, limit=limit, kinds=kinds
     )
@@ -80,18 +80,18 @@ def reasoning(
     if sum(map(bool, (judges, labels, template))) > 1:
         raise UsageError("Choose one of --judge, --labels and --template")
     if template is not None:
-        count = write_template(loaded[0], template, settled, options)
+        count = write_template(loaded[0], template, chosen_protocol, options)
         say(
             f"{count} rows to label: {template}. Fill in 'label', then: vivant reasoning {runs[0]} --labels FILE"
         )
         return
     if labels is not None:
-        for told in import_labels(loaded[0], labels, settled, options):
-            say(f"{labels}: {told}.")
+        for note in import_labels(loaded[0], labels, chosen_protocol, options):
+            say(f"{labels}: {note}.")
     for run in loaded:
         for judge in judges:
-            outcome = label_run(run, judge, settled, options, say)
+            outcome = label_run(run, judge, chosen_protocol, options)
             if outcome.stopped:
                 say(f"Stopped after {outcome.done} verdicts. Run the same command to go on.")
                 raise typer.Exit(130)
-    write_tables(build_reasoning_tables(loaded, settled, split_values(by)), form, out)
+    write_tables(build_reasoning_tables(loaded, chosen_protocol, split_values(by)), form, out)

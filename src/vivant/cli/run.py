@@ -72,19 +72,19 @@ def run(
         say("Note: answers here are scored by a judge and none is named; --judge can be given later too")
     outcome = run_plan(prepared, options)
     if outcome.stopped:
-        raise _stopped(outcome, prepared.out)
+        raise _report_stop(outcome, prepared.out)
     if judges:
         j.judge_or_exit(prepared.out, judges, protocol)
     _report(prepared.out, protocol)
 
 
-def _stopped(outcome: RunOutcome, place: Path) -> typer.Exit:
+def _report_stop(outcome: RunOutcome, folder: Path) -> typer.Exit:
     """Say why the run is not finished; the exit is 3 for a budget, 130 for the user's own stop."""
     if outcome.reason:
         say(f"Stopped after {outcome.done} samples: {outcome.reason}.")
-        say(f"Run the same command with more of it to go on: {place}")
+        say(f"Run the same command with more of it to go on: {folder}")
         return typer.Exit(3)
-    say(f"Stopped after {outcome.done} samples. Run the same command to go on: {place}")
+    say(f"Stopped after {outcome.done} samples. Run the same command to go on: {folder}")
     return typer.Exit(130)
 
 
@@ -98,9 +98,9 @@ def _report(path: Path, protocol: str | None) -> None:
 
 def _human(options: RunOptions) -> str:
     selections = registry.select(options.selectors, options.data)
-    place = options.out or f"runs/{selections[0].benchmark.name}-human"
-    import_human(selections, Path(place), selections[0].benchmark.styles[0])
-    return place
+    folder = options.out or f"runs/{selections[0].benchmark.name}-human"
+    import_human(selections, Path(folder), selections[0].benchmark.styles[0])
+    return folder
 
 
 def _judge_answers(

@@ -47,8 +47,8 @@ def serve(
     from vivant.serve.server import serve as run
 
     def tell(address: str, name: str, key: str) -> None:
-        asked = f"    key: {key}" if key and key != api_key else ""
-        say(f"{name} answers at {address}{asked}    (Ctrl-C ends it)")
+        shown_key = f"    key: {key}" if key and key != api_key else ""
+        say(f"{name} answers at {address}{shown_key}    (Ctrl-C ends it)")
 
     run(
         model,

@@ -85,7 +85,7 @@ def new(
     """
     from vivant.study.make import StudySpec, make_study
 
-    wish = StudySpec(
+    spec = StudySpec(
         kind=kind,
         origin=tuple(origin),
         data=tuple(data or ()),
@@ -104,15 +104,15 @@ def new(
         reference=reference,
         copy=copy,
     )
-    made = make_study(folder, wish)
-    for note in made.notes:
+    result = make_study(folder, spec)
+    for note in result.notes:
         say(f"Note: {note}")
     say(
-        f"{made.items} items, {made.study.judgements_per_item} judgements each, "
-        f"{made.study.items_per_participant} per participant: {made.places} participants → {folder}"
+        f"{result.items} items, {result.study.judgements_per_item} judgements each, "
+        f"{result.study.items_per_participant} per participant: {result.places} participants → {folder}"
     )
     say(
-        f"Next: edit {folder}/consent.{made.study.languages[0]}.md (it must name you), look over the other files, "
+        f"Next: edit {folder}/consent.{result.study.languages[0]}.md (it must name you), look over the other files, "
         f"then: vivant study check {folder}; vivant study serve {folder}"
     )
 
@@ -125,14 +125,14 @@ def check(
     """Everything that is wrong with a study, before anybody sees it: items, texts, media, balance, key."""
     from vivant.study.check import check_study
 
-    found = check_study(folder, media=media, progress=log_progress())
-    for fault in found.faults:
+    result = check_study(folder, media=media, progress=log_progress())
+    for fault in result.faults:
         say(fault)
-    for note in found.notes:
+    for note in result.notes:
         say(f"Note: {note}")
-    if found.faults:
-        raise UsageError(f"{folder}: {len(found.faults)} faults; mend them and check again")
-    say(f"{folder}: {found.summary}")
+    if result.faults:
+        raise UsageError(f"{folder}: {len(result.faults)} faults; mend them and check again")
+    say(f"{folder}: {result.summary}")
 
 
 @app.command()
@@ -163,11 +163,11 @@ def export(
     from vivant.study.export import export_study
     from vivant.study.results import load_results
 
-    place = out or folder / "exports" / time.strftime("%Y%m%d-%H%M%S", time.gmtime())
-    done = export_study(load_results(folder, database), place, form or ("jsonl",), only_counted=only_counted)
+    target = out or folder / "exports" / time.strftime("%Y%m%d-%H%M%S", time.gmtime())
+    done = export_study(load_results(folder, database), target, form or ("jsonl",), only_counted=only_counted)
     for file in done.files:
         say(f"Written: {file}")
-    say(f"{done.judgements} judgements of {done.people} people → {place}")
+    say(f"{done.judgements} judgements of {done.people} people → {target}")
     for hint in done.hints:
         say(f"Next, {hint}")
 
@@ -232,16 +232,16 @@ def report(
         vivant study report studies/mime --by angle --out report.html
     """
     from vivant.cli.output import write_tables
-    from vivant.study.report.page import all_tables, write_page
+    from vivant.study.report.page import list_tables, write_page
     from vivant.study.report.study import build_study_report
     from vivant.study.results import load_results
 
     facets = [name for entry in by or () for name in entry.split(",")]
-    made = build_study_report(load_results(folder, database), facets)
+    built = build_study_report(load_results(folder, database), facets)
     if out is not None and out.suffix in (".html", ".htm"):
-        write_page(made, out)
+        write_page(built, out)
         say(f"Written to {out}. Open it in any browser.")
         return
-    write_tables(all_tables(made), form, out)
-    for line in made.found:
+    write_tables(list_tables(built), form, out)
+    for line in built.findings:
         say(line)

@@ -88,7 +88,7 @@ def table(
         "--permutations": permutations,
         "--controls": controls,
     }
-    chosen = [flag for flag, given in named.items() if given]
+    chosen = [flag for flag, value in named.items() if value]
     if len(chosen) > 1:
         raise UsageError(f"{' and '.join(chosen)} are different tables; choose one")
     extras = {
@@ -99,18 +99,20 @@ def table(
         "--bootstrap": bootstrap,
     }
     for flag in chosen:
-        refused = [name for name, given in extras.items() if given and name not in _TAKES[flag]]
+        refused = [name for name, value in extras.items() if value and name not in _TAKES[flag]]
         if refused:
             raise UsageError(f"{flag} has its own groups and columns; leave out {', '.join(refused)}")
     loaded = [load_run(path) for path in runs]
-    settled = parse_protocol(protocol)
+    chosen_protocol = parse_protocol(protocol)
     if chosen:
-        made = _other(chosen[0], loaded, settled, layout_name or "", split_values(by), tuple(where or ()))
+        built = _other(
+            chosen[0], loaded, chosen_protocol, layout_name or "", split_values(by), tuple(where or ())
+        )
     else:
-        made = [
+        built = [
             build_overview(
                 loaded,
-                settled,
+                chosen_protocol,
                 split_values(by),
                 tuple(where or ()),
                 published,
@@ -118,7 +120,7 @@ def table(
                 intervals="bootstrap" if bootstrap else "auto",
             )
         ]
-    write_tables(made, form, out)
+    write_tables(built, form, out)
 
 
 _TAKES = {

@@ -86,13 +86,13 @@ def read_head(path: Path) -> bytes:
 class JoinedFile(io.RawIOBase):
     """Several files as one stream, each hashed as it passes."""
 
-    def __init__(self, paths: Sequence[Path], tell: Callable[[int], None]) -> None:
+    def __init__(self, paths: Sequence[Path], on_read: Callable[[int], None]) -> None:
         super().__init__()
         self._waiting = list(paths)
         self._file: IO[bytes] | None = None
         self._path = Path()
         self._hash = hashlib.sha256()
-        self._tell = tell
+        self._on_read = on_read
         self.pieces: list[FilePart] = []
 
     def readable(self) -> bool:
@@ -110,7 +110,7 @@ class JoinedFile(io.RawIOBase):
             count = cast(io.BufferedReader, self._file).readinto(view)
             if count:
                 self._hash.update(view[:count])
-                self._tell(count)
+                self._on_read(count)
                 return count
             self.pieces.append(FilePart(self._path.name, self._file.tell(), self._hash.hexdigest()))
             self._file.close()

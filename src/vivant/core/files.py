@@ -50,13 +50,18 @@ def write_atomic(path: Path, data: bytes | str, *, durable: bool = True) -> None
 
 
 @contextmanager
-def atomic_path(path: Path) -> Iterator[Path]:
+def atomic_path(path: Path, *, keep_suffix: bool = True) -> Iterator[Path]:
     """Give the path of a temporary file or folder beside `path`, for a library that writes by name.
 
     What is there when the block ends replaces `path`; a folder replaces only a folder that does not exist or is
     empty. Nothing is left when the block fails.
+
+    Args:
+        path: the file or folder to write.
+        keep_suffix: end the temporary name like `path`, for libraries that choose the format by it. Without it,
+            what a killed process leaves is not taken for a finished file by its suffix.
     """
-    temporary = _temporary_path(path, f".tmp{path.suffix}")
+    temporary = _temporary_path(path, f".tmp{path.suffix}" if keep_suffix else ".tmp")
     try:
         yield temporary
         temporary.replace(path)
@@ -68,6 +73,11 @@ def atomic_path(path: Path) -> Iterator[Path]:
 def _temporary_path(path: Path, ending: str) -> Path:
     """A fresh name beside `path`: several processes and threads may write the same file."""
     return path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}{ending}")
+
+
+def is_temporary(path: Path) -> bool:
+    """Whether the name is that of a temporary file, which a killed process leaves behind."""
+    return path.name.startswith(".") and (".tmp" in path.suffixes or path.suffix == ".part")
 
 
 def remove(path: Path) -> None:

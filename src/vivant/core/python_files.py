@@ -28,8 +28,8 @@ def load_python_file(path: Path, what: str) -> ModuleType:
         spec.loader.exec_module(module)
     except Exception as error:
         line = find_line(error, str(path))
-        place = f", line {line}," if line else ""
-        raise UsageError(f"{what} {path}{place} fails to load: {type(error).__name__}: {error}") from error
+        location = f", line {line}," if line else ""
+        raise UsageError(f"{what} {path}{location} fails to load: {type(error).__name__}: {error}") from error
     return module
 
 

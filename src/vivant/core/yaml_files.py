@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,6 +19,22 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _UNKNOWN = re.compile(r"Object contains unknown field `(?P<name>[^`]*)`(?: - at `\$(?P<path>.*)`)?")
 
 
+def load_yaml(file: Path) -> Any:
+    """The one document of a file as plain data."""
+    try:
+        return yaml.load(file.read_bytes(), _LOADER)
+    except OSError as error:
+        raise DataError(f"{file} cannot be read: {error.strerror or error}") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise DataError(f"{file} is not YAML: {' '.join(str(error).split())}") from None
+
+
+def read_resource(package: str, name: str, kind: type[T]) -> T:
+    """Read a YAML file that comes with a package of Vivant."""
+    with as_file(files(package).joinpath(name)) as file:
+        return read_yaml(file, kind)
+
+
 def read_yaml(file: Path, kind: type[T], *, empty: T | None = None) -> T:
     """The one document of a file as `kind`; a misspelt field comes with the nearest right one.
 
@@ -26,12 +43,7 @@ def read_yaml(file: Path, kind: type[T], *, empty: T | None = None) -> T:
         kind: the type of the document.
         empty: what a file without content stands for; without it, such a file is an error.
     """
-    try:
-        plain: Any = yaml.load(file.read_bytes(), _LOADER)
-    except OSError as error:
-        raise DataError(f"{file} cannot be read: {error.strerror or error}") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise DataError(f"{file} is not YAML: {' '.join(str(error).split())}") from None
+    plain = load_yaml(file)
     if plain is None and empty is not None:
         return empty
     try:

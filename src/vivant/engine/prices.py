@@ -8,10 +8,8 @@ from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import msgspec
-import yaml
-
-from vivant.core.errors import UsageError
+from vivant.core.errors import DataError, UsageError
+from vivant.core.yaml_files import read_yaml
 from vivant.engine.budget import Price
 from vivant.models.base import Model
 from vivant.models.model_table import PriceTable, load_model_table
@@ -33,13 +31,10 @@ def find_price_by_name(name: str, server: str, file: str | None = None) -> Price
 
 def _read(path: Path) -> PriceTable:
     try:
-        return msgspec.convert(yaml.safe_load(path.read_bytes()), PriceTable)
-    except OSError as error:
-        raise UsageError(f"Cannot read the prices {path}: {error.strerror}") from error
-    except (yaml.YAMLError, msgspec.ValidationError) as error:
-        line = " ".join(str(error).split())
+        return read_yaml(path, PriceTable)
+    except DataError as error:
         raise UsageError(
-            f"{path} should hold `models: {{NAME: {{input: …, output: …}}}}` for a million tokens: {line}"
+            f"{error} (a price file holds `models: {{NAME: {{input: …, output: …}}}}` for a million tokens)"
         ) from error
 
 

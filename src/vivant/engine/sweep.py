@@ -38,7 +38,7 @@ def run_sweep(options: RunOptions, counts: Sequence[int]) -> list[SweepPoint]:
     for count, prepared in plans:
         placed = PlannedRun(prepared.plan, prepared.model, base / f"frames-{count}")
         logger.info("%d frames: %d requests → %s", count, prepared.plan.size, placed.out)
-        outcome = run_plan(placed, _with_frames(options, count))
+        outcome = run_plan(placed, _set_frames(options, count))
         if outcome.stopped:
             if outcome.reason:
                 logger.info("Stopped: %s.", outcome.reason)
@@ -47,7 +47,7 @@ def run_sweep(options: RunOptions, counts: Sequence[int]) -> list[SweepPoint]:
     return points
 
 
-def _with_frames(options: RunOptions, count: int) -> RunOptions:
+def _set_frames(options: RunOptions, count: int) -> RunOptions:
     policy = msgspec.structs.replace(options.frame_policy, select="count", count=count)
     return msgspec.structs.replace(
         options, frames=policy, fps=None, every=None, max_frames=None, longest_side=None
@@ -55,7 +55,7 @@ def _with_frames(options: RunOptions, count: int) -> RunOptions:
 
 
 def _plan_with_frames(options: RunOptions, count: int) -> PlannedRun:
-    return plan_run(_with_frames(options, count))
+    return plan_run(_set_frames(options, count))
 
 
 def _default_base(prepared: PlannedRun) -> Path:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path, PurePosixPath
@@ -13,6 +12,7 @@ from msgspec import Struct
 
 from vivant.core.disk_space import check_free_space, format_size
 from vivant.core.errors import DataError, UsageError
+from vivant.core.files import atomic_path
 
 logger = logging.getLogger("vivant")
 
@@ -23,7 +23,7 @@ def is_url(origin: str) -> bool:
 
 
 def copy_data(origin: str, target: Path, *, link: bool = False, dry_run: bool = False) -> None:
-    """Bring everything in `origin` to `place`; what is there with the same size stays. Never asks the hub."""
+    """Bring everything in `origin` to `target`; what is there with the same size stays. Never asks the hub."""
     if is_url(origin):
         if link:
             raise UsageError(f"--link: {origin} is not a folder on this machine")
@@ -109,18 +109,14 @@ def _copy_missing(files: list[_File], target: Path, dry_run: bool) -> None:
         return
     check_free_space(target, size)
     for file in wanted:
-        # Written aside first: whatever stops this, a file under its own name is whole.
-        aside = file.goal.with_name(f".{file.goal.name}.{os.getpid()}.part")
         try:
             file.goal.parent.mkdir(parents=True, exist_ok=True)
-            file.copy(aside)
-            aside.replace(file.goal)
+            with atomic_path(file.goal, keep_suffix=False) as temporary:
+                file.copy(temporary)
         except Exception as error:  # see above
             raise DataError(
                 f"{file.name} → {target}: {_line(error)}; run the same command to go on"
             ) from error
-        finally:
-            aside.unlink(missing_ok=True)
 
 
 def _line(error: Exception) -> str:

@@ -217,10 +217,10 @@ def compare_ratings(
         "kappa": quadratic_kappa(a, b),
     }
     resampled = _bootstrap(a, b, clusters)
-    return {name: _with_interval(value, resampled.get(name)) for name, value in values.items()}
+    return {name: _add_interval(value, resampled.get(name)) for name, value in values.items()}
 
 
-def _with_interval(value: float, resampled: Column | None) -> CalibrationValue:
+def _add_interval(value: float, resampled: Column | None) -> CalibrationValue:
     if not np.isfinite(value):
         return CalibrationValue(None)
     finite = resampled[np.isfinite(resampled)] if resampled is not None else np.empty(0)
@@ -353,7 +353,7 @@ def _family_bias(judge: CalibratedJudge) -> list[JudgeBias]:
                 gap * ~same_family
             ) / (weights @ ~same_family)
     says = f"(judge − people) on answers by {judge_family} models minus the same on others; above 0: it prefers its own"
-    return [_bias(judge, "own family", _with_interval(value, resampled), int(same_family.sum()), says)]
+    return [_bias(judge, "own family", _add_interval(value, resampled), int(same_family.sum()), says)]
 
 
 def _bias(judge: CalibratedJudge, name: str, figure: CalibrationValue, n: int, says: str) -> JudgeBias:

@@ -295,24 +295,24 @@ def judge_run(
     tasks = [task for task in run.manifest.tasks if registry.of_task(task).task(task).judged]
     if not tasks:
         raise UsageError(f"{run.name}: nothing in {', '.join(run.manifest.tasks)} is scored by a judge")
-    settled = common_protocol([run], protocol)
-    owners = {r.name: (r, b) for b in map(registry.of_task, tasks) for r in b.judged.rubrics(settled)}
+    common = common_protocol([run], protocol)
+    owners = {r.name: (r, b) for b in map(registry.of_task, tasks) for r in b.judged.rubrics(common)}
 
     def read(text: str, rubric: Rubric) -> Verdict:
-        return owners[rubric.name][1].judged.read(text, rubric, settled)
+        return owners[rubric.name][1].judged.read(text, rubric, common)
 
     summed = RunOutcome()
     fingerprints: list[str] = []
     for options in judges:
         model = create(options.model, options.backend_options)
-        settings = make_settings(options, model, settled, tuple(rubric for rubric, _ in owners.values()))
+        settings = make_settings(options, model, common, tuple(rubric for rubric, _ in owners.values()))
         fingerprint = settings.fingerprint()
         if fingerprint in fingerprints:
             raise UsageError(
                 f"The judge {options.model} is named twice; for more verdicts: --judge-samples N"
             )
         folder = find_judgements_folder(run.dir.path, fingerprint)
-        asks = build_judge_requests(run, tasks, settled, options)
+        asks = build_judge_requests(run, tasks, common, options)
         logger.info("Judge %s: %d answers → %s", model.name, len(asks), folder)
         partial = [(ask.key, ask.question.notes[0]) for ask in asks if ask.question.notes]
         if partial:
@@ -326,7 +326,7 @@ def judge_run(
         if summed.stopped:
             return summed
         fingerprints.append(fingerprint)
-    write_panel(run.dir.path, settled, fingerprints)
+    write_panel(run.dir.path, common, fingerprints)
     return summed
 
 

@@ -144,8 +144,8 @@ def _build_requests(
         base = _common_folder([first, second], task)
         by_run = [dict(_load_questions(run, task, protocol, options, base)) for run in (first, second)]
         for key in by_run[0].keys() & by_run[1].keys():
-            one, other = by_run[0][key], by_run[1][key]
-            for order, (left, right) in zip(_ORDERS, ((one, other), (other, one)), strict=True):
+            answer, rival = by_run[0][key], by_run[1][key]
+            for order, (left, right) in zip(_ORDERS, ((answer, rival), (rival, answer)), strict=True):
                 question = _pair_question(left, right)
                 yield JudgeRequest(
                     key=key + order, task=task, id=key, question=question, root=str(base), run=str(base)

@@ -116,14 +116,14 @@ def unpack_archive(
         return done
     total, read, current = sum(path.stat().st_size for path in sources), 0, ""
 
-    def tell(count: int) -> None:
+    def report_read(count: int) -> None:
         nonlocal read
         read += count
         if progress:
             progress(read, total, current)
 
     extraction = _Extraction(out, choose_path)
-    raw = JoinedFile(sources, tell)
+    raw = JoinedFile(sources, report_read)
     try:
         with io.BufferedReader(raw, _CHUNK) as stream:
             try:

@@ -68,13 +68,13 @@ def _decode(container: InputContainer, stream: AudioStream, cutter: _Cutter) -> 
             kind = (frame.format.name, frame.layout.name, frame.sample_rate)
             if previous not in (None, kind):
                 # Broadcasts change from stereo to mono and back in the middle.
-                cutter.rest(_resampled(resampler, None))
+                cutter.rest(_resample(resampler, None))
                 resampler = _resampler()
             previous = kind
-            if not cutter.take(frame, _resampled(resampler, frame)):
+            if not cutter.take(frame, _resample(resampler, frame)):
                 return damaged
     if previous is not None:
-        cutter.rest(_resampled(resampler, None))
+        cutter.rest(_resample(resampler, None))
     return damaged
 
 
@@ -82,7 +82,7 @@ def _resampler() -> AudioResampler:
     return AudioResampler(format="s16", layout="mono", rate=RATE)
 
 
-def _resampled(resampler: AudioResampler, frame: AudioFrame | None) -> Iterator[bytes]:
+def _resample(resampler: AudioResampler, frame: AudioFrame | None) -> Iterator[bytes]:
     for part in resampler.resample(frame):
         yield bytes(part.planes[0])[: 2 * part.samples]
 

@@ -45,12 +45,12 @@ def decode_frames(
             return container, video_stream(container, name, threads)
 
         if scan.packets is None:
-            yield from _by_counting(*reopen(), indices)
+            yield from _decode_by_counting(*reopen(), indices)
         else:
-            yield from _by_seeking(_Index(scan.packets), reopen, indices)
+            yield from _decode_by_seeking(_Index(scan.packets), reopen, indices)
 
 
-def _by_counting(
+def _decode_by_counting(
     container: InputContainer, stream: VideoStream, indices: Sequence[int]
 ) -> Iterator[tuple[int, VideoFrame | None]]:
     remaining = set(indices)
@@ -65,7 +65,7 @@ def _by_counting(
         yield number, None
 
 
-def _by_seeking(
+def _decode_by_seeking(
     index: _Index, reopen: Callable[..., tuple[InputContainer, VideoStream]], indices: Sequence[int]
 ) -> Iterator[tuple[int, VideoFrame | None]]:
     reader = _Reader(index, reopen)
@@ -165,10 +165,10 @@ class _Reader:
             packet = self._read()
             if packet is None:
                 break
-            yield from _decoded(context, packet)
+            yield from _decode(context, packet)
         self._full = following is not None and 0 <= following - self._next <= _DECODE_ON
         if not self._full:
-            yield from _decoded(context, None)
+            yield from _decode(context, None)
             context.flush_buffers()
 
     def _rewind(self) -> None:
@@ -221,7 +221,7 @@ class _Reader:
         return False
 
 
-def _decoded(context: VideoCodecContext, packet: Packet[VideoStream] | None) -> list[VideoFrame]:
+def _decode(context: VideoCodecContext, packet: Packet[VideoStream] | None) -> list[VideoFrame]:
     try:
         return context.decode(packet)
     except (av.FFmpegError, EOFError):

@@ -106,7 +106,7 @@ def scan_video(path: str, name: str, threads: int = 0) -> VideoScan:
     if lost and head.damaged:
         note = note or f"the first {lost} frames cannot be decoded"
     times = sorted(row[0] for row in rows if not row[3] & HIDDEN and row[0] is not None)
-    trusted = len(times) == sum(not row[3] & HIDDEN for row in rows) and _ascending(times)
+    trusted = len(times) == sum(not row[3] & HIDDEN for row in rows) and _is_ascending(times)
     if trusted and (head.damaged or head.pts == times[: len(head.pts)]):
         packets = _packets(rows)
         last = next(row[4] for row in rows if row[0] == times[-1])
@@ -184,7 +184,7 @@ def _drop_leading(rows: list[_Row], head: _Head) -> tuple[list[_Row], int]:
     return rows, len(early)
 
 
-def _ascending(times: list[int]) -> bool:
+def _is_ascending(times: list[int]) -> bool:
     return all(a < b for a, b in pairwise(times))
 
 
@@ -234,7 +234,7 @@ def _count(path: str, name: str, threads: int, base: Fraction, rate: Fraction) -
         stream = video_stream(container, name, threads)
         timestamps = [frame.pts for frame in iter_frames(container, stream) if frame is not None]
     times = [value for value in timestamps if value is not None]
-    if len(times) == len(timestamps) and _ascending(times):
+    if len(times) == len(timestamps) and _is_ascending(times):
         return times, base
     return list(range(len(timestamps))), 1 / rate
 

@@ -61,7 +61,7 @@ def krippendorff_alpha(items: ArrayLike, values: ArrayLike, level: Level = "nomi
 
 def fleiss_kappa(items: ArrayLike, values: ArrayLike) -> float:
     """Fleiss' kappa, for equally many judgements of every item."""
-    rated = _rated(items, values)
+    rated = _prepare_ratings(items, values)
     sizes = rated.sizes
     if not sizes.size or sizes.max() < 2:
         return _NAN
@@ -77,7 +77,7 @@ def fleiss_kappa(items: ArrayLike, values: ArrayLike) -> float:
 
 def quadratic_kappa(first: ArrayLike, second: ArrayLike) -> float:
     """Cohen's kappa of two raters with quadratic weights, over the items that both rated."""
-    a, b = _paired(first, second)
+    a, b = _pair(first, second)
     if not a.size:
         return _NAN
     # With squared distances no table is needed: the expected disagreement follows from means and variances.
@@ -88,7 +88,7 @@ def quadratic_kappa(first: ArrayLike, second: ArrayLike) -> float:
 
 def pearson(first: ArrayLike, second: ArrayLike) -> float:
     """Pearson's correlation over the items that both rated."""
-    a, b = _paired(first, second)
+    a, b = _pair(first, second)
     if a.size < 2 or (a == a[0]).all() or (b == b[0]).all():
         return _NAN
     a, b = a - a.mean(), b - b.mean()
@@ -97,8 +97,8 @@ def pearson(first: ArrayLike, second: ArrayLike) -> float:
 
 def spearman(first: ArrayLike, second: ArrayLike) -> float:
     """Spearman's rank correlation over the items that both rated; equal values share their mean rank."""
-    a, b = _paired(first, second)
-    return pearson(_ranks(_numbered(a)), _ranks(_numbered(b)))
+    a, b = _pair(first, second)
+    return pearson(_ranks(_number_values(a)), _ranks(_number_values(b)))
 
 
 class _Rated(Struct, frozen=True, eq=False):
@@ -113,7 +113,7 @@ class _Rated(Struct, frozen=True, eq=False):
     """For each item, the sum over values of the squared number of times it was given."""
 
 
-def _rated(items: ArrayLike, values: ArrayLike) -> _Rated:
+def _prepare_ratings(items: ArrayLike, values: ArrayLike) -> _Rated:
     what, ratings = np.asarray(items), np.asarray(values, np.float64)
     if what.shape != ratings.shape or what.ndim != 1:
         raise DataError(
@@ -121,7 +121,7 @@ def _rated(items: ArrayLike, values: ArrayLike) -> _Rated:
         )
     present = ~np.isnan(ratings)
     ratings = ratings[present]
-    numbers, codes = _numbered(what[present]), _numbered(ratings)
+    numbers, codes = _number_values(what[present]), _number_values(ratings)
     width = int(codes.max(initial=0)) + 1
     cells = numbers * width + codes
     sizes = np.bincount(numbers)
@@ -141,12 +141,12 @@ def _rated(items: ArrayLike, values: ArrayLike) -> _Rated:
 
 def _pairable(items: ArrayLike, values: ArrayLike) -> _Rated:
     """The judgements of items that were judged at least twice."""
-    rated = _rated(items, values)
+    rated = _prepare_ratings(items, values)
     several = (rated.sizes >= 2)[rated.items]
-    return rated if several.all() else _rated(rated.items[several], rated.values[several])
+    return rated if several.all() else _prepare_ratings(rated.items[several], rated.values[several])
 
 
-def _paired(first: ArrayLike, second: ArrayLike) -> tuple[Column, Column]:
+def _pair(first: ArrayLike, second: ArrayLike) -> tuple[Column, Column]:
     a, b = np.asarray(first, np.float64), np.asarray(second, np.float64)
     if a.shape != b.shape or a.ndim != 1:
         raise DataError(f"Two raters need one value an item each, but there are {a.size} and {b.size} values")
@@ -154,7 +154,7 @@ def _paired(first: ArrayLike, second: ArrayLike) -> tuple[Column, Column]:
     return a[both], b[both]
 
 
-def _numbered(column: NDArray[Any]) -> NDArray[np.intp]:
+def _number_values(column: NDArray[Any]) -> NDArray[np.intp]:
     """Each entry's place among the distinct ones, ascending. Whole numbers close together need no sorting."""
     if column.size and column.dtype.kind in "iuf":
         column = column.astype(np.int64) if column.dtype.kind == "i" else column  # small ones would overflow

@@ -61,7 +61,7 @@ def resample_means(
         else:
             rest.append(index)
     if rest:
-        for index, means in zip(rest, _weighted([groups[i] for i in rest], seed, resamples), strict=True):
+        for index, means in zip(rest, _weigh([groups[i] for i in rest], seed, resamples), strict=True):
             results[index] = means
     return results
 
@@ -88,7 +88,7 @@ def _poisson_table() -> NDArray[np.float32]:
     return np.searchsorted(ends, np.arange(1 << 16), side="right").astype(np.float32)
 
 
-def _weighted(groups: Sequence[ClusterTotals], seed: int, resamples: int) -> list[Column]:
+def _weigh(groups: Sequence[ClusterTotals], seed: int, resamples: int) -> list[Column]:
     widest = max(group.sums.size for group in groups)
     columns = np.zeros((widest, 2 * len(groups)), np.float32)
     for number, group in enumerate(groups):

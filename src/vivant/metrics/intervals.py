@@ -69,13 +69,13 @@ def mean_intervals(
     seed: int = 0,
 ) -> list[Interval | None]:
     """`mean_interval` of many groups: resampling them together is much quicker than one by one."""
-    prepared = [_prepared(group) for group in groups]
+    prepared = [_prepare(group) for group in groups]
     if method == "bootstrap":
         return _bootstrap(prepared, level, binary, seed)
-    return [_by_formula(data, labels, level, binary) for data, labels in prepared]
+    return [_compute_interval(data, labels, level, binary) for data, labels in prepared]
 
 
-def _prepared(group: ClusteredValues) -> tuple[Values, Labels]:
+def _prepare(group: ClusteredValues) -> tuple[Values, Labels]:
     values, clusters = group.values, group.clusters
     if clusters is not None and len(clusters) != len(values):
         raise ValueError(f"{len(values)} values but {len(clusters)} clusters")
@@ -83,7 +83,7 @@ def _prepared(group: ClusteredValues) -> tuple[Values, Labels]:
     return data, encode_labels(clusters) if clusters is not None else np.arange(data.size)
 
 
-def _by_formula(data: Values, labels: Labels, level: float, binary: bool | None) -> Interval | None:
+def _compute_interval(data: Values, labels: Labels, level: float, binary: bool | None) -> Interval | None:
     if not data.size:
         return None
     groups = int(labels.max()) + 1
@@ -156,7 +156,7 @@ def _bootstrap(
             intervals.append(None)
         elif (data == data[0]).all():
             # Equal values stay equal however often they are drawn, which is no certainty.
-            formula = _by_formula(data, labels, level, binary)
+            formula = _compute_interval(data, labels, level, binary)
             intervals.append(
                 formula and Interval(formula.low, formula.high, f"{formula.method} (nothing to resample)")
             )

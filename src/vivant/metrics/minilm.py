@@ -64,7 +64,7 @@ def find_weights() -> ModelFiles:
 
 
 def find_model_files(path: Path) -> ModelFiles | None:
-    """The model in a folder, or the exported graph `place` with the tokenizer beside or above it."""
+    """The model in a folder, or the exported graph `path` with the tokenizer beside or above it."""
     if path.is_file():
         candidates, homes = [path], [path.parent, path.parent.parent]
     else:

@@ -31,7 +31,7 @@ def rouge_l(hypothesis: str, reference: str) -> RougeL:
     shared: set[str] = set()
     for sentence in theirs:
         for positions in columns:
-            shared |= _traced(sentence, positions)
+            shared |= _trace(sentence, positions)
     precision = len(shared) / len({word for sentence in ours for word in sentence})
     recall = len(shared) / len({word for sentence in theirs for word in sentence})
     return RougeL(2.0 * ((precision * recall) / (precision + recall + _EPSILON)), precision, recall)
@@ -50,7 +50,7 @@ def _columns(sentence: list[str]) -> dict[str, int]:
     return positions
 
 
-def _traced(rows: list[str], positions: dict[str, int]) -> set[str]:
+def _trace(rows: list[str], positions: dict[str, int]) -> set[str]:
     """Distinct words of the common subsequence found when tracing back from the end, left before up."""
     width = max(bits.bit_length() for bits in positions.values())
     full = (1 << width) - 1

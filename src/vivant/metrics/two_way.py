@@ -26,14 +26,14 @@ def two_way_interval(
     annotators an interval is wide, because two or three people are few.
     """
     data = np.asarray(values, np.float64)
-    groupings = [labels for labels in map(numbered, (first, second)) if labels.size and labels.max() > 0]
+    groupings = [labels for labels in map(number_groups, (first, second)) if labels.size and labels.max() > 0]
     if not data.size or not groupings:
         return None
     mean = float(data.mean())
     variances = [_variance(data - mean, labels) for labels in groupings]
     variance = variances[0]
     if len(groupings) == 2:
-        both = numbered(groupings[0] * (int(groupings[1].max()) + 1) + groupings[1])
+        both = number_groups(groupings[0] * (int(groupings[1].max()) + 1) + groupings[1])
         # The difference can fall below zero by chance; the larger of the two is then the careful figure.
         variance = max(sum(variances) - _variance(data - mean, both), *variances)
     groups = min(int(labels.max()) + 1 for labels in groupings)
@@ -46,7 +46,7 @@ def two_way_interval(
     return Interval(mean - half, mean + half, f"{way} clustered t")
 
 
-def numbered(labels: ArrayLike) -> Labels:
+def number_groups(labels: ArrayLike) -> Labels:
     """Groups numbered from 0, in sorted order."""
     return np.unique(np.asarray(labels), return_inverse=True)[1].astype(np.intp).reshape(-1)
 

@@ -13,6 +13,6 @@ def root(benchmark: str) -> Path | None:
     return path if benchmark.isidentifier() and path.is_dir() else None
 
 
-def installed() -> list[str]:
+def list_installed() -> list[str]:
     """The benchmarks that have one."""
     return sorted(p.name for p in _HERE.iterdir() if p.is_dir() and not p.name.startswith("_"))

@@ -10,14 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from msgspec import Struct
 
 from vivant.core.errors import unknown_name_error
-from vivant.core.yaml_files import read_yaml
+from vivant.core.yaml_files import read_resource
 from vivant.models.base import parse_positive
 
 Api = Literal["openai", "anthropic", "gemini"]
@@ -157,7 +156,7 @@ class ModelTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 @cache
 def load_model_table() -> ModelTable:
     """Read the table that comes with the package."""
-    return read_yaml(Path(__file__).with_name("models.yaml"), ModelTable)
+    return read_resource("vivant.models", "models.yaml", ModelTable)
 
 
 def find_server(url: str, name: str | None = None, api: Api = "openai") -> ServerFacts:

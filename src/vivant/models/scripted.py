@@ -17,10 +17,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 
-from vivant.core.errors import UsageError
+from vivant.core.errors import DataError, UsageError
 from vivant.core.types import Reply, ReplyStatus, Request
 from vivant.models.base import Capabilities, Model, ModelOptions, TransientError
 
@@ -45,17 +44,14 @@ class ScriptedModel(Model):
     capabilities = Capabilities(images=False)
 
     def __init__(self, path: Path) -> None:
-        import yaml
+        from vivant.core.yaml_files import read_yaml
 
         try:
-            data = path.read_bytes()
-            self._rules = msgspec.convert(yaml.safe_load(data), list[ReplyRule])
-        except OSError as error:
-            raise UsageError(f"Cannot read the script {path}: {error.strerror}") from error
-        except (yaml.YAMLError, msgspec.ValidationError, UnicodeDecodeError) as error:
-            raise UsageError(f"{path} should be a list of rules: {' '.join(str(error).split())}") from error
+            self._rules = read_yaml(path, list[ReplyRule])
+        except DataError as error:
+            raise UsageError(f"{error} (a script is a list of rules)") from error
         self.name = f"scripted/{path.stem}"
-        self._digest = hashlib.sha256(data).hexdigest()[:16]
+        self._digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
         self._tries: Counter[str] = Counter()
 
     @property

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from vivant.core.errors import UsageError, unknown_name_error
+from vivant.core.errors import DataError, UsageError, unknown_name_error
 from vivant.core.types import Decoding
 
 
@@ -83,15 +83,13 @@ class ModelConfig(Struct, frozen=True, kw_only=True):
 
 def load_model_configs(file: str | Path) -> dict[str, ModelConfig]:
     """All models of a file by name. A misspelt key is refused, with the nearest one suggested."""
-    import yaml
+    from vivant.core.yaml_files import load_yaml
 
     path = Path(file).expanduser()
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"Cannot read the models {path}: {error.strerror}") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} is no YAML: {' '.join(str(error).split())}") from error
+        content = load_yaml(path)
+    except DataError as error:
+        raise UsageError(str(error)) from error
     if isinstance(content, dict):
         entries = [(str(name), entry) for name, entry in content.items()]
     elif isinstance(content, list):

@@ -38,7 +38,7 @@ def build_judge_tables(
                 title="Judges among each other",
                 columns=("judge", "other", "n", *_TITLES),
                 body=tuple(
-                    (judge, other, n, *(_shown(figures[name]) for name in METRICS))
+                    (judge, other, n, *(_format_value(figures[name]) for name in METRICS))
                     for judge, other, n, figures in between
                 ),
             )
@@ -47,7 +47,7 @@ def build_judge_tables(
     return tables
 
 
-def _shown(figure: CalibrationValue) -> str | None:
+def _format_value(figure: CalibrationValue) -> str | None:
     if figure.value is None:
         return None
     if figure.interval is None:
@@ -67,7 +67,7 @@ def _agreement(
             f"{agreement.judge} ({agreement.fingerprint[:8]})",
             agreement.group,
             agreement.n,
-            *(_shown(agreement.values[name]) for name in METRICS),
+            *(_format_value(agreement.values[name]) for name in METRICS),
         )
         for agreement in agreements_found
     ]
@@ -83,9 +83,9 @@ def _agreement(
     ]
     notes += [f"† {source}." for source in dict.fromkeys(figure.source for figure in figures)]
     notes += [
-        f"{one.judge} ({one.fingerprint[:8]}): {one.unmatched} answers that it judged have no score by people."
-        for one in judged
-        if one.unmatched
+        f"{judge.judge} ({judge.fingerprint[:8]}): {judge.unmatched} answers that it judged have no score by people."
+        for judge in judged
+        if judge.unmatched
     ]
     return Table(
         title="Judges and people",
@@ -135,7 +135,7 @@ def describe_people(human: HumanScores) -> list[str]:
 
 def _biases(biases_found: Sequence[JudgeBias]) -> Table:
     body = tuple(
-        (f"{bias.judge} ({bias.fingerprint[:8]})", bias.name, _shown(bias.figure), bias.n, bias.says)
+        (f"{bias.judge} ({bias.fingerprint[:8]})", bias.name, _format_value(bias.figure), bias.n, bias.says)
         for bias in biases_found
     )
     return Table(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Protocol, ScoredRun
-from vivant.benchmarks.summary import judge_notes, published_row, restricted, summarise
+from vivant.benchmarks.summary import judge_notes, published_row, restrict, summarise
 from vivant.core.errors import UsageError, unknown_name_error
 from vivant.core.table import Cell, Row, Table
 from vivant.core.types import SHRUNK
@@ -22,7 +22,7 @@ def score_runs(
 ) -> list[ScoredRun]:
     """All tasks of all runs, scored, and restricted to the samples that `where` names."""
     protocol = common_protocol(runs, protocol)
-    return restricted([part for run in runs for part in run.scores(protocol, values)], where)
+    return restrict([part for run in runs for part in run.scores(protocol, values)], where)
 
 
 def build_overview(

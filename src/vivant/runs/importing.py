@@ -62,10 +62,10 @@ def import_predictions(
     imported = benchmark.native.read_predictions(file, samples, name)
     if imported is None:
         imported = read_prediction_lines(file, samples, selection, style or benchmark.styles[0])
-    settled = style or imported.style or benchmark.styles[0]
-    if settled not in benchmark.styles:
-        raise unknown_name_error(f"style of {benchmark.name}", settled, benchmark.styles)
-    return write_run([imported], selection, out, model or imported.model or file.stem, settled)
+    chosen_style = style or imported.style or benchmark.styles[0]
+    if chosen_style not in benchmark.styles:
+        raise unknown_name_error(f"style of {benchmark.name}", chosen_style, benchmark.styles)
+    return write_run([imported], selection, out, model or imported.model or file.stem, chosen_style)
 
 
 def _select_one_task(task: str, data: Sequence[str], options: Mapping[str, object] | None) -> Selection:

@@ -61,7 +61,9 @@ def _score(
         read = [verdict for verdict in ordered if verdict.verdict.read]
         judge_values = [benchmark.judged.value(verdict.verdict, rubrics[verdict.rubric]) for verdict in read]
         said_figures = [
-            figure for verdict in read if (figure := _rating(verdict, rubrics[verdict.rubric])) is not None
+            figure
+            for verdict in read
+            if (figure := _read_rating(verdict, rubrics[verdict.rubric])) is not None
         ]
         if judge_values:
             values.append(statistics.fmean(judge_values))
@@ -105,7 +107,7 @@ def _score(
     )
 
 
-def _rating(verdict: JudgeVerdict, rubric: Rubric) -> float | None:
+def _read_rating(verdict: JudgeVerdict, rubric: Rubric) -> float | None:
     """The first field on its own scale, where it is a number."""
     value = verdict.verdict.values.get(rubric.contract.fields[0].name)
     return value if isinstance(value, float) else None
@@ -124,7 +126,7 @@ def mean_ratings(judgements: Judgements, read: VerdictReader) -> dict[str, float
         ratings = [
             figure
             for verdict in verdicts.values()
-            if verdict.verdict.read and (figure := _rating(verdict, rubrics[verdict.rubric])) is not None
+            if verdict.verdict.read and (figure := _read_rating(verdict, rubrics[verdict.rubric])) is not None
         ]
         if ratings:
             means[key] = statistics.fmean(ratings)

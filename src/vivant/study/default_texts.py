@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.resources import as_file, files
+from importlib.resources import files
 
 from msgspec import Struct
 
 from vivant.core.errors import unknown_name_error
-from vivant.core.yaml_files import read_yaml
+from vivant.core.yaml_files import read_resource
 from vivant.study.design import Kind, LocalizedText, StudyCriterion, StudyQuestion
 from vivant.study.loading import CONSENT, INSTRUCTIONS, StudyTexts
 
@@ -35,8 +35,7 @@ class DefaultTexts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 def _load_defaults() -> DefaultTexts:
-    with as_file(files("vivant.study") / "texts" / "defaults.yaml") as file:
-        return read_yaml(file, DefaultTexts)
+    return read_resource("vivant.study", "texts/defaults.yaml", DefaultTexts)
 
 
 DEFAULTS = _load_defaults()

@@ -48,7 +48,7 @@ class MimeImport(Struct, frozen=True, kw_only=True):
 
 
 class _Line(Struct, frozen=True):
-    place: str
+    location: str
     raw: dict[str, Any]
     """The question."""
     judged: human.HumanJudgement
@@ -125,12 +125,12 @@ def _build_judgements(line: _Line, items: dict[str, StudyItem]) -> Iterator[Stud
     item = items.get(line.video) or items.get(line.judged.sample_id)
     if item is None:
         raise DataError(
-            f"{line.place}: the video '{line.video}' is not in the study; import into a new folder"
+            f"{line.location}: the video '{line.video}' is not in the study; import into a new folder"
         )
     question = line.judged.question
     if sorted(question.options) != sorted(item.options):
         raise DataError(
-            f"{line.place}: its options are not those of the item '{item.id}'; import into a new folder"
+            f"{line.location}: its options are not those of the item '{item.id}'; import into a new folder"
         )
     shown_order = tuple(item.options.index(text) for text in question.options)
     position = line.judged.question_i or 0
@@ -163,7 +163,7 @@ def _make_study(folder: Path, lines: Sequence[_Line], data: str | None, notes: l
         existing = first.setdefault(line.video, line)
         counts[line.video] = counts.get(line.video, 0) + 1
         if sorted(existing.judged.question.options) != sorted(line.judged.question.options):
-            raise DataError(f"{line.place}: other options for '{line.video}' than in {existing.place}")
+            raise DataError(f"{line.location}: other options for '{line.video}' than in {existing.location}")
     index, root = _load_samples(data)
     create_folder(folder)
     media = MediaStore(folder, 0, copy=False)

@@ -157,8 +157,8 @@ class RunIndex:
                 self._add_scores(connection)
             # After the rows: to keep them in order while a large run is read takes three times as long.
             connection.executescript(_INDEXES)
-            settled = {"state": state, "samples": _stamp(self._samples), "scores": _stamp(self._scores)}
-            _write_meta(connection, settled)
+            meta_values = {"state": state, "samples": _stamp(self._samples), "scores": _stamp(self._scores)}
+            _write_meta(connection, meta_values)
             connection.commit()
         finally:
             connection.close()

@@ -37,14 +37,14 @@ def load_labels(run: Path, record: Record | None) -> tuple[list[ReplyLabels], st
         return [], ""
     stamp = tuple((path.name, path.stat().st_mtime_ns) for path in sorted((run / FOLDER).glob("*.jsonl")))
     try:
-        labelled = _by_key(run, stamp).get(record.key, []) if stamp else []
+        labelled = _group_by_key(run, stamp).get(record.key, []) if stamp else []
     except VivantError as error:
         return [], str(error)
     return [_label_reply(labelling, record) for labelling in labelled if matches_reply(labelling, record)], ""
 
 
 @lru_cache(maxsize=8)
-def _by_key(run: Path, stamp: tuple[tuple[str, int], ...]) -> dict[str, list[LabelledReply]]:  # noqa: ARG001
+def _group_by_key(run: Path, stamp: tuple[tuple[str, int], ...]) -> dict[str, list[LabelledReply]]:  # noqa: ARG001
     by_key: dict[str, list[LabelledReply]] = {}
     for labels in read_labels(run).values():
         for labelling in labels:

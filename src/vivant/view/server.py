@@ -50,4 +50,4 @@ def serve(
 
 
 def _mini_roots() -> list[Path]:
-    return [folder for name in mini.installed() if (folder := mini.root(name)) is not None]
+    return [folder for name in mini.list_installed() if (folder := mini.root(name)) is not None]

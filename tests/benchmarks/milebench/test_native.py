@@ -209,7 +209,7 @@ def test_a_list_and_other_backends(tmp_path: Path) -> None:
         ("m: just a name", "should be a mapping"),
         ("- {model_name: random}\n- {model_name: random}", "'random' stands twice"),
         ("42", "should hold models by name"),
-        ("m: [", "is no YAML"),
+        ("m: [", "is not YAML"),
     ],
 )
 def test_bad_models_files_get_one_line(tmp_path: Path, text: str, message: str) -> None:

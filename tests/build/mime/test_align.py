@@ -15,7 +15,7 @@ from tests.support.helpers import vivant
 from vivant.build.mime import background_alignment as align
 from vivant.build.mime.background_alignment import (
     Alignment,
-    decided,
+    apply_alignments,
     open_plan,
     override,
     propose,
@@ -28,7 +28,7 @@ from vivant.build.mime.edition import stage
 from vivant.build.mime.plan_file import OwnAction, OwnBackground, Specification, load_plan
 from vivant.build.mime.scenes import SCENES
 from vivant.build.mime.semantic_choice import TOO_CLOSE
-from vivant.build.mime.video import framing
+from vivant.build.mime.video import frame_motion
 from vivant.core.errors import DataError, MediaError, UsageError, VivantError
 from vivant.metrics.similarity import load_encoder
 
@@ -194,7 +194,7 @@ def test_the_review_of_a_plan_is_a_plan(tmp_path: Path) -> None:
 
 
 def test_backgrounds_are_listed(tmp_path: Path) -> None:
-    table = align.background_table()
+    table = align.build_background_table()
     assert {row[0] for row in table.body} == set(SCENES)
     said = vivant("build", "mime", "backgrounds", "--format", "csv", cwd=tmp_path)
     assert said.returncode == 0 and said.stdout.count("\n") == len(SCENES) + 1
@@ -208,7 +208,7 @@ def test_stated_choices_need_no_meaning() -> None:
             raise AssertionError(f"nothing is left to decide: {texts}")
 
     spec, found = _all()
-    staged = stage(decided(spec, found), Silent())  # type: ignore[arg-type]
+    staged = stage(apply_alignments(spec, found), Silent())  # type: ignore[arg-type]
     assert [s.misaligned for s in staged] == [one.misaligned for one in found]
 
 
@@ -219,7 +219,7 @@ def test_bodies_differ_in_build_and_clothes() -> None:
     for name in CHARACTERS:
         body = make_character(name)
         shapes = body.pose(motion)
-        assert len(shapes) == len(motion) and framing(shapes, (64, 48)).distance < 9
+        assert len(shapes) == len(motion) and frame_motion(shapes, (64, 48)).distance < 9
         lowest = (np.minimum(shapes.a, shapes.b)[..., 1] - np.minimum(shapes.r1, shapes.r2)).min()
         assert -0.06 < lowest < 0.03, f"{name} stands on the floor"
         top = shapes.a[0, :, 1].max()

@@ -60,11 +60,11 @@ def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Put]:
         program.write_text(head + textwrap.dedent(body))
         program.chmod(program.stat().st_mode | stat.S_IEXEC)
         monkeypatch.setenv(VARIABLE, str(program))
-        process._greeted.cache_clear()
+        process._check_program.cache_clear()
         return program
 
     yield put
-    process._greeted.cache_clear()
+    process._check_program.cache_clear()
 
 
 def test_a_missing_blender_is_one_line_with_the_remedy(
@@ -178,10 +178,11 @@ def test_setting_up_says_the_size_first_and_leaves_nothing_half(
     stand_in: Put,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.setenv("VIVANT_CACHE", str(tmp_path / "cache"))
     program = stand_in("")
-    assert "Blender 4.5.15 is there already" in installing.install(lambda _: None)
+    assert "Blender 4.5.15 is there already" in installing.install()
     monkeypatch.delenv(VARIABLE)
     monkeypatch.setenv("PATH", "")
     calls: list[list[str]] = []
@@ -197,15 +198,15 @@ def test_setting_up_says_the_size_first_and_leaves_nothing_half(
                 raise BlenderError(f"{what}: no matching distribution")
 
     monkeypatch.setattr(installing, "_call", pretend)
-    said: list[str] = []
-    assert "is ready" in installing.install(lambda line: said.append(line))
-    assert "950 MB" in said[0] and str(tmp_path / "cache") in said[0]
+    with caplog.at_level("INFO", "vivant"):
+        assert "is ready" in installing.install()
+    assert "950 MB" in caplog.messages[0] and str(tmp_path / "cache") in caplog.messages[0]
     with pytest.raises(BlenderError, match="no matching distribution"):
-        installing.install(said.append, again=True)
+        installing.install(again=True)
     assert not process.environment_folder().exists()
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=5))
     with pytest.raises(BlenderError, match="make room"):
-        installing.install(said.append)
+        installing.install()
 
 
 # ── characters ───────────────────────────────────────────────────────────────────────────────────

@@ -22,7 +22,7 @@ from vivant.build.mime.jobs import build
 from vivant.build.mime.plan_file import Specification
 from vivant.build.mime.renderers import Performance, find_renderer
 from vivant.build.mime.skeleton import INDEX, Skeleton
-from vivant.build.mime.video import framing
+from vivant.build.mime.video import frame_motion
 from vivant.core.errors import VivantError
 
 REAL = os.environ.get(VARIABLE) or shutil.which("blender")
@@ -79,7 +79,7 @@ def test_one_action_in_ten_variants_is_rendered_checked_and_read(tmp_path: Path)
 
 def test_engines_draw_the_same_figure_as_the_built_in_one() -> None:
     body = make_character("man")
-    camera = replace(framing(body.pose(MOTION), (96, 72)), angle=30.0)
+    camera = replace(frame_motion(body.pose(MOTION), (96, 72)), angle=30.0)
     drawn = {
         name: next(iter(find_renderer(name, samples=16).layers(Performance(MOTION, body), camera))).alone(
             96, 72
@@ -97,7 +97,7 @@ def test_engines_draw_the_same_figure_as_the_built_in_one() -> None:
 @pytest.mark.parametrize("suffix", ["fbx", "glb"])
 def test_characters_move_as_our_bodies_do(characters: Path, suffix: str) -> None:
     body = make_character("man")
-    camera = framing(body.pose(MOTION), (96, 72))
+    camera = frame_motion(body.pose(MOTION), (96, 72))
     renderer = find_renderer("workbench")
     ours = next(iter(renderer.layers(Performance(MOTION, body), camera))).alone(96, 72)[..., 3] > 200
     theirs = next(iter(renderer.layers(Performance(MOTION, characters / f"body.{suffix}"), camera)))

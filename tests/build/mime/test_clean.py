@@ -19,8 +19,8 @@ from vivant.build.mime.clean import (
     cut,
     find_ends,
     find_loop,
+    format_sliding,
     measure_sliding,
-    sliding_line,
     tell_unit,
     trim,
 )
@@ -75,7 +75,7 @@ def test_sliding_is_what_a_standing_foot_moves() -> None:
     found = measure_sliding(replace(motion, root=motion.root + way))
     assert found.worst == pytest.approx(0.30, rel=0.02) and found.slides and found.standing == 1.0
     assert found.rate == pytest.approx(0.30 / motion.seconds, rel=0.05)
-    assert "30" in sliding_line(found) and "more than a viewer overlooks" in sliding_line(found)
+    assert "30" in format_sliding(found) and "more than a viewer overlooks" in format_sliding(found)
     # Twice the way for the same time; a foot in the air is free to move.
     lifted = replace(motion, root=motion.root + way + [0.0, 0.0, 0.0])
     bob = 0.5 * np.abs(np.sin(np.linspace(0, 3.14, len(motion))))

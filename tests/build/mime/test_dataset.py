@@ -21,7 +21,7 @@ from vivant.build.mime.dataset import SPLITS, SUMS, make_dataset, split_actions,
 from vivant.build.mime.jobs import build
 from vivant.build.mime.plan_file import Cross, OwnAction, Specification
 from vivant.build.mime.push import prepare_push, push
-from vivant.build.mime.video import framing, read_frames
+from vivant.build.mime.video import frame_motion, read_frames
 from vivant.core.errors import DataError, UsageError
 
 # The hub's own client calls its HTTP library in a way that this one has given up.
@@ -176,7 +176,7 @@ def test_small_videos_have_one_edition(tmp_path: Path) -> None:
 
 def test_wide_pictures_keep_the_person_in_their_middle() -> None:
     shapes = make_character("man").pose(perform(ACTIONS["PushUps01"], 5.0))
-    wide, narrow = framing(shapes, (1280, 720)), framing(shapes, (960, 720))
+    wide, narrow = frame_motion(shapes, (1280, 720)), frame_motion(shapes, (960, 720))
     assert (wide.distance, wide.target) == (narrow.distance, narrow.target)
     assert (wide.width, wide.height) == (1280, 720)
 
@@ -219,11 +219,9 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[PushHub]:
 
 
 def _push(folder: Path, repo: str, *, private: bool = True) -> list[str]:
-    said: list[str] = []
     ready = prepare_push(folder, repo, private=private)
-    said.append(ready.line())
-    push(ready, said.append)
-    return said
+    push(ready)
+    return [ready.line()]
 
 
 def test_a_push_is_announced_private_and_complete(made: Path, server: PushHub, tmp_path: Path) -> None:

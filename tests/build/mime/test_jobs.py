@@ -18,11 +18,21 @@ import pytest
 from tests.support.helpers import vivant
 from vivant.build.mime.check import check_folder
 from vivant.build.mime.edition import Edition, stage
-from vivant.build.mime.jobs import LOCK, FailedRender, RenderJob, build, do_job, plan_jobs, run_jobs, span
+from vivant.build.mime.jobs import (
+    LOCK,
+    FailedRender,
+    RenderJob,
+    build,
+    do_job,
+    format_duration,
+    plan_jobs,
+    run_jobs,
+)
 from vivant.build.mime.local_executor import LocalRenderExecutor
 from vivant.build.mime.plan_file import Specification
 from vivant.build.mime.render_index import INDEX_FILE, RenderedVideo, RenderIndex
 from vivant.build.worker_pool import ProcessPool
+from vivant.core import files
 from vivant.core.errors import DataError, VivantError
 from vivant.core.files import lock_file
 
@@ -141,12 +151,20 @@ def test_only_what_a_changed_plan_changes_is_made_anew(few: Edition, tmp_path: P
     assert len(sharper.done) == 3
 
 
-def test_a_full_disk_is_one_line_and_leaves_nothing_half(few: Edition, tmp_path: Path) -> None:
+def test_a_full_disk_is_one_line_and_leaves_nothing_half(
+    few: Edition, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     out = tmp_path / "out"
     out.mkdir()
     second = few.shots[1].file
     # Whatever is written under the second video's hidden name finds no room.
-    part = out / f".{second}.{os.getpid()}.part"
+    part = out / f".{second}.tmp"
+    name_temporary = files._temporary_path
+    monkeypatch.setattr(
+        files,
+        "_temporary_path",
+        lambda path, ending: part if path.name == second else name_temporary(path, ending),
+    )
 
     class Filling(LocalRenderExecutor):
         def run(
@@ -158,7 +176,7 @@ def test_a_full_disk_is_one_line_and_leaves_nothing_half(few: Edition, tmp_path:
     with pytest.raises(DataError, match="is full: 1 of 4 videos are there and whole, none is half") as caught:
         run_jobs(few, tmp_path, out, Filling())
     assert "\n" not in str(caught.value)
-    assert videos(out) == [few.shots[0].file] and not list(out.glob(".*.part"))
+    assert videos(out) == [few.shots[0].file] and not any(map(files.is_temporary, out.iterdir()))
     assert run_jobs(few, tmp_path, out, Counting()).kept == 1
 
     full = OSError(errno.ENOSPC, "No space left on device")
@@ -189,7 +207,7 @@ def test_the_time_left_is_told(few: Edition, tmp_path: Path) -> None:
     run_jobs(few, tmp_path, tmp_path / "out", Counting(), lambda *now: told.append(now))
     assert [now[:2] for now in told] == [(n, 4) for n in (1, 2, 3, 4)]
     assert told[-1][2].endswith("0:00 left")
-    assert (span(59.6), span(3725)) == ("1:00", "1:02:05")
+    assert (format_duration(59.6), format_duration(3725)) == ("1:00", "1:02:05")
 
 
 def test_workers_make_the_same_videos(few: Edition, tmp_path: Path) -> None:
@@ -261,7 +279,7 @@ def test_a_killed_render_leaves_no_half_video_and_resumes(tmp_path: Path) -> Non
     assert f"{40 - noted} videos made, {noted} were there" in again.stderr
     assert 0 < noted <= len(before)
     assert sum((out / name).stat().st_mtime_ns == at for name, at in before.items()) == noted
-    assert check_folder(out).lines == () and not list(out.glob(".*.part"))
+    assert check_folder(out).lines == () and not any(map(files.is_temporary, out.iterdir()))
 
 
 def test_an_index_knows_where_the_plans_files_are(few: Edition, tmp_path: Path) -> None:
@@ -283,7 +301,9 @@ def test_a_bad_picture_is_refused_before_anything_is_rendered(tmp_path: Path) ->
 @pytest.mark.cluster
 @pytest.mark.filterwarnings("default")
 @pytest.mark.xdist_group("ray")
-def test_a_cluster_makes_the_same_videos(few: Edition, tmp_path: Path) -> None:
+def test_a_cluster_makes_the_same_videos(
+    few: Edition, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     pytest.importorskip("ray")
     from vivant.build.mime.ray_executor import RayRenderExecutor
 
@@ -294,9 +314,9 @@ def test_a_cluster_makes_the_same_videos(few: Edition, tmp_path: Path) -> None:
         spec, variants=(msgspec.structs.replace(SPEC.shown[0], background="wall", name=""),)
     )
     there = Edition(spec, few.stagings)
-    said: list[str] = []
-    outcome = run_jobs(there, tmp_path, tmp_path / "ray", RayRenderExecutor(None, said.append))
-    assert outcome.made == 4 and "cores" in said[0]
+    with caplog.at_level("INFO", "vivant"):
+        outcome = run_jobs(there, tmp_path, tmp_path / "ray", RayRenderExecutor())
+    assert outcome.made == 4 and "cores" in caplog.messages[0]
     run_jobs(there, tmp_path, tmp_path / "here", LocalRenderExecutor(1))
     for name in videos(tmp_path / "here"):
         assert (tmp_path / "ray" / name).read_bytes() == (tmp_path / "here" / name).read_bytes()

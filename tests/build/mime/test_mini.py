@@ -31,13 +31,13 @@ from vivant.build.mime import (
     stage,
 )
 from vivant.build.mime.choreography import find_action
-from vivant.build.mime.edition import metadata_document, plan_document
+from vivant.build.mime.edition import format_metadata, plan_document
 from vivant.build.mime.plan import Staging, plan_shots
 from vivant.build.mime.rasterizer import Picture
 from vivant.build.mime.renderers import find_renderer
-from vivant.build.mime.rendering import render_shot, set_up_action, variation_of
+from vivant.build.mime.rendering import choose_variation, render_shot, set_up_action
 from vivant.build.mime.semantic_choice import TOO_CLOSE, Similarities, choose_distractors, choose_misaligned
-from vivant.build.mime.video import framing, read_frames
+from vivant.build.mime.video import frame_motion, read_frames
 from vivant.core.errors import DataError, UsageError
 from vivant.metrics.similarity import load_encoder
 
@@ -67,7 +67,7 @@ def video(name: str) -> tuple[Picture, ...]:
 
 def test_metadata_and_plan_are_rebuilt_byte_for_byte() -> None:
     decided = list(stagings())
-    assert metadata_document(MINI, decided) == (ROOT / "metadata.jsonl").read_bytes()
+    assert format_metadata(MINI, decided) == (ROOT / "metadata.jsonl").read_bytes()
     assert plan_document(MINI, decided) == (ROOT / "plan.json").read_bytes()
 
 
@@ -181,9 +181,9 @@ def test_a_plan_without_videos_is_refused() -> None:
 @pytest.mark.parametrize("action", MINI.actions)
 def test_every_video_decodes_and_shows_a_person_before_its_background(action: str) -> None:
     staging = next(s for s in stagings() if s.action == action)
-    variation = variation_of(MINI, staging)
+    variation = choose_variation(MINI, staging)
     motion = perform(find_action(action), MINI.fps, variation)
-    camera = framing(make_character("man", variation.stature).pose(motion), (MINI.width, MINI.height))
+    camera = frame_motion(make_character("man", variation.stature).pose(motion), (MINI.width, MINI.height))
     seen: dict[str, NDArray[np.int16]] = {}
     for row in (row for row in rows() if row["action"] == action):
         frames = video(row["file_name"])

@@ -14,14 +14,14 @@ from tests.support.helpers import vivant
 from vivant import mini
 from vivant.build.mime import ACTIONS, MINI, VARIANTS, load_plan, make_character, perform, stage, write_bvh
 from vivant.build.mime.clean import cut
-from vivant.build.mime.edition import Edition, metadata_document, read_edition
+from vivant.build.mime.edition import Edition, format_metadata, read_edition
 from vivant.build.mime.estimate import estimate_render
 from vivant.build.mime.plan import plan_shots
 from vivant.build.mime.renderers import Performance, find_renderer
 from vivant.build.mime.rendering import (
-    background_of,
-    body_of,
     fit_length,
+    load_background,
+    load_body,
     render_shot,
     set_up_action,
 )
@@ -89,7 +89,7 @@ def test_own_files_reach_the_frames(tmp_path: Path) -> None:
     assert frames[0].shape == (64, 96, 3) and tuple(frames[0][0, 0]) == (200, 60, 40), "the picture is behind"
     red = np.mean([(f[..., 0] > 120) & (f[..., 1] < 50) & (f[..., 2] < 50) for f in frames])
     assert red > 0.005, "the shirt is red"
-    usual, own = make_character("woman"), body_of(spec, "tall", 1.0, tmp_path)
+    usual, own = make_character("woman"), load_body(spec, "tall", 1.0, tmp_path)
     assert not isinstance(own, Path)
     assert own.skeleton.scale == pytest.approx(1.1 * usual.skeleton.scale)
     assert own.capsules[0].r1 == pytest.approx(1.1 * 1.3 * usual.capsules[0].r1)
@@ -192,7 +192,7 @@ def test_frames_are_cut_from_the_middle(tmp_path: Path) -> None:
     shot = plan_shots([staging])[3]
     frame = next(render_shot(wide, scene, shot, find_renderer("built-in"), tmp_path))
     assert frame.shape == (48, 64, 3)
-    whole = background_of(wide, shot.scene, scene.camera, tmp_path)
+    whole = load_background(wide, shot.scene, scene.camera, tmp_path)
     middle = np.asarray(whole * 255).transpose(1, 2, 0)[:, 16:112].mean(axis=(0, 1))
     assert np.abs(frame.mean(axis=(0, 1)) - middle).max() < 20
 
@@ -229,7 +229,7 @@ def test_the_mini_edition_comes_out_of_its_plan() -> None:
     root = mini.root("mime") or Path("missing")
     spec = load_plan(Path("mini"))
     edition = Edition(spec, tuple(stage(spec)))
-    assert metadata_document(spec, edition.stagings) == (root / "metadata.jsonl").read_bytes()
+    assert format_metadata(spec, edition.stagings) == (root / "metadata.jsonl").read_bytes()
     assert read_edition(root) == edition
     renderer = find_renderer(spec.renderer)
     for place, staging in enumerate(edition.stagings[:5]):

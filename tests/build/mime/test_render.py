@@ -18,8 +18,8 @@ from vivant.build.mime import (
     Camera,
     Motion,
     Painter,
-    contact_sheet,
     draw_background,
+    draw_contact_sheet,
     encode,
     make_character,
     perform,
@@ -29,7 +29,7 @@ from vivant.build.mime import (
 from vivant.build.mime.characters import Shapes
 from vivant.build.mime.rasterizer import Picture
 from vivant.build.mime.rotation import unit
-from vivant.build.mime.video import framing, read_frames, render_frames
+from vivant.build.mime.video import frame_motion, read_frames, render_frames
 from vivant.core.errors import MediaError, UsageError
 
 SMALL = Camera(width=160, height=120)
@@ -157,7 +157,7 @@ def test_the_left_hand_is_on_the_right_of_the_picture_seen_from_the_front() -> N
 @pytest.mark.parametrize("name", CHARACTERS)
 def test_a_body_is_whole_in_the_picture_from_every_angle_with_its_shadow(name: str, motion: Motion) -> None:
     posed = make_character(name).pose(motion)
-    camera = framing(posed, (160, 120))
+    camera = frame_motion(posed, (160, 120))
     for angle in (0.0, 90.0, 180.0, 270.0):
         frame = next(Painter(replace(camera, angle=angle)).frames(posed))
         solid = frame[..., 3] > 250
@@ -169,7 +169,7 @@ def test_a_body_is_whole_in_the_picture_from_every_angle_with_its_shadow(name: s
 
 
 def test_the_three_avatars_look_different(motion: Motion) -> None:
-    camera = framing(make_character("man").pose(motion), (160, 120))
+    camera = frame_motion(make_character("man").pose(motion), (160, 120))
     pictures = {n: next(Painter(camera).frames(make_character(n).pose(motion))) for n in CHARACTERS}
     area = {n: int((p[..., 3] > 250).sum()) for n, p in pictures.items()}
     assert area["spacesuit"] > 1.2 * area["man"] > 1.2 * area["woman"] * 1.02
@@ -257,7 +257,7 @@ def test_times_are_even_however_late_the_encoder_writes(tmp_path: Path, fps: flo
 
 def test_frames_survive_encoding(tmp_path: Path, motion: Motion) -> None:
     posed = make_character("man").pose(motion)
-    camera = framing(posed, (160, 120))
+    camera = frame_motion(posed, (160, 120))
     frames = list(render_frames(posed, camera, draw_background("road", camera)))
     encode(iter(frames), tmp_path / "a.mp4", 10.0, crf=12)
     for made, read in zip(frames, read_frames(tmp_path / "a.mp4"), strict=True):
@@ -293,14 +293,16 @@ def test_a_contact_sheet_shows_every_video(tmp_path: Path, motion: Motion) -> No
     for name in ("road", "gym"):
         videos.append(tmp_path / f"{name}.mp4")
         render_video(motion, "man", name, 0, (160, 120), 10.0, videos[-1])
-    sheet = contact_sheet(videos, tmp_path / "sheet.png", titles=["a", "b"], frames=4, height=60, crop=1.0)
+    sheet = draw_contact_sheet(
+        videos, tmp_path / "sheet.png", titles=["a", "b"], frames=4, height=60, crop=1.0
+    )
     with Image.open(sheet) as opened:
         pixels = np.asarray(opened.convert("RGB")).astype(int)
     assert pixels.shape[0] == 2 * 60 + 2
     assert pixels.shape[1] > 4 * 80
     assert np.abs(pixels[:60] - pixels[62:]).mean() > 20
     with pytest.raises(UsageError, match="at least one"):
-        contact_sheet([], tmp_path / "none.png")
+        draw_contact_sheet([], tmp_path / "none.png")
     (tmp_path / "bad.mp4").write_bytes(b"0" * 600)
     with pytest.raises(MediaError, match=r"bad\.mp4"):
-        contact_sheet([tmp_path / "bad.mp4"], tmp_path / "none.png")
+        draw_contact_sheet([tmp_path / "bad.mp4"], tmp_path / "none.png")

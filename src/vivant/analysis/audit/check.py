@@ -34,16 +34,16 @@ class AuditCheck(Struct, frozen=True, kw_only=True):
 
 def format_text(case: AuditCheck) -> str:
     """A case for a terminal."""
-    lines = [f"{case.title}  [{case.outcome}]  {case.name}", "", _wrapped("Published: ", case.claim)]
-    lines += [_wrapped("· ", line) for line in case.arithmetic]
+    lines = [f"{case.title}  [{case.outcome}]  {case.name}", "", _wrap_text("Published: ", case.claim)]
+    lines += [_wrap_text("· ", line) for line in case.arithmetic]
     for table in case.tables:
         lines += ["", to_text(table).rstrip(), ""]
-    lines.append(_wrapped("Finding: ", case.finding))
-    lines += [_wrapped("Data at hand: ", line) for line in case.recomputed]
+    lines.append(_wrap_text("Finding: ", case.finding))
+    lines += [_wrap_text("Data at hand: ", line) for line in case.recomputed]
     return "\n".join(lines) + "\n"
 
 
-def _wrapped(head: str, text: str) -> str:
+def _wrap_text(head: str, text: str) -> str:
     return textwrap.fill(text, 110, initial_indent=f"  {head}", subsequent_indent="    ")
 
 

@@ -54,7 +54,7 @@ def check_all(data: Path | None = None) -> Sequence[AuditCheck]:
     ]
 
 
-def _published(model: str, style: str, task: str) -> dict[str, float]:
+def _published_values(model: str, style: str, task: str) -> dict[str, float]:
     return {
         row.group["variant"]: row.value
         for row in list_published()
@@ -63,7 +63,7 @@ def _published(model: str, style: str, task: str) -> dict[str, float]:
 
 
 def _check_people(data: Path | None) -> AuditCheck:
-    reported = _published("human", "", "mime/ff")
+    reported = _published_values("human", "", "mime/ff")
     body = tuple(
         ("REAL" if variant == "none" else variant, reported[variant], accuracy, reported[variant] - accuracy)
         for variant, accuracy in PEOPLE.items()
@@ -110,7 +110,7 @@ def _check_few_shot(data: Path | None) -> AuditCheck:
     gain: list[float] = []
     for model in ("GPT-4o-mini", "Gemini-1.5-Flash"):
         for task, name in (("mime/mcq", "multiple choice"), ("mime/ff", "free form")):
-            before, after = (_published(model, style, task) for style in ("zero-shot", "few-shot"))
+            before, after = (_published_values(model, style, task) for style in ("zero-shot", "few-shot"))
             gains = [after[variant] - before[variant] for variant in after if variant in before]
             first = "base+blank@0"
             gain.append(sum(gains) / len(gains))

@@ -107,11 +107,11 @@ def _check_dropped(data: Path | None) -> AuditCheck:
         ),
         finding="The leaderboard may well rest on nearly all scores; it does not say. Vivant leaves unread scores out "
         "as well, but asks the judge again before it gives one up, and prints how many were lost.",
-        recomputed=_recomputed(data) if data is not None else (),
+        recomputed=_recompute(data) if data is not None else (),
     )
 
 
-def _recomputed(path: Path) -> tuple[str, ...]:
+def _recompute(path: Path) -> tuple[str, ...]:
     texts = _feedback(path)
     scores = [paper.find_score(text) for text in texts]
     valid = [score for score in scores if score is not None and paper.is_on_scale(score)]

@@ -208,11 +208,11 @@ def _check_study(data: Path | None) -> AuditCheck:
         finding="Four questions changed sides, perhaps because replies were read otherwise when they were chosen. With "
         "48.0 % right for GPT-4o the 200 are a little easier for it than all 1,257 (44.0); people's 86.0 is to be "
         "read against the former.",
-        recomputed=_recomputed(data) if data is not None else (),
+        recomputed=_recompute(data) if data is not None else (),
     )
 
 
-def _recomputed(path: Path) -> tuple[str, ...]:
+def _recompute(path: Path) -> tuple[str, ...]:
     file = path / "questions_200.json" if path.is_dir() else path
     if path.is_dir() and not file.exists():
         file = path / "questions.json"

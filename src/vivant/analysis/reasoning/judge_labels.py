@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -25,6 +26,7 @@ from vivant.models.registry import create
 from vivant.runs.judgements import Judgements, JudgeVerdict
 from vivant.runs.run import Run, common_protocol
 
+logger = logging.getLogger("vivant")
 _FRAMES = 4096
 _SEGMENTS, _KIND = "?segments", "?kind"
 
@@ -80,11 +82,9 @@ def label_run(
     judge: JudgeOptions,
     protocol: Protocol | None = None,
     options: LabelOptions | None = None,
-    say: Callable[[str], None] | None = None,
 ) -> RunOutcome:
     """Have a run labelled; what was asked before is not asked again. Labels are written beside the log."""
     protocol = common_protocol([run], protocol)
-    say = say or (lambda _: None)
     options = options or LabelOptions()
     model = create(judge.model, judge.backend_options)
     schemes = {(scheme := find_scheme(task, options.kinds)).name: scheme for task in run.manifest.tasks}
@@ -97,15 +97,15 @@ def label_run(
     items = select_items(run, protocol, options)
     by_name = {rubric.name: rubric for rubric in settings.rubrics}
     asks = [ask for item in items for ask in _asks(item, by_name)]
-    say(f"Judge {model.name}: {len(asks)} questions on {len(items)} replies → {folder}")
+    logger.info("Judge %s: %d questions on %d replies → %s", model.name, len(asks), len(items), folder)
     if model.caveat:
-        say(f"Note: {model.name} is {model.caveat}.")
+        logger.info("Note: %s is %s.", model.name, model.caveat)
     outcome = JudgeRunner(model, settings, folder, _read, judge).judge(asks)
     if outcome.stopped:
         return outcome
     verdicts = Judgements(folder).verdicts(_read)
     by = f"{model.name} ({settings.fingerprint()[:8]})"
-    write_labels(run.dir.path, by, (_labelled(item, verdicts, by) for item in items))
+    write_labels(run.dir.path, by, (_build_labels(item, verdicts, by) for item in items))
     return outcome
 
 
@@ -162,13 +162,13 @@ def _asks(item: LabelItem, rubrics: Mapping[str, Rubric]) -> Iterator[JudgeReque
             rubrics[f"reasoning-{len(item.reasoning.segments)}"],
             (*common, FencedBlock("reasoning", (Text(numbered),))),
         )
-    if item.scheme is not None and not _settled(item):
+    if item.scheme is not None and not _needs_no_judge(item):
         reply = "\n\n".join(filter(None, (record.reply.thinking, record.reply.text)))
         yield _ask(
             record,
             _KIND,
             rubrics[f"kind-{item.scheme.name}"],
-            (*common, _accepted(item.sample, record), FencedBlock("answer", (Text(reply),))),
+            (*common, _describe_accepted(item.sample, record), FencedBlock("answer", (Text(reply),))),
         )
 
 
@@ -183,7 +183,7 @@ def _ask(record: Record, suffix: str, rubric: Rubric, materials: Sequence[Fenced
     )
 
 
-def _settled(item: LabelItem) -> bool:
+def _needs_no_judge(item: LabelItem) -> bool:
     """A reply without a readable answer needs no judge where the scheme has a kind for it."""
     return item.score.status == "unparsed" and bool(item.scheme and item.scheme.unparsed)
 
@@ -202,7 +202,7 @@ def _frames(record: Record) -> FencedBlock:
     return FencedBlock("frames", (Text(text),) if text else ())
 
 
-def _accepted(sample: Sample, record: Record) -> FencedBlock:
+def _describe_accepted(sample: Sample, record: Record) -> FencedBlock:
     options = record.options or sample.options
     order = record.order or tuple(range(len(options)))
     if sample.key is not None and sample.key in order:
@@ -214,7 +214,7 @@ def _accepted(sample: Sample, record: Record) -> FencedBlock:
 # ── what was said ────────────────────────────────────────────────────────────────────────────────
 
 
-def _labelled(
+def _build_labels(
     item: LabelItem, judgements: Mapping[str, Mapping[int, JudgeVerdict]], by: str
 ) -> LabelledReply:
     record, reasoning = item.record, item.reasoning
@@ -233,7 +233,7 @@ def _labelled(
         )
     kind = ""
     if item.scheme is not None:
-        kind = item.scheme.unparsed if _settled(item) else ""
+        kind = item.scheme.unparsed if _needs_no_judge(item) else ""
         if not kind:
             kind = str(_most_said(_verdicts(judgements.get(record.key + _KIND, {}), unread), "kind", ""))
     field = reasoning.field if reasoning is not None else "text"

@@ -39,10 +39,10 @@ def find_scheme(task: str, name: str = "") -> Scheme:
         return GENERAL
     if not name:
         return registry.of_task(task).answer_kinds.get(task.rpartition("/")[2], GENERAL)
-    return _named(name)
+    return _find_named(name)
 
 
-def _named(name: str) -> Scheme:
+def _find_named(name: str) -> Scheme:
     """A benchmark's scheme, by the benchmark's name."""
     names = registry.names()
     if name in names:

@@ -90,7 +90,7 @@ def import_labels(
     if not labels:
         raise DataError(f"{path} holds no label: fill in the column 'label'")
     keys = dict.fromkeys(key for key, _ in labels)
-    write_labels(run.dir.path, PEOPLE, [_labelled(items[key], labels) for key in keys])
+    write_labels(run.dir.path, PEOPLE, [_build_labels(items[key], labels) for key in keys])
     return [f"{len(labels)} labels of {len(keys)} replies", *_agreement(list(labels.values()))]
 
 
@@ -159,7 +159,7 @@ def _check(line: LabelRow, items: dict[str, LabelItem]) -> None:
         )
 
 
-def _labelled(item: LabelItem, rows: dict[tuple[str, str], list[LabelRow]]) -> LabelledReply:
+def _build_labels(item: LabelItem, rows: dict[tuple[str, str], list[LabelRow]]) -> LabelledReply:
     record, reasoning = item.record, item.reasoning
     labels: list[Label] = []
     for number, segment in enumerate(reasoning.segments if reasoning is not None else (), 1):

@@ -28,7 +28,7 @@ def check(root: Path) -> DataReport:
     """Read every annotation file below `root`; look for every picture it names."""
     if not root.is_dir():
         return DataReport(problems=(f"{root} is no folder",))
-    found: list[str] = []
+    lines: list[str] = []
     problems: list[str] = []
     absent: list[str] = []
     for dataset in DATASETS:
@@ -43,14 +43,14 @@ def check(root: Path) -> DataReport:
             except DataError as error:
                 problems.append(str(error))
                 continue
-            found.append(_summarise(file, annotation, dataset.name, dataset.size))
+            lines.append(_summarise(file, annotation, dataset.name, dataset.size))
             problems += _list_faults(file, annotation, dataset.name)
     if len(absent) == len(DATASETS):
         problems.append(f"{root} holds none of the {len(DATASETS)} datasets")
     elif absent:
-        found.append(f"{len(absent)} of {len(DATASETS)} datasets are not there: {', '.join(absent)}")
+        lines.append(f"{len(absent)} of {len(DATASETS)} datasets are not there: {', '.join(absent)}")
     problems += _list_unknown_folders(root)
-    return DataReport(found=tuple(found), problems=tuple(problems))
+    return DataReport(found=tuple(lines), problems=tuple(problems))
 
 
 def _iter_variants(folder: Path, dataset: str) -> Iterator[Path]:

@@ -39,7 +39,7 @@ _SPLITS = ("train", "test", "validation", "demo")
 _READ_SUFFIXES = (".jsonl", ".csv", *shards.SUFFIXES)
 
 
-class MetadataRow(Struct, frozen=True):
+class MetadataCells(Struct, frozen=True):
     """One row of a metadata file, and where it stands."""
 
     file: Path
@@ -64,7 +64,7 @@ class MetadataRow(Struct, frozen=True):
 def load(root: Path, task: str, data_help: str) -> list[Sample]:
     """All samples of a task (`mime/mcq` or `mime/ff`) below `root`, in the order of the files' rows."""
     base = find_media_root(root)
-    first_rows: dict[str, MetadataRow] = {}
+    first_rows: dict[str, MetadataCells] = {}
     samples: list[Sample] = []
     for file in find_metadata_files(root, data_help):
         for row in _iter_rows(file):
@@ -137,14 +137,14 @@ def _select_metadata(files: list[str]) -> list[str]:
 # ── reading them ─────────────────────────────────────────────────────────────────────────────────
 
 
-def _iter_rows(file: Path) -> Iterator[MetadataRow]:
+def _iter_rows(file: Path) -> Iterator[MetadataCells]:
     if file.suffix == ".jsonl":
-        rows = [MetadataRow(file, f"line {number}", values) for number, values in iter_json_objects(file)]
+        rows = [MetadataCells(file, f"line {number}", values) for number, values in iter_json_objects(file)]
     elif file.suffix == ".csv":
-        rows = [MetadataRow(file, f"row {number}", values) for number, values in iter_csv_rows(file)]
+        rows = [MetadataCells(file, f"row {number}", values) for number, values in iter_csv_rows(file)]
     else:
         rows = [
-            MetadataRow(file, f"row {number}", values)
+            MetadataCells(file, f"row {number}", values)
             for number, values in enumerate(shards.read_shard(file), 1)
         ]
     for row in rows:
@@ -152,7 +152,7 @@ def _iter_rows(file: Path) -> Iterator[MetadataRow]:
         yield row
 
 
-def _check_columns(row: MetadataRow) -> None:
+def _check_columns(row: MetadataCells) -> None:
     """Refuse a misspelt column: read as absent, it would cost facets or labels without a word."""
     unknown_names = [name for name in row.values if name not in COLUMNS and name not in _OTHERS]
     for column in COLUMNS:
@@ -163,7 +163,7 @@ def _check_columns(row: MetadataRow) -> None:
             raise row.error(f"the column '{close[0]}' is not known; did you mean '{column}'?")
 
 
-def _build_sample(row: MetadataRow, base: Path, task: str) -> Sample:
+def _build_sample(row: MetadataCells, base: Path, task: str) -> Sample:
     path = row.text("video") or row.text("video_path") or row.text("file_name")
     name = names.file_name(row.text("file_name") or row.text("s3_url") or path)
     if not name:
@@ -190,7 +190,7 @@ def _build_sample(row: MetadataRow, base: Path, task: str) -> Sample:
     )
 
 
-def _build_options(row: MetadataRow, name: str, labels: tuple[str, ...]) -> tuple[Option, ...]:
+def _build_options(row: MetadataCells, name: str, labels: tuple[str, ...]) -> tuple[Option, ...]:
     """The first label, then the distractors; the order in which they are shown is drawn later."""
     distractors = split_texts(row.values.get("distractors"))
     if not distractors:
@@ -203,7 +203,7 @@ def _build_options(row: MetadataRow, name: str, labels: tuple[str, ...]) -> tupl
     return tuple(Option(option_name(i), text) for i, text in enumerate((labels[0], *distractors)))
 
 
-def _build_facets(row: MetadataRow, parsed: names.VideoNameParts) -> dict[str, str]:
+def _build_facets(row: MetadataCells, parsed: names.VideoNameParts) -> dict[str, str]:
     dataset = (row.text("type") or parsed.dataset or "MIME").upper()
     real = dataset == "REAL"
     absent = names.NOT_APPLICABLE
@@ -236,7 +236,7 @@ def _build_facets(row: MetadataRow, parsed: names.VideoNameParts) -> dict[str, s
     }
 
 
-def _find_video(row: MetadataRow, base: Path, name: str, split: str) -> str:
+def _find_video(row: MetadataCells, base: Path, name: str, split: str) -> str:
     """The video's path from `base`: beside the file that names it, in `videos/` or in its split's folder."""
     folder = row.file.parent
     path = folder / name

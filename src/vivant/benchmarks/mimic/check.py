@@ -47,17 +47,17 @@ _KIND = {task: "comment" if task.startswith("comment") else task for task in nam
 
 def check(root: Path) -> DataReport:
     """Read everything and open every video file."""
-    found: list[str] = []
+    lines: list[str] = []
     problems: list[str] = []
     if not (root / VIDEOS).is_file():
         return DataReport(problems=(f"{root} has no {VIDEOS}; the format is described in docs/mimic.md",))
-    videos = _check_videos(root, found, problems)
+    videos = _check_videos(root, lines, problems)
     if (root / ITEMS).is_file():
-        _check_items(root, videos, found, problems)
+        _check_items(root, videos, lines, problems)
     else:
-        found.append(f"no {ITEMS}: only mimic/comment can be asked")
+        lines.append(f"no {ITEMS}: only mimic/comment can be asked")
     problems += _check_files(root, videos)
-    return DataReport(found=tuple(found), problems=tuple(problems))
+    return DataReport(found=tuple(lines), problems=tuple(problems))
 
 
 def _iter_valid(path: Path, kind: type[_T], problems: list[str]) -> Iterator[tuple[int, bytes, _T]]:
@@ -75,21 +75,21 @@ def _iter_valid(path: Path, kind: type[_T], problems: list[str]) -> Iterator[tup
 # ── videos ──
 
 
-def _check_videos(root: Path, found: list[str], problems: list[str]) -> dict[str, VideoFacts]:
+def _check_videos(root: Path, lines: list[str], problems: list[str]) -> dict[str, VideoFacts]:
     """The videos that can be used, by `platform/id`."""
     videos: dict[str, VideoFacts] = {}
-    lines: dict[str, tuple[int, bytes]] = {}
+    seen: dict[str, tuple[int, bytes]] = {}
     titles: dict[tuple[str, str], str] = {}
     platforms: Counter[str] = Counter()
     odd: Counter[str] = Counter()
     for number, line, video in _iter_valid(root / VIDEOS, MimicVideo, problems):
         where = f"{root / VIDEOS}, line {number}"
-        if video.ref in lines:
-            first, before = lines[video.ref]
+        if video.ref in seen:
+            first, before = seen[video.ref]
             relation = "word for word" if before == line.strip() else "and the two differ"
             problems.append(f"{where}: the video {video.ref} stands already in line {first}, {relation}")
             continue
-        lines[video.ref] = (number, line.strip())
+        seen[video.ref] = (number, line.strip())
         twin = titles.setdefault((video.title, video.description), video.ref)
         if twin != video.ref and video.title and video.description:
             problems.append(f"{where}: {video.ref} has the title and description of {twin}; the same video?")
@@ -98,8 +98,8 @@ def _check_videos(root: Path, found: list[str], problems: list[str]) -> dict[str
         problems += [f"{where}: two comments have the id {name}" for name in _find_repeated_ids(video)]
         videos[video.ref] = _collect_facts(video)
     summary = ", ".join(f"{count} {platform}" for platform, count in sorted(platforms.items()))
-    found.append(f"{len(videos)} videos ({summary})")
-    found += [f"{count} {label}" for label, count in odd.items() if count]
+    lines.append(f"{len(videos)} videos ({summary})")
+    lines += [f"{count} {label}" for label, count in odd.items() if count]
     return videos
 
 
@@ -146,7 +146,7 @@ def _split_option(task: str, text: str) -> set[str]:
 # ── items ──
 
 
-def _check_items(root: Path, videos: Mapping[str, VideoFacts], found: list[str], problems: list[str]) -> None:
+def _check_items(root: Path, videos: Mapping[str, VideoFacts], lines: list[str], problems: list[str]) -> None:
     first_lines: dict[str, int] = {}
     tasks: Counter[str] = Counter()
     unnamed = 0
@@ -165,9 +165,9 @@ def _check_items(root: Path, videos: Mapping[str, VideoFacts], found: list[str],
         tasks[item.task] += 1
         unnamed += any(not option.video for option in item.options)
         problems += [f"{where}: {problem}" for problem in list_item_problems(item, videos)]
-    found += [f"{names.format_task(task)}: {count} items" for task, count in tasks.items()]
+    lines += [f"{names.format_task(task)}: {count} items" for task, count in tasks.items()]
     if unnamed:
-        found.append(
+        lines.append(
             f"{unnamed} items do not name the source of every option: leaks cannot be ruled out there"
         )
 

@@ -36,7 +36,7 @@ from vivant.benchmarks.mimic.packs import (
 )
 from vivant.benchmarks.mimic.score import read_comment
 from vivant.core.errors import DataError, UsageError
-from vivant.core.files import write_atomic
+from vivant.core.files import atomic_file, write_atomic
 from vivant.core.randomness import sample_ids, shuffled_indices
 from vivant.core.types import Record
 
@@ -197,7 +197,7 @@ class _PackBuilder:
             sources=self._sources,
             counts=dict(self._counts),
         )
-        with key_file.open("wb") as key, body_file.open("rb") as lines:
+        with atomic_file(key_file) as key, body_file.open("rb") as lines:
             key.write(msgspec.json.encode(header) + b"\n")
             shutil.copyfileobj(lines, key)
         body_file.unlink()

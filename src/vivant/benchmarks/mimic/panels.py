@@ -20,7 +20,7 @@ from vivant.benchmarks.mimic.packs import Key, Pack
 from vivant.core.errors import DataError, UsageError
 from vivant.metrics.agreement import fleiss_kappa, krippendorff_alpha, percent_agreement
 from vivant.metrics.intervals import Interval
-from vivant.metrics.two_way import numbered, two_way_interval
+from vivant.metrics.two_way import number_groups, two_way_interval
 
 Column = NDArray[np.float64]
 Numbers = NDArray[np.intp]
@@ -121,9 +121,9 @@ def _compute_panel(heads: Sequence[Judges], judgements: Sequence[CommentJudgemen
             f"{len(unknown_items)} judged items are not in the key, the first is {unknown_items[0]}"
         )
     entries = [key.entries[j.item] for j in judgements]
-    items = numbered([j.item for j in judgements])
-    videos = numbered([entry.video for entry in entries])
-    annotators = numbered([j.annotator for j in judgements])
+    items = number_groups([j.item for j in judgements])
+    videos = number_groups([entry.video for entry in entries])
+    annotators = number_groups([j.annotator for j in judgements])
     sources = np.array([entry.source for entry in entries], np.intp)
     verdicts = np.array([j.verdict == "human" for j in judgements], np.float64)
     realism = np.array([math.nan if j.realism is None else j.realism for j in judgements], np.float64)

@@ -17,7 +17,7 @@ _SHOWN = 20
 def check(root: Path, name: str = "") -> DataReport:
     """Unpack `images.tar.gz` where it is, then read every item and open every picture that one names."""
     folder = root if root.is_dir() else root.parent
-    found: list[str] = []
+    lines: list[str] = []
     problems: list[str] = []
     archive = next((folder / packed for packed in ARCHIVES if (folder / packed).is_file()), None)
     if archive is not None:
@@ -25,7 +25,7 @@ def check(root: Path, name: str = "") -> DataReport:
             unpacked = unpack_archive([archive], folder, choose_path=_choose_target)
         except DataError as error:
             return DataReport(problems=(str(error),))
-        found.append(
+        lines.append(
             f"{archive.name}: {unpacked.written} file(s) extracted, {unpacked.present} there already"
         )
         problems += unpacked.problems
@@ -33,7 +33,7 @@ def check(root: Path, name: str = "") -> DataReport:
         file = find_file(root, name)
         items = read_items(file)
     except DataError as error:
-        return DataReport(found=tuple(found), problems=(*problems, str(error)))
+        return DataReport(found=tuple(lines), problems=(*problems, str(error)))
     unique, repeats = rename_repeated_ids(items)
     problems += [f"{file}: the id '{repeated}' stands {count} times" for repeated, count in repeats.items()]
     problems += [
@@ -41,13 +41,13 @@ def check(root: Path, name: str = "") -> DataReport:
         for item in unique
         if classify_item(item) == OTHER
     ]
-    found += _summarise(file, unique)
+    lines += _summarise(file, unique)
     opened, faults = _check_pictures(folder, unique)
-    found.append(f"pictures: {opened} open")
+    lines.append(f"pictures: {opened} open")
     problems += faults[:_SHOWN]
     if len(faults) > _SHOWN:
         problems.append(f"… and {len(faults) - _SHOWN} more pictures")
-    return DataReport(found=tuple(found), problems=tuple(problems))
+    return DataReport(found=tuple(lines), problems=tuple(problems))
 
 
 def _choose_target(path: PurePosixPath) -> PurePosixPath:

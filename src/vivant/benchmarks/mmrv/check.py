@@ -63,26 +63,26 @@ def unpack(root: Path, progress: ProgressCallback | None = None) -> UnpackResult
 
 def check(root: Path, progress: ProgressCallback | None = None, verify: Verify | None = None) -> DataReport:
     """Unpack what is in pieces, then list all that is there and all that is wrong."""
-    found: list[str] = []
+    lines: list[str] = []
     problems: list[str] = []
     folder = root if root.is_dir() else root.parent
     unpacked = unpack(folder, progress)
     if unpacked is not None:
-        found += [_format_piece(piece) for piece in unpacked.pieces]
-        found.append(f"archive: {unpacked.written} video(s) extracted, {unpacked.present} there already")
+        lines += [_format_piece(piece) for piece in unpacked.pieces]
+        lines.append(f"archive: {unpacked.written} video(s) extracted, {unpacked.present} there already")
         problems += unpacked.problems
     try:
         items, file = read_items(root)
     except DataError as error:
-        return DataReport(found=tuple(found), problems=(*problems, str(error)))
+        return DataReport(found=tuple(lines), problems=(*problems, str(error)))
     samples, faults = _build_samples(items, VideoIndex(folder))
     problems += faults
     for _, sample in samples:
         problems += [f"{file}, question_idx {sample.id}: {line}" for line in _list_oddities(sample)]
-    found += _summarise(file, [sample for _, sample in samples])
+    lines += _summarise(file, [sample for _, sample in samples])
     video_problems, sound = _check_videos(folder, [sample for _, sample in samples], verify)
-    found.append(f"videos: {sound} of {len({s.cluster for _, s in samples})} open")
-    return DataReport(found=tuple(found), problems=(*problems, *video_problems))
+    lines.append(f"videos: {sound} of {len({s.cluster for _, s in samples})} open")
+    return DataReport(found=tuple(lines), problems=(*problems, *video_problems))
 
 
 def _format_piece(piece: FilePart) -> str:

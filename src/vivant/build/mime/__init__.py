@@ -21,7 +21,7 @@ from vivant.build.mime.renderers import Performance, Renderer, find_renderer
 from vivant.build.mime.retarget import read_bvh
 from vivant.build.mime.scenes import SCENES, draw_background, read_background
 from vivant.build.mime.take import Variation, vary
-from vivant.build.mime.video import contact_sheet, encode, render_video
+from vivant.build.mime.video import draw_contact_sheet, encode, render_video
 
 __all__ = [
     "ACTIONS",
@@ -40,8 +40,8 @@ __all__ = [
     "Specification",
     "Variation",
     "build",
-    "contact_sheet",
     "draw_background",
+    "draw_contact_sheet",
     "encode",
     "find_renderer",
     "load_plan",

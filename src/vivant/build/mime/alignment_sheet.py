@@ -13,8 +13,8 @@ from PIL import Image, ImageDraw, ImageFont
 from vivant.build.mime.bundled_characters import make_character
 from vivant.build.mime.plan import Staging
 from vivant.build.mime.plan_file import Specification
-from vivant.build.mime.rasterizer import Painter, Picture, finished
-from vivant.build.mime.rendering import ActionSetup, background_of, set_up_action
+from vivant.build.mime.rasterizer import Painter, Picture, to_picture
+from vivant.build.mime.rendering import ActionSetup, load_background, set_up_action
 from vivant.core.errors import DataError
 from vivant.core.progress import ProgressCallback
 
@@ -26,7 +26,7 @@ _ACROSS, _GAP, _CAPTION = 3, 6, 32
 _RATE = 10.0
 
 
-def alignment_sheet(
+def draw_alignment_sheet(
     spec: Specification,
     alignments: Sequence[Alignment],
     out: Path,
@@ -77,6 +77,6 @@ def _still(spec: Specification, scene: ActionSetup, background: str, root: Path)
         root=scene.motion.root[frame : frame + 1],
         rotations=scene.motion.rotations[frame : frame + 1],
     )
-    planes = background_of(spec, background, scene.camera, root)
+    planes = load_background(spec, background, scene.camera, root)
     shapes = make_character("man", scene.stature).pose(moment)
-    return Painter(scene.camera).paint(shapes, 0).over(planes, finished(planes))
+    return Painter(scene.camera).paint(shapes, 0).over(planes, to_picture(planes))

@@ -15,8 +15,8 @@ import msgspec
 from msgspec import Struct
 
 from vivant.build.mime.choreography import ACTIONS
-from vivant.build.mime.edition import scene_words
-from vivant.build.mime.plan_file import MOTION_FILES, OwnAction, OwnBackground, Specification, mini_plan
+from vivant.build.mime.edition import describe_scene
+from vivant.build.mime.plan_file import MOTION_FILES, OwnAction, OwnBackground, Specification, load_mini_plan
 from vivant.build.mime.scenes import BLANK, SCENES, read_background
 from vivant.build.mime.semantic_choice import (
     TOO_CLOSE,
@@ -86,29 +86,31 @@ def read_pictures(folder: Path) -> dict[str, OwnBackground]:
     words = {path.stem: path for path in files if path.suffix.lower() in _WORDS}
     if not pictures:
         raise DataError(f"{folder} holds no pictures ({', '.join(PICTURES)})")
-    found: dict[str, OwnBackground] = {}
+    backgrounds: dict[str, OwnBackground] = {}
     for picture in pictures:
         if picture.stem not in words:
             raise DataError(
                 f"{picture} has no words beside it; write {picture.stem}.yaml with `description:` and `fits:`"
             )
-        told = read_yaml(words[picture.stem], PictureWords)
-        if not told.description.strip() or not told.fits:
+        details = read_yaml(words[picture.stem], PictureWords)
+        if not details.description.strip() or not details.fits:
             raise DataError(
                 f"{words[picture.stem]}: say what the picture shows and what people do there (`fits:`)"
             )
-        name = told.name or picture.stem
-        if name in SCENES or name == BLANK or name in found:
+        name = details.name or picture.stem
+        if name in SCENES or name == BLANK or name in backgrounds:
             raise DataError(f"{picture}: the name '{name}' is taken; give another with `name:`")
         read_background(picture, (64, 48))
-        found[name] = OwnBackground(file=str(picture.resolve()), description=told.description, fits=told.fits)
+        backgrounds[name] = OwnBackground(
+            file=str(picture.resolve()), description=details.description, fits=details.fits
+        )
     alone = sorted(set(words) - {picture.stem for picture in pictures})
     if alone:
         raise DataError(f"{words[alone[0]]} has no picture beside it ({', '.join(PICTURES)})")
-    return found
+    return backgrounds
 
 
-def background_table(pictures: Mapping[str, OwnBackground] | None = None) -> Table:
+def build_background_table(pictures: Mapping[str, OwnBackground] | None = None) -> Table:
     """The drawn backgrounds, or pictures, with what they fit."""
     if pictures is None:
         used: dict[str, list[str]] = {}
@@ -134,7 +136,7 @@ def background_table(pictures: Mapping[str, OwnBackground] | None = None) -> Tab
     )
 
 
-def with_pictures(spec: Specification, pictures: Mapping[str, OwnBackground] | None) -> Specification:
+def add_pictures(spec: Specification, pictures: Mapping[str, OwnBackground] | None) -> Specification:
     """The plan with more backgrounds; its own go before others of the same name."""
     return msgspec.structs.replace(spec, backgrounds={**(pictures or {}), **spec.backgrounds})
 
@@ -145,7 +147,7 @@ def open_plan(file: Path) -> tuple[Specification, Path]:
     `mini` is the bundled one, `all` holds every bundled action.
     """
     if str(file) == "mini":
-        return mini_plan(), Path.cwd()
+        return load_mini_plan(), Path.cwd()
     if str(file) == "all":
         return Specification(actions=tuple(ACTIONS), drop=_DROP), Path.cwd()
     return read_yaml(file, Specification), file.resolve().parent
@@ -166,14 +168,14 @@ def propose(
 
     An action without a background gets the one whose words are nearest; what a plan states stays.
     """
-    spec = with_pictures(spec, pictures)
+    spec = add_pictures(spec, pictures)
     cast = list(spec.cast)
     for action in cast:
         if not action.labels:
             raise DataError(
                 f"The action '{action.name}' has no labels; give `labels: [name of it, other name]`"
             )
-    places = {scene: scene_words(spec, scene) for scene in (*SCENES, *spec.backgrounds)}
+    places = {scene: describe_scene(spec, scene) for scene in (*SCENES, *spec.backgrounds)}
     labels = {action.name: action.labels for action in cast}
     near = Similarities(encoder, [text for group in (*labels.values(), *places.values()) for text in group])
     stated = {action.name: action for action in cast}
@@ -181,15 +183,15 @@ def propose(
     for scene in {*scenes.values(), *(a.misaligned for a in cast if a.misaligned)} - set(places):
         raise unknown_name_error("background", scene, places)
     words = {scene: places[scene] for scene in scenes.values()}
-    found = []
-    for name, own in stated.items():
-        misaligned = own.misaligned or choose_misaligned(name, labels, scenes, words, near, seed=spec.seed)
-        distractors = own.distractors or choose_distractors(
+    alignments = []
+    for name, entry in stated.items():
+        misaligned = entry.misaligned or choose_misaligned(name, labels, scenes, words, near, seed=spec.seed)
+        distractors = entry.distractors or choose_distractors(
             name, labels, near, seed=spec.seed, drop=spec.drop
         )
         chosen = (scenes[name], misaligned, distractors)
-        found.append(_alignment(own, chosen, places, near, encoder))
-    return spec, found
+        alignments.append(_alignment(entry, chosen, places, near, encoder))
+    return spec, alignments
 
 
 def _nearest(action: OwnAction, places: Mapping[str, tuple[str, ...]], near: Similarities) -> str:
@@ -204,26 +206,30 @@ def _nearest(action: OwnAction, places: Mapping[str, tuple[str, ...]], near: Sim
 
 
 def _alignment(
-    own: OwnAction,
+    action: OwnAction,
     chosen: tuple[str, str, tuple[str, ...]],
     places: Mapping[str, tuple[str, ...]],
     near: Similarities,
     encoder: PhraseEncoder,
 ) -> Alignment:
     aligned, misaligned, distractors = chosen
-    wrong = Similarities(encoder, [*own.labels, *distractors])
-    given = {"aligned": own.background, "misaligned": own.misaligned, "distractors": own.distractors}
+    wrong = Similarities(encoder, [*action.labels, *distractors])
+    stated = {
+        "aligned": action.background,
+        "misaligned": action.misaligned,
+        "distractors": action.distractors,
+    }
     return Alignment(
-        action=own.name,
+        action=action.name,
         aligned=aligned,
         misaligned=misaligned,
         distractors=distractors,
         nearness={
-            "aligned": round(near.best(own.labels, places[aligned]), 2),
-            "misaligned": round(near.best(own.labels, places[misaligned]), 2),
-            "distractors": round(wrong.best(own.labels, distractors), 2),
+            "aligned": round(near.best(action.labels, places[aligned]), 2),
+            "misaligned": round(near.best(action.labels, places[misaligned]), 2),
+            "distractors": round(wrong.best(action.labels, distractors), 2),
         },
-        by={part: "stated" if value else "meaning" for part, value in given.items()},
+        by={part: "stated" if value else "meaning" for part, value in stated.items()},
     )
 
 
@@ -255,7 +261,7 @@ def override(spec: Specification, changes: Sequence[Alignment], source: str) -> 
     return msgspec.structs.replace(spec, actions=tuple(by_name.values()))
 
 
-def decided(spec: Specification, alignments: Sequence[Alignment]) -> Specification:
+def apply_alignments(spec: Specification, alignments: Sequence[Alignment]) -> Specification:
     """The plan with every choice stated."""
     return override(spec, alignments, "The choices")
 
@@ -267,19 +273,19 @@ def review(spec: Specification, alignments: Sequence[Alignment]) -> Table:
     """Every choice with how near it is in meaning; doubtful ones are marked."""
     labels = {action.name: action.labels for action in spec.cast}
     body, doubts = [], 0
-    for one in alignments:
-        doubt = _doubt(one)
+    for alignment in alignments:
+        doubt = _doubt(alignment)
         doubts += bool(doubt)
-        near = one.nearness
+        near = alignment.nearness
         body.append(
             (
-                one.action,
-                labels[one.action][0],
-                one.aligned,
+                alignment.action,
+                labels[alignment.action][0],
+                alignment.aligned,
                 near.get("aligned"),
-                one.misaligned,
+                alignment.misaligned,
                 near.get("misaligned"),
-                ", ".join(one.distractors),
+                ", ".join(alignment.distractors),
                 near.get("distractors"),
                 doubt,
             )
@@ -306,8 +312,8 @@ def review(spec: Specification, alignments: Sequence[Alignment]) -> Table:
     )
 
 
-def _doubt(one: Alignment) -> str:
-    near = one.nearness
+def _doubt(alignment: Alignment) -> str:
+    near = alignment.nearness
     if near.get("misaligned", 0.0) >= TOO_CLOSE:
         return "misaligned fits too"
     if near.get("distractors", 0.0) >= TOO_CLOSE:
@@ -328,12 +334,12 @@ def write_review(
 
     `root` is the folder that the plan's paths are relative to; in the written plan they are relative to `out`.
     """
-    from vivant.build.mime.alignment_sheet import alignment_sheet
+    from vivant.build.mime.alignment_sheet import draw_alignment_sheet
 
     write_yaml(out / OVERRIDES, Overrides(tuple(alignments)), _OVERRIDES_HEAD)
-    whole = decided(spec, alignments)
-    write_yaml(out / PLAN, plan_content(_moved(whole, root, out)), _PLAN_HEAD)
-    alignment_sheet(whole, alignments, out / SHEET, root, progress)
+    complete = apply_alignments(spec, alignments)
+    write_yaml(out / PLAN, plan_content(_relocate(complete, root, out)), _PLAN_HEAD)
+    draw_alignment_sheet(complete, alignments, out / SHEET, root, progress)
     return [out / OVERRIDES, out / PLAN, out / SHEET]
 
 
@@ -344,7 +350,7 @@ def plan_content(spec: Specification) -> dict[str, object]:
     return {key: value for key, value in content.items() if key == "actions" or value != usual[key]}
 
 
-def _moved(spec: Specification, root: Path, out: Path) -> Specification:
+def _relocate(spec: Specification, root: Path, out: Path) -> Specification:
     def path(text: str) -> str:
         return Path(os.path.relpath(root / text, out.resolve())).as_posix() if text else text
 

@@ -220,14 +220,14 @@ def _motion(source: str, lines: list[str], start: int, width: int) -> tuple[floa
     def stated(index: int, *words: str) -> float:
         if index >= len(rows):
             raise fail(len(lines), f"'{' '.join(words)}' is missing after MOTION")
-        number, found = rows[index]
-        if [word.lower() for word in found[:-1]] != [word.lower() for word in words]:
+        number, fields = rows[index]
+        if [word.lower() for word in fields[:-1]] != [word.lower() for word in words]:
             raise fail(number, f"'{' '.join(words)} <number>' is expected")
         try:
-            return float(found[-1])
+            return float(fields[-1])
         except ValueError:
             raise fail(
-                number, f"'{' '.join(words)}' must be followed by a number, not '{found[-1][:40]}'"
+                number, f"'{' '.join(words)}' must be followed by a number, not '{fields[-1][:40]}'"
             ) from None
 
     count, frame_time = stated(0, "Frames:"), stated(1, "Frame", "Time:")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import yaml
 
 from vivant.build.mime.choreography import ACTIONS
-from vivant.build.mime.plan import MetadataRow, Staging
+from vivant.build.mime.plan import MimeMetadataRow, Staging
 from vivant.build.templates import render_markdown
 
 if TYPE_CHECKING:
@@ -26,7 +26,12 @@ def format_datasheet(spec: Specification, stagings: Sequence[Staging], videos: i
 
 
 def format_card(
-    dataset: MimeDataset, edition: Edition, rows: Sequence[MetadataRow], *, licence: str = "", title: str = ""
+    dataset: MimeDataset,
+    edition: Edition,
+    rows: Sequence[MimeMetadataRow],
+    *,
+    licence: str = "",
+    title: str = "",
 ) -> str:
     """The README of a dataset as Markdown, with the head that hubs read."""
     spec = edition.specification

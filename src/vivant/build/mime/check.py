@@ -8,12 +8,12 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from vivant.build.mime.edition import METADATA, Edition, metadata_document, read_edition
-from vivant.build.mime.jobs import RenderJob, plan_jobs, setup_of
-from vivant.build.mime.rasterizer import finished
+from vivant.build.mime.edition import METADATA, Edition, format_metadata, read_edition
+from vivant.build.mime.jobs import RenderJob, load_setup, plan_jobs
+from vivant.build.mime.rasterizer import to_picture
 from vivant.build.mime.render_index import RenderIndex
-from vivant.build.mime.rendering import background_of
-from vivant.build.mime.video import centred
+from vivant.build.mime.rendering import load_background
+from vivant.build.mime.video import crop_centre
 from vivant.build.mime.video_check import examine_video
 from vivant.build.worker_pool import ProcessPool
 from vivant.core.errors import VivantError
@@ -75,9 +75,9 @@ def check_video(task: tuple[RenderJob, Path]) -> VideoCheck:
         return VideoCheck(job.shot.file, 0, ("it is missing",))
     spec = job.spec
     try:
-        scene = setup_of(job)
+        scene = load_setup(job)
         view = replace(scene.camera, angle=float(job.shot.angle))
-        empty = finished(background_of(spec, job.shot.scene, view, Path(job.root)))
+        empty = to_picture(load_background(spec, job.shot.scene, view, Path(job.root)))
     except VivantError as error:
         return VideoCheck(job.shot.file, 0, (f"what it was made from cannot be had: {error}",))
     faults = examine_video(
@@ -85,7 +85,7 @@ def check_video(task: tuple[RenderJob, Path]) -> VideoCheck:
         frames=len(scene.motion),
         fps=spec.fps,
         size=spec.size,
-        background=centred(empty, spec.crop) if spec.crop else empty,
+        background=crop_centre(empty, spec.crop) if spec.crop else empty,
     )
     return VideoCheck(job.shot.file, len(scene.motion), tuple(faults))
 
@@ -97,6 +97,6 @@ def _beside(edition: Edition, folder: Path, planned: set[str]) -> list[str]:
     metadata = folder / METADATA
     if not metadata.is_file():
         lines.append(f"{METADATA}: it is missing; rendering has not ended")
-    elif metadata.read_bytes() != metadata_document(edition.specification, edition.stagings):
+    elif metadata.read_bytes() != format_metadata(edition.specification, edition.stagings):
         lines.append(f"{METADATA}: it is not the plan's")
     return lines

@@ -91,31 +91,33 @@ class CleaningReport:
     def lines(self) -> list[str]:
         """The report in sentences."""
         unit = f"{self.stature:.4g} {self.unit}" if self.unit else f"{self.stature:.4g} of an unknown unit"
-        made = self.result
-        said = [
+        motion = self.result
+        lines = [
             f"{self.source}: {self.frames} frames at {self.fps:g} a second; the skeleton is {unit} tall, "
             f"scaled to {STATURE:g} m",
             f"cut {self.cut_start:.2f} s of stillness at the start and {self.cut_end:.2f} s at the end; "
-            f"{len(made)} frames at {made.fps:g} a second remain ({made.seconds:.2f} s)",
-            sliding_line(self.sliding),
+            f"{len(motion)} frames at {motion.fps:g} a second remain ({motion.seconds:.2f} s)",
+            format_sliding(self.sliding),
         ]
         if self.ignored:
-            shown = ", ".join(self.ignored[:6]) + (" …" if len(self.ignored) > 6 else "")
-            said.insert(1, f"{len(self.ignored)} joints have no place here and are left out: {shown}")
+            names = ", ".join(self.ignored[:6]) + (" …" if len(self.ignored) > 6 else "")
+            lines.insert(1, f"{len(self.ignored)} joints have no place here and are left out: {names}")
         if self.loop is not None:
             seconds = (self.loop.end - self.loop.start) / self.fps
-            said.append(f"closed a loop of {seconds:.2f} s; its ends were {100 * self.loop.gap:.1f} cm apart")
-        return said
+            lines.append(
+                f"closed a loop of {seconds:.2f} s; its ends were {100 * self.loop.gap:.1f} cm apart"
+            )
+        return lines
 
 
-def sliding_line(found: Sliding) -> str:
+def format_sliding(sliding: Sliding) -> str:
     """Foot sliding in a sentence."""
-    if not found.standing:
+    if not sliding.standing:
         return "no foot stands on the floor, so none slides"
-    verdict = "more than a viewer overlooks" if found.slides else "fine"
+    verdict = "more than a viewer overlooks" if sliding.slides else "fine"
     return (
-        f"feet slide at most {100 * found.worst:.1f} cm in one stance ({found.foot.lower()} foot at "
-        f"{found.at:.2f} s), {100 * found.rate:.1f} cm a second: {verdict}"
+        f"feet slide at most {100 * sliding.worst:.1f} cm in one stance ({sliding.foot.lower()} foot at "
+        f"{sliding.at:.2f} s), {100 * sliding.rate:.1f} cm a second: {verdict}"
     )
 
 
@@ -129,10 +131,10 @@ def tell_unit(stature: float) -> str:
 
 def _speeds(motion: Motion) -> Array:
     """The speed of the fastest joint in each frame, metres a second, smoothed."""
-    place, _ = motion.joints(Skeleton())
+    positions, _ = motion.joints(Skeleton())
     if len(motion) < 2:
         return np.zeros(len(motion))
-    fastest = np.linalg.norm(np.gradient(place, axis=0), axis=-1).max(axis=1) * motion.fps
+    fastest = np.linalg.norm(np.gradient(positions, axis=0), axis=-1).max(axis=1) * motion.fps
     width = max(1, round(_SMOOTH * motion.fps) | 1)
     padded = np.pad(fastest, width // 2, mode="edge")
     return np.asarray(np.convolve(padded, np.ones(width) / width, mode="valid"))
@@ -170,9 +172,10 @@ def cut(motion: Motion, start: int, end: int) -> Motion:
 
 def measure_sliding(motion: Motion) -> Sliding:
     """How far feet that stand on the floor move over it. Turning on the ball or heel is not sliding."""
-    place, _ = motion.joints(Skeleton())
+    positions, _ = motion.joints(Skeleton())
     feet = {
-        side: (place[:, INDEX[side + "Foot"]], place[:, INDEX[side + "Toe"]]) for side in ("Left", "Right")
+        side: (positions[:, INDEX[side + "Foot"]], positions[:, INDEX[side + "Toe"]])
+        for side in ("Left", "Right")
     }
     # Both feet share one floor, heel and toe each at its own height.
     heel, toe = (min(float(feet[side][spot][:, 1].min()) for side in feet) for spot in (0, 1))
@@ -215,8 +218,8 @@ def find_loop(motion: Motion, shortest: float = 0.6) -> Loop | None:
     least = max(2, round(shortest * motion.fps / step))
     if len(motion) <= least * step:
         return None
-    place, _ = motion.joints(Skeleton())
-    around = place - place[:, :1] * [1.0, 0.0, 1.0]
+    positions, _ = motion.joints(Skeleton())
+    around = positions - positions[:, :1] * [1.0, 0.0, 1.0]
     flow = np.gradient(around, axis=0) * motion.fps * 0.1
     poses = np.concatenate([around, flow], axis=-1)[::step]
 
@@ -231,9 +234,9 @@ def find_loop(motion: Motion, shortest: float = 0.6) -> Loop | None:
         lively = np.maximum.accumulate(gaps) >= 0.5 * widest
         for length in np.flatnonzero(lively[least:] & (gaps[least:] <= LOOP_GAP)) + least:
             # A millimetre more is worth a longer loop.
-            found = (round(float(gaps[length]), 3), -int(length))
-            if best is None or found < best[:2]:
-                best = (*found, Loop(step * start, step * (start + int(length)), float(gaps[length])))
+            rank = (round(float(gaps[length]), 3), -int(length))
+            if best is None or rank < best[:2]:
+                best = (*rank, Loop(step * start, step * (start + int(length)), float(gaps[length])))
     return None if best is None else best[2]
 
 
@@ -265,37 +268,37 @@ def close_loop(motion: Motion, loop: Loop, blend: float = 0.25) -> Motion:
 
 
 def clean(
-    found: Retargeted, source: str, *, fps: float | None = None, ends: bool = True, loop: bool = False
+    retargeted: Retargeted, source: str, *, fps: float | None = None, ends: bool = True, loop: bool = False
 ) -> CleaningReport:
     """Cut, close and resample a motion; the report holds the result. Sliding is that of what remains."""
-    motion = found.motion
+    motion = retargeted.motion
     start, end = find_ends(motion) if ends else (0, len(motion))
-    made = cut(motion, start, end)
+    result = cut(motion, start, end)
     closed = None
     if loop:
-        closed = find_loop(made)
+        closed = find_loop(result)
         if closed is None:
             raise DataError(
                 f"{source}: no stretch of it ends as it begins (within {100 * LOOP_GAP:g} cm a joint); leave "
                 "out --loop, or cut the file to whole rounds"
             )
-        made = close_loop(made, closed)
+        result = close_loop(result, closed)
     if fps is not None:
         if not 1 <= fps <= 240:
             raise UsageError(f"A rate of {fps:g} frames a second is not from 1 to 240")
-        made = made.resampled(fps)
+        result = result.resampled(fps)
     return CleaningReport(
         source=source,
         fps=motion.fps,
         frames=len(motion),
-        unit=tell_unit(found.stature),
-        stature=found.stature,
-        ignored=found.ignored,
+        unit=tell_unit(retargeted.stature),
+        stature=retargeted.stature,
+        ignored=retargeted.ignored,
         cut_start=start / motion.fps,
         cut_end=(len(motion) - end) / motion.fps,
-        sliding=measure_sliding(made),
+        sliding=measure_sliding(result),
         loop=closed,
-        result=made,
+        result=result,
     )
 
 

@@ -18,9 +18,9 @@ from vivant.build.mime.labels import (
     JudgedLabel,
     LabelFile,
     Merge,
-    merged_keys,
+    choose_spellings,
+    merge_keys,
     propose_merges,
-    spelling,
 )
 from vivant.build.mime.semantic_choice import PhraseEncoder
 from vivant.core.errors import DataError, UsageError
@@ -71,7 +71,7 @@ class Consolidation(Struct, frozen=True, kw_only=True):
     @property
     def kept(self) -> tuple[Decision, ...]:
         """The takes that stay."""
-        return tuple(one for one in self.decisions if one.kept)
+        return tuple(decision for decision in self.decisions if decision.kept)
 
     @property
     def undecided(self) -> int:
@@ -85,33 +85,35 @@ def decide(
     """Keep each take that at least `agree` annotators call the same, in the order in which takes first come."""
     if not 1 <= agree <= of:
         raise UsageError(f"{agree} of {of} annotators cannot agree; give --agree no larger than --of")
-    shown = spelling(judged)
+    spellings = choose_spellings(judged)
     items: dict[str, list[JudgedLabel]] = {}
-    for one in judged:
-        items.setdefault(one.item, []).append(one)
+    for label in judged:
+        items.setdefault(label.item, []).append(label)
     decisions = []
-    for item, found in items.items():
-        groups = Counter(into[one.key] for one in found)
+    for item, labelled in items.items():
+        groups = Counter(into[label.key] for label in labelled)
         (best, votes), *rest = sorted(groups.items(), key=lambda pair: (-pair[1], pair[0]))
-        counts = Counter(one.key for one in found if into[one.key] == best)
-        labels = tuple(shown[key] for key in sorted(counts, key=lambda key: (-counts[key], key != best, key)))
+        counts = Counter(label.key for label in labelled if into[label.key] == best)
+        labels = tuple(
+            spellings[key] for key in sorted(counts, key=lambda key: (-counts[key], key != best, key))
+        )
         reason = ""
-        if len(found) < min(of, agree):
-            reason = f"only {len(found)} of {of} annotators"
+        if len(labelled) < min(of, agree):
+            reason = f"only {len(labelled)} of {of} annotators"
         elif votes < agree:
             reason = f"no {agree} agree"
         elif rest and rest[0][1] == votes:
-            reason = f"tied with '{shown[rest[0][0]]}'"
+            reason = f"tied with '{spellings[rest[0][0]]}'"
         # An even proportion with more annotators: 2 of 3 asks for 4 of 6.
-        elif len(found) > of and votes / len(found) < agree / of:
-            reason = f"{votes} of {len(found)} are fewer than {agree} of {of}"
+        elif len(labelled) > of and votes / len(labelled) < agree / of:
+            reason = f"{votes} of {len(labelled)} are fewer than {agree} of {of}"
         decisions.append(
             Decision(
                 item=item,
                 kept=not reason,
                 labels=labels,
                 votes=votes,
-                annotators=len(found),
+                annotators=len(labelled),
                 reason=reason,
             )
         )
@@ -123,10 +125,10 @@ def consolidate(
 ) -> Consolidation:
     """Decide on every take with the merges that are confirmed."""
     judged = reading.judged
-    plain_keys = {one.key: one.key for one in judged}
-    into = merged_keys(judged, merges, source)
+    plain_keys = {label.key: label.key for label in judged}
+    into = merge_keys(judged, merges, source)
     notes = list(reading.notes)
-    few = sum(count < of for count in Counter(one.item for one in judged).values())
+    few = sum(count < of for count in Counter(label.item for label in judged).values())
     if few:
         notes.append(f"{few} takes have fewer than {of} annotators")
     return Consolidation(
@@ -139,9 +141,9 @@ def consolidate(
 
 
 def _codes(judged: Sequence[JudgedLabel], into: dict[str, str]) -> tuple[list[int], list[int]]:
-    items = {item: n for n, item in enumerate(dict.fromkeys(one.item for one in judged))}
-    keys = {key: n for n, key in enumerate(dict.fromkeys(into[one.key] for one in judged))}
-    return [items[one.item] for one in judged], [keys[into[one.key]] for one in judged]
+    items = {item: n for n, item in enumerate(dict.fromkeys(label.item for label in judged))}
+    keys = {key: n for n, key in enumerate(dict.fromkeys(into[label.key] for label in judged))}
+    return [items[label.item] for label in judged], [keys[into[label.key]] for label in judged]
 
 
 def _agreement(judged: Sequence[JudgedLabel], into: dict[str, str]) -> float:
@@ -171,31 +173,32 @@ def settle_merges(
     return [msgspec.structs.replace(merge, confirm=ask(merge)) for merge in proposed]
 
 
-def report(found: Consolidation) -> Table:
+def report(consolidation: Consolidation) -> Table:
     """Every take, kept or dropped, with its label and votes; the overall agreement in the notes."""
-    total = len(found.decisions)
-    before, after = found.agreement
-    merged = sum(merge.confirm is True for merge in found.merges)
+    total = len(consolidation.decisions)
+    before, after = consolidation.agreement
+    merged = sum(merge.confirm is True for merge in consolidation.merges)
     return Table(
         title="Takes by the agreement of blind annotators",
         columns=("take", "kept", "label", "also called", "votes", "of", "why not"),
         body=tuple(
             (
-                one.item,
-                "yes" if one.kept else "no",
-                one.labels[0],
-                ", ".join(one.labels[1:]),
-                one.votes,
-                one.annotators,
-                one.reason,
+                decision.item,
+                "yes" if decision.kept else "no",
+                decision.labels[0],
+                ", ".join(decision.labels[1:]),
+                decision.votes,
+                decision.annotators,
+                decision.reason,
             )
-            for one in found.decisions
+            for decision in consolidation.decisions
         ),
         notes=(
-            f"{len(found.kept)} of {total} takes kept; {merged} merges confirmed, {found.undecided} undecided",
+            f"{len(consolidation.kept)} of {total} takes kept; {merged} merges confirmed, "
+            f"{consolidation.undecided} undecided",
             f"Two annotators agree in {_percent(before)} of cases by equal labels and in {_percent(after)} after "
-            f"merges; Krippendorff's alpha {_figure(found.alpha[0])} and {_figure(found.alpha[1])}",
-            *found.notes,
+            f"merges; Krippendorff's alpha {_figure(consolidation.alpha[0])} and {_figure(consolidation.alpha[1])}",
+            *consolidation.notes,
         ),
     )
 
@@ -208,16 +211,18 @@ def _figure(value: float) -> str:
     return "–" if math.isnan(value) else f"{value:.3f}"
 
 
-def write_consolidation(found: Consolidation, out: Path, *, confirmed: Path | None = None) -> list[Path]:
+def write_consolidation(
+    consolidation: Consolidation, out: Path, *, confirmed: Path | None = None
+) -> list[Path]:
     """Write the merges (unless a file of them was given), the kept takes as a plan's actions, and the table."""
-    made = []
+    written = []
     if confirmed is None:
-        write_yaml(out / MERGES, Merges(found.merges), _MERGES_HEAD)
-        made.append(out / MERGES)
-    actions = [{"name": one.item, "labels": list(one.labels)} for one in found.kept]
+        write_yaml(out / MERGES, Merges(consolidation.merges), _MERGES_HEAD)
+        written.append(out / MERGES)
+    actions = [{"name": decision.item, "labels": list(decision.labels)} for decision in consolidation.kept]
     write_yaml(out / ACTIONS_FILE, {"actions": actions}, _ACTIONS_HEAD)
-    write_text(out / REPORT, to_csv(report(found)))
-    return [*made, out / ACTIONS_FILE, out / REPORT]
+    write_text(out / REPORT, to_csv(report(consolidation)))
+    return [*written, out / ACTIONS_FILE, out / REPORT]
 
 
 def check_overwrite(out: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from vivant.build.mime.edition import read_edition
-from vivant.build.mime.video import contact_sheet
+from vivant.build.mime.video import draw_contact_sheet
 from vivant.core.errors import DataError, UsageError, unknown_name_error
 
 
@@ -25,10 +25,10 @@ def draw_sheet(
         chosen = [shot for shot in shots if shot.action == action]
         titles = [shot.variant for shot in chosen]
     else:
-        known = [shown.name for shown in edition.specification.shown]
-        if variant is not None and variant not in known:
-            raise unknown_name_error("variant", variant, known)
-        chosen = [shot for shot in shots if shot.variant == (variant or known[0])]
+        variants = [entry.name for entry in edition.specification.shown]
+        if variant is not None and variant not in variants:
+            raise unknown_name_error("variant", variant, variants)
+        chosen = [shot for shot in shots if shot.variant == (variant or variants[0])]
         labels = {staging.action: staging.labels[0] for staging in edition.stagings}
         titles = [labels[shot.action] for shot in chosen]
     if out.suffix.lower() not in (".jpg", ".jpeg", ".png", ".webp"):
@@ -36,4 +36,4 @@ def draw_sheet(
     missing = [shot.file for shot in chosen if not (folder / shot.file).is_file()]
     if missing:
         raise DataError(f"{folder / missing[0]} is not there; run `vivant build mime render` to the end")
-    return contact_sheet([folder / shot.file for shot in chosen], out, titles=titles, frames=frames)
+    return draw_contact_sheet([folder / shot.file for shot in chosen], out, titles=titles, frames=frames)

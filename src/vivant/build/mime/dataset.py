@@ -20,12 +20,13 @@ import msgspec
 from msgspec import Struct
 
 from vivant.build.mime.edition import METADATA, PLAN, SHEET, Edition, read_edition
-from vivant.build.mime.plan import MetadataRow
+from vivant.build.mime.plan import MimeMetadataRow
 from vivant.build.mime.rasterizer import Picture
-from vivant.build.mime.video import centred, encode
+from vivant.build.mime.video import crop_centre, encode
 from vivant.build.mime.video_check import examine_video
 from vivant.core import randomness as chance
 from vivant.core.errors import DataError, MediaError
+from vivant.core.files import is_temporary
 from vivant.core.progress import ProgressCallback
 from vivant.core.yaml_files import write_text
 from vivant.media.encoding import FrameEncoder
@@ -130,11 +131,11 @@ def _editions(size: tuple[int, int]) -> dict[str, tuple[int, int]]:
     return {"original": size, "cropped": CROPPED}
 
 
-def _read_rows(source: Path) -> list[MetadataRow]:
+def _read_rows(source: Path) -> list[MimeMetadataRow]:
     file = source / METADATA
     try:
         lines = file.read_bytes().splitlines()
-        rows = [msgspec.json.decode(line, type=MetadataRow) for line in lines if line.strip()]
+        rows = [msgspec.json.decode(line, type=MimeMetadataRow) for line in lines if line.strip()]
     except FileNotFoundError:
         raise DataError(
             f"{file} is not there, so not all videos are; run `vivant build mime render … --out {source}` to the end"
@@ -163,7 +164,7 @@ def _tidy(folder: Path, places: Mapping[str, str]) -> None:
         (folder / split).mkdir(parents=True, exist_ok=True)
     for split in SPLITS:
         for video in sorted((folder / split).iterdir()):
-            if video.name == METADATA or (video.name.startswith(".") and video.suffix == ".part"):
+            if video.name == METADATA or is_temporary(video):
                 video.unlink()
             elif video.name not in places:
                 raise DataError(
@@ -177,14 +178,14 @@ def _fill(
     source: Path,
     out: Path,
     edition: Edition,
-    rows: Sequence[MetadataRow],
+    rows: Sequence[MimeMetadataRow],
     editions: Mapping[str, tuple[int, int]],
     workers: int,
     progress: ProgressCallback | None,
 ) -> None:
     spec = edition.specification
 
-    def put(work: tuple[str, MetadataRow]) -> str:
+    def put(work: tuple[str, MimeMetadataRow]) -> str:
         name, row = work
         video, target = source / row.file_name, out / name / row.split / row.file_name
         if editions[name] == spec.size:
@@ -237,7 +238,7 @@ def _cut(video: Path, size: tuple[int, int]) -> Iterator[Picture]:
     encoder = FrameEncoder()
     with open_media(str(video), str(video)) as container:
         for frame in container.decode(video_stream(container, str(video), threads=1)):
-            yield centred(encoder.pixels(frame), size)
+            yield crop_centre(encoder.pixels(frame), size)
 
 
 # ── checksums ────────────────────────────────────────────────────────────────────────────────────

@@ -9,8 +9,8 @@ import msgspec
 from msgspec import Struct
 
 from vivant.build.mime.cards import format_datasheet
-from vivant.build.mime.plan import Shot, Staging, metadata_rows, plan_shots
-from vivant.build.mime.plan_file import OwnAction, Specification, mini_plan
+from vivant.build.mime.plan import Shot, Staging, build_metadata_rows, plan_shots
+from vivant.build.mime.plan_file import OwnAction, Specification, load_mini_plan
 from vivant.build.mime.scenes import SCENES
 from vivant.build.mime.semantic_choice import (
     PhraseEncoder,
@@ -19,8 +19,9 @@ from vivant.build.mime.semantic_choice import (
     choose_misaligned,
 )
 from vivant.core.errors import DataError
+from vivant.core.files import write_atomic
 
-MINI = mini_plan()
+MINI = load_mini_plan()
 """The bundled mini-edition."""
 PLAN, METADATA, SHEET = "plan.json", "metadata.jsonl", "README.md"
 
@@ -46,7 +47,7 @@ def stage(spec: Specification, encoder: PhraseEncoder | None = None) -> list[Sta
     contrasted = any(variant.background == "misaligned" for variant in spec.shown)
     labels = {action.name: action.labels for action in cast}
     scenes = {action.name: action.background for action in cast}
-    words = {scene: scene_words(spec, scene) for scene in scenes.values()}
+    words = {scene: describe_scene(spec, scene) for scene in scenes.values()}
     near: Similarities | None = None
 
     def similarities() -> Similarities:
@@ -69,13 +70,13 @@ def stage(spec: Specification, encoder: PhraseEncoder | None = None) -> list[Sta
     return [
         Staging(
             action=action.name,
-            actor=action.actor or spec.actors[place % len(spec.actors)],
+            actor=action.actor or spec.actors[index % len(spec.actors)],
             labels=action.labels,
             distractors=distractors(action),
             aligned=action.background,
             misaligned=misaligned(action),
         )
-        for place, action in enumerate(cast)
+        for index, action in enumerate(cast)
     ]
 
 
@@ -85,11 +86,13 @@ def _load_encoder() -> PhraseEncoder:
     return load_encoder()
 
 
-def scene_words(spec: Specification, scene: str) -> tuple[str, ...]:
+def describe_scene(spec: Specification, scene: str) -> tuple[str, ...]:
     """What is known in words of a background: meaning is measured on these phrases."""
-    own = spec.backgrounds.get(scene)
-    if own is not None:
-        return tuple(text for text in (own.description or scene.replace("_", " "), *own.fits) if text)
+    background = spec.backgrounds.get(scene)
+    if background is not None:
+        return tuple(
+            text for text in (background.description or scene.replace("_", " "), *background.fits) if text
+        )
     if scene not in SCENES:
         return (scene,)
     return (SCENES[scene].description, *SCENES[scene].fits)
@@ -104,16 +107,14 @@ def write_metadata(edition: Edition, out: Path) -> Path:
     """The data sheet and, last, metadata.jsonl: its presence says that all videos are there."""
     spec, stagings = edition.specification, edition.stagings
     _write(out / SHEET, format_datasheet(spec, stagings, len(edition.shots)).encode())
-    _write(out / METADATA, metadata_document(spec, stagings))
+    _write(out / METADATA, format_metadata(spec, stagings))
     return out / METADATA
 
 
 def _write(file: Path, content: bytes) -> None:
-    part = file.with_name(f".{file.name}.part")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        part.write_bytes(content)
-        part.replace(file)
+        write_atomic(file, content)
     except OSError as error:
         raise DataError(f"{file.parent}: the edition cannot be written ({error.strerror or error})") from None
 
@@ -130,9 +131,9 @@ def read_edition(folder: Path) -> Edition:
         raise DataError(f"{folder / PLAN} is not a plan of this version: {error}; render it anew") from None
 
 
-def metadata_document(spec: Specification, stagings: Sequence[Staging]) -> bytes:
+def format_metadata(spec: Specification, stagings: Sequence[Staging]) -> bytes:
     """metadata.jsonl of an edition, byte for byte."""
-    rows = metadata_rows(stagings, plan_shots(stagings, spec.shown), spec.split)
+    rows = build_metadata_rows(stagings, plan_shots(stagings, spec.shown), spec.split)
     return b"".join(msgspec.json.encode(row) + b"\n" for row in rows)
 
 

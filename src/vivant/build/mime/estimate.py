@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from vivant.build.mime.jobs import span, workers_here
+from vivant.build.mime.jobs import count_workers, format_duration
 from vivant.build.mime.plan import Shot, Staging, plan_shots
 from vivant.build.mime.plan_file import ROLES, Specification
 from vivant.build.mime.renderers import find_renderer
@@ -38,14 +38,14 @@ class RenderEstimate(Struct, frozen=True):
 
 def estimate_render(spec: Specification, root: Path) -> RenderEstimate:
     """Count every frame; draw and encode a few of the first action to know time and size."""
-    stagings = [_sketch(spec, place) for place in range(len(spec.actions))]
+    stagings = [_sketch(spec, index) for index in range(len(spec.actions))]
     scenes = [set_up_action(spec, staging, root) for staging in stagings]
     shots = plan_shots(stagings[:1], spec.shown)
     frames = sum(len(scene.motion) for scene in scenes) * len(spec.shown)
     videos = len(stagings) * len(spec.shown)
     plainest, busiest = (
-        _measured(spec, shots[0], scenes[0], root),
-        _measured(spec, shots[-1], scenes[0], root),
+        _measure(spec, shots[0], scenes[0], root),
+        _measure(spec, shots[-1], scenes[0], root),
     )
     seconds = frames * (plainest[0] + busiest[0]) / 2
     if spec.renderer != "built-in":
@@ -54,12 +54,12 @@ def estimate_render(spec: Specification, root: Path) -> RenderEstimate:
     return RenderEstimate(videos, frames, seconds, round(frames * (plainest[1] + busiest[1]) / 2))
 
 
-def _sketch(spec: Specification, place: int) -> Staging:
+def _sketch(spec: Specification, index: int) -> Staging:
     """Enough of an action's staging to know its motion; meanings are not asked for."""
-    action = spec.cast[place]
+    action = spec.cast[index]
     return Staging(
         action=action.name,
-        actor=action.actor or spec.actors[place % len(spec.actors)],
+        actor=action.actor or spec.actors[index % len(spec.actors)],
         labels=action.labels,
         distractors=action.distractors,
         aligned=action.background,
@@ -67,7 +67,7 @@ def _sketch(spec: Specification, place: int) -> Staging:
     )
 
 
-def _measured(spec: Specification, shot: Shot, scene: ActionSetup, root: Path) -> tuple[float, float]:
+def _measure(spec: Specification, shot: Shot, scene: ActionSetup, root: Path) -> tuple[float, float]:
     """Seconds and bytes a frame, by the built-in renderer on the man, who stands in for any character."""
     plain = msgspec.structs.replace(shot, avatar="man")
     # Once before the clock starts: the background is drawn and the first frame allocates.
@@ -81,9 +81,10 @@ def _measured(spec: Specification, shot: Shot, scene: ActionSetup, root: Path) -
     return (time.perf_counter() - began) / len(frames), size / len(frames)
 
 
-def overview(spec: Specification, cost: RenderEstimate, title: str) -> Table:
+def build_plan_table(spec: Specification, cost: RenderEstimate, title: str) -> Table:
     """The plan at a glance."""
-    workers = workers_here()
+    workers = count_workers()
+    shared = format_duration(cost.seconds / workers)
     variants = spec.shown
     fixed = sorted({v.background for v in variants} - set(ROLES))
     roles = [role for role in ROLES if any(v.background == role for v in variants)]
@@ -91,22 +92,22 @@ def overview(spec: Specification, cost: RenderEstimate, title: str) -> Table:
     if spec.crop:
         size += f", cut from {spec.width}×{spec.height}"
     body: tuple[tuple[str, str], ...] = (
-        ("actions", f"{len(spec.actions)}: {_listed(spec.action_names)}"),
-        ("variants", f"{len(variants)}: {_listed([v.name for v in variants])}"),
-        ("avatars", _listed(sorted({v.avatar for v in variants}))),
-        ("backgrounds", _listed([*roles, *fixed])),
-        ("angles", _listed([str(a) for a in sorted({v.angle for v in variants})])),
+        ("actions", f"{len(spec.actions)}: {_format_names(spec.action_names)}"),
+        ("variants", f"{len(variants)}: {_format_names([v.name for v in variants])}"),
+        ("avatars", _format_names(sorted({v.avatar for v in variants}))),
+        ("backgrounds", _format_names([*roles, *fixed])),
+        ("angles", _format_names([str(a) for a in sorted({v.angle for v in variants})])),
         ("renderer", spec.renderer),
         (
             "videos",
             f"{cost.videos:,} of {size}, {spec.fps:g} frames a second, quality {spec.quality} ({spec.effort})",
         ),
-        ("frames", f"{cost.frames:,} ({span(cost.frames / spec.fps)} of video)"),
-        ("time", f"about {span(cost.seconds)} on one core, {span(cost.seconds / workers)} on {workers}"),
+        ("frames", f"{cost.frames:,} ({format_duration(cost.frames / spec.fps)} of video)"),
+        ("time", f"about {format_duration(cost.seconds)} on one core, {shared} on {workers}"),
         ("disk", f"about {cost.bytes / 1e6:,.1f} MB"),
     )
     return Table(title=f"Plan {title}", columns=("what", "how much"), body=body)
 
 
-def _listed(names: list[str] | tuple[str, ...], most: int = 12) -> str:
+def _format_names(names: list[str] | tuple[str, ...], most: int = 12) -> str:
     return ", ".join(names[:most]) + (f" … and {len(names) - most} more" if len(names) > most else "")

@@ -19,7 +19,7 @@ from vivant.build.mime.plan import VARIANTS
 from vivant.build.mime.rasterizer import Picture
 from vivant.build.mime.scenes import draw_background
 from vivant.build.mime.take import vary
-from vivant.build.mime.video import centred, framing, render_frames
+from vivant.build.mime.video import crop_centre, frame_motion, render_frames
 from vivant.build.templates import render_markdown
 from vivant.core import randomness as chance
 from vivant.core.errors import DataError
@@ -82,8 +82,8 @@ def make_gallery(
             group=_KINDS[action.category],
         )
         keep(clip, _frames(motion, make_character("man"), "blank"))
-    shown = perform(find_action(SHOWN), FPS)
-    camera = _camera(shown, make_character("man"))
+    example = perform(find_action(SHOWN), FPS)
+    camera = _camera(example, make_character("man"))
     scenes = {"blank": "blank", "aligned": ACTIONS[SHOWN].scene, "misaligned": _MISALIGNED}
     for variant in VARIANTS:
         scene = scenes[variant.background]
@@ -91,7 +91,7 @@ def make_gallery(
         view = replace(camera, angle=float(variant.angle))
         keep(
             GalleryClip(file=file, title=variant.name, note=scene, group="Variants"),
-            _frames(shown, make_character(variant.avatar), scene, view),
+            _frames(example, make_character(variant.avatar), scene, view),
         )
     takes = [_take(actor) for actor in "abcdef"]
     keep(
@@ -103,7 +103,7 @@ def make_gallery(
     bodies = [_frames(wave, make_character(name), "blank", wide) for name in CHARACTERS]
     keep(GalleryClip(file="bodies.webp", title=", ".join(CHARACTERS), group="Bodies"), _side_by_side(bodies))
     if page is not None:
-        write_text(page, gallery_page(clips, _between(page, out)))
+        write_text(page, format_gallery(clips, _between(page, out)))
     return clips
 
 
@@ -114,20 +114,20 @@ def _take(actor: str) -> tuple[Motion, float]:
 
 
 def _camera(motion: Motion, body: Character) -> Camera:
-    return framing(body.pose(motion), (_SIZE[0] * _DRAWN, _SIZE[1] * _DRAWN))
+    return frame_motion(body.pose(motion), (_SIZE[0] * _DRAWN, _SIZE[1] * _DRAWN))
 
 
 def _frames(motion: Motion, body: Character, scene: str, camera: Camera | None = None) -> list[Picture]:
     view = camera or _camera(motion, body)
     drawn = render_frames(body.pose(motion), view, draw_background(scene, view))
-    return [centred(picture, _SIZE) for picture in drawn]
+    return [crop_centre(picture, _SIZE) for picture in drawn]
 
 
 def _side_by_side(clips: Sequence[Sequence[Picture]]) -> list[Picture]:
     """Clips at half their size next to each other; shorter ones wait in their last picture."""
     count = max(len(clip) for clip in clips)
     small = (_SIZE[0] * 5 // 8, _SIZE[1] * 5 // 8)
-    rows = [[centred(clip[min(n, len(clip) - 1)], small) for clip in clips] for n in range(count)]
+    rows = [[crop_centre(clip[min(n, len(clip) - 1)], small) for clip in clips] for n in range(count)]
     return [np.concatenate(row, axis=1) for row in rows]
 
 
@@ -154,7 +154,7 @@ def _between(page: Path, out: Path) -> str:
     return Path(os.path.relpath(out.resolve(), page.resolve().parent)).as_posix()
 
 
-def gallery_page(clips: Sequence[GalleryClip], folder: str) -> str:
+def format_gallery(clips: Sequence[GalleryClip], folder: str) -> str:
     """The page in Markdown: actions by kind, then variants, takes and bodies."""
     groups = [*_KINDS.values(), "Variants"]
     return render_markdown(

@@ -29,15 +29,15 @@ from vivant.build.mime.rendering import (
     ActionSetup,
     RenderStatistics,
     check_files,
+    load_renderer,
     render_shot,
-    renderer_of,
     set_up_action,
 )
 from vivant.build.mime.semantic_choice import PhraseEncoder
 from vivant.build.mime.video import FullDiskError, encode
 from vivant.build.mime.video_check import examine_video
 from vivant.core.errors import DataError, MediaError, VivantError
-from vivant.core.files import lock_file
+from vivant.core.files import is_temporary, lock_file
 from vivant.core.progress import ProgressCallback
 
 LOCK = ".render.lock"
@@ -143,7 +143,7 @@ _LAST: list[tuple[bytes, ActionSetup]] = []
 """The last action's motion and camera: its variants come one after the other."""
 
 
-def setup_of(job: RenderJob) -> ActionSetup:
+def load_setup(job: RenderJob) -> ActionSetup:
     """The motion and camera of a job, kept while jobs of the same action follow each other."""
     key = msgspec.json.encode((job.spec, job.staging, job.root))
     if not _LAST or _LAST[0][0] != key:
@@ -156,8 +156,10 @@ def do_job(job: RenderJob, out: Path, renderer: Renderer | None = None) -> Rende
     began = time.monotonic()
     spec, file, statistics = job.spec, out / job.shot.file, RenderStatistics()
     try:
-        scene = setup_of(job)
-        drawn = render_shot(spec, scene, job.shot, renderer or renderer_of(spec), Path(job.root), statistics)
+        scene = load_setup(job)
+        drawn = render_shot(
+            spec, scene, job.shot, renderer or load_renderer(spec), Path(job.root), statistics
+        )
 
         def examine(part: Path) -> None:
             # Names the video, since the hidden file will be gone.
@@ -216,7 +218,7 @@ def run_jobs(
 def _run(
     edition: Edition, root: Path, out: Path, executor: RenderExecutor, progress: ProgressCallback | None
 ) -> RenderOutcome:
-    identity = renderer_of(edition.specification).identity
+    identity = load_renderer(edition.specification).identity
     jobs = plan_jobs(edition, root, identity)
     write_plan(edition, out)
     _sweep(out)
@@ -268,8 +270,8 @@ def _full(out: Path, done: int, total: int) -> DataError:
 
 def _sweep(out: Path) -> None:
     """Remove what killed workers left under hidden names."""
-    for part in out.glob(".*.part"):
-        part.unlink(missing_ok=True)
+    for path in filter(is_temporary, out.iterdir()):
+        path.unlink(missing_ok=True)
 
 
 class _Clock:
@@ -280,10 +282,10 @@ class _Clock:
 
     def tick(self) -> str:
         self._done += 1
-        return span((time.monotonic() - self._began) / self._done * (self._total - self._done))
+        return format_duration((time.monotonic() - self._began) / self._done * (self._total - self._done))
 
 
-def span(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """A stretch of time for people: 1:02:03 or 2:03."""
     hours, rest = divmod(round(seconds), 3600)
     return f"{hours}:{rest // 60:02d}:{rest % 60:02d}" if hours else f"{rest // 60}:{rest % 60:02d}"
@@ -312,6 +314,6 @@ def build(
     return outcome.metadata
 
 
-def workers_here() -> int:
+def count_workers() -> int:
     """How many workers suit this machine."""
     return max(1, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)

@@ -78,7 +78,7 @@ def read_labels(file: Path, page: str = "") -> LabelFile:
     item, label = _column(file, lines, _ITEMS), _column(file, lines, _LABELS)
     notes: list[str] = []
     if study:
-        lines, notes = _of_page(file, lines, page, label)
+        lines, notes = _select_page(file, lines, page, label)
     elif page:
         raise DataError(f"{file} has no column 'page', so --page {page} chooses nothing; leave it out")
     first: dict[tuple[str, str], JudgedLabel] = {}
@@ -91,9 +91,9 @@ def read_labels(file: Path, page: str = "") -> LabelFile:
         if not normalise_text(texts[label]):
             empty += 1
             continue
-        one = JudgedLabel(texts[item], texts["annotator"], texts[label])
-        again += (one.item, one.annotator) in first
-        first.setdefault((one.item, one.annotator), one)
+        judgement = JudgedLabel(texts[item], texts["annotator"], texts[label])
+        again += (judgement.item, judgement.annotator) in first
+        first.setdefault((judgement.item, judgement.annotator), judgement)
     if again:
         notes.append(f"{again} further labels by the same annotator for the same take do not count")
     if empty:
@@ -105,28 +105,28 @@ def read_labels(file: Path, page: str = "") -> LabelFile:
 
 def _column(file: Path, lines: Sequence[tuple[int, dict[str, Any]]], names: Iterable[str]) -> str:
     """The first of the names that is a column; the annotator's column is checked along the way."""
-    known = {name for _, row in lines for name in row}
-    if "annotator" not in known:
-        raise DataError(f"{file} has no column 'annotator'; it has {', '.join(sorted(known))}")
+    columns = {name for _, row in lines for name in row}
+    if "annotator" not in columns:
+        raise DataError(f"{file} has no column 'annotator'; it has {', '.join(sorted(columns))}")
     for name in names:
-        if name in known:
+        if name in columns:
             return name
-    raise DataError(f"{file} has no column '{' or '.join(names)}'; it has {', '.join(sorted(known))}")
+    raise DataError(f"{file} has no column '{' or '.join(names)}'; it has {', '.join(sorted(columns))}")
 
 
-def _of_page(
+def _select_page(
     file: Path, lines: list[tuple[int, dict[str, Any]]], page: str, label: str
 ) -> tuple[list[tuple[int, dict[str, Any]]], list[str]]:
     worded = Counter(str(row.get("page")) for _, row in lines if isinstance(row.get(label), str))
     if page and page not in worded:
         raise unknown_name_error("page", page, worded, f"in {file}")
     if not page and len(worded) != 1:
-        found = ", ".join(sorted(worded)) or "none"
+        names = ", ".join(sorted(worded)) or "none"
         raise DataError(
-            f"{file}: pages with answers in words: {found}; choose the one of the labels with --page"
+            f"{file}: pages with answers in words: {names}; choose the one of the labels with --page"
         )
     wanted = page or next(iter(worded))
-    kept, open_, checks = [], 0, 0
+    chosen, open_, checks = [], 0, 0
     for number, row in lines:
         if row.get("page") != wanted:
             continue
@@ -135,9 +135,9 @@ def _of_page(
         elif row.get("check"):
             checks += 1
         else:
-            kept.append((number, row))
+            chosen.append((number, row))
     notes = [f"{open_} labels of items that were not finished do not count"] if open_ else []
-    return kept, notes + ([f"{checks} answers to attention checks do not count"] if checks else [])
+    return chosen, notes + ([f"{checks} answers to attention checks do not count"] if checks else [])
 
 
 def propose_merges(
@@ -148,25 +148,25 @@ def propose_merges(
     Two labels of one take are proposed from the cosine `near` up, labels of different takes from `same` up.
     Labels with equal keys need no merge and are taken as one.
     """
-    shown = spelling(judged)
-    counts = Counter(one.key for one in judged)
+    spellings = choose_spellings(judged)
+    counts = Counter(label.key for label in judged)
     keys = sorted(counts, key=lambda key: (-counts[key], key))
     vectors = np.asarray(encoder.encode(keys), dtype=float)
     cosines = np.round(vectors @ vectors.T, 4)
     takes: dict[str, set[str]] = {}
-    for one in judged:
-        takes.setdefault(one.key, set()).add(one.item)
+    for label in judged:
+        takes.setdefault(label.key, set()).add(label.item)
     taken: set[str] = set()
     merges: list[Merge] = []
-    for place, key in enumerate(keys):
+    for index, key in enumerate(keys):
         if key in taken:
             continue
         group = [
-            (other, float(cosines[place, n]))
+            (other, float(cosines[index, n]))
             for n, other in enumerate(keys)
             if other not in taken
             and other != key
-            and cosines[place, n] >= (near if takes[key] & takes[other] else same)
+            and cosines[index, n] >= (near if takes[key] & takes[other] else same)
         ]
         if not group:
             continue
@@ -175,8 +175,8 @@ def propose_merges(
         both = Counter(item for items in every for item in items)
         merges.append(
             Merge(
-                into=shown[key],
-                labels=tuple(shown[other] for other, _ in group),
+                into=spellings[key],
+                labels=tuple(spellings[other] for other, _ in group),
                 similarity=min(cosine for _, cosine in group),
                 items=tuple(sorted(item for item, count in both.items() if count > 1)),
             )
@@ -184,24 +184,26 @@ def propose_merges(
     return merges
 
 
-def spelling(judged: Sequence[JudgedLabel]) -> dict[str, str]:
+def choose_spellings(judged: Sequence[JudgedLabel]) -> dict[str, str]:
     """How each label is written, by its key: as most annotators wrote it, in lower case without a full stop."""
     forms: dict[str, Counter[str]] = {}
-    for one in judged:
+    for label in judged:
         # Metadata separate labels by |.
-        form = " ".join(one.label.lower().replace("|", " or ").rstrip(".!").split())
-        forms.setdefault(one.key, Counter())[form] += 1
-    return {key: min(found, key=lambda form: (-found[form], form)) for key, found in forms.items()}
+        form = " ".join(label.label.lower().replace("|", " or ").rstrip(".!").split())
+        forms.setdefault(label.key, Counter())[form] += 1
+    return {key: min(counts, key=lambda form: (-counts[form], form)) for key, counts in forms.items()}
 
 
-def merged_keys(judged: Sequence[JudgedLabel], merges: Sequence[Merge], source: str) -> dict[str, str]:
+def merge_keys(judged: Sequence[JudgedLabel], merges: Sequence[Merge], source: str) -> dict[str, str]:
     """Each label's key → the key it counts as, after the confirmed merges."""
-    known = {one.key for one in judged}
-    into = {key: key for key in known}
+    keys = {entry.key for entry in judged}
+    into = {key: key for key in keys}
     for merge in merges:
         for label in (merge.into, *merge.labels):
-            if label_key(label) not in known:
-                raise DataError(f"{source}: {unknown_name_error('label', label, spelling(judged).values())}")
+            if label_key(label) not in keys:
+                raise DataError(
+                    f"{source}: {unknown_name_error('label', label, choose_spellings(judged).values())}"
+                )
         if merge.confirm is not True:
             continue
         target = label_key(merge.into)

@@ -61,7 +61,7 @@ def export_motions(
     if not 1 <= fps <= 240:
         raise UsageError(f"A rate of {fps:g} frames a second is not from 1 to 240")
     chosen = [find_action(name) for name in actions or ACTIONS]
-    made: list[MotionFile] = []
+    files: list[MotionFile] = []
     try:
         out.mkdir(parents=True, exist_ok=True)
         for action in chosen:
@@ -74,7 +74,7 @@ def export_motions(
                 file = f"{action.name}{'_' + actor if actor else ''}.bvh"
                 stature = variation.stature if variation else 1.0
                 write_bvh(motion, out / file, make_skeleton(stature))
-                made.append(
+                files.append(
                     MotionFile(
                         name=action.name,
                         file=file,
@@ -93,9 +93,9 @@ def export_motions(
                     )
                 )
                 if progress is not None:
-                    progress(len(made), len(chosen) * max(1, len(actors)), file)
-        table = msgspec.json.format(msgspec.json.encode({"motions": made}), indent=1) + b"\n"
+                    progress(len(files), len(chosen) * max(1, len(actors)), file)
+        table = msgspec.json.format(msgspec.json.encode({"motions": files}), indent=1) + b"\n"
         (out / TABLE).write_bytes(table)
     except OSError as error:
         raise DataError(f"{out}: the motions cannot be written ({error.strerror or error})") from None
-    return made
+    return files

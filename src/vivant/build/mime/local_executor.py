@@ -8,7 +8,7 @@ from pathlib import Path
 
 from vivant.build.mime.jobs import FailedRender, RenderJob, do_job
 from vivant.build.mime.render_index import RenderedVideo
-from vivant.build.mime.rendering import renderer_of
+from vivant.build.mime.rendering import load_renderer
 from vivant.build.worker_pool import ProcessPool
 
 _ATTEMPTS = 3
@@ -25,7 +25,7 @@ class LocalRenderExecutor:
     ) -> Generator[RenderedVideo | FailedRender, None, None]:
         """See `Executor.run`."""
         if self._workers <= 1:
-            renderer = renderer_of(jobs[0].spec) if jobs else None
+            renderer = load_renderer(jobs[0].spec) if jobs else None
             for job in jobs:
                 yield do_job(job, out, renderer)
             return

@@ -61,7 +61,7 @@ class Shot(Struct, frozen=True, kw_only=True):
     file: str
 
 
-class MetadataRow(Struct, frozen=True, kw_only=True):
+class MimeMetadataRow(Struct, frozen=True, kw_only=True):
     """A line of metadata.jsonl: MIME's columns, in MIME's order, all of them strings."""
 
     action: str
@@ -104,13 +104,13 @@ def plan_shots(stagings: Sequence[Staging], variants: Sequence[Variant] = VARIAN
     return shots
 
 
-def metadata_rows(
+def build_metadata_rows(
     stagings: Sequence[Staging], shots: Sequence[Shot], split: str = "test"
-) -> list[MetadataRow]:
+) -> list[MimeMetadataRow]:
     """The metadata of planned videos; a sample's id is derived from its file name."""
     staged: Mapping[str, Staging] = {staging.action: staging for staging in stagings}
     return [
-        MetadataRow(
+        MimeMetadataRow(
             action=shot.action,
             angle=str(shot.angle),
             avatar=shot.avatar,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from vivant.build.mime.plan import VARIANTS, Variant
 from vivant.build.mime.renderers import RENDERERS
 from vivant.build.mime.scenes import BLANK, SCENES
 from vivant.core.errors import UsageError, unknown_name_error
-from vivant.core.yaml_files import read_yaml
+from vivant.core.yaml_files import read_resource, read_yaml
 
 PRESETS: dict[str, tuple[Variant, ...]] = {"mime": VARIANTS}
 """Sets of variants by name: `mime` is the ten of the paper."""
@@ -139,7 +138,7 @@ class Specification(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     @property
     def cast(self) -> tuple[OwnAction, ...]:
         """All actions with everything filled in that the bundled ones bring."""
-        return tuple(_filled(entry) for entry in self.actions)
+        return tuple(_fill(entry) for entry in self.actions)
 
     @property
     def action_names(self) -> tuple[str, ...]:
@@ -151,32 +150,32 @@ def _variant_name(avatar: str, background: str, angle: int) -> str:
     return names.format_variant(avatar, background, str(angle)) or f"{avatar}+{background}@{angle}"
 
 
-def _filled(entry: str | OwnAction) -> OwnAction:
-    own = OwnAction(name=entry) if isinstance(entry, str) else entry
-    source = own.motion or own.name
+def _fill(entry: str | OwnAction) -> OwnAction:
+    action = OwnAction(name=entry) if isinstance(entry, str) else entry
+    source = action.motion or action.name
     if Path(source).suffix.lower() in MOTION_FILES:
-        return own
-    action = find_action(source)
+        return action
+    bundled = find_action(source)
     return msgspec.structs.replace(
-        own,
+        action,
         motion=source,
-        labels=own.labels or action.labels,
-        background=own.background or action.scene,
+        labels=action.labels or bundled.labels,
+        background=action.background or bundled.scene,
     )
 
 
 # ── reading ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def mini_plan() -> Specification:
+def load_mini_plan() -> Specification:
     """The plan of the bundled mini-edition."""
-    return read_yaml(Path(str(files("vivant.build.mime").joinpath("mini.yaml"))), Specification)
+    return read_resource("vivant.build.mime", "mini.yaml", Specification)
 
 
 def load_plan(file: Path) -> Specification:
     """A plan from a file, checked: everything it names is there. `mini` is the bundled one."""
     if str(file) == "mini":
-        return mini_plan()
+        return load_mini_plan()
     spec = read_yaml(file, Specification)
     check_plan(spec, str(file), file.resolve().parent)
     return spec
@@ -299,9 +298,9 @@ def _check_file(path: str, what: str, suffixes: tuple[str, ...], fault: Any, roo
         raise fault(f"{what}: there is no file {root / path}")
 
 
-def _check_twice(what: str, found: Iterable[str], fault: Any) -> None:
+def _check_twice(what: str, names: Iterable[str], fault: Any) -> None:
     seen: set[str] = set()
-    for name in found:
+    for name in names:
         if name in seen:
             raise fault(f"the {what} '{name}' stands there twice")
         seen.add(name)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from vivant.build.mime.dataset import verify
 from vivant.core.disk_space import format_size
 from vivant.core.errors import DataError, UsageError, is_connection_fault
 
+logger = logging.getLogger("vivant")
 _REPO = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}")
 
 
@@ -55,7 +57,7 @@ def prepare_push(folder: Path, repo: str, *, private: bool = True) -> Push:
     )
 
 
-def push(ready: Push, say: Callable[[str], None]) -> str:
+def push(ready: Push) -> str:
     """Create the repository where there is none, upload the folder, and return the page's address.
 
     What the hub holds already is not sent again, so a push that broke off goes on when it is run again.
@@ -70,9 +72,9 @@ def push(ready: Push, say: Callable[[str], None]) -> str:
         info = api.repo_info(ready.repo, repo_type="dataset")
         if ready.private and info.private is False:
             raise UsageError(
-                f"{ready.repo} exists and is public; name another repository, or say --public if the videos may be seen"
+                f"{ready.repo} exists and is public; name another one, or pass --public if the videos may be seen"
             )
-        say(f"The repository is there; sending {format_size(ready.bytes)}")
+        logger.info("The repository is there; sending %s", format_size(ready.bytes))
         api.upload_folder(
             repo_id=ready.repo,
             repo_type="dataset",

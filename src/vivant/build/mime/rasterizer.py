@@ -50,7 +50,7 @@ class Layer:
         window = (slice(self.top, self.top + height), slice(self.left, self.left + width))
         patch = background[:, window[0], window[1]] * (_ONE - self.planes[3])
         patch += self.planes[:3]
-        picture[window] = _toned(patch).transpose(1, 2, 0)
+        picture[window] = _tone(patch).transpose(1, 2, 0)
         return picture
 
     def alone(self, width: int, height: int) -> Picture:
@@ -59,7 +59,7 @@ class Layer:
         straight = self.planes.copy()
         straight[:3] /= np.maximum(straight[3], 1e-6)
         high, wide = straight.shape[1:]
-        picture[self.top : self.top + high, self.left : self.left + wide] = finished(straight)
+        picture[self.top : self.top + high, self.left : self.left + wide] = to_picture(straight)
         return picture
 
     @property
@@ -68,12 +68,12 @@ class Layer:
         return int(np.count_nonzero(self.planes[3] > _SOLID))
 
 
-def finished(planes: Plane) -> Picture:
+def to_picture(planes: Plane) -> Picture:
     """Planes from 0 to 1 as a picture (height, width, channels) of bytes."""
-    return np.ascontiguousarray(_toned(planes).transpose(1, 2, 0))
+    return np.ascontiguousarray(_tone(planes).transpose(1, 2, 0))
 
 
-def _toned(planes: Plane) -> Picture:
+def _tone(planes: Plane) -> Picture:
     tones = planes * np.float32(255)
     tones += np.float32(0.5)
     # Light adds up, so it may pass 1; it is never below 0.
@@ -304,12 +304,12 @@ def _enlarge(small: Plane, step: int, height: int, width: int) -> Plane:
     """Linear interpolation from every `step`-th pixel to all."""
 
     def stretch(array: Plane, length: int) -> Plane:
-        place = np.clip(
+        position = np.clip(
             (np.arange(length, dtype=np.float32) + np.float32(0.5)) / step - 0.5, 0, len(array) - 1
         )
-        low = place.astype(int)
+        low = position.astype(int)
         high = np.minimum(low + 1, len(array) - 1)
-        share = (place - low).astype(np.float32)[:, None]
+        share = (position - low).astype(np.float32)[:, None]
         return np.asarray(array[low] * (_ONE - share) + array[high] * share)
 
     return np.ascontiguousarray(stretch(stretch(small, height).T, width).T)

@@ -6,8 +6,9 @@ the jobs, once for each node.
 
 from __future__ import annotations
 
+import logging
 import tempfile
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -18,9 +19,11 @@ from vivant.build.mime.jobs import FailedRender, RenderJob, do_job
 from vivant.build.mime.plan_file import Specification
 from vivant.build.mime.render_index import RenderedVideo
 from vivant.core.errors import DataError
+from vivant.core.files import write_atomic
 from vivant.engine.ray_executor import connect
 from vivant.models.base import require_package
 
+logger = logging.getLogger("vivant")
 _AHEAD = 2
 """Jobs under way for each core of the cluster."""
 _RETRIES = 3
@@ -30,10 +33,9 @@ _RETRIES = 3
 class RayRenderExecutor:
     """One job at a time for each core that the cluster has."""
 
-    def __init__(self, address: str | None = None, say: Callable[[str], None] = lambda _: None) -> None:
+    def __init__(self, address: str | None = None) -> None:
         require_package("ray", "ray", "--executor ray")
         self._address = address
-        self._say = say
 
     def run(
         self, jobs: Sequence[RenderJob], out: Path
@@ -46,7 +48,7 @@ class RayRenderExecutor:
         mine = connect(self._address)
         try:
             cores = max(1, int(ray.cluster_resources().get("CPU", 1)))
-            self._say(f"Ray: {len(ray.nodes())} nodes, {cores} cores")
+            logger.info("Ray: %d nodes, %d cores", len(ray.nodes()), cores)
             yield from self._rounds(jobs, out, cores)
         finally:
             if mine:
@@ -58,7 +60,7 @@ class RayRenderExecutor:
         import ray
 
         remote = ray.remote(num_cpus=1, max_retries=_RETRIES)(_work)
-        files = ray.put(_luggage(jobs[0].spec, Path(jobs[0].root)))
+        files = ray.put(_read_files(jobs[0].spec, Path(jobs[0].root)))
         waiting = iter(jobs)
         under_way: dict[Any, RenderJob] = {}
         while True:
@@ -74,22 +76,20 @@ class RayRenderExecutor:
                 line = str(error).strip().rpartition("\n")[2][:200]
                 yield FailedRender(file=job.shot.file, error=f"{job.shot.file}: its node failed: {line}")
                 continue
-            yield _landed(answer, out)
+            yield _write_video(answer, out)
 
 
-def _landed(answer: tuple[bytes, bytes], out: Path) -> RenderedVideo | FailedRender:
+def _write_video(answer: tuple[bytes, bytes], out: Path) -> RenderedVideo | FailedRender:
     """Write a video that came from a node; it appears under its name when it is whole."""
     result = msgspec.json.decode(answer[0], type=RenderedVideo | FailedRender)
     if isinstance(result, FailedRender):
         return result
     file = out / result.file
-    part = out / f".{result.file}.ray.part"
-    part.write_bytes(answer[1])
-    part.replace(file)
+    write_atomic(file, answer[1], durable=False)
     return msgspec.structs.replace(result, mtime_ns=file.stat().st_mtime_ns)
 
 
-def _luggage(spec: Specification, root: Path) -> dict[str, bytes]:
+def _read_files(spec: Specification, root: Path) -> dict[str, bytes]:
     """The plan's own files by their paths in the plan."""
     named = [action.motion for action in spec.cast if (root / action.motion).is_file()]
     named += [avatar.file for avatar in spec.avatars.values() if avatar.file]
@@ -104,7 +104,7 @@ def _work(job: bytes, files: dict[str, bytes]) -> tuple[bytes, bytes]:
     """On a node: the result, and the video."""
     order = msgspec.json.decode(job, type=RenderJob)
     if files:
-        order = msgspec.structs.replace(order, root=_unpacked(order.root, tuple(files.items())))
+        order = msgspec.structs.replace(order, root=_unpack(order.root, tuple(files.items())))
     with tempfile.TemporaryDirectory(prefix="vivant-mime-") as folder:
         result = do_job(order, Path(folder))
         video = b"" if isinstance(result, FailedRender) else (Path(folder) / result.file).read_bytes()
@@ -112,7 +112,7 @@ def _work(job: bytes, files: dict[str, bytes]) -> tuple[bytes, bytes]:
 
 
 @lru_cache(maxsize=1)
-def _unpacked(_: str, files: tuple[tuple[str, bytes], ...]) -> str:
+def _unpack(_: str, files: tuple[tuple[str, bytes], ...]) -> str:
     """The plan's files in a folder of this worker's, unpacked once; paths that lead elsewhere are flattened."""
     folder = Path(tempfile.mkdtemp(prefix="vivant-plan-"))
     for path, content in files:

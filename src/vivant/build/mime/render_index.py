@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from vivant.core.errors import DataError
+from vivant.core.files import write_atomic
 
 INDEX_FILE = ".renders.jsonl"
 
@@ -89,9 +90,7 @@ class RenderIndex:
             msgspec.json.encode(RenderIndexHead(str(root))),
             *map(msgspec.json.encode, self._made.values()),
         ]
-        part = self._file.with_name(INDEX_FILE + ".part")
-        part.write_bytes(b"".join(line + b"\n" for line in lines))
-        part.replace(self._file)
+        write_atomic(self._file, b"".join(line + b"\n" for line in lines))
 
     def add(self, entry: RenderedVideo) -> None:
         """Append a line and hand it to the system at once."""

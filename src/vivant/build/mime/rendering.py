@@ -17,12 +17,12 @@ from vivant.build.mime.clean import Loop, close_loop, cut
 from vivant.build.mime.motion import Motion
 from vivant.build.mime.plan import Shot, Staging
 from vivant.build.mime.plan_file import OwnAction, Specification
-from vivant.build.mime.rasterizer import Picture, Plane, finished
+from vivant.build.mime.rasterizer import Picture, Plane, to_picture
 from vivant.build.mime.renderers import Performance, Renderer, find_renderer
 from vivant.build.mime.retarget import read_bvh
 from vivant.build.mime.scenes import draw_background, read_background
 from vivant.build.mime.take import Variation, vary
-from vivant.build.mime.video import centred, framing
+from vivant.build.mime.video import crop_centre, frame_motion
 from vivant.core import randomness as chance
 from vivant.core.errors import UsageError
 
@@ -40,7 +40,7 @@ class ActionSetup:
     stature: float
 
 
-def action_of(spec: Specification, name: str) -> OwnAction:
+def find_plan_action(spec: Specification, name: str) -> OwnAction:
     """An action of the plan by the name that it has there."""
     for action in spec.cast:
         if action.name == name:
@@ -48,9 +48,9 @@ def action_of(spec: Specification, name: str) -> OwnAction:
     raise UsageError(f"The plan has no action '{name}'")
 
 
-def variation_of(spec: Specification, staging: Staging) -> Variation:
+def choose_variation(spec: Specification, staging: Staging) -> Variation:
     """How this actor does this action. Recordings are shown as they were made."""
-    action = ACTIONS.get(action_of(spec, staging.action).motion)
+    action = ACTIONS.get(find_plan_action(spec, staging.action).motion)
     if action is None:
         return Variation()
     return vary(spec.seed, staging.actor, staging.action, may_mirror=action.may_mirror)
@@ -58,23 +58,23 @@ def variation_of(spec: Specification, staging: Staging) -> Variation:
 
 def set_up_action(spec: Specification, staging: Staging, root: Path) -> ActionSetup:
     """The motion of an action at the plan's rate and length, and the camera that suits it."""
-    action = action_of(spec, staging.action)
-    variation = variation_of(spec, staging)
+    action = find_plan_action(spec, staging.action)
+    variation = choose_variation(spec, staging)
     if action.motion in ACTIONS:
         noise = chance.derive_seed(spec.seed, staging.actor)
         motion = perform(ACTIONS[action.motion], spec.fps, variation, seed=noise)
     else:
-        motion = _recorded(root / action.motion).resampled(spec.fps)
+        motion = _read_recording(root / action.motion).resampled(spec.fps)
     if action.heading:
         motion = motion.turned(action.heading)
     if spec.seconds is not None:
         motion = fit_length(motion, max(1, round(spec.seconds * spec.fps)))
     shapes = make_character("man", variation.stature).pose(motion)
-    return ActionSetup(motion, framing(shapes, (spec.width, spec.height)), variation.stature)
+    return ActionSetup(motion, frame_motion(shapes, (spec.width, spec.height)), variation.stature)
 
 
 @lru_cache(maxsize=2)
-def _recorded(file: Path) -> Motion:
+def _read_recording(file: Path) -> Motion:
     if file.suffix.lower() == ".fbx":
         from vivant.build.mime.blender.motions import read_fbx
 
@@ -91,7 +91,7 @@ def fit_length(motion: Motion, frames: int) -> Motion:
     return replace(looped, root=looped.root[index], rotations=looped.rotations[index])
 
 
-def body_of(spec: Specification, avatar: str, stature: float, root: Path) -> Character | Path:
+def load_body(spec: Specification, avatar: str, stature: float, root: Path) -> Character | Path:
     """A bundled body, one of the plan's own, or the file of a character."""
     entry = spec.avatars.get(avatar)
     if entry is None:
@@ -107,7 +107,7 @@ def _colour(text: str) -> Colour:
     return red, green, blue
 
 
-def background_of(spec: Specification, scene: str, camera: Camera, root: Path) -> Plane:
+def load_background(spec: Specification, scene: str, camera: Camera, root: Path) -> Plane:
     """A background by its name in the plan, as the camera sees it."""
     entry = spec.backgrounds.get(scene)
     if entry is None:
@@ -115,7 +115,7 @@ def background_of(spec: Specification, scene: str, camera: Camera, root: Path) -
     return read_background(root / entry.file, (camera.width, camera.height))
 
 
-def renderer_of(spec: Specification) -> Renderer:
+def load_renderer(spec: Specification) -> Renderer:
     """The renderer that the plan asks for."""
     return find_renderer(spec.renderer, spec.samples)
 
@@ -124,7 +124,7 @@ def check_files(spec: Specification, root: Path) -> None:
     """Read every file that the plan names, so that a bad one is refused before hours of rendering."""
     for action in spec.cast:
         if action.motion not in ACTIONS:
-            _recorded(root / action.motion)
+            _read_recording(root / action.motion)
     for background in spec.backgrounds.values():
         read_background(root / background.file, spec.size)
     for avatar in spec.avatars.values():
@@ -154,14 +154,14 @@ def render_shot(
 ) -> Iterator[Picture]:
     """The finished frames of one shot, one at a time: cut and scaled as the plan says."""
     view = replace(scene.camera, angle=float(shot.angle))
-    background = background_of(spec, shot.scene, view, root)
-    still = finished(background)
+    background = load_background(spec, shot.scene, view, root)
+    still = to_picture(background)
     entry = spec.avatars.get(shot.avatar)
     size = scene.stature * (entry.size if entry is not None else 1.0)
-    performance = Performance(scene.motion, body_of(spec, shot.avatar, scene.stature, root), size)
+    performance = Performance(scene.motion, load_body(spec, shot.avatar, scene.stature, root), size)
     for layer in renderer.layers(performance, view):
         if seen is not None:
             seen.frames += 1
             seen.least = min(seen.least, layer.solid / (view.width * view.height))
         picture = layer.over(background, still)
-        yield centred(picture, spec.crop) if spec.crop else picture
+        yield crop_centre(picture, spec.crop) if spec.crop else picture

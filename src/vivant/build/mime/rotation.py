@@ -35,8 +35,8 @@ def from_euler(order: str, degrees: ArrayLike) -> Array:
     """Matrices from angles (…, len(order)), applied as BVH applies its channels: R = R1 · R2 · R3."""
     angles = np.asarray(degrees, dtype=float)
     matrix = np.broadcast_to(np.eye(3), (*angles.shape[:-1], 3, 3))
-    for place, axis in enumerate(order):
-        matrix = matrix @ about(axis, angles[..., place])
+    for index, axis in enumerate(order):
+        matrix = matrix @ about(axis, angles[..., index])
     return np.asarray(matrix)
 
 

@@ -32,7 +32,7 @@ class Similarities:
 
     def __init__(self, encoder: PhraseEncoder, texts: Sequence[str]) -> None:
         distinct = list(dict.fromkeys(texts))
-        self._place = {text: place for place, text in enumerate(distinct)}
+        self._place = {text: index for index, text in enumerate(distinct)}
         vectors = np.asarray(encoder.encode(distinct), dtype=float)
         self._cosines = np.round(vectors @ vectors.T, _DIGITS)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -17,9 +16,10 @@ from vivant.build.mime.bundled_characters import make_character
 from vivant.build.mime.camera import Camera, fit
 from vivant.build.mime.characters import Character, Shapes
 from vivant.build.mime.motion import Motion
-from vivant.build.mime.rasterizer import Painter, Picture, Plane, finished
+from vivant.build.mime.rasterizer import Painter, Picture, Plane, to_picture
 from vivant.build.mime.scenes import draw_background
 from vivant.core.errors import MediaError, UsageError
+from vivant.core.files import atomic_path
 from vivant.media.encoding import FrameEncoder
 from vivant.media.scan import open_media, video_stream
 
@@ -27,7 +27,7 @@ _GAP = 2
 """White pixels between the pictures of a sheet."""
 
 
-def framing(shapes: Shapes, size: tuple[int, int]) -> Camera:
+def frame_motion(shapes: Shapes, size: tuple[int, int]) -> Camera:
     """The camera for a posed motion: one distance for all angles, so that only the angle differs.
 
     Of a wide picture its middle, 4:3, holds the whole motion, so that a crop to that shape loses nobody.
@@ -44,12 +44,12 @@ def render_frames(shapes: Shapes, camera: Camera, background: Plane) -> Iterator
             f"{camera.width}×{camera.height}; they must be of one size"
         )
     painter = Painter(camera)
-    still = finished(background)
+    still = to_picture(background)
     for number in range(len(shapes)):
         yield painter.paint(shapes, number).over(background, still)
 
 
-def centred(picture: Picture, size: tuple[int, int]) -> Picture:
+def crop_centre(picture: Picture, size: tuple[int, int]) -> Picture:
     """The largest window of a size's shape around the middle of a picture, scaled to that size."""
     height, width = picture.shape[:2]
     scale = min(width / size[0], height / size[1])
@@ -79,41 +79,42 @@ def encode(
     The file appears under its name only when it is whole, so a killed run leaves no half video. `examine` sees
     it before that, and what it raises leaves nothing behind.
     """
-    part = out.with_name(f".{out.name}.{os.getpid()}.part")
     rate = Fraction(fps).limit_denominator(100_000)
     count = 0
     try:
-        with av.open(str(part), "w", format="mp4", options={"movflags": "+faststart"}) as container:
-            stream = None
-            for picture in frames:
-                height, width = picture.shape[:2]
+        with atomic_path(out, keep_suffix=False) as temporary:
+            with av.open(str(temporary), "w", format="mp4", options={"movflags": "+faststart"}) as container:
+                stream = None
+                for picture in frames:
+                    height, width = picture.shape[:2]
+                    if stream is None:
+                        if width % 2 or height % 2:
+                            raise UsageError(
+                                f"A video of {width}×{height} cannot be yuv420p; use an even width and height"
+                            )
+                        stream = container.add_stream("libx264", rate=rate)
+                        stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
+                        # One thread, so that the same frames give the same bytes; a key frame every ten seconds.
+                        stream.codec_context.thread_count = 1
+                        stream.options = {
+                            "crf": str(crf),
+                            "preset": preset,
+                            "g": str(max(1, round(10 * fps))),
+                        }
+                    frame = av.VideoFrame.from_ndarray(picture, format="rgb24")
+                    frame.pts = count
+                    # Not the stream's own: writing the file's head changes that one.
+                    frame.time_base = 1 / rate
+                    container.mux(stream.encode(frame))
+                    count += 1
                 if stream is None:
-                    if width % 2 or height % 2:
-                        raise UsageError(
-                            f"A video of {width}×{height} cannot be yuv420p; use an even width and height"
-                        )
-                    stream = container.add_stream("libx264", rate=rate)
-                    stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
-                    # One thread, so that the same frames give the same bytes; a key frame every ten seconds.
-                    stream.codec_context.thread_count = 1
-                    stream.options = {"crf": str(crf), "preset": preset, "g": str(max(1, round(10 * fps)))}
-                frame = av.VideoFrame.from_ndarray(picture, format="rgb24")
-                frame.pts = count
-                # Not the stream's own: writing the file's head changes that one.
-                frame.time_base = 1 / rate
-                container.mux(stream.encode(frame))
-                count += 1
-            if stream is None:
-                raise UsageError(f"{out}: there are no frames to encode")
-            container.mux(stream.encode(None))
-        if examine is not None:
-            examine(part)
-        part.replace(out)
+                    raise UsageError(f"{out}: there are no frames to encode")
+                container.mux(stream.encode(None))
+            if examine is not None:
+                examine(temporary)
     except OSError as error:
         kind = FullDiskError if error.errno == errno.ENOSPC else MediaError
         raise kind(f"{out}: the video cannot be written ({error.strerror or error})") from None
-    finally:
-        part.unlink(missing_ok=True)
     return count
 
 
@@ -137,7 +138,7 @@ def render_video(
     """
     body = make_character(avatar) if isinstance(avatar, str) else avatar
     shapes = body.pose(motion.resampled(fps))
-    view = replace(camera or framing(shapes, size), angle=angle, width=size[0], height=size[1])
+    view = replace(camera or frame_motion(shapes, size), angle=angle, width=size[0], height=size[1])
     planes = draw_background(background, view) if isinstance(background, str) else background
     return encode(render_frames(shapes, view, planes), out, fps, crf=crf, preset=preset)
 
@@ -175,7 +176,7 @@ def strip(frames: Sequence[Picture], height: int, *, crop: float = 1.0) -> Image
     return sheet
 
 
-def contact_sheet(
+def draw_contact_sheet(
     videos: Sequence[Path],
     out: Path,
     *,

@@ -44,9 +44,9 @@ def examine_video(
             if container.streams.audio:
                 faults.append("it has sound")
             stream = video_stream(container, file.name, threads=1)
-            found = (stream.codec_context.width, stream.codec_context.height)
-            if found != size:
-                faults.append(f"it is {found[0]}×{found[1]}, planned {size[0]}×{size[1]}")
+            actual = (stream.codec_context.width, stream.codec_context.height)
+            if actual != size:
+                faults.append(f"it is {actual[0]}×{actual[1]}, planned {size[0]}×{size[1]}")
                 background = None
             rate = stream.average_rate
             if rate is None or abs(float(rate) - fps) > 1e-3 * fps:

@@ -139,11 +139,13 @@ def _compute_cosines(rows: Vectors, columns: Vectors) -> Vectors:
     return result
 
 
-def _number_forms(texts: Sequence[str], said: Sequence[frozenset[str]]) -> tuple[Codes, list[Codes]]:
+def _number_forms(texts: Sequence[str], comments: Sequence[frozenset[str]]) -> tuple[Codes, list[Codes]]:
     """A number for each text's rough form, and for each video the numbers of those said under it."""
     numbers: dict[str, int] = {}
     forms = np.array([numbers.setdefault(normalise_roughly(text), len(numbers)) for text in texts], np.int64)
-    return forms, [np.array([numbers[form] for form in group & numbers.keys()], np.int64) for group in said]
+    return forms, [
+        np.array([numbers[form] for form in group & numbers.keys()], np.int64) for group in comments
+    ]
 
 
 def draw_distractors(material: VideoTable, texts: TaskTexts, attempt: int = 0) -> DrawnDistractors:

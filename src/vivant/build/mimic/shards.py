@@ -31,7 +31,7 @@ class Shards:
         """One video. It goes into a new shard where the present one would grow beyond its bound."""
         entry = msgspec.json.encode({"video": video, "items": list(items)})
         key = Path(video.path).stem
-        need = sum(_padded(size) + _BLOCK for size in (len(entry), media.stat().st_size))
+        need = sum(_pad_size(size) + _BLOCK for size in (len(entry), media.stat().st_size))
         if self._archive is None or (self._size and self._size + need > self._most):
             self._next()
         assert self._archive is not None
@@ -62,5 +62,5 @@ def _member(name: str, size: int) -> tarfile.TarInfo:
     return member
 
 
-def _padded(size: int) -> int:
+def _pad_size(size: int) -> int:
     return -(-size // _BLOCK) * _BLOCK

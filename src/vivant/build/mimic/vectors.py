@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vivant.core.errors import DataError
+from vivant.core.files import atomic_file
 from vivant.core.progress import ProgressCallback, ignore_progress
 
 FOLDER = "vectors"
@@ -75,10 +76,8 @@ class VectorStore:
 
     def _write(self, keys: Sequence[bytes], rows: NDArray[np.float16]) -> None:
         path = self._folder / f"{self._files:06d}.npz"
-        part = path.with_suffix(".part")
-        with part.open("wb") as file:
+        with atomic_file(path, durable=False) as file:
             np.savez(file, keys=np.frombuffer(b"".join(keys), np.uint8).reshape(len(keys), -1), rows=rows)
-        part.rename(path)
         self._files += 1
 
     def _read(self, path: Path) -> None:

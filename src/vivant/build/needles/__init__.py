@@ -112,13 +112,13 @@ def _collect_hay(images: Path, pictures: Path | None, needed: int, seed: int) ->
         return tuple(names)
     if not pictures.is_dir():
         raise UsageError(f"The folder of pictures {pictures} does not exist")
-    found = sorted(p for p in pictures.iterdir() if p.suffix.lower() in _PICTURES)
-    if len(found) < needed:
+    files = sorted(p for p in pictures.iterdir() if p.suffix.lower() in _PICTURES)
+    if len(files) < needed:
         raise UsageError(
-            f"{pictures} holds {len(found)} pictures; the longest haystack needs {needed}. "
+            f"{pictures} holds {len(files)} pictures; the longest haystack needs {needed}. "
             "Give more pictures or shorter lengths"
         )
-    chosen = derive_generator(seed, "hay").sample(found, needed)
+    chosen = derive_generator(seed, "hay").sample(files, needed)
     names = [f"hay-{number:03d}{path.suffix.lower()}" for number, path in enumerate(chosen)]
     for name, path in zip(names, chosen, strict=True):
         _check_readable(path)
@@ -145,7 +145,7 @@ def _make_item(plan: _Plan, number: int, depth: int, length: int) -> dict[str, A
         context = _make_text_context(key, depth, length, hay, rng)
     else:
         hay.insert(round(depth / DEPTHS[-1] * length), _make_needle_image(plan, number, key, rng))
-        context = "\n".join(f"{{image#{place}}}" for place in range(1, len(hay) + 1))
+        context = "\n".join(f"{{image#{index}}}" for index in range(1, len(hay) + 1))
     return {
         "sample_id": number,
         "task_instruction_id": 0,
@@ -169,7 +169,7 @@ def _make_text_context(key: str, depth: int, length: int, hay: list[str], rng: R
     starts: dict[int, str] = defaultdict(str)
     for number in range(len(hay)):
         starts[number * len(lines) // len(hay)] += f"{{image#{number + 1}}} "
-    return " ".join(f"{starts[place]}{line}" for place, line in enumerate(lines))
+    return " ".join(f"{starts[index]}{line}" for index, line in enumerate(lines))
 
 
 def _make_needle_image(plan: _Plan, number: int, key: str, rng: Random) -> str:

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import ScoredRun
-from vivant.benchmarks.summary import by_sample, cluster_of, is_binary
+from vivant.benchmarks.summary import cluster_of, group_by_sample, is_binary
 from vivant.core.table import Row
 from vivant.metrics.paired import holm, paired_difference
 
@@ -57,7 +57,7 @@ def compare_leaders(parts: Sequence[ScoredRun], rows: Sequence[Row]) -> list[Lea
 
 def _compare(best: ScoredRun, other: ScoredRun) -> LeaderComparison | None:
     benchmark = registry.of_task(best.task)
-    a, b = by_sample(best, benchmark), by_sample(other, benchmark)
+    a, b = group_by_sample(best, benchmark), group_by_sample(other, benchmark)
     shared = [name for name in a if name in b]
     if not shared:
         return None

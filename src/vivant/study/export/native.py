@@ -72,7 +72,7 @@ def _build_mime_line(
         "action": facets.get("action", ""),
         "s3_url": name,
         "label": list(key.accepted),
-        "distractors": [text for place, text in enumerate(item.options) if place != right],
+        "distractors": [text for index, text in enumerate(item.options) if index != right],
         "mcq_label": item.options[right],
     }
     return {
@@ -83,7 +83,7 @@ def _build_mime_line(
         "user_is_correct": chosen.answer == right,
         "question": {
             **question,
-            "options": [item.options[place] for place in order],
+            "options": [item.options[index] for index in order],
             "label_idx": order.index(right),
         },
         "url_data": {

@@ -105,7 +105,7 @@ def _build_record(
     shown_order = judgement.shown or tuple(range(len(options)))
     texts = [option.text.strip() for option in sample.options]
     names = [option.name for option in prompt.options]
-    order = tuple(texts.index(options[place]) for place in shown_order)
+    order = tuple(texts.index(options[index]) for index in shown_order)
     chosen = names[shown_order.index(judgement.answer)]
     return Record(
         key=job_key(sample.task, sample.id, repeat),

@@ -66,7 +66,7 @@ class _Case(Struct, frozen=True):
     code: Any
     options: int
     key: Any
-    place: int | None
+    position: int | None
     """Where on the page the answer stood; None where places do not move."""
 
 
@@ -147,13 +147,13 @@ def _build_case(collected: StudyResults, judgement: StudyJudgement) -> _Case | N
     item = collected.items[judgement.item]
     unit = f"{judgement.item}\x1f{judgement.part}"
     if judgement.page == "choose" and isinstance(judgement.answer, int):
-        place = (
+        position = (
             judgement.shown.index(judgement.answer)
             if judgement.answer in judgement.shown
             else judgement.answer
         )
         key = collected.key_line(judgement.item).option
-        return _Case(judgement.annotator, unit, judgement.answer, len(item.options), key, place)
+        return _Case(judgement.annotator, unit, judgement.answer, len(item.options), key, position)
     if judgement.page == "pair" and judgement.answer in PREFERENCES:
         side = PREFERENCES.index(judgement.answer)
         stood = judgement.shown.index(side) if side in judgement.shown else None
@@ -222,10 +222,10 @@ def _p_same(cases: Sequence[_Case]) -> float | None:
     """Chance of the most frequent place being so frequent; for answers without places, of all being equal."""
     if len(cases) < ENOUGH:
         return None
-    placed = [case for case in cases if case.place is not None]
+    placed = [case for case in cases if case.position is not None]
     if len(placed) >= ENOUGH:
         sides = 2 if placed[0].options == 3 and isinstance(placed[0].code, str) else placed[0].options
-        most = Counter(case.place for case in placed).most_common(1)[0][1]
+        most = Counter(case.position for case in placed).most_common(1)[0][1]
         widest = max(1 / min(case.options, sides) for case in placed)
         return min(1.0, sides * upper_tail([widest] * len(placed), most))
     if len({case.code for case in cases}) > 1:
@@ -268,17 +268,17 @@ def _count_checks(collected: StudyResults) -> dict[str, tuple[int, int]]:
     for judgement in collected.iter_counted(excluded=True, checks=True):
         answers[judgement.annotator, judgement.item][judgement.part or judgement.page] = judgement.answer
     counts: dict[str, tuple[int, int]] = {}
-    for (name, item), given in answers.items():
+    for (name, item), answered in answers.items():
         wanted = expected_answers(collected.items[item], collected.key_line(item))
-        good = all(_is_expected(given.get(place), answer) for place, answer in wanted.items())
+        good = all(_is_expected(answered.get(field), answer) for field, answer in wanted.items())
         passed, met = counts.get(name, (0, 0))
         counts[name] = (passed + good, met + 1)
     return counts
 
 
-def _is_expected(given: Any, wanted: Any) -> bool:
-    if isinstance(wanted, dict):
-        return isinstance(given, dict) and all(given.get(name) == value for name, value in wanted.items())
-    if isinstance(wanted, str) and isinstance(given, str):
-        return normalise_text(wanted) == normalise_text(given)
-    return bool(given == wanted)
+def _is_expected(answer: Any, expected: Any) -> bool:
+    if isinstance(expected, dict):
+        return isinstance(answer, dict) and all(answer.get(name) == value for name, value in expected.items())
+    if isinstance(expected, str) and isinstance(answer, str):
+        return normalise_text(expected) == normalise_text(answer)
+    return bool(answer == expected)

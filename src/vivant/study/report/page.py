@@ -23,7 +23,7 @@ def build_page(report: StudyReport) -> str:
     results = [*_draw_results(report.results), TableBlock(report.results, caption=False)]
     people = [TableBlock(report.people, caption=False), TableBlock(report.questions)]
     sections = [
-        Section("summary", "In words", [BulletList(report.found, "found")]),
+        Section("summary", "In words", [BulletList(report.findings, "found")]),
         Section("progress", "Progress", [TableBlock(report.progress, caption=False)]),
         Section("results", "Results", results),
         Section(
@@ -68,7 +68,7 @@ def write_page(report: StudyReport, out: Path) -> None:
         raise UsageError(f"Cannot write {out}: {error.strerror}") from error
 
 
-def all_tables(report: StudyReport) -> Sequence[Table]:
+def list_tables(report: StudyReport) -> Sequence[Table]:
     """What the terminal shows, in its order."""
-    found = [report.progress, report.results, *report.facets, report.agreement, report.times, report.people]
-    return [*found, report.exclusions] + ([report.questions] if report.questions.body else [])
+    tables = [report.progress, report.results, *report.facets, report.agreement, report.times, report.people]
+    return [*tables, report.exclusions] + ([report.questions] if report.questions.body else [])

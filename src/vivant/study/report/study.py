@@ -28,7 +28,7 @@ class StudyReport(Struct, frozen=True, kw_only=True):
     """Tables, and the main things in words."""
 
     collected: StudyResults
-    found: tuple[str, ...]
+    findings: tuple[str, ...]
     progress: Table
     results: Table
     facets: tuple[Table, ...]
@@ -46,7 +46,7 @@ def build_study_report(collected: StudyResults, by: Sequence[str] = ()) -> Study
     times = build_time_table(collected.iter_counted())
     return StudyReport(
         collected=collected,
-        found=tuple(_summarize(results, agreement, times, everybody)),
+        findings=tuple(_summarize(results, agreement, times, everybody)),
         progress=build_progress_table(collected),
         results=results,
         facets=tuple(build_facet_tables(collected, by)),

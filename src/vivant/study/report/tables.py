@@ -14,7 +14,7 @@ from vivant.core.errors import unknown_name_error
 from vivant.core.table import Cell, Row, Table
 from vivant.metrics.agreement import fleiss_kappa, krippendorff_alpha, percent_agreement
 from vivant.metrics.intervals import Interval
-from vivant.metrics.two_way import numbered, two_way_interval
+from vivant.metrics.two_way import number_groups, two_way_interval
 from vivant.study.design import KEY_FILE
 from vivant.study.judgement import StudyJudgement
 from vivant.study.report.measures import (
@@ -39,8 +39,8 @@ def compute_mean(measure: StudyMeasure, values: Sequence[MeasuredValue]) -> tupl
         return float(column[0]) * measure.scale, None
     interval = two_way_interval(
         column,
-        numbered([value.cluster for value in values]),
-        numbered([value.annotator for value in values]),
+        number_groups([value.cluster for value in values]),
+        number_groups([value.annotator for value in values]),
         binary=shares,
     )
     if interval is not None and measure.low is not None and measure.high is not None:
@@ -161,9 +161,9 @@ def _build_facet_table(
     for label in sorted(groups, key=natural):
         for source, values in _group_by_source(groups[label]):
             mean, interval = compute_mean(measure, values)
-            shown = f"{label} · {source}" if source else label
+            title = f"{label} · {source}" if source else label
             body.append(
-                (shown, mean, format_ends(interval), len(values), len({value.annotator for value in values}))
+                (title, mean, format_ends(interval), len(values), len({value.annotator for value in values}))
             )
             group = {name: label, **({"source": source} if source else {})}
             rows.append(_build_row(collected, measure, group, values, mean, interval))
@@ -205,7 +205,7 @@ def build_agreement_table(collected: StudyResults) -> Table:
 
 
 def _compute_agreement(coded: CodedAnswers) -> tuple[Cell, ...]:
-    units, values = numbered(list(coded.units)), np.array(coded.codes, np.float64)
+    units, values = number_groups(list(coded.units)), np.array(coded.codes, np.float64)
     sizes = np.bincount(units)
     usual = Counter(sizes[sizes >= 2].tolist()).most_common(1)
     kappa, over = math.nan, 0

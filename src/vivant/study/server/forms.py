@@ -34,7 +34,7 @@ def read_answers(
     study: Study,
     item: StudyItem,
     page: Page,
-    shown: tuple[int, ...],
+    order: tuple[int, ...],
     fields: Mapping[str, str],
     *,
     complete: bool,
@@ -50,14 +50,14 @@ def read_answers(
     if complete and set(filled) != expected:
         raise IncompleteError("answer_missing")
     if page == "choose":
-        return {"": shown[_read_number(filled["choice"], 0, len(shown) - 1)]} if filled else {}
+        return {"": order[_read_number(filled["choice"], 0, len(order) - 1)]} if filled else {}
     if page == "pair":
-        return {"": _read_side(filled["choice"], shown)} if filled else {}
+        return {"": _read_side(filled["choice"], order)} if filled else {}
     answers: dict[str, Any] = {}
     limits = {criterion.name: criterion for criterion in list_scales(study)}
     for name, value in filled.items():
         field, _, index = name.rpartition(".")
-        part = item.parts[shown[int(index)]].id
+        part = item.parts[order[int(index)]].id
         answer = answers.setdefault(part, {})
         if field == "verdict":
             if value not in VERDICTS:
@@ -84,18 +84,18 @@ def list_fields(study: Study, item: StudyItem, page: Page) -> set[str]:
 
 
 def fill_fields(
-    item: StudyItem, page: Page, shown: tuple[int, ...], answers: Mapping[str, Any]
+    item: StudyItem, page: Page, order: tuple[int, ...], answers: Mapping[str, Any]
 ) -> dict[str, str]:
     """The reverse: what the fields of a page hold, for answers that were saved."""
     if page == "free":
         return {"text": answers.get("") or ""}
     if "" in answers and page == "choose" and answers[""] is not None:
-        return {"choice": str(shown.index(answers[""]))}
+        return {"choice": str(order.index(answers[""]))}
     if "" in answers and page == "pair" and answers[""] is not None:
         side = answers[""]
-        return {"choice": side if side == "tie" else str(shown.index(("first", "second").index(side)))}
+        return {"choice": side if side == "tie" else str(order.index(("first", "second").index(side)))}
     fields = {}
-    for index, part in enumerate(shown):
+    for index, part in enumerate(order):
         for name, value in (answers.get(item.parts[part].id) or {}).items() if item.parts else ():
             fields[f"verdict.{index}" if name == "verdict" else f"scale.{name}.{index}"] = str(value)
     return fields
@@ -124,10 +124,10 @@ def _read_number(value: str, low: int, high: int) -> int:
     return int(value)
 
 
-def _read_side(value: str, shown: tuple[int, ...]) -> str:
+def _read_side(value: str, order: tuple[int, ...]) -> str:
     if value == "tie":
         return "tie"
-    return ("first", "second")[shown[_read_number(value, 0, 1)]]
+    return ("first", "second")[order[_read_number(value, 0, 1)]]
 
 
 def read_about(study: Study, fields: Mapping[str, str]) -> dict[str, Any]:

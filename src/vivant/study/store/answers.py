@@ -170,8 +170,8 @@ def load_state(connection: Connection, study: Study, participant: int) -> Partic
 def _current(connection: Connection, study: Study, assignment: int, item: str) -> CurrentPage:
     visited: dict[str, tuple[float, float | None]] = {}
     order: tuple[int, ...] = ()
-    for shown, name, since, finished in _VISITS.rows(connection, assignment_id=assignment):
-        order = tuple(shown)
+    for shown_order, name, since, finished in _VISITS.rows(connection, assignment_id=assignment):
+        order = tuple(shown_order)
         if name is not None:
             visited[name] = (since, finished)
     pages = PAGES[study.kind]

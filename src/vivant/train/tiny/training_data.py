@@ -21,7 +21,7 @@ from vivant.benchmarks.mimic.format import (
     iter_videos,
 )
 from vivant.build.mime.jobs import build
-from vivant.build.mime.plan_file import Specification, mini_plan
+from vivant.build.mime.plan_file import Specification, load_mini_plan
 from vivant.build.mimic import mini
 from vivant.build.mimic.cleaning import clean
 from vivant.build.mimic.selection import select_videos
@@ -58,7 +58,7 @@ def make_training_data(out: Path, *, videos: int = 1200, takes: int = 3) -> None
 
 def make_take_plan(number: int) -> Specification:
     """The plan of MIME-mini with a seed of its own, so that every take is another."""
-    plan = mini_plan()
+    plan = load_mini_plan()
     return msgspec.structs.replace(
         plan, seed=plan.seed + 1000 * (number + 1), split="train", effort="veryfast"
     )

@@ -7,7 +7,6 @@ skeleton's own space, and P that of its parent, a pose bone's own rotation is re
 from __future__ import annotations
 
 import hashlib
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from vivant.build.mime.retarget import alignment, direction, hip_height, map_joi
 from vivant.build.mime.rotation import Array, between, to_quaternion
 from vivant.build.mime.skeleton import HIP_HEIGHT, INDEX, Skeleton
 from vivant.core.errors import DataError
+from vivant.core.files import write_atomic
 from vivant.core.paths import cache_root
 
 _LIMIT = 300.0
@@ -63,9 +63,7 @@ def read_bones(file: Path) -> Bones:
     bones = msgspec.convert(answer, Bones)
     try:
         cached.parent.mkdir(parents=True, exist_ok=True)
-        part = cached.with_name(f"{cached.name}.{os.getpid()}.part")
-        part.write_bytes(msgspec.json.encode(bones))
-        part.replace(cached)
+        write_atomic(cached, msgspec.json.encode(bones), durable=False)
     except OSError as error:
         raise DataError(f"{cached} cannot be written: {error.strerror}") from None
     return bones

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 from vivant.build.mime.blender.process import (
@@ -16,6 +16,7 @@ from vivant.build.mime.blender.process import (
     find_blender,
 )
 
+logger = logging.getLogger("vivant")
 _MEGABYTES = 950
 _SPARE = 400
 """The download beside what it becomes."""
@@ -23,7 +24,7 @@ _PYTHON = (3, 11)
 """The one that this bpy is built for."""
 
 
-def install(say: Callable[[str], None], *, again: bool = False) -> str:
+def install(*, again: bool = False) -> str:
     """Make the environment, or find what is there; returns a sentence on what can be used."""
     folder = environment_folder()
     if not again:
@@ -34,7 +35,7 @@ def install(say: Callable[[str], None], *, again: bool = False) -> str:
         else:
             return f"Blender {program.version} is there already: {program.command[0]}. --again installs anew."
     _check_room(folder)
-    say(f"bpy {PINNED} from the package index: about {_MEGABYTES} MB on disk, into {folder}")
+    logger.info("bpy %s from the package index: about %d MB on disk, into %s", PINNED, _MEGABYTES, folder)
     shutil.rmtree(folder, ignore_errors=True)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)

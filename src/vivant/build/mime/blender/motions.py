@@ -9,6 +9,7 @@ from vivant.build.mime.blender.process import find_blender, job_folder, run_blen
 from vivant.build.mime.motion import Motion
 from vivant.build.mime.retarget import read_bvh
 from vivant.core.errors import DataError
+from vivant.core.files import write_atomic
 from vivant.core.paths import cache_root
 
 _LIMIT = 300.0
@@ -36,9 +37,7 @@ def convert_fbx(file: Path, out: Path | None = None) -> Path:
         try:
             content = part.read_bytes()
             target.parent.mkdir(parents=True, exist_ok=True)
-            half = target.with_name(target.name + ".part")
-            half.write_bytes(content)
-            half.replace(target)
+            write_atomic(target, content, durable=False)
         except OSError as error:
             raise DataError(f"{target} cannot be written: {error.strerror}") from None
     return target

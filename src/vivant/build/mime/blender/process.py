@@ -79,14 +79,14 @@ def find_blender() -> BlenderProgram:
     faults = []
     for program, origin in candidates:
         try:
-            return _greeted(program, origin)
+            return _check_program(program, origin)
         except BlenderError as error:
             faults.append(str(error))
     raise BlenderError("; ".join(faults))
 
 
 @lru_cache(maxsize=8)
-def _greeted(program: str, origin: str) -> BlenderProgram:
+def _check_program(program: str, origin: str) -> BlenderProgram:
     if shutil.which(program) is None:
         raise BlenderError(f"{origin} is no program that can be run")
     command = _command(program)
@@ -119,7 +119,7 @@ def job_folder() -> Iterator[Path]:
 
 
 @contextmanager
-def started(
+def start_blender(
     program: BlenderProgram, job: Mapping[str, Any], folder: Path
 ) -> Iterator[subprocess.Popen[bytes]]:
     """Blender at work on a job; it does not outlive this block."""
@@ -149,7 +149,7 @@ def run_blender(
     program: BlenderProgram, job: Mapping[str, Any], folder: Path, *, limit: float, name: str
 ) -> dict[str, Any]:
     """Give Blender a job and return its answer. `name` is what a failure is about."""
-    with started(program, job, folder) as process:
+    with start_blender(program, job, folder) as process:
         try:
             process.wait(limit)
         except subprocess.TimeoutExpired:
@@ -184,7 +184,7 @@ def last_words(folder: Path) -> str:
     return lines[-1][:200] if lines else "it said nothing"
 
 
-def arriving(
+def iter_frames(
     process: subprocess.Popen[bytes], folder: Path, frames: Path, count: int, limit: float, name: str
 ) -> Iterator[Path]:
     """The frames of a rendering as they are finished; a frame that takes longer than `limit` ends Blender."""

@@ -76,19 +76,19 @@ def armature_of(objects: list[Any]) -> Any:
     return max(armatures, key=lambda thing: len(thing.data.bones))
 
 
-def ordered(bones: Any) -> list[Any]:
+def order_bones(bones: Any) -> list[Any]:
     """Parents before children."""
-    found: list[Any] = []
+    result: list[Any] = []
 
     def visit(bone: Any) -> None:
-        found.append(bone)
+        result.append(bone)
         for child in bone.children:
             visit(child)
 
     for bone in bones:
         if bone.parent is None:
             visit(bone)
-    return found
+    return result
 
 
 def bones(job: dict[str, Any]) -> dict[str, Any]:
@@ -97,7 +97,7 @@ def bones(job: dict[str, Any]) -> dict[str, Any]:
     armature = armature_of(objects)
     if not any(thing.type == "MESH" for thing in objects):
         raise TaskRefusedError("it holds a skeleton and no body; export the mesh with it")
-    listed = ordered(armature.data.bones)
+    listed = order_bones(armature.data.bones)
     places = {bone.name: number for number, bone in enumerate(listed)}
     return {
         "world": [list(row) for row in armature.matrix_world],

@@ -12,10 +12,10 @@ from PIL import Image, UnidentifiedImageError
 from vivant.build.mime.blender.character import TO_BLENDER, drive, read_bones
 from vivant.build.mime.blender.process import (
     BlenderError,
-    arriving,
     find_blender,
+    iter_frames,
     job_folder,
-    started,
+    start_blender,
     time_limit,
 )
 from vivant.build.mime.bundled_characters import make_character
@@ -54,9 +54,9 @@ class Blender:
             job = self._job(performance, camera, arrays)
             job |= {"arrays": str(arrays), "frames": str(frames)}
             shadow = _Shadow(performance, camera) if self._engine == "workbench" else None
-            with started(self._found, job, folder) as process:
+            with start_blender(self._found, job, folder) as process:
                 count = len(performance.motion)
-                for number, file in enumerate(arriving(process, folder, frames, count, self._limit, name)):
+                for number, file in enumerate(iter_frames(process, folder, frames, count, self._limit, name)):
                     layer = _read(file, camera, name)
                     yield shadow.under(layer, number) if shadow is not None else layer
 
@@ -70,7 +70,7 @@ class Blender:
             "width": camera.width,
             "height": camera.height,
             "field": camera.field,
-            "camera": _placed(camera),
+            "camera": _place_camera(camera),
             "light": [float(value) for value in TO_BLENDER @ (np.asarray(LIGHT, float) @ camera.axes)],
         }
         if isinstance(performance.body, Character):
@@ -91,7 +91,7 @@ class Blender:
         return job | {"file": file, "bones": driven.names, "hips": driven.hips, "scale": driven.scale}
 
 
-def _placed(camera: Camera) -> list[list[float]]:
+def _place_camera(camera: Camera) -> list[list[float]]:
     """The camera's place and axes as Blender wants them: it looks along its own -Z, up is +Y."""
     right, down, forward = camera.axes
     matrix = np.eye(4)

@@ -69,7 +69,7 @@ class Canvas:
 
     def line(self, start: Sequence[float], end: Sequence[float], width: float, colour: Colour) -> None:
         """A line between two stage points, `width` metres thick at their mean depth."""
-        seen = _clipped(self.camera.view(np.array([start, end], dtype=float)))
+        seen = _clip(self.camera.view(np.array([start, end], dtype=float)))
         if len(seen) >= 2:
             thick = max(1, round(width * self.camera.focal / float(seen[:, 2].mean())))
             self.pen.line(self._pixels(seen[:2]), fill=colour, width=thick)
@@ -89,7 +89,7 @@ class Canvas:
         return np.asarray(self.picture.resize(self.size, Image.Resampling.BOX))
 
     def _polygon(self, points: Sequence[Sequence[float]], colour: Colour) -> None:
-        seen = _clipped(self.camera.view(np.array(points, dtype=float)))
+        seen = _clip(self.camera.view(np.array(points, dtype=float)))
         if len(seen) >= 3:
             self.pen.polygon(self._pixels(seen), fill=colour)
 
@@ -102,15 +102,15 @@ class Canvas:
         ]
 
 
-def _clipped(seen: Array) -> Array:
+def _clip(seen: Array) -> Array:
     """A polygon without its part behind the camera, which would come out upside down."""
-    kept = []
+    corners = []
     for here, after in zip(seen, np.roll(seen, -1, axis=0), strict=True):
         if here[2] >= _NEAR:
-            kept.append(here)
+            corners.append(here)
         if (here[2] >= _NEAR) != (after[2] >= _NEAR):
-            kept.append(here + (after - here) * ((_NEAR - here[2]) / (after[2] - here[2])))
-    return np.array(kept)
+            corners.append(here + (after - here) * ((_NEAR - here[2]) / (after[2] - here[2])))
+    return np.array(corners)
 
 
 def ellipse(
@@ -125,12 +125,12 @@ def plain(colour: Colour) -> Pattern:
     return lambda x, _: np.broadcast_to(np.asarray(colour, dtype=float), (*x.shape, 3))
 
 
-def stripes(width: float, one: Colour, other: Colour, *, across: bool = False) -> Pattern:
+def stripes(width: float, first: Colour, second: Colour, *, across: bool = False) -> Pattern:
     """Bands `width` metres wide that run away from the viewer, or across the view."""
 
     def pattern(x: Array, z: Array) -> Array:
         band = np.floor((z if across else x) / width) % 2
-        return np.where(band[..., None] == 0, np.asarray(one, float), np.asarray(other, float))
+        return np.where(band[..., None] == 0, np.asarray(first, float), np.asarray(second, float))
 
     return pattern
 

@@ -186,8 +186,8 @@ def find_same_pictures(videos: Sequence[FrameHashes], rows: I64, distance: int) 
     Only those are compared that share sixteen coarse bits of a frame at the same place, each with the first of its
     bucket and with the one before: linear in the number of videos. Frames of one colour are passed over.
     """
-    flat = np.array([[not one for one in video.hashes] for video in videos])
-    octets = b"".join(bytes.fromhex(one or "00" * 32) for video in videos for one in video.hashes)
+    flat = np.array([[not value for value in video.hashes] for video in videos])
+    octets = b"".join(bytes.fromhex(value or "00" * 32) for video in videos for value in video.hashes)
     hashes = np.frombuffer(octets, np.uint16).reshape(len(videos), FRAMES, 16)
     pairs: list[I64] = []
     for frame in range(FRAMES):

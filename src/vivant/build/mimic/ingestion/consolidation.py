@@ -133,7 +133,7 @@ def _glob(folder: Path) -> str:
 
 
 def _write_quarantine(folder: Path, report: IngestReport) -> None:
-    sources, items, reasons = ([row[place] for row in report.quarantine] for place in range(3))
+    sources, items, reasons = ([row[index] for row in report.quarantine] for index in range(3))
     columns = (["ingest"] * len(sources), sources, items, reasons)
     arrays = [pa.array(column, pa.string()) for column in columns]
     pq.write_table(pa.table(arrays, schema=QUARANTINE), folder / "quarantine.parquet")

@@ -18,6 +18,7 @@ from msgspec import Struct
 from vivant.build.mimic.ingestion.privacy import Anonymiser
 from vivant.build.mimic.ingestion.values import VideoRow
 from vivant.build.mimic.schema import COMMENTS, VIDEOS
+from vivant.core.files import write_atomic
 
 _UNSAFE = re.compile(r"[\s/\\\x00-\x1f]")
 
@@ -143,7 +144,7 @@ class RecordWriter:
         self.report.left = dict(self._left)
         self.report.left_comments = dict(self._left_comments)
         self.report.notes = dict(self._notes)
-        self._done.write_bytes(msgspec.json.encode(self.report))
+        write_atomic(self._done, msgspec.json.encode(self.report), durable=False)
         return self.report
 
     def _put(self, kind: str, table: pa.Table) -> None:
@@ -209,5 +210,5 @@ def _convert_parents(names: list[str | None]) -> pa.Array:
 
 def _clean_tags(tags: list[str], anonymiser: Anonymiser) -> list[str]:
     if any("@" in tag or "." in tag for tag in tags):
-        return [made for made in map(anonymiser.text, tags) if made]
+        return [text for text in map(anonymiser.text, tags) if text]
     return tags

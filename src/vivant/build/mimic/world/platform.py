@@ -188,8 +188,8 @@ def _write_texts(
     turn = rng.integers(0, 100, len(topic))
     indices = [phrases.nth("tag", language, topic, turn + n) for n in range(3)]
     indices += [phrases.nth("common_tag", language, topic, habit + turn % 3 + n) for n in range(3)]
-    shown = [own_count > n for n in range(3)] + [common > n for n in range(3)]
-    tags = _make_lists(phrases.pool, np.stack(indices, 1)[copy_of], np.stack(shown, 1)[copy_of])
+    present = [own_count > n for n in range(3)] + [common > n for n in range(3)]
+    tags = _make_lists(phrases.pool, np.stack(indices, 1)[copy_of], np.stack(present, 1)[copy_of])
     labels = pa.array([name for entry in phrases.topics for name in entry.topics])
     both = np.stack([topic * 2, topic * 2 + 1], 1)
     return {
