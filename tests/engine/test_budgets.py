@@ -301,7 +301,7 @@ def test_the_plan_says_what_is_left_and_what_it_may_cost(tmp_path: Path) -> None
     assert "may pass --budget-cost 1" in before.stderr
     done = len(Run(tmp_path / "run").records())
     assert 0 < done < 10
-    assert f"{done} of 10 samples are there already" in after.stderr
+    assert f"{done} of 10 samples are done" in after.stderr
     assert table_line(after.stdout)[1] == str(10 - done)
 
 
