@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Protocol
 
@@ -20,22 +21,57 @@ if TYPE_CHECKING:
 app = CommandApp()
 
 
+class StepFunction(Protocol):
+    """A step after `clean` as a function."""
+
+    def __call__(
+        self, work: Path, settings: PipelineSettings, progress: ProgressCallback, *, force: bool = False
+    ) -> BuildStep:
+        """Run the step, or keep what an earlier run wrote."""
+
+
+def _import_late(path: str, **options: bool) -> StepFunction:
+    """The step `module:function` of `vivant.build.mimic`, imported when it runs."""
+    module, _, name = path.partition(":")
+
+    def run(
+        work: Path, settings: PipelineSettings, progress: ProgressCallback, *, force: bool = False
+    ) -> BuildStep:
+        function = getattr(import_module(f"vivant.build.mimic.{module}"), name)
+        step: BuildStep = function(work, settings, progress, force=force, **options)
+        return step
+
+    return run
+
+
+STEPS: dict[str, StepFunction] = {
+    "select": _import_late("selection:select_videos"),
+    "split": _import_late("split:split_videos"),
+    "tasks": _import_late("tasks:make_tasks"),
+    "audit": _import_late("audit:audit", redraw=True),
+    "pool": _import_late("comment_pool:make_comment_pool"),
+    "train": _import_late("training_set:make_training_set"),
+    "publish": _import_late("publication:publish"),
+}
+"""The steps after `clean` by name, in their order, for `vivant build mimic all`."""
+
+
 @app.command()
 def select(work: Work, config: Config = None, force: Force = False) -> None:
     """Choose the benchmark's videos: the top of each platform by interaction, spread over strata."""
-    run_step(partial(_select, work, force=force), config)
+    run_step(partial(STEPS["select"], work, force=force), config)
 
 
 @app.command()
 def split(work: Work, config: Config = None, force: Force = False) -> None:
     """Part benchmark and training by video, near-duplicate and uploader, and write the proof."""
-    run_step(partial(_split, work, force=force), config)
+    run_step(partial(STEPS["split"], work, force=force), config)
 
 
 @app.command()
 def tasks(work: Work, config: Config = None, force: Force = False) -> None:
     """Make the questions: right options from the videos, wrong ones from unrelated videos that look alike."""
-    run_step(partial(_tasks, work, force=force), config)
+    run_step(partial(STEPS["tasks"], work, force=force), config)
 
 
 @app.command()
@@ -51,9 +87,10 @@ def audit(
     force: Force = False,
 ) -> None:
     """What can be solved without the video: guessers that see only the options, against 25 %."""
+    from vivant.build.mimic.audit import audit as audit_tasks
     from vivant.build.mimic.audit import report_tables
 
-    run_step(partial(_audit, work, redraw=redraw, drop=drop, force=force), config)
+    run_step(partial(audit_tasks, work, redraw=redraw, drop=drop, force=force), config)
     for table in report_tables(work):
         print_table(table)
 
@@ -61,99 +98,16 @@ def audit(
 @app.command()
 def pool(work: Work, config: Config = None, force: Force = False) -> None:
     """Gather people's most-liked comments for blind packs: `vivant mimic pack RUN… --data WORK/pool`."""
-    run_step(partial(_pool, work, force=force), config)
+    run_step(partial(STEPS["pool"], work, force=force), config)
 
 
 @app.command()
 def train(work: Work, config: Config = None, force: Force = False) -> None:
     """Make training data of the same shape from the train split: a folder, pairs of text, shards."""
-    run_step(partial(_train, work, force=force), config)
+    run_step(partial(STEPS["train"], work, force=force), config)
 
 
 @app.command()
 def publish(work: Work, config: Config = None, force: Force = False) -> None:
     """Write the benchmark with data sheet, card and checksums, and an edition of ids that may be passed on."""
-    run_step(partial(_publish, work, force=force), config)
-
-
-def _select(
-    work: Path, settings: PipelineSettings, progress: ProgressCallback, *, force: bool = False
-) -> BuildStep:
-    from vivant.build.mimic.selection import select_videos as run
-
-    return run(work, settings, progress, force=force)
-
-
-def _split(
-    work: Path, settings: PipelineSettings, progress: ProgressCallback, *, force: bool = False
-) -> BuildStep:
-    from vivant.build.mimic.split import split_videos as run
-
-    return run(work, settings, progress, force=force)
-
-
-def _tasks(
-    work: Path, settings: PipelineSettings, progress: ProgressCallback, *, force: bool = False
-) -> BuildStep:
-    from vivant.build.mimic.tasks import make_tasks as run
-
-    return run(work, settings, progress, force=force)
-
-
-def _audit(
-    work: Path,
-    settings: PipelineSettings,
-    progress: ProgressCallback,
-    *,
-    redraw: bool = True,
-    drop: bool = False,
-    force: bool = False,
-) -> BuildStep:
-    from vivant.build.mimic.audit import audit as run
-
-    return run(work, settings, progress, redraw=redraw, drop=drop, force=force)
-
-
-def _pool(
-    work: Path, settings: PipelineSettings, progress: ProgressCallback, *, force: bool = False
-) -> BuildStep:
-    from vivant.build.mimic.comment_pool import make_comment_pool as run
-
-    return run(work, settings, progress, force=force)
-
-
-def _train(
-    work: Path, settings: PipelineSettings, progress: ProgressCallback, *, force: bool = False
-) -> BuildStep:
-    from vivant.build.mimic.training_set import make_training_set as run
-
-    return run(work, settings, progress, force=force)
-
-
-def _publish(
-    work: Path, settings: PipelineSettings, progress: ProgressCallback, *, force: bool = False
-) -> BuildStep:
-    from vivant.build.mimic.publication import publish as run
-
-    return run(work, settings, progress, force=force)
-
-
-class Run(Protocol):
-    """A step as a function."""
-
-    def __call__(
-        self, work: Path, settings: PipelineSettings, progress: ProgressCallback, *, force: bool = False
-    ) -> BuildStep:
-        """Do it, or find it done."""
-
-
-STEPS: dict[str, Run] = {
-    "select": _select,
-    "split": _split,
-    "tasks": _tasks,
-    "audit": _audit,
-    "pool": _pool,
-    "train": _train,
-    "publish": _publish,
-}
-"""The steps after clean by name, in their order, for `vivant build mimic all`. Each imports its module late."""
+    run_step(partial(STEPS["publish"], work, force=force), config)

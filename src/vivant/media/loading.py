@@ -7,7 +7,6 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import TracebackType
 from typing import Literal, ParamSpec, TypeVar
 from weakref import WeakValueDictionary
 
@@ -85,9 +84,7 @@ class MediaLoader:
     def __enter__(self) -> MediaLoader:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
     def close(self) -> None:
