@@ -13,6 +13,7 @@ from msgspec import Struct
 from vivant.benchmarks.base import Benchmark, Published, ScoredRun
 from vivant.benchmarks.rubric import JudgeInfo
 from vivant.core.errors import DataError, UsageError, unknown_name_error
+from vivant.core.structs import shared_fields
 from vivant.core.table import Row
 from vivant.core.types import Record, Sample, Score
 
@@ -114,14 +115,8 @@ def published_row(figure: Published, n: int = 0) -> Row:
     return Row(
         run="published",
         benchmark=figure.task.partition("/")[0],
-        task=figure.task,
-        group=figure.group,
-        metric=figure.metric,
-        value=figure.value,
         n=n,
-        model=figure.model,
-        style=figure.style,
-        source=figure.source,
+        **shared_fields(figure, Row),
     )
 
 

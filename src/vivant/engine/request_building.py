@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from vivant.core.structs import shared_fields
 from vivant.core.types import Job, MediaUse, Record, Reply, Request, Turn
 from vivant.engine.fingerprint import Fingerprints
 from vivant.media import LoadedMedia
@@ -32,15 +33,7 @@ async def fit_media(
 
 def build_request(job: Job, turns: tuple[Turn, ...]) -> Request:
     """What a model receives."""
-    return Request(
-        turns=turns,
-        decoding=job.decoding,
-        options=job.options,
-        answer_form=job.answer_form,
-        candidates=job.candidates,
-        seed=job.seed,
-        key=job.key,
-    )
+    return Request(turns=turns, **shared_fields(job, Request))
 
 
 def build_record(
@@ -56,21 +49,12 @@ def build_record(
 ) -> Record:
     """One line of the log."""
     return Record(
-        key=job.key,
-        task=job.task,
-        id=job.id,
-        repeat=job.repeat,
-        permutation=job.permutation,
+        **shared_fields(job, Record),
         fingerprint=fingerprint,
-        messages=job.messages,
         media=media,
-        options=job.options,
-        order=job.order,
         reply=reply,
         attempts=attempts,
         cached=cached,
         started=round(started, 3),
         seconds=round(seconds, 4),
-        lost_images=job.lost_images,
-        notes=job.notes,
     )

@@ -39,6 +39,7 @@ from vivant.build.mimic.settings import IngestSettings, PipelineSettings
 from vivant.build.mimic.video_records import shorten
 from vivant.core.errors import DataError, UsageError
 from vivant.core.files import write_jsonl
+from vivant.core.structs import shared_fields
 
 WORK = ".refetch"
 MISSING = "missing.jsonl"
@@ -144,17 +145,10 @@ def _make_line(
 ) -> MimicVideo:
     title, description, tags, _ = row
     return MimicVideo(
-        platform=video.platform,
-        id=video.id,
-        file=video.file,
+        **shared_fields(video, MimicVideo),
         title=title,
         description=shorten(description, header.description_characters),
         tags=tuple(tags),
-        topics=video.topics,
-        category=video.category,
-        language=video.language,
-        duration=video.duration,
-        licence=video.licence,
         source=video.url,
         comments=tuple(
             Comment(id=name, text=texts[name], likes=likes) for name, likes in video.ranked if name in texts
