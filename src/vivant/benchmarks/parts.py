@@ -7,12 +7,13 @@ benchmark's options or tasks receive the benchmark.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from vivant.benchmarks.rubric import JudgeAgreement, JudgeContext, JudgeQuestion, Rubric
 from vivant.benchmarks.verdict import Verdict
-from vivant.core.errors import UsageError
+from vivant.core.errors import UsageError, unknown_name_error
 from vivant.core.progress import ProgressCallback
 from vivant.core.types import Record, Sample, Score
 
@@ -122,10 +123,15 @@ class OwnTables:
 
     layouts: ClassVar[Mapping[str, str]] = {}
     """Tables by short name (`1`, `failures`), with a title each."""
+    module: ClassVar[str] = ""
+    """The module with a function `build_NAME_table(runs, protocol, benchmark)` for each layout."""
     figures: ClassVar[tuple[Figure, ...]] = ()
     scatters: ClassVar[Mapping[str, tuple[str, str]]] = {}
     """Layouts that are also drawn with a point per line: the columns across and up."""
 
-    def build(self, benchmark: Benchmark, name: str, runs: Sequence[ScoredRun], protocol: Protocol) -> Table:  # noqa: ARG002
+    def build(self, benchmark: Benchmark, name: str, runs: Sequence[ScoredRun], protocol: Protocol) -> Table:
         """Build one of `layouts`."""
-        raise UsageError(f"{benchmark.name} has no table '{name}'")
+        if name not in self.layouts or not self.module:
+            raise unknown_name_error(f"table of {benchmark.name}", name, self.layouts)
+        table: Table = getattr(import_module(self.module), f"build_{name}_table")(runs, protocol, benchmark)
+        return table

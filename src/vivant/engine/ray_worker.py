@@ -24,9 +24,6 @@ from vivant.engine.executor import LocalExecutor, PreparedRequest, RequestKey
 from vivant.engine.tokens import RequestSize
 from vivant.models.base import TransientError
 
-_GATHER = 0.004
-"""Seconds that answers wait for others to travel with."""
-
 
 class WorkerSetup(Struct, frozen=True, kw_only=True):
     """What a worker is told when it starts."""
@@ -88,6 +85,10 @@ class WorkerAnswer(Struct, frozen=True, kw_only=True, omit_defaults=True):
     error: str = ""
     kind: Literal["", "media", "no data", "fatal"] = ""
     """Of the error: one sample's; this node does not see the folder; nobody's request can succeed."""
+
+
+_GATHER = 0.004
+"""Seconds that answers wait for others to travel with."""
 
 
 class RayWorker:

@@ -16,7 +16,7 @@ from vivant.benchmarks.base import Protocol
 from vivant.core.errors import UsageError
 from vivant.judging.human_scores import HumanScores
 from vivant.judging.pairs import list_pairs
-from vivant.metrics.agreement import pearson, quadratic_kappa, spearman
+from vivant.metrics.agreement import Column, pearson, quadratic_kappa, spearman
 from vivant.metrics.intervals import Interval, wilson
 from vivant.runs.judge_scores import mean_ratings
 from vivant.runs.judgements import Judgements, list_judgements
@@ -27,7 +27,6 @@ CONSTANT_FROM = 0.8
 """From this share of one and the same figure on, a judge does not tell answers apart."""
 _RESAMPLES = 1000
 _CHUNK = 4_000_000
-Column = NDArray[np.float64]
 
 
 class CalibrationItem(Struct, frozen=True, kw_only=True):

@@ -10,8 +10,6 @@ from msgspec import Struct
 from vivant.core.table import Table, to_markdown, to_text
 
 Outcome = Literal["holds", "does not hold", "cannot be told"]
-ROUNDING = 0.05
-"""A figure printed with one decimal may be off by this much."""
 
 
 class AuditCheck(Struct, frozen=True, kw_only=True):
@@ -64,6 +62,10 @@ def format_markdown(case: AuditCheck) -> str:
     if case.recomputed:
         lines += ["From the data at hand:", "", *(f"- {line}" for line in case.recomputed), ""]
     return "\n".join(lines)
+
+
+ROUNDING = 0.05
+"""A figure printed with one decimal may be off by this much."""
 
 
 def exceeds_rounding(recomputed: float, published: float, tolerance: float = 2 * ROUNDING) -> bool:

@@ -16,7 +16,6 @@ from vivant.benchmarks.milebench.datasets import (
 )
 from vivant.benchmarks.task_options import TaskOption
 from vivant.core.progress import ProgressCallback
-from vivant.core.table import Table
 from vivant.core.types import Record, Sample, Score
 
 
@@ -72,6 +71,7 @@ class MileBenchPublished(parts.PublishedResults):
 class MileBenchTables(parts.OwnTables):
     """The leaderboard's table, and what the paper looks at."""
 
+    module = "vivant.benchmarks.milebench.tables"
     layouts: ClassVar[Mapping[str, str]] = {
         "main": "groups, realistic and diagnostic means, beside the published leaderboard",
         "datasets": "each dataset",
@@ -96,13 +96,6 @@ class MileBenchTables(parts.OwnTables):
             tasks=("ImageNeedleInAHaystack",),
         ),
     )
-
-    def build(
-        self, benchmark: base.Benchmark, name: str, runs: Sequence[base.ScoredRun], protocol: base.Protocol
-    ) -> Table:
-        from vivant.benchmarks.milebench.tables import build_table
-
-        return build_table(name, runs, protocol, benchmark)
 
 
 class MileBench(base.Benchmark):

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 from vivant.benchmarks import base, parts
 from vivant.benchmarks.mimic import data, names, prompts, published, score
 from vivant.core.progress import ProgressCallback
-from vivant.core.table import Table
 from vivant.core.types import Record, Sample, Score
 
 
@@ -43,19 +42,13 @@ class MimicPublished(parts.PublishedResults):
 class MimicTables(parts.OwnTables):
     """Tasks, axes and comments, beside the paper."""
 
+    module = "vivant.benchmarks.mimic.tables"
     layouts: ClassVar[Mapping[str, str]] = {
         "tasks": "The seven tasks, over all items and as the mean of tasks, beside the paper",
         "axes": "The three axes, each over all of its items",
         "mimicking": "Comments: how they were judged, what their text shows, beside people's and the paper",
     }
     scatters: ClassVar[Mapping[str, tuple[str, str]]] = {"mimicking": ("Human %", "Realism")}
-
-    def build(
-        self, benchmark: base.Benchmark, name: str, runs: Sequence[base.ScoredRun], protocol: base.Protocol
-    ) -> Table:
-        from vivant.benchmarks.mimic.tables import build_table
-
-        return build_table(name, runs, protocol, benchmark)
 
 
 class Mimic(base.Benchmark):

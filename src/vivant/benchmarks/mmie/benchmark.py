@@ -14,7 +14,6 @@ from vivant.benchmarks.verdict import Verdict
 from vivant.core.errors import UsageError
 from vivant.core.progress import ProgressCallback
 from vivant.core.randomness import sample_ids
-from vivant.core.table import Table
 from vivant.core.types import Record, Sample, Score, Text
 
 _MOST_CANDIDATES = 64
@@ -97,18 +96,12 @@ class MmiePublished(parts.PublishedResults):
 class MmieTables(parts.OwnTables):
     """The leaderboard's table, fields and judges."""
 
+    module = "vivant.benchmarks.mmie.tables"
     layouts: ClassVar[Mapping[str, str]] = {
         "main": "SA, PBL, MSR and all, in percent and from 0 to 6, beside the leaderboard",
         "fields": "Per field",
         "judges": "Each judge: means, spread, what could not be read; published agreement with people",
     }
-
-    def build(
-        self, benchmark: base.Benchmark, name: str, runs: Sequence[base.ScoredRun], protocol: base.Protocol
-    ) -> Table:
-        from vivant.benchmarks.mmie.tables import build_table
-
-        return build_table(name, runs, protocol, benchmark)
 
 
 class MMIE(base.Benchmark):

@@ -11,7 +11,6 @@ from vivant.benchmarks.label_scheme import Scheme
 from vivant.benchmarks.mmrv import data, native, prompts, published, score, tables
 from vivant.benchmarks.mmrv.kinds import KINDS
 from vivant.core.progress import ProgressCallback
-from vivant.core.table import Table
 from vivant.core.types import Record, Sample, Score
 
 
@@ -56,16 +55,12 @@ class MmrvPublished(parts.PublishedResults):
 class MmrvTables(parts.OwnTables):
     """The paper's tables, filled with runs."""
 
+    module = "vivant.benchmarks.mmrv.tables"
     layouts: ClassVar[Mapping[str, str]] = tables.LAYOUTS
     figures = (
         base.Figure(name="abilities", title="Abilities", facets=("ability",)),
         base.Figure(name="types", title="Types of video", facets=("type",)),
     )
-
-    def build(
-        self, benchmark: base.Benchmark, name: str, runs: Sequence[base.ScoredRun], protocol: base.Protocol
-    ) -> Table:
-        return tables.build_table(name, runs, protocol, benchmark)
 
 
 class MMRV(base.Benchmark):
