@@ -109,9 +109,13 @@ class NativeFormats:
 class PublishedResults:
     """Figures from the paper or a leaderboard, shown beside measured ones."""
 
+    def __init__(self, module: str = "") -> None:
+        self._module = module
+        """The module whose `list_published()` returns them."""
+
     def rows(self) -> Sequence[Published]:
         """All published figures."""
-        return ()
+        return tuple(import_module(self._module).list_published()) if self._module else ()
 
     def frame_curves(self) -> Mapping[str, Sequence[tuple[float, float]]]:
         """Published scores against the number of frames, by model, for sweeps."""

@@ -56,22 +56,24 @@ STEPS: dict[str, StepFunction] = {
 """The steps after `clean` by name, in their order, for `vivant build mimic all`."""
 
 
-@app.command()
-def select(work: Work, config: Config = None, force: Force = False) -> None:
-    """Choose the benchmark's videos: the top of each platform by interaction, spread over strata."""
-    run_step(partial(STEPS["select"], work, force=force), config)
+def _add_command(name: str, summary: str) -> None:
+    def command(work: Work, config: Config = None, force: Force = False) -> None:
+        run_step(partial(STEPS[name], work, force=force), config)
+
+    command.__doc__ = summary
+    app.command(name)(command)
 
 
-@app.command()
-def split(work: Work, config: Config = None, force: Force = False) -> None:
-    """Part benchmark and training by video, near-duplicate and uploader, and write the proof."""
-    run_step(partial(STEPS["split"], work, force=force), config)
-
-
-@app.command()
-def tasks(work: Work, config: Config = None, force: Force = False) -> None:
-    """Make the questions: right options from the videos, wrong ones from unrelated videos that look alike."""
-    run_step(partial(STEPS["tasks"], work, force=force), config)
+_add_command(
+    "select", "Choose the benchmark's videos: the top of each platform by interaction, spread over strata."
+)
+_add_command(
+    "split", "Part benchmark and training by video, near-duplicate and uploader, and write the proof."
+)
+_add_command(
+    "tasks",
+    "Make the questions: right options from the videos, wrong ones from unrelated videos that look alike.",
+)
 
 
 @app.command()
@@ -95,19 +97,13 @@ def audit(
         print_table(table)
 
 
-@app.command()
-def pool(work: Work, config: Config = None, force: Force = False) -> None:
-    """Gather people's most-liked comments for blind packs: `vivant mimic pack RUN… --data WORK/pool`."""
-    run_step(partial(STEPS["pool"], work, force=force), config)
-
-
-@app.command()
-def train(work: Work, config: Config = None, force: Force = False) -> None:
-    """Make training data of the same shape from the train split: a folder, pairs of text, shards."""
-    run_step(partial(STEPS["train"], work, force=force), config)
-
-
-@app.command()
-def publish(work: Work, config: Config = None, force: Force = False) -> None:
-    """Write the benchmark with data sheet, card and checksums, and an edition of ids that may be passed on."""
-    run_step(partial(STEPS["publish"], work, force=force), config)
+_add_command(
+    "pool", "Gather people's most-liked comments for blind packs: `vivant mimic pack RUN… --data WORK/pool`."
+)
+_add_command(
+    "train", "Make training data of the same shape from the train split: a folder, pairs of text, shards."
+)
+_add_command(
+    "publish",
+    "Write the benchmark with data sheet, card and checksums, and an edition of ids that may be passed on.",
+)

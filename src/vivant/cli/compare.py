@@ -20,7 +20,7 @@ app = CommandApp()
 
 @app.command()
 def compare(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN…", help="Run directories.")],
+    runs: o.Runs,
     by: o.By = None,
     between: Annotated[
         list[str] | None,

@@ -19,7 +19,7 @@ app = CommandApp()
 
 @app.command()
 def figures(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN…", help="Run directories.")],
+    runs: o.Runs,
     out: Annotated[Path, typer.Option("--out", "-o", help="Folder to draw into.")],
     form: Annotated[Literal["svg", "pdf", "png"], typer.Option("--format", help="Kind of file.")] = "svg",
     protocol: o.ProtocolOption = None,

@@ -23,6 +23,7 @@ ModelOption = Annotated[list[str] | None, make_option(_RUN["model_options"])]
 Timeout = Annotated[float, make_option(_RUN["timeout"])]
 TrustRemoteCode = Annotated[bool, make_option(_RUN["trust_remote_code"])]
 
+Runs = Annotated[list[Path], typer.Argument(metavar="RUN…", help="Run directories.")]
 By = Annotated[
     list[str] | None,
     typer.Option("--by", metavar="FACET", help="Group by this facet; repeat or a,b for several."),

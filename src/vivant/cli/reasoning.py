@@ -26,7 +26,7 @@ app = CommandApp()
 @app.command()
 @j.with_judges
 def reasoning(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN…", help="Run directories.")],
+    runs: o.Runs,
     judges: list[JudgeOptions],
     labels: Annotated[
         Path | None,

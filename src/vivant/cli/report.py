@@ -17,7 +17,7 @@ app = CommandApp()
 
 @app.command()
 def report(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN…", help="Run directories.")],
+    runs: o.Runs,
     out: Annotated[Path, typer.Option("--out", "-o", help="The HTML file to write.")] = Path("report.html"),
     protocol: o.ProtocolOption = None,
     title: Annotated[str, typer.Option("--title", help="(default: models and benchmarks)")] = "",

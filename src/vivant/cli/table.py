@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -25,7 +24,7 @@ KINDS = "Other tables"
 
 @app.command()
 def table(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN…", help="Run directories.")],
+    runs: o.Runs,
     layout_name: Annotated[
         str | None,
         typer.Option(

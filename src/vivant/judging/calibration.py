@@ -25,8 +25,6 @@ from vivant.runs.run import Run
 METRICS = ("pearson", "spearman", "cosine", "mse", "mae", "kappa")
 CONSTANT_FROM = 0.8
 """From this share of one and the same figure on, a judge does not tell answers apart."""
-_RESAMPLES = 1000
-_CHUNK = 4_000_000
 
 
 class CalibrationItem(Struct, frozen=True, kw_only=True):
@@ -227,6 +225,10 @@ def _with_interval(value: float, resampled: Column | None) -> CalibrationValue:
         return CalibrationValue(value)
     low, high = np.quantile(finite, (0.025, 0.975))
     return CalibrationValue(value, Interval(float(low), float(high), "cluster bootstrap"))
+
+
+_RESAMPLES = 1000
+_CHUNK = 4_000_000
 
 
 def _weights(clusters: Sequence[str], start: int, count: int) -> tuple[NDArray[np.float64], int]:

@@ -59,15 +59,6 @@ class MileBenchFormats(parts.NativeFormats):
         return [path for part in parts for path in export(part, out)]
 
 
-class MileBenchPublished(parts.PublishedResults):
-    """The project's leaderboard."""
-
-    def rows(self) -> Sequence[base.Published]:
-        from vivant.benchmarks.milebench.published import list_published
-
-        return list_published()
-
-
 class MileBenchTables(parts.OwnTables):
     """The leaderboard's table, and what the paper looks at."""
 
@@ -143,7 +134,7 @@ class MileBench(base.Benchmark):
         "huggingface.co/datasets/FreedomIntelligence/MileBench."
     )
     native = MileBenchFormats()
-    published = MileBenchPublished()
+    published = parts.PublishedResults("vivant.benchmarks.milebench.published")
     tables = MileBenchTables()
 
     def __init__(self, **options: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from vivant.benchmarks import base, parts
 from vivant.benchmarks.label_scheme import Scheme
-from vivant.benchmarks.mime import data, human, native, prompts, published, score, tables
+from vivant.benchmarks.mime import data, human, native, prompts, score, tables
 from vivant.benchmarks.mime import export as exports
 from vivant.benchmarks.mime.kinds import KINDS
 from vivant.core.table import Table
@@ -36,13 +36,6 @@ class MimeFormats(parts.NativeFormats):
 
     def export(self, parts: Sequence[base.ScoredRun], kind: str, out: Path) -> list[Path]:
         return [path for part in parts for path in exports.export(part, kind, out)]
-
-
-class MimePublished(parts.PublishedResults):
-    """The paper's tables."""
-
-    def rows(self) -> Sequence[base.Published]:
-        return list(published.list_published())
 
 
 class MimeTables(parts.OwnTables):
@@ -91,7 +84,7 @@ class Mime(base.Benchmark):
         "(docs/mime.md)."
     )
     native = MimeFormats()
-    published = MimePublished()
+    published = parts.PublishedResults("vivant.benchmarks.mime.published")
     tables = MimeTables()
 
     def load(self, root: Path, task: str) -> list[Sample]:

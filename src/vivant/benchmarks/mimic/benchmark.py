@@ -32,13 +32,6 @@ class MimicData(parts.DataFolder):
         return check(root)
 
 
-class MimicPublished(parts.PublishedResults):
-    """Both tables of the paper."""
-
-    def rows(self) -> Sequence[base.Published]:
-        return tuple(published.list_published())
-
-
 class MimicTables(parts.OwnTables):
     """Tasks, axes and comments, beside the paper."""
 
@@ -79,7 +72,7 @@ class Mimic(base.Benchmark):
         help="A folder with videos.jsonl, items.jsonl and the videos, as docs/mimic.md describes; "
         "`vivant mimic convert` makes one from files in another shape."
     )
-    published = MimicPublished()
+    published = parts.PublishedResults("vivant.benchmarks.mimic.published")
     tables = MimicTables()
 
     def load(self, root: Path, task: str) -> list[Sample]:

@@ -86,13 +86,6 @@ class MmieFormats(parts.NativeFormats):
         return export(parts, kind, out)
 
 
-class MmiePublished(parts.PublishedResults):
-    """The project's leaderboard."""
-
-    def rows(self) -> Sequence[base.Published]:
-        return published.list_published()
-
-
 class MmieTables(parts.OwnTables):
     """The leaderboard's table, fields and judges."""
 
@@ -129,7 +122,7 @@ class MMIE(base.Benchmark):
     )
     judged = MmieJudged()
     native = MmieFormats()
-    published = MmiePublished()
+    published = parts.PublishedResults("vivant.benchmarks.mmie.published")
     tables = MmieTables()
 
     def __init__(self, **options: Any) -> None:

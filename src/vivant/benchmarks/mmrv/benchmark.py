@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from vivant.benchmarks import base, parts
 from vivant.benchmarks.label_scheme import Scheme
-from vivant.benchmarks.mmrv import data, native, prompts, published, score, tables
+from vivant.benchmarks.mmrv import data, native, prompts, score, tables
 from vivant.benchmarks.mmrv.kinds import KINDS
 from vivant.core.progress import ProgressCallback
 from vivant.core.types import Record, Sample, Score
@@ -45,9 +45,6 @@ class MmrvFormats(parts.NativeFormats):
 class MmrvPublished(parts.PublishedResults):
     """The paper's tables."""
 
-    def rows(self) -> Sequence[base.Published]:
-        return list(published.list_published())
-
     def frame_curves(self) -> Mapping[str, Sequence[tuple[float, float]]]:
         return tables.list_frame_curves()
 
@@ -80,7 +77,7 @@ class MMRV(base.Benchmark):
         "(docs/mmrv.md)."
     )
     native = MmrvFormats()
-    published = MmrvPublished()
+    published = MmrvPublished("vivant.benchmarks.mmrv.published")
     tables = MmrvTables()
 
     def load(self, root: Path, task: str) -> list[Sample]:

@@ -37,11 +37,7 @@ _FROM_SPLIT = ("proof.json", "proof.md")
 
 
 def publish(
-    work: Path,
-    settings: PipelineSettings,
-    progress: ProgressCallback = ignore_progress,
-    *,
-    force: bool = False,
+    work: Path, settings: PipelineSettings, progress: ProgressCallback = ignore_progress, force: bool = False
 ) -> BuildStep:
     """Write both editions."""
     parameters = {"publish": msgspec.to_builtins(settings.publish), "ingest": _name_settings(settings)}
