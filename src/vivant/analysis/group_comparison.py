@@ -62,12 +62,7 @@ def compare_groups(
 
 
 def _of_task(
-    run: str,
-    part: ScoredRun,
-    facet: str,
-    by: tuple[str, ...],
-    match: Sequence[str] | None,
-    rest: bool,
+    run: str, part: ScoredRun, facet: str, by: tuple[str, ...], match: Sequence[str] | None, rest: bool
 ) -> list[RunPair]:
     benchmark = registry.of_task(part.task)
     summary.grouped(part, benchmark, (facet, *by, *(match or ())))  # refuses a facet that no sample has

@@ -18,15 +18,7 @@ from vivant.core.progress import ProgressCallback
 from vivant.core.types import Record, Sample, Score
 
 if TYPE_CHECKING:
-    from vivant.benchmarks.base import (
-        Benchmark,
-        DataReport,
-        Figure,
-        Imported,
-        Protocol,
-        Published,
-        ScoredRun,
-    )
+    from vivant.benchmarks.base import Benchmark, DataReport, Figure, Imported, Protocol, Published, ScoredRun
     from vivant.core.table import Table
 
 

@@ -112,12 +112,7 @@ def cluster_of(sample: Sample) -> str:
 
 def published_row(figure: Published, n: int = 0) -> Row:
     """A figure from a paper as a row, marked with its source; `n` where the paper states it."""
-    return Row(
-        run="published",
-        benchmark=figure.task.partition("/")[0],
-        n=n,
-        **shared_fields(figure, Row),
-    )
+    return Row(run="published", benchmark=figure.task.partition("/")[0], n=n, **shared_fields(figure, Row))
 
 
 def natural(text: str) -> list[tuple[int, int, str]]:

@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Protocol
 
-import typer
+from typer import Option
 
 from vivant.cli.build_mimic_options import Config, Force, Work, run_step
 from vivant.cli.help import CommandApp
@@ -81,11 +81,9 @@ def audit(
     work: Work,
     config: Config = None,
     redraw: Annotated[
-        bool, typer.Option("--redraw", help="Draw the wrong options of tasks that fail again.")
+        bool, Option("--redraw", help="Draw the wrong options of tasks that fail again.")
     ] = False,
-    drop: Annotated[
-        bool, typer.Option("--drop", help="Leave out items that every guesser gets right.")
-    ] = False,
+    drop: Annotated[bool, Option("--drop", help="Leave out items that every guesser gets right.")] = False,
     force: Force = False,
 ) -> None:
     """What can be solved without the video: guessers that see only the options, against 25 %."""

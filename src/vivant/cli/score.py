@@ -17,10 +17,7 @@ app = CommandApp()
 @app.command()
 @j.with_judges
 def score(
-    runs: o.Runs,
-    judges: list[JudgeOptions],
-    protocol: o.ProtocolOption = None,
-    settings: o.Settings = None,
+    runs: o.Runs, judges: list[JudgeOptions], protocol: o.ProtocolOption = None, settings: o.Settings = None
 ) -> None:
     """Score runs again from their logs; no model is needed. The new scores replace the stored ones.
 

@@ -114,10 +114,10 @@ def _context(plan: TaskPlan, settings: RunSettings) -> PromptContext:
     return PromptContext(
         style=settings.style,
         seed=settings.seed,
-        pool=plan.pool,
         wording=settings.wording,
-        root=plan.root,
         limits={**settings.limits, "tokenizer": plan.tokenizer} if plan.tokenizer else settings.limits,
+        pool=plan.pool,
+        root=plan.root,
     )
 
 

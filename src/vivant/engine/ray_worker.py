@@ -63,10 +63,7 @@ class TransientFailure(Struct, frozen=True, kw_only=True, omit_defaults=True):
     def error(self) -> TransientError:
         """As the runner knows it."""
         return TransientError(
-            self.message,
-            retry_after=self.retry_after,
-            slow_down=self.slow_down,
-            unreachable=self.unreachable,
+            self.message, retry_after=self.retry_after, slow_down=self.slow_down, unreachable=self.unreachable
         )
 
 

@@ -23,8 +23,6 @@ from vivant.runs.judgements import Judgements, list_judgements
 from vivant.runs.run import Run
 
 METRICS = ("pearson", "spearman", "cosine", "mse", "mae", "kappa")
-CONSTANT_FROM = 0.8
-"""From this share of one and the same figure on, a judge does not tell answers apart."""
 
 
 class CalibrationItem(Struct, frozen=True, kw_only=True):
@@ -77,6 +75,10 @@ class CalibratedJudge(Struct, frozen=True, kw_only=True):
 
 
 # ── joining ──────────────────────────────────────────────────────────────────────────────────────
+
+
+CONSTANT_FROM = 0.8
+"""From this share of one and the same figure on, a judge does not tell answers apart."""
 
 
 def join_scores(human: HumanScores, runs: Sequence[Run], protocol: Protocol) -> list[CalibratedJudge]:

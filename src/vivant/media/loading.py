@@ -186,13 +186,7 @@ class MediaLoader:
         return loaded or convert_picture(self._frame_cache, file.stem, data, job.frames, part.path), file.stem
 
     async def _video(
-        self,
-        job: Job,
-        part: Video,
-        native: bool,
-        audio: bool,
-        parts: list[Content],
-        uses: list[MediaUse],
+        self, job: Job, part: Video, native: bool, audio: bool, parts: list[Content], uses: list[MediaUse]
     ) -> None:
         real = _real(job, part.path)
         sha256 = await self._sha256(real, part.path)

@@ -76,9 +76,7 @@ def _check_people(data: Path | None) -> AuditCheck:
         "mime-human-free-form",
         tables=(
             Table(
-                title="People, free form",
-                columns=("variant", "printed", "accuracy", "difference"),
-                body=body,
+                title="People, free form", columns=("variant", "printed", "accuracy", "difference"), body=body
             ),
         ),
         recomputed=mime_files.recompute_people(data, PEOPLE) if data is not None else (),

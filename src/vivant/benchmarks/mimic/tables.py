@@ -23,12 +23,7 @@ from vivant.benchmarks.mimic.text_metrics import (
     pick_one_per_video,
 )
 from vivant.benchmarks.summary import published_row, summarise
-from vivant.benchmarks.table_parts import (
-    count_cells,
-    format_interval,
-    group_by_run,
-    summarise_together,
-)
+from vivant.benchmarks.table_parts import count_cells, format_interval, group_by_run, summarise_together
 from vivant.core.errors import DataError, UsageError
 from vivant.core.table import Cell, Row, Table
 

@@ -10,12 +10,7 @@ from vivant.benchmarks.mmie import published
 from vivant.benchmarks.mmie.data import get_answer_parts
 from vivant.benchmarks.mmie.items import CATEGORIES
 from vivant.benchmarks.summary import judge_notes, published_row, summarise
-from vivant.benchmarks.table_parts import (
-    count_cells,
-    format_interval,
-    group_by_run,
-    summarise_together,
-)
+from vivant.benchmarks.table_parts import count_cells, format_interval, group_by_run, summarise_together
 from vivant.core.table import Cell, Row, Table
 from vivant.core.types import Sample, Score
 

@@ -107,12 +107,7 @@ def decide(
             reason = f"{votes} of {len(found)} are fewer than {agree} of {of}"
         decisions.append(
             Decision(
-                item=item,
-                kept=not reason,
-                labels=labels,
-                votes=votes,
-                annotators=len(found),
-                reason=reason,
+                item=item, kept=not reason, labels=labels, votes=votes, annotators=len(found), reason=reason
             )
         )
     return tuple(decisions)

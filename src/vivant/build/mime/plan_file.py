@@ -158,10 +158,7 @@ def _filled(entry: str | OwnAction) -> OwnAction:
         return own
     action = find_action(source)
     return msgspec.structs.replace(
-        own,
-        motion=source,
-        labels=own.labels or action.labels,
-        background=own.background or action.scene,
+        own, motion=source, labels=own.labels or action.labels, background=own.background or action.scene
     )
 
 

@@ -14,14 +14,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from vivant.benchmarks.mimic.format import (
-    ITEMS,
-    VIDEOS,
-    Comment,
-    MimicItem,
-    MimicOption,
-    MimicVideo,
-)
+from vivant.benchmarks.mimic.format import ITEMS, VIDEOS, Comment, MimicItem, MimicOption, MimicVideo
 from vivant.build.mimic.database import connect, parquet_source
 from vivant.build.mimic.ids_edition import (
     IdItem,
@@ -78,11 +71,7 @@ def refetch(ids: Path, folder: Path, request: DownloadRequest) -> Counter[str]:
 
 
 def restore(
-    work: Path,
-    folder: Path,
-    header: IdsHeader,
-    videos: list[IdVideo],
-    items: list[IdItem],
+    work: Path, folder: Path, header: IdsHeader, videos: list[IdVideo], items: list[IdItem]
 ) -> Counter[str]:
     """Put the edition together from what was taken in again."""
     missing: list[MissingEntry] = []

@@ -222,10 +222,7 @@ def _write(
     import polars as pl
 
     later = pl.DataFrame(
-        {
-            "ref": [ref for ref, _ in chosen] + list(why),
-            "later": [CHOSEN] * len(chosen) + list(why.values()),
-        }
+        {"ref": [ref for ref, _ in chosen] + list(why), "later": [CHOSEN] * len(chosen) + list(why.values())}
     )
     connection.register("later", later)
     target = str(step.folder / "videos.parquet").replace("'", "''")
