@@ -47,6 +47,22 @@ class DataFolder:
         return None
 
 
+class CheckedFolder(DataFolder):
+    """A folder whose check needs nothing but its path."""
+
+    checker: ClassVar[str]
+    """The module whose `check(root)` reads everything."""
+
+    def check(
+        self,
+        benchmark: Benchmark,  # noqa: ARG002
+        root: Path,
+        progress: ProgressCallback | None = None,  # noqa: ARG002
+    ) -> DataReport:
+        report: DataReport = import_module(self.checker).check(root)
+        return report
+
+
 class JudgedTasks:
     """What a judge is asked about the answers to tasks with `TaskInfo.judged`, and how its reply is read."""
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from typing import TYPE_CHECKING
 
 from vivant.core.structs import shared_fields
-from vivant.core.types import Job, MediaUse, Record, Reply, Request, Turn
+from vivant.core.types import Job, Record, Reply, Request, Turn
 from vivant.engine.fingerprint import Fingerprints
 from vivant.media import LoadedMedia
 from vivant.models.base import Model
 from vivant.models.request_limits import OnTooLarge, find_problems, fit_request
+
+if TYPE_CHECKING:
+    from vivant.engine.executor import RequestKey
 
 
 def create_fingerprints(model: Model, *, audio: bool, on_too_large: OnTooLarge) -> Fingerprints:
@@ -38,8 +42,7 @@ def build_request(job: Job, turns: tuple[Turn, ...]) -> Request:
 
 def build_record(
     job: Job,
-    fingerprint: str,
-    media: tuple[MediaUse, ...],
+    key: RequestKey,
     reply: Reply,
     *,
     started: float,
@@ -50,8 +53,8 @@ def build_record(
     """One line of the log."""
     return Record(
         **shared_fields(job, Record),
-        fingerprint=fingerprint,
-        media=media,
+        fingerprint=key.fingerprint,
+        media=key.media,
         reply=reply,
         attempts=attempts,
         cached=cached,

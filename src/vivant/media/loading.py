@@ -12,6 +12,7 @@ from weakref import WeakValueDictionary
 
 from msgspec import Struct
 
+from vivant.core.closing import Closeable
 from vivant.core.errors import MediaError
 from vivant.core.file_types import detect_impostor, detect_video_type
 from vivant.core.types import (
@@ -57,7 +58,7 @@ class LoadedMedia(Struct, frozen=True, eq=False):
         return f"LoadedMedia({len(self.turns)} turns, {len(self.media)} media)"
 
 
-class MediaLoader:
+class MediaLoader(Closeable):
     """Reads, decodes and caches the media of jobs. Start one per run; `close` it, or use it as a context.
 
     Videos and sound are decoded in `workers` processes with `threads` each, every file within `time_limit`
@@ -80,12 +81,6 @@ class MediaLoader:
         self._checked: FramePolicy | None = None
         self._hopeless: dict[str, str] = {}
         """Files that hung or crashed a worker, by hash: they are not tried again for the next question."""
-
-    def __enter__(self) -> MediaLoader:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """End workers and threads; what is still being loaded ends with an error."""

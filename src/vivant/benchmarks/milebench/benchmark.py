@@ -15,12 +15,13 @@ from vivant.benchmarks.milebench.datasets import (
     list_realm_groups,
 )
 from vivant.benchmarks.task_options import TaskOption
-from vivant.core.progress import ProgressCallback
 from vivant.core.types import Record, Sample, Score
 
 
-class MileBenchData(parts.DataFolder):
+class MileBenchData(parts.CheckedFolder):
     """The release as it is unpacked: a folder per dataset."""
+
+    checker = "vivant.benchmarks.milebench.check"
 
     def available(self, benchmark: base.Benchmark, root: Path, tasks: Sequence[str]) -> tuple[str, ...]:
         """Those datasets whose annotation file is there."""
@@ -28,17 +29,6 @@ class MileBenchData(parts.DataFolder):
 
         names = set(list_present(root, adv=benchmark.options["adv"]))
         return tuple(task for task in tasks if task.rpartition("/")[2] in names)
-
-    def check(
-        self,
-        benchmark: base.Benchmark,  # noqa: ARG002
-        root: Path,
-        progress: ProgressCallback | None = None,  # noqa: ARG002
-    ) -> base.DataReport:
-        """Every file and every picture, whatever options the benchmark has."""
-        from vivant.benchmarks.milebench.check import check
-
-        return check(root)
 
 
 class MileBenchFormats(parts.NativeFormats):

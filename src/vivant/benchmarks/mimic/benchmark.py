@@ -8,28 +8,18 @@ from typing import Any, ClassVar
 
 from vivant.benchmarks import base, parts
 from vivant.benchmarks.mimic import data, names, prompts, published, score
-from vivant.core.progress import ProgressCallback
 from vivant.core.types import Record, Sample, Score
 
 
-class MimicData(parts.DataFolder):
+class MimicData(parts.CheckedFolder):
     """videos.jsonl, items.jsonl and the videos."""
+
+    checker = "vivant.benchmarks.mimic.check"
 
     def available(self, benchmark: base.Benchmark, root: Path, tasks: Sequence[str]) -> tuple[str, ...]:  # noqa: ARG002
         """Those that items ask; comments can be asked for without items."""
         present = data.list_tasks(root)
         return tuple(task for task in tasks if task in present)
-
-    def check(
-        self,
-        benchmark: base.Benchmark,  # noqa: ARG002
-        root: Path,
-        progress: ProgressCallback | None = None,  # noqa: ARG002
-    ) -> base.DataReport:
-        """Lines, references, keys, leaks between options, files."""
-        from vivant.benchmarks.mimic.check import check
-
-        return check(root)
 
 
 class MimicTables(parts.OwnTables):
