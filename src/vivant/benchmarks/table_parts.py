@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
-from vivant.benchmarks.base import Benchmark, Protocol, ScoredRun
+from vivant.benchmarks.base import Benchmark, ScoredRun
 from vivant.benchmarks.summary import summarise
-from vivant.core.table import Cell, Row, Table
-
-TableBuilder = Callable[[Sequence[ScoredRun], Protocol, Benchmark], Table]
+from vivant.core.table import Cell, Row
 
 
 def group_by_run(runs: Sequence[ScoredRun]) -> dict[str, list[ScoredRun]]:

@@ -28,7 +28,7 @@ PEOPLE: Mapping[str, float] = {
 ANSWERS, RIGHT, REPORTED = 2539, 2115, 91.7
 REAL_ANSWERS, REAL_RIGHT = 184, 180
 ACTIONS = 86
-FEW_SHOT_FILES, ROWS, DEMONSTRATION_ROWS, LARGEST_CHANGE = 2, 860, 30, 1.7
+ROWS, DEMONSTRATION_ROWS, LARGEST_CHANGE = 860, 30, 1.7
 CHOICE_FILES, JUDGED = 16, 2522
 """Files with multiple-choice results on MIME, and judgements by people, whose options were compared."""
 _PAPER_FAILURES: Mapping[str, tuple[int, float]] = {
