@@ -23,6 +23,7 @@ ModelOption = Annotated[list[str] | None, make_option(_RUN["model_options"])]
 Timeout = Annotated[float, make_option(_RUN["timeout"])]
 TrustRemoteCode = Annotated[bool, make_option(_RUN["trust_remote_code"])]
 
+Port = Annotated[int, Option("--port", help="0 for any free one.")]
 Runs = Annotated[list[Path], Argument(metavar="RUN…", help="Run directories.")]
 By = Annotated[
     list[str] | None, Option("--by", metavar="FACET", help="Group by this facet; repeat or a,b for several.")

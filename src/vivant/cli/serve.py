@@ -19,7 +19,7 @@ def serve(
         str,
         Argument(metavar="MODEL", help="A folder of a trained or exported model, or any --model of `run`."),
     ] = "vivant/tiny",
-    port: Annotated[int, Option("--port", help="0 for any free one.")] = 8000,
+    port: o.Port = 8000,
     host: Annotated[
         str, Option("--host", help="Another address than this machine's own needs a key, and gets one.")
     ] = "127.0.0.1",

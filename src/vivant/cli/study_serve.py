@@ -7,6 +7,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
+from vivant.cli import options as o
 from vivant.cli.help import CommandApp
 from vivant.cli.output import say
 
@@ -23,7 +24,6 @@ Database = Annotated[
     ),
 ]
 Host = Annotated[str, Option("--host", help="Another address than this machine's own is open to others.")]
-Port = Annotated[int, Option("--port", help="0 for any free one.")]
 Public = Annotated[
     str,
     Option(
@@ -40,7 +40,7 @@ def serve(
     folder: Folder,
     database: Database = None,
     host: Host = "127.0.0.1",
-    port: Port = 8770,
+    port: o.Port = 8770,
     url: Public = "",
     admin_token_file: Annotated[
         Path | None,
@@ -74,7 +74,7 @@ def serve(
 
 
 @app.command()
-def preview(folder: Folder, host: Host = "127.0.0.1", port: Port = 8771) -> None:
+def preview(folder: Folder, host: Host = "127.0.0.1", port: o.Port = 8771) -> None:
     """Go through a study as a participant does. Nothing is recorded.
 
     Example:

@@ -18,7 +18,7 @@ app = CommandApp()
 @app.command()
 def view(
     root: Annotated[Path, Argument(metavar="[RUNS_DIR]", help="Folder that holds runs.")] = Path("runs"),
-    port: Annotated[int, Option("--port", help="0 for any free one.")] = 8765,
+    port: o.Port = 8765,
     host: Annotated[
         str, Option("--host", help="Another address than this machine's own needs a token, and gets one.")
     ] = "127.0.0.1",
