@@ -21,7 +21,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 SIZES = (15_000, 50_000, 150_000)
@@ -54,12 +54,13 @@ def run_step(work: Path, name: str, videos: int) -> None:
     elif name == "audit":
         audit(work, settings, redraw=True)
     else:
-        {
+        steps: dict[str, Callable[[Path, PipelineSettings], object]] = {
             "select": select_videos,
             "split": split_videos,
             "tasks": make_tasks,
             "pool": make_comment_pool,
-        }[name](work, settings)
+        }
+        steps[name](work, settings)
 
 
 def pandas_selection(work: Path, videos: int) -> None:

@@ -13,17 +13,8 @@ import msgspec
 import numpy as np
 from msgspec import Struct, field
 
-from vivant.benchmarks import registry
+from vivant.benchmarks import registry, summary
 from vivant.benchmarks.base import Benchmark, Protocol, ScoredRun
-from vivant.benchmarks.summary import (
-    SampleScores,
-    cluster_of,
-    group_by_sample,
-    group_rows,
-    is_binary,
-    natural,
-    restrict,
-)
 from vivant.core.errors import UsageError
 from vivant.metrics.bootstrap import ClusterTotals, percentile_ends, resample_means
 from vivant.metrics.intervals import Interval, encode_labels, mean_interval
@@ -86,8 +77,8 @@ def measure_controls(
         ]
         if other:
             notes.append(f"{base.name} and {run.name} differ in more than the control: {'; '.join(other)}.")
-        before = {part.task: part for part in restrict(base.scores(protocol), where)}
-        after = {part.task: part for part in restrict(run.scores(protocol), where)}
+        before = {part.task: part for part in summary.restrict(base.scores(protocol), where)}
+        after = {part.task: part for part in summary.restrict(run.scores(protocol), where)}
         for task in (task for task in before if task in after):
             effects += _compare_task(before[task], after[task], run, tuple(dict.fromkeys(by)))
     if not effects:
@@ -117,19 +108,19 @@ def _compare_task(
     baseline: ScoredRun, controlled: ScoredRun, run: Run, by: tuple[str, ...]
 ) -> list[ControlEffect]:
     benchmark = registry.of_task(baseline.task)
-    a, b = group_by_sample(baseline, benchmark), group_by_sample(controlled, benchmark)
+    a, b = summary.group_by_sample(baseline, benchmark), summary.group_by_sample(controlled, benchmark)
     unparsed_value = benchmark.unparsed_value
-    binary = is_binary(baseline, unparsed_value) and is_binary(controlled, unparsed_value)
+    binary = summary.is_binary(baseline, unparsed_value) and summary.is_binary(controlled, unparsed_value)
     binary = binary and all(len(s.values) == 1 for s in (*a.values(), *b.values()))
     groups: dict[tuple[str, ...], list[str]] = {}
-    for key, rows in group_rows(baseline, benchmark, by).items():
+    for key, rows in summary.group_rows(baseline, benchmark, by).items():
         names = [name for name in dict.fromkeys(row[0].id for row in rows) if name in a and name in b]
         if names:
             groups[key] = names
     effects: list[ControlEffect] = []
-    for key in sorted(groups, key=lambda values: [natural(value) for value in values]):
+    for key in sorted(groups, key=lambda values: [summary.natural(value) for value in values]):
         before, after = [a[name] for name in groups[key]], [b[name] for name in groups[key]]
-        clusters = [cluster_of(baseline.sample) for baseline in before]
+        clusters = [summary.cluster_of(baseline.sample) for baseline in before]
         floor, chance = _floor(before, benchmark)
         share, interval = (None, None) if floor is None else _share(before, after, floor, clusters)
         effects.append(
@@ -151,7 +142,9 @@ def _compare_task(
     return effects
 
 
-def _floor(samples: Sequence[SampleScores], benchmark: Benchmark) -> tuple[list[float] | None, float | None]:
+def _floor(
+    samples: Sequence[summary.SampleScores], benchmark: Benchmark
+) -> tuple[list[float] | None, float | None]:
     """What a guess is worth on each sample, and on average: nothing where answers are free, None where it
     is known for some samples alone."""
     chances = [benchmark.chance(scores.sample) for scores in samples]
@@ -162,8 +155,8 @@ def _floor(samples: Sequence[SampleScores], benchmark: Benchmark) -> tuple[list[
 
 
 def _share(
-    before: Sequence[SampleScores],
-    after: Sequence[SampleScores],
+    before: Sequence[summary.SampleScores],
+    after: Sequence[summary.SampleScores],
     floor: Sequence[float],
     clusters: Sequence[str],
 ) -> tuple[float | None, Interval | None]:

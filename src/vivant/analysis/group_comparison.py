@@ -12,17 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 
 from vivant.analysis.comparison import Comparison, RunPair, correct_p_values, name_runs
-from vivant.benchmarks import registry
+from vivant.benchmarks import registry, summary
 from vivant.benchmarks.base import Protocol, ScoredRun
-from vivant.benchmarks.summary import (
-    SampleScores,
-    cluster_of,
-    group_by_sample,
-    group_rows,
-    is_binary,
-    natural,
-    restrict,
-)
 from vivant.core.errors import UsageError
 from vivant.metrics.paired import Difference, group_difference, paired_difference
 from vivant.runs.run import Run, common_protocol
@@ -54,7 +45,7 @@ def compare_groups(
     notes: list[str] = []
     names = name_runs(runs)
     for name, run in zip(names, runs, strict=True):
-        for part in restrict(run.scores(protocol), where):
+        for part in summary.restrict(run.scores(protocol), where):
             for facet in dict.fromkeys(between):
                 task_pairs = _compare_task(name, part, facet, tuple(dict.fromkeys(by)), match, rest)
                 if not task_pairs:
@@ -71,27 +62,22 @@ def compare_groups(
 
 
 def _compare_task(
-    run: str,
-    part: ScoredRun,
-    facet: str,
-    by: tuple[str, ...],
-    match: Sequence[str] | None,
-    rest: bool,
+    run: str, part: ScoredRun, facet: str, by: tuple[str, ...], match: Sequence[str] | None, rest: bool
 ) -> list[RunPair]:
     benchmark = registry.of_task(part.task)
-    group_rows(part, benchmark, (facet, *by, *(match or ())))  # refuses a facet that no sample has
-    samples = group_by_sample(part, benchmark)
+    summary.group_rows(part, benchmark, (facet, *by, *(match or ())))  # refuses a facet that no sample has
+    samples = summary.group_by_sample(part, benchmark)
     single = all(len(scores.values) == 1 for scores in samples.values())
-    binary = single and is_binary(part, benchmark.unparsed_value)
+    binary = single and summary.is_binary(part, benchmark.unparsed_value)
     scale = benchmark.task(part.task).scale
-    groups: dict[tuple[str, ...], list[SampleScores]] = {}
+    groups: dict[tuple[str, ...], list[summary.SampleScores]] = {}
     for scores in samples.values():
         groups.setdefault(tuple(scores.sample.facets.get(name, "") for name in by), []).append(scores)
     pairs: list[RunPair] = []
-    for key in sorted(groups, key=lambda values: [natural(value) for value in values]):
+    for key in sorted(groups, key=lambda values: [summary.natural(value) for value in values]):
         members = groups[key]
         value_of = _values(facet)
-        values = sorted({value_of(scores) for scores in members} - set(NOT_APPLICABLE), key=natural)
+        values = sorted({value_of(scores) for scores in members} - set(NOT_APPLICABLE), key=summary.natural)
         if len(values) < 2:
             continue
         chosen = [scores for scores in members if value_of(scores) in values]
@@ -119,7 +105,7 @@ def _compare_task(
     return pairs
 
 
-def _values(facet: str) -> Callable[[SampleScores], str]:
+def _values(facet: str) -> Callable[[summary.SampleScores], str]:
     return lambda scored: scored.sample.facets.get(facet, "")
 
 
@@ -129,7 +115,7 @@ def _couples(values: Sequence[str], rest: bool) -> list[tuple[str, str]]:
     return list(combinations(values, 2))
 
 
-def find_crossed_facets(samples: Sequence[SampleScores], facet: str) -> tuple[str, ...]:
+def find_crossed_facets(samples: Sequence[summary.SampleScores], facet: str) -> tuple[str, ...]:
     """The other facets that a pair can agree in: those that do not change with this one in every cluster.
 
     A facet that differs between any two samples of a cluster with different values of `facet` (a name that
@@ -137,7 +123,7 @@ def find_crossed_facets(samples: Sequence[SampleScores], facet: str) -> tuple[st
     """
     clusters: dict[str, list[Mapping[str, str]]] = {}
     for scores in samples:
-        clusters.setdefault(cluster_of(scores.sample), []).append(scores.sample.facets)
+        clusters.setdefault(summary.cluster_of(scores.sample), []).append(scores.sample.facets)
     names = dict.fromkeys(name for scores in samples for name in scores.sample.facets if name != facet)
     return tuple(
         name for name in names if any(_is_shared(members, facet, name) for members in clusters.values())
@@ -153,7 +139,10 @@ def _is_shared(cluster: Sequence[Mapping[str, str]], facet: str, other: str) -> 
 
 
 def _contrast(
-    a: Sequence[SampleScores], b: Sequence[SampleScores], facets: tuple[str, ...], binary: bool
+    a: Sequence[summary.SampleScores],
+    b: Sequence[summary.SampleScores],
+    facets: tuple[str, ...],
+    binary: bool,
 ) -> tuple[Difference, tuple[str, ...]]:
     before, after = _cells(a, facets), _cells(b, facets)
     both = [cell for cell in before if cell in after] if facets else []
@@ -170,18 +159,20 @@ def _contrast(
     result = group_difference(
         [scores.mean for scores in a],
         [scores.mean for scores in b],
-        [cluster_of(scores.sample) for scores in a],
-        [cluster_of(scores.sample) for scores in b],
+        [summary.cluster_of(scores.sample) for scores in a],
+        [summary.cluster_of(scores.sample) for scores in b],
         binary=binary,
     )
     return result, ()
 
 
-def _cells(samples: Sequence[SampleScores], facets: Sequence[str]) -> dict[tuple[str, ...], list[float]]:
+def _cells(
+    samples: Sequence[summary.SampleScores], facets: Sequence[str]
+) -> dict[tuple[str, ...], list[float]]:
     """Values by cluster and matched facets: several where the data hold several of a kind."""
     cells: dict[tuple[str, ...], list[float]] = {}
     for scores in samples:
-        cell = (cluster_of(scores.sample), *(scores.sample.facets.get(facet, "") for facet in facets))
+        cell = (summary.cluster_of(scores.sample), *(scores.sample.facets.get(facet, "") for facet in facets))
         cells.setdefault(cell, []).append(scores.mean)
     return cells
 

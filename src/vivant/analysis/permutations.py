@@ -13,16 +13,13 @@ from collections.abc import Sequence
 
 import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
 from vivant.analysis.repeats import canonical_answer, chosen_position, same_answer_share
 from vivant.benchmarks.base import Benchmark, ScoredRun
 from vivant.benchmarks.summary import cluster_of, counted_value
 from vivant.core.errors import UsageError
 from vivant.metrics.distributions import chi_square_p_value
-from vivant.metrics.intervals import Interval, mean_interval, wilson
-
-Matrix = NDArray[np.float64]
+from vivant.metrics.intervals import Interval, Values, mean_interval, wilson
 
 
 class OptionPosition(Struct, frozen=True, kw_only=True):
@@ -166,9 +163,9 @@ def _gather_questions(run: ScoredRun, benchmark: Benchmark) -> list[_Question]:
 class Moments(Struct, frozen=True, eq=False):
     """Of one question: how often each position was chosen, and what exchanging the choices would give."""
 
-    chosen: Matrix
-    expected: Matrix
-    covariance: Matrix
+    chosen: Values
+    expected: Values
+    covariance: Values
 
 
 def compute_moments(orders: Sequence[tuple[int, ...]], positions: Sequence[int]) -> Moments:
@@ -195,7 +192,7 @@ def compute_moments(orders: Sequence[tuple[int, ...]], positions: Sequence[int])
 
 def preference_test(questions: Sequence[Moments]) -> tuple[float | None, int]:
     """p value and degrees of freedom; no p value where no choice depends on the order."""
-    by_size: dict[int, tuple[Matrix, Matrix]] = {}
+    by_size: dict[int, tuple[Values, Values]] = {}
     for question in questions:
         size = question.chosen.size
         excess, covariance = by_size.setdefault(size, (np.zeros(size), np.zeros((size, size))))

@@ -7,25 +7,18 @@ benchmark's options or tasks receive the benchmark.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from vivant.benchmarks.rubric import JudgeAgreement, JudgeContext, JudgeQuestion, Rubric
 from vivant.benchmarks.verdict import Verdict
-from vivant.core.errors import UsageError
+from vivant.core.errors import UsageError, unknown_name_error
 from vivant.core.progress import ProgressCallback
 from vivant.core.types import Record, Sample, Score
 
 if TYPE_CHECKING:
-    from vivant.benchmarks.base import (
-        Benchmark,
-        DataReport,
-        Figure,
-        Imported,
-        Protocol,
-        Published,
-        ScoredRun,
-    )
+    from vivant.benchmarks.base import Benchmark, DataReport, Figure, Imported, Protocol, Published, ScoredRun
     from vivant.core.table import Table
 
 
@@ -52,6 +45,22 @@ class DataFolder:
     ) -> DataReport | None:
         """Read everything in `root` and say what is there and what is wrong; None where there is no check."""
         return None
+
+
+class CheckedFolder(DataFolder):
+    """A folder whose check needs nothing but its path."""
+
+    checker: ClassVar[str]
+    """The module whose `check(root)` reads everything."""
+
+    def check(
+        self,
+        benchmark: Benchmark,  # noqa: ARG002
+        root: Path,
+        progress: ProgressCallback | None = None,  # noqa: ARG002
+    ) -> DataReport:
+        report: DataReport = import_module(self.checker).check(root)
+        return report
 
 
 class JudgedTasks:
@@ -108,9 +117,13 @@ class NativeFormats:
 class PublishedResults:
     """Figures from the paper or a leaderboard, shown beside measured ones."""
 
+    def __init__(self, module: str = "") -> None:
+        self._module = module
+        """The module whose `list_published()` returns them."""
+
     def rows(self) -> Sequence[Published]:
         """All published figures."""
-        return ()
+        return tuple(import_module(self._module).list_published()) if self._module else ()
 
     def frame_curves(self) -> Mapping[str, Sequence[tuple[float, float]]]:
         """Published scores against the number of frames, by model, for sweeps."""
@@ -122,10 +135,15 @@ class OwnTables:
 
     layouts: ClassVar[Mapping[str, str]] = {}
     """Tables by short name (`1`, `failures`), with a title each."""
+    module: ClassVar[str] = ""
+    """The module with a function `build_NAME_table(runs, protocol, benchmark)` for each layout."""
     figures: ClassVar[tuple[Figure, ...]] = ()
     scatters: ClassVar[Mapping[str, tuple[str, str]]] = {}
     """Layouts that are also drawn with a point per line: the columns across and up."""
 
-    def build(self, benchmark: Benchmark, name: str, runs: Sequence[ScoredRun], protocol: Protocol) -> Table:  # noqa: ARG002
+    def build(self, benchmark: Benchmark, name: str, runs: Sequence[ScoredRun], protocol: Protocol) -> Table:
         """Build one of `layouts`."""
-        raise UsageError(f"{benchmark.name} has no table '{name}'")
+        if name not in self.layouts or not self.module:
+            raise unknown_name_error(f"table of {benchmark.name}", name, self.layouts)
+        table: Table = getattr(import_module(self.module), f"build_{name}_table")(runs, protocol, benchmark)
+        return table

@@ -13,6 +13,7 @@ from msgspec import Struct
 from vivant.benchmarks.base import Benchmark, Published, ScoredRun
 from vivant.benchmarks.rubric import JudgeInfo
 from vivant.core.errors import DataError, UsageError, unknown_name_error
+from vivant.core.structs import shared_fields
 from vivant.core.table import Row
 from vivant.core.types import Record, Sample, Score
 
@@ -111,18 +112,7 @@ def cluster_of(sample: Sample) -> str:
 
 def published_row(figure: Published, n: int = 0) -> Row:
     """A figure from a paper as a row, marked with its source; `n` where the paper states it."""
-    return Row(
-        run="published",
-        benchmark=figure.task.partition("/")[0],
-        task=figure.task,
-        group=figure.group,
-        metric=figure.metric,
-        value=figure.value,
-        n=n,
-        model=figure.model,
-        style=figure.style,
-        source=figure.source,
-    )
+    return Row(run="published", benchmark=figure.task.partition("/")[0], n=n, **shared_fields(figure, Row))
 
 
 def natural(text: str) -> list[tuple[int, int, str]]:

@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
-from vivant.benchmarks.base import Benchmark, Protocol, ScoredRun
+from vivant.benchmarks.base import Benchmark, ScoredRun
 from vivant.benchmarks.summary import summarise
-from vivant.core.errors import unknown_name_error
-from vivant.core.table import Cell, Row, Table
-
-TableBuilder = Callable[[Sequence[ScoredRun], Protocol, Benchmark], Table]
-
-
-def find_builder(builders: Mapping[str, TableBuilder], name: str, benchmark: str) -> TableBuilder:
-    """The function that builds the table called `name`."""
-    if name not in builders:
-        raise unknown_name_error(f"table of {benchmark}", name, builders)
-    return builders[name]
+from vivant.core.table import Cell, Row
 
 
 def group_by_run(runs: Sequence[ScoredRun]) -> dict[str, list[ScoredRun]]:

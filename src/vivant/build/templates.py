@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from functools import cache
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
+
+from vivant.core.templates import template_environment
 
 
 @cache
 def _environment(package: str) -> Environment:
-    return Environment(
-        loader=PackageLoader(package),
-        undefined=StrictUndefined,
-        autoescape=False,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
+    return template_environment(package, autoescape=False, keep_trailing_newline=True)
 
 
 def render_markdown(package: str, template: str, **values: object) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import msgspec
-import typer
+from typer import Option
 
 from vivant.analysis import audit as audits
 from vivant.cli import options as o
@@ -23,18 +23,18 @@ FORMATS = ("text", "markdown", "json")
 def audit(
     only: Annotated[
         list[str] | None,
-        typer.Option("--only", metavar="NAME", help="A benchmark or one check; repeat or a,b for several."),
+        Option("--only", metavar="NAME", help="A benchmark or one check; repeat or a,b for several."),
     ] = None,
     data: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--data",
             metavar="NAME=PATH",
             help="Files of a benchmark's own repository, to recompute from: mime=FOLDER, mmrv=FILE, mmie=FILE.",
         ),
     ] = None,
-    form: Annotated[str, typer.Option("--format", help="text, markdown or json.")] = "text",
-    markdown: Annotated[bool, typer.Option("--markdown", help="Short for --format markdown.")] = False,
+    form: Annotated[str, Option("--format", help="text, markdown or json.")] = "text",
+    markdown: Annotated[bool, Option("--markdown", help="Short for --format markdown.")] = False,
     out: o.OutFile = None,
 ) -> None:
     """Recompute what the five benchmarks have published, and say where figures do not hold together.

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument
 
 from vivant import mini
 from vivant.benchmarks import registry
@@ -30,16 +31,14 @@ def benchmarks(ctx: typer.Context) -> None:
 
 @app.command("show")
 def show_benchmark(
-    name: Annotated[
-        str, typer.Argument(metavar="NAME", help="A benchmark, or your own: ./my_bench.py[:Class].")
-    ],
+    name: Annotated[str, Argument(metavar="NAME", help="A benchmark, or your own: ./my_bench.py[:Class].")],
 ) -> None:
     """Show one benchmark in full: tasks, styles, facets, protocols, its own options, tables and export formats."""
     print_table(_describe(registry.get(name)))
 
 
 @app.command()
-def new(path: Annotated[Path, typer.Argument(metavar="FILE.py")]) -> None:
+def new(path: Annotated[Path, Argument(metavar="FILE.py")]) -> None:
     """Write a working example of a benchmark of your own.
 
     Example:

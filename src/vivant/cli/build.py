@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-import typer
+from typer import Option
 
 from vivant.cli.build_mime import app as mime_app
 from vivant.cli.build_mimic import app as mimic_app
@@ -18,7 +18,7 @@ app = CommandApp(no_args_is_help=True)
 app.add_typer(mime_app, name="mime")
 app.add_typer(mimic_app, name="mimic")
 
-Out = Annotated[Path, typer.Option("--out", "-o", help="Folder to write to.")]
+Out = Annotated[Path, Option("--out", "-o", help="Folder to write to.")]
 
 
 @app.callback()
@@ -31,24 +31,22 @@ def needles(
     out: Out,
     kind: Annotated[
         Literal["text", "image"],
-        typer.Option("--kind", help="text: a word in the text; image: a word drawn into a picture."),
+        Option("--kind", help="text: a word in the text; image: a word drawn into a picture."),
     ] = "text",
     pictures: Annotated[
-        Path | None,
-        typer.Option("--pictures", help="A folder of pictures for the haystack. (default: drawn ones)"),
+        Path | None, Option("--pictures", help="A folder of pictures for the haystack. (default: drawn ones)")
     ] = None,
     depths: Annotated[
-        list[str] | None,
-        typer.Option("--depths", help="Tenths of the way, e.g. 0,5,9. (default: 0 to 9)"),
+        list[str] | None, Option("--depths", help="Tenths of the way, e.g. 0,5,9. (default: 0 to 9)")
     ] = None,
     lengths: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--lengths", help="Tokens (text) or pictures (image), e.g. 0,1000,8000. (default: MileBench's 32)"
         ),
     ] = None,
-    per_cell: Annotated[int, typer.Option("--per-cell", min=1, help="Samples per depth and length.")] = 1,
-    seed: Annotated[int, typer.Option("--seed", help="Another seed makes other needles.")] = 0,
+    per_cell: Annotated[int, Option("--per-cell", min=1, help="Samples per depth and length.")] = 1,
+    seed: Annotated[int, Option("--seed", help="Another seed makes other needles.")] = 0,
 ) -> None:
     """Make a needle set like MileBench's that no model has seen.
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+from typer import Argument, Option
 
 from vivant.cli.build_mime_data import app as data_app
 from vivant.cli.help import CommandApp
@@ -20,18 +21,16 @@ app = CommandApp(no_args_is_help=True)
 # Without a name: its commands stand beside those of this file.
 app.add_typer(data_app)
 
-Plan = Annotated[Path, typer.Argument(metavar="FILE", help="A plan in YAML, or `mini` for the bundled one.")]
-Out = Annotated[Path, typer.Option("--out", "-o", help="Folder to write to.")]
+Plan = Annotated[Path, Argument(metavar="FILE", help="A plan in YAML, or `mini` for the bundled one.")]
+Out = Annotated[Path, Option("--out", "-o", help="Folder to write to.")]
 Workers = Annotated[
-    int | None,
-    typer.Option("--workers", min=1, help="Processes. (default: one per core)", show_default=False),
+    int | None, Option("--workers", min=1, help="Processes. (default: one per core)", show_default=False)
 ]
 Preset = Annotated[
-    str | None,
-    typer.Option("--preset", help="Variants by name in place of the plan's: mime is the paper's ten."),
+    str | None, Option("--preset", help="Variants by name in place of the plan's: mime is the paper's ten.")
 ]
 RendererName = Annotated[
-    str | None, typer.Option("--renderer", help="built-in, cycles or workbench, in place of the plan's.")
+    str | None, Option("--renderer", help="built-in, cycles or workbench, in place of the plan's.")
 ]
 
 
@@ -62,11 +61,11 @@ def render(
     renderer: RendererName = None,
     workers: Workers = None,
     executor: Annotated[
-        Literal["local", "ray"], typer.Option("--executor", help="This machine, or a Ray cluster.")
+        Literal["local", "ray"], Option("--executor", help="This machine, or a Ray cluster.")
     ] = "local",
     address: Annotated[
         str | None,
-        typer.Option("--address", help="Of the Ray cluster. (default: RAY_ADDRESS, or one started here)"),
+        Option("--address", help="Of the Ray cluster. (default: RAY_ADDRESS, or one started here)"),
     ] = None,
 ) -> None:
     """Render all videos of a plan; run it again to resume. What is there and whole is kept.
@@ -112,7 +111,7 @@ def render(
 
 @app.command()
 def check(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that `render` made.")],
+    folder: Annotated[Path, Argument(metavar="DIR", help="A folder that `render` made.")],
     workers: Workers = None,
 ) -> None:
     """Verify every video against the plan: frames, rate, size, decoding, even times, no sound, a person in view."""
@@ -129,13 +128,13 @@ def check(
 
 @app.command()
 def sheet(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder that `render` made.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The picture: .jpg or .png.")],
-    action: Annotated[str | None, typer.Option("--action", help="All variants of this action.")] = None,
+    folder: Annotated[Path, Argument(metavar="DIR", help="A folder that `render` made.")],
+    out: Annotated[Path, Option("--out", "-o", help="The picture: .jpg or .png.")],
+    action: Annotated[str | None, Option("--action", help="All variants of this action.")] = None,
     variant: Annotated[
-        str | None, typer.Option("--variant", help="All actions in this variant. (default: the plan's first)")
+        str | None, Option("--variant", help="All actions in this variant. (default: the plan's first)")
     ] = None,
-    frames: Annotated[int, typer.Option("--frames", min=1, max=32, help="Pictures of each video.")] = 8,
+    frames: Annotated[int, Option("--frames", min=1, max=32, help="Pictures of each video.")] = 8,
 ) -> None:
     """Draw strips of frames below each other: all actions in one variant, or all variants of one action.
 
@@ -150,7 +149,7 @@ def sheet(
 
 @app.command(name="setup-blender")
 def setup_blender(
-    again: Annotated[bool, typer.Option("--again", help="Install anew where there is one.")] = False,
+    again: Annotated[bool, Option("--again", help="Install anew where there is one.")] = False,
 ) -> None:
     """Install Blender as a Python module, in an environment of its own below the cache; needs 1 GB."""
     from vivant.build.mime.blender.install import install

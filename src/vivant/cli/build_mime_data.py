@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from vivant.cli.help import CommandApp
 from vivant.cli.output import say
@@ -18,23 +19,23 @@ if TYPE_CHECKING:
 
 app = CommandApp(no_args_is_help=True)
 
-Out = Annotated[Path, typer.Option("--out", "-o", help="Folder to write to.")]
-Seed = Annotated[int, typer.Option("--seed", help="Another seed makes other choices.")]
+Out = Annotated[Path, Option("--out", "-o", help="Folder to write to.")]
+Seed = Annotated[int, Option("--seed", help="Another seed makes other choices.")]
 
 
 @app.command()
 def motions(
     out: Out,
     actions: Annotated[
-        list[str] | None, typer.Option("--actions", help="Names, with commas. (default: all)")
+        list[str] | None, Option("--actions", help="Names, with commas. (default: all)")
     ] = None,
     actors: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--actors", help="Write each action once for each of these: they differ in size, hand and tempo."
         ),
     ] = None,
-    fps: Annotated[float, typer.Option("--fps", help="Frames a second.")] = 30.0,
+    fps: Annotated[float, Option("--fps", help="Frames a second.")] = 30.0,
     seed: Seed = 29,
 ) -> None:
     """Write the bundled motions as BVH, with their labels, accepted answers and categories.
@@ -58,11 +59,11 @@ def motions(
 
 @app.command()
 def clean(
-    source: Annotated[Path, typer.Argument(metavar="IN.bvh", help="A motion.")],
-    out: Annotated[Path, typer.Argument(metavar="OUT.bvh", help="Where the cleaned one is written.")],
-    fps: Annotated[float | None, typer.Option("--fps", help="Resample to this rate. (default: kept)")] = None,
-    loop: Annotated[bool, typer.Option("--loop", help="Cut to the best loop and close it.")] = False,
-    trim: Annotated[bool, typer.Option("--trim/--no-trim", help="Cut still parts off the ends.")] = True,
+    source: Annotated[Path, Argument(metavar="IN.bvh", help="A motion.")],
+    out: Annotated[Path, Argument(metavar="OUT.bvh", help="Where the cleaned one is written.")],
+    fps: Annotated[float | None, Option("--fps", help="Resample to this rate. (default: kept)")] = None,
+    loop: Annotated[bool, Option("--loop", help="Cut to the best loop and close it.")] = False,
+    trim: Annotated[bool, Option("--trim/--no-trim", help="Cut still parts off the ends.")] = True,
 ) -> None:
     """Clean a motion up: still ends cut, feet checked, loops closed, another rate; says what it found."""
     from vivant.build.mime.clean import clean_file
@@ -76,24 +77,23 @@ def clean(
 def consolidate(
     source: Annotated[
         Path,
-        typer.Argument(
+        Argument(
             metavar="LABELS",
             help="CSV or JSONL with item, annotator, label; or a study's judgements (JSONL).",
         ),
     ],
     out: Out,
     confirm: Annotated[
-        Path | None, typer.Option("--confirm", help="A merges.yaml in which a person has decided.")
+        Path | None, Option("--confirm", help="A merges.yaml in which a person has decided.")
     ] = None,
-    page: Annotated[str, typer.Option("--page", help="Of a study: the page that asked for the label.")] = "",
-    agree: Annotated[int, typer.Option("--agree", help="Annotators who must agree …")] = 2,
-    of: Annotated[int, typer.Option("--of", help="… of so many.")] = 3,
+    page: Annotated[str, Option("--page", help="Of a study: the page that asked for the label.")] = "",
+    agree: Annotated[int, Option("--agree", help="Annotators who must agree …")] = 2,
+    of: Annotated[int, Option("--of", help="… of so many.")] = 3,
     near: Annotated[
-        float, typer.Option("--near", help="Cosine from which labels of one take are proposed as one.")
+        float, Option("--near", help="Cosine from which labels of one take are proposed as one.")
     ] = 0.6,
     ask: Annotated[
-        bool | None,
-        typer.Option("--ask/--no-ask", help="Decide on merges here and now. (default: on a terminal)"),
+        bool | None, Option("--ask/--no-ask", help="Decide on merges here and now. (default: on a terminal)")
     ] = None,
 ) -> None:
     """Keep the takes that blind annotators agree on; near-equal labels are merged where a person says so.
@@ -146,17 +146,17 @@ def _ask_merge(merge: Merge) -> bool | None:
 def backgrounds(
     plan: Annotated[
         Path | None,
-        typer.Option("--plan", help="Review the choices of this plan; `mini` and `all` are bundled ones."),
+        Option("--plan", help="Review the choices of this plan; `mini` and `all` are bundled ones."),
     ] = None,
     pictures: Annotated[
         Path | None,
-        typer.Option("--pictures", help="A folder of pictures, each with a YAML file of words beside it."),
+        Option("--pictures", help="A folder of pictures, each with a YAML file of words beside it."),
     ] = None,
     override: Annotated[
-        Path | None, typer.Option("--override", help="An alignment.yaml in which a person changed choices.")
+        Path | None, Option("--override", help="An alignment.yaml in which a person changed choices.")
     ] = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder for the review of a plan.")] = None,
-    form: Annotated[str, typer.Option("--format", help="text, csv, markdown, latex or json.")] = "text",
+    out: Annotated[Path | None, Option("--out", "-o", help="Folder for the review of a plan.")] = None,
+    form: Annotated[str, Option("--format", help="text, csv, markdown, latex or json.")] = "text",
 ) -> None:
     """List backgrounds; or review which fit the actions of a plan, which do not, and the wrong options.
 
@@ -194,21 +194,20 @@ def backgrounds(
 @app.command()
 def dataset(
     folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="A folder that `render` made, or a dataset to push.")
+        Path, Argument(metavar="DIR", help="A folder that `render` made, or a dataset to push.")
     ],
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Folder of the dataset. (default: DIR-dataset)")
+        Path | None, Option("--out", "-o", help="Folder of the dataset. (default: DIR-dataset)")
     ] = None,
     seed: Seed = 29,
-    licence: Annotated[str, typer.Option("--licence", help="As hubs name it, e.g. cc-by-4.0.")] = "",
-    title: Annotated[str, typer.Option("--title", help="Of the data sheet.")] = "",
-    workers: Annotated[int | None, typer.Option("--workers", min=1, help="(default: one per core)")] = None,
+    licence: Annotated[str, Option("--licence", help="As hubs name it, e.g. cc-by-4.0.")] = "",
+    title: Annotated[str, Option("--title", help="Of the data sheet.")] = "",
+    workers: Annotated[int | None, Option("--workers", min=1, help="(default: one per core)")] = None,
     to: Annotated[
-        str,
-        typer.Option("--push", metavar="OWNER/NAME", help="Push it to this hub repository; needs HF_TOKEN."),
+        str, Option("--push", metavar="OWNER/NAME", help="Push it to this hub repository; needs HF_TOKEN.")
     ] = "",
-    public: Annotated[bool, typer.Option("--public", help="Let everybody see a new repository.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Push without asking on a terminal.")] = False,
+    public: Annotated[bool, Option("--public", help="Let everybody see a new repository.")] = False,
+    yes: Annotated[bool, Option("--yes", "-y", help="Push without asking on a terminal.")] = False,
 ) -> None:
     """Make a dataset of rendered videos: two sizes, splits by action, a data sheet, checksums; and push it.
 
@@ -260,7 +259,7 @@ def dataset(
 def gallery(
     out: Out,
     page: Annotated[
-        Path | None, typer.Option("--page", help="Also write the Markdown page that shows them.")
+        Path | None, Option("--page", help="Also write the Markdown page that shows them.")
     ] = None,
 ) -> None:
     """Draw every action, the ten variants of one, takes and bodies as small moving pictures (WebP)."""

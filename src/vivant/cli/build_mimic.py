@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from vivant.cli.build_mimic_options import Config, Force, Work, bar, run_step, tell
 from vivant.cli.build_mimic_tasks import STEPS
@@ -19,17 +19,17 @@ app = CommandApp(no_args_is_help=True)
 
 Sources = Annotated[
     list[Path] | None,
-    typer.Argument(
+    Argument(
         help="Folders of yt-dlp's .info.json files, answers of the YouTube Data API (.json, .jsonl), "
         "or mappings of tables (.yaml)."
     ),
 ]
 Media = Annotated[
     Path | None,
-    typer.Option("--media", help="Folder that video files lie in. (default: the one that holds the sources)"),
+    Option("--media", help="Folder that video files lie in. (default: the one that holds the sources)"),
 ]
 Ray = Annotated[
-    str, typer.Option("--ray", help="Look at video files on the Ray cluster of this address (host:port).")
+    str, Option("--ray", help="Look at video files on the Ray cluster of this address (host:port).")
 ]
 
 
@@ -73,23 +73,19 @@ def ingest(
     media: Media = None,
     download: Annotated[
         Path | None,
-        typer.Option(
-            "--download", help="A file of addresses: fetch them with yt-dlp first. Needs --accept-terms."
-        ),
+        Option("--download", help="A file of addresses: fetch them with yt-dlp first. Needs --accept-terms."),
     ] = None,
     accept_terms: Annotated[
-        bool, typer.Option("--accept-terms", help="You have read the platform's terms and may fetch from it.")
+        bool, Option("--accept-terms", help="You have read the platform's terms and may fetch from it.")
     ] = False,
-    rate: Annotated[
-        str, typer.Option("--rate", help="Bytes a second at most, as yt-dlp writes them.")
-    ] = "2M",
-    pause: Annotated[float, typer.Option("--pause", min=0, help="Seconds between two videos.")] = 2.0,
-    cookies: Annotated[Path | None, typer.Option("--cookies", help="A cookies file for yt-dlp.")] = None,
+    rate: Annotated[str, Option("--rate", help="Bytes a second at most, as yt-dlp writes them.")] = "2M",
+    pause: Annotated[float, Option("--pause", min=0, help="Seconds between two videos.")] = 2.0,
+    cookies: Annotated[Path | None, Option("--cookies", help="A cookies file for yt-dlp.")] = None,
     archive: Annotated[
-        Path | None, typer.Option("--archive", help="Ids fetched before. (default: WORK/downloaded.txt)")
+        Path | None, Option("--archive", help="Ids fetched before. (default: WORK/downloaded.txt)")
     ] = None,
     program: Annotated[
-        str, typer.Option("--yt-dlp", help="The command to run. (default: the yt-dlp of this Python)")
+        str, Option("--yt-dlp", help="The command to run. (default: the yt-dlp of this Python)")
     ] = "",
     config: Config = None,
     force: Force = False,
@@ -134,19 +130,19 @@ def clean(work: Work, ray: Ray = "", config: Config = None, force: Force = False
 @app.command()
 def world(
     work: Annotated[
-        Path | None, typer.Option("--work", "-w", help="Write WORK/ingest, as if a crawl had been taken in.")
+        Path | None, Option("--work", "-w", help="Write WORK/ingest, as if a crawl had been taken in.")
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Write a crawl instead: .info.json files and videos.")
+        Path | None, Option("--out", "-o", help="Write a crawl instead: .info.json files and videos.")
     ] = None,
-    videos: Annotated[int, typer.Option("--videos", min=1)] = 2_000,
-    comments: Annotated[int | None, typer.Option("--comments", help="(default: 100 a video)")] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Another seed makes another world.")] = 0,
+    videos: Annotated[int, Option("--videos", min=1)] = 2_000,
+    comments: Annotated[int | None, Option("--comments", help="(default: 100 a video)")] = None,
+    seed: Annotated[int, Option("--seed", help="Another seed makes another world.")] = 0,
     render: Annotated[
-        int, typer.Option("--render", min=0, help="With --out: draw the videos of the first so many.")
+        int, Option("--render", min=0, help="With --out: draw the videos of the first so many.")
     ] = 0,
     broken: Annotated[
-        float, typer.Option("--broken", min=0, max=1, help="With --out: the share of files with an accident.")
+        float, Option("--broken", min=0, max=1, help="With --out: the share of files with an accident.")
     ] = 0.02,
     force: Force = False,
 ) -> None:

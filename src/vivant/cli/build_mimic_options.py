@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from vivant.cli.output import print_table, say
 from vivant.core.progress import ProgressCallback, log_progress
@@ -17,11 +17,9 @@ if TYPE_CHECKING:
     from vivant.build.mimic.settings import PipelineSettings
     from vivant.build.mimic.steps import BuildStep
 
-Work = Annotated[Path, typer.Option("--work", "-w", help="The work folder: one sub-folder a step.")]
-Config = Annotated[
-    Path | None, typer.Option("--config", "-c", help="YAML file of settings. (default: built in)")
-]
-Force = Annotated[bool, typer.Option("--force", help="Do it again although nothing has changed.")]
+Work = Annotated[Path, Option("--work", "-w", help="The work folder: one sub-folder a step.")]
+Config = Annotated[Path | None, Option("--config", "-c", help="YAML file of settings. (default: built in)")]
+Force = Annotated[bool, Option("--force", help="Do it again although nothing has changed.")]
 
 
 def run_step(run: Callable[[PipelineSettings, ProgressCallback], BuildStep], config: Path | None) -> None:

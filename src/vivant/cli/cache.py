@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
+from typer import Option
 
 from vivant.cli.help import CommandApp
 from vivant.cli.output import print_table, say
@@ -59,11 +60,11 @@ def cache(ctx: typer.Context) -> None:
 def trim(
     older_than: Annotated[
         str,
-        typer.Option(
+        Option(
             "--older-than", metavar="TIME", help="What was not used for so long: 12h, 30d; 0 for everything."
         ),
     ],
-    only: Annotated[Part | None, typer.Option("--only", help="One of the caches.")] = None,
+    only: Annotated[Part | None, Option("--only", help="One of the caches.")] = None,
 ) -> None:
     """Remove what was made from media, and replies, that are older. Safe beside running runs.
 

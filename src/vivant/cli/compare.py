@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from vivant.analysis.comparison import compare as compare_runs
 from vivant.cli import options as o
@@ -20,17 +20,17 @@ app = CommandApp()
 
 @app.command()
 def compare(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN…", help="Run directories.")],
+    runs: o.Runs,
     by: o.By = None,
     between: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--between", metavar="FACET", help="Compare the values of this facet inside each run instead."
         ),
     ] = None,
     match: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--match",
             metavar="FACET,…",
             help="With --between: pair samples of a cluster that agree in these; 'none' pairs nothing. "
@@ -38,11 +38,11 @@ def compare(
         ),
     ] = None,
     rest: Annotated[
-        bool, typer.Option("--rest", help="With --between: each value against all others together.")
+        bool, Option("--rest", help="With --between: each value against all others together.")
     ] = False,
     flips: Annotated[
         Path | None,
-        typer.Option("--flips", metavar="FILE", help="Write the samples that flipped (.jsonl or .csv)."),
+        Option("--flips", metavar="FILE", help="Write the samples that flipped (.jsonl or .csv)."),
     ] = None,
     where: o.Where = None,
     protocol: o.ProtocolOption = None,

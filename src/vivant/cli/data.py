@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from vivant import mini
 from vivant.benchmarks import registry
@@ -31,7 +32,7 @@ def data() -> None:
 @app.command(name="list")
 def list_(
     ask_hub: Annotated[
-        bool, typer.Option("--ask", help="Ask the hub for sizes, licences and gates as they are now.")
+        bool, Option("--ask", help="Ask the hub for sizes, licences and gates as they are now.")
     ] = False,
 ) -> None:
     """Each benchmark: where its data are looked for, whether they are there, size, licence, gate."""
@@ -80,37 +81,32 @@ def _size(folder: Path) -> int:
 
 @app.command()
 def get(
-    name: Annotated[
-        str, typer.Argument(metavar="NAME", help="A benchmark, or minilm: see `vivant data list`.")
-    ],
+    name: Annotated[str, Argument(metavar="NAME", help="A benchmark, or minilm: see `vivant data list`.")],
     origin: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--from",
             metavar="PATH",
             help="Take what is there: a folder, or s3://…, gs://… through fsspec. Asks no hub. "
             "For mimic also an ids.jsonl, whose videos are fetched again with yt-dlp.",
         ),
     ] = None,
-    link: Annotated[bool, typer.Option("--link", help="With --from: a link to the folder, no copy.")] = False,
+    link: Annotated[bool, Option("--link", help="With --from: a link to the folder, no copy.")] = False,
     revision: Annotated[
         str | None,
-        typer.Option(
-            "--revision", help="A commit, branch or tag. Default: the one fetched before, or pinned."
-        ),
+        Option("--revision", help="A commit, branch or tag. Default: the one fetched before, or pinned."),
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what would be fetched, and how large it is.")
+        bool, Option("--dry-run", help="Only say what would be fetched, and how large it is.")
     ] = False,
     accept_terms: Annotated[
-        bool,
-        typer.Option("--accept-terms", help="With an ids.jsonl: the platforms' terms allow you to fetch."),
+        bool, Option("--accept-terms", help="With an ids.jsonl: the platforms' terms allow you to fetch.")
     ] = False,
     cookies: Annotated[
-        Path | None, typer.Option("--cookies", help="With an ids.jsonl: a cookies file for yt-dlp.")
+        Path | None, Option("--cookies", help="With an ids.jsonl: a cookies file for yt-dlp.")
     ] = None,
     downloader: Annotated[
-        str, typer.Option("--downloader", help="With an ids.jsonl: another yt-dlp command.")
+        str, Option("--downloader", help="With an ids.jsonl: another yt-dlp command.")
     ] = "",
 ) -> None:
     """Fetch a benchmark's data from the Hugging Face hub, or take them from elsewhere. Resumes by itself.
@@ -204,10 +200,9 @@ def _fetch(name: str, revision: str | None, dry_run: bool) -> None:
 
 @app.command()
 def check(
-    name: Annotated[str, typer.Argument(metavar="BENCHMARK")],
+    name: Annotated[str, Argument(metavar="BENCHMARK")],
     path: Annotated[
-        str | None,
-        typer.Option("--data", metavar="PATH", help="Folder with the data; 'mini' for the bundled."),
+        str | None, Option("--data", metavar="PATH", help="Folder with the data; 'mini' for the bundled.")
     ] = None,
 ) -> None:
     """Read all samples and open all media; list everything that is missing or broken."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from vivant import mini
 from vivant.benchmarks import registry
@@ -32,7 +32,7 @@ _MADE_FOR = {"mime": "mime/mcq", "mimic": "mimic"}
 
 @app.command()
 def demo(
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the runs.")] = Path("runs/demo"),
+    out: Annotated[Path, Option("--out", "-o", help="Folder for the runs.")] = Path("runs/demo"),
 ) -> None:
     """Everything on the bundled mini-editions: the bundled model, four baselines, the tables, a report to open."""
     known = registry.names()

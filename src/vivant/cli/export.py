@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from vivant.benchmarks import registry
 from vivant.cli import options as o
@@ -19,12 +19,11 @@ app = CommandApp()
 
 @app.command()
 def export(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="Run directory.")],
+    run: Annotated[Path, Argument(metavar="RUN", help="Run directory.")],
     kind: Annotated[
-        str,
-        typer.Option("--as", metavar="FORMAT", help="A native format; see `vivant benchmarks show NAME`."),
+        str, Option("--as", metavar="FORMAT", help="A native format; see `vivant benchmarks show NAME`.")
     ],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write to.")],
+    out: Annotated[Path, Option("--out", "-o", help="Folder to write to.")],
     protocol: o.ProtocolOption = None,
 ) -> None:
     """Write a run in a benchmark's native files, so that the original scripts can read them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-import typer
+from typer import Option
 
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
@@ -19,9 +19,9 @@ app = CommandApp()
 
 @app.command()
 def figures(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN…", help="Run directories.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder to draw into.")],
-    form: Annotated[Literal["svg", "pdf", "png"], typer.Option("--format", help="Kind of file.")] = "svg",
+    runs: o.Runs,
+    out: Annotated[Path, Option("--out", "-o", help="Folder to draw into.")],
+    form: Annotated[Literal["svg", "pdf", "png"], Option("--format", help="Kind of file.")] = "svg",
     protocol: o.ProtocolOption = None,
 ) -> None:
     """Draw what the benchmarks' papers draw: abilities and variants as bars, needles as maps."""

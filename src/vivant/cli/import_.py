@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
@@ -18,14 +18,12 @@ app = CommandApp()
 
 @app.command(name="import")
 def import_(
-    task: Annotated[
-        str, typer.Argument(metavar="TASK", help="mime/mcq, mime/ff, … or your own .jsonl file.")
-    ],
-    predictions: Annotated[Path, typer.Argument(metavar="PREDICTIONS", help="The prediction file.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The run directory to write.")],
+    task: Annotated[str, Argument(metavar="TASK", help="mime/mcq, mime/ff, … or your own .jsonl file.")],
+    predictions: Annotated[Path, Argument(metavar="PREDICTIONS", help="The prediction file.")],
+    out: Annotated[Path, Option("--out", "-o", help="The run directory to write.")],
     data: o.Data = None,
     model: Annotated[
-        str | None, typer.Option("--model", "-m", help="Name of the model. (default: from the file)")
+        str | None, Option("--model", "-m", help="Name of the model. (default: from the file)")
     ] = None,
     style: o.Style = None,
     task_option: o.TaskOption = None,

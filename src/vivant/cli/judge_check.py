@@ -8,7 +8,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from vivant.benchmarks.base import Protocol
 from vivant.cli import judges as j
@@ -31,26 +31,19 @@ _FORMATS = ("text", "markdown", "json")
 @j.with_judges
 def judge_check(
     human: Annotated[
-        Path,
-        typer.Argument(
-            metavar="HUMAN_SCORES", help="CSV, JSON or JSON lines: id, score[, model, annotator]."
-        ),
+        Path, Argument(metavar="HUMAN_SCORES", help="CSV, JSON or JSON lines: id, score[, model, annotator].")
     ],
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN…", help="Judged runs.")],
+    runs: Annotated[list[Path], Argument(metavar="RUN…", help="Judged runs.")],
     judges: list[JudgeOptions],
     by: Annotated[
-        str, typer.Option("--by", metavar="FACET", help="Also for each value of this facet.")
+        str, Option("--by", metavar="FACET", help="Also for each value of this facet.")
     ] = "category",
     pairs: Annotated[
-        bool, typer.Option("--pairs", help="Have --judge compare the runs' answers in both orders first.")
+        bool, Option("--pairs", help="Have --judge compare the runs' answers in both orders first.")
     ] = False,
-    low: Annotated[
-        float | None, typer.Option("--low", help="Bottom of people's scale, to check the file.")
-    ] = None,
-    high: Annotated[
-        float | None, typer.Option("--high", help="Top of people's scale, to check the file.")
-    ] = None,
-    form: Annotated[str, typer.Option("--format", help="text, markdown or json.")] = "text",
+    low: Annotated[float | None, Option("--low", help="Bottom of people's scale, to check the file.")] = None,
+    high: Annotated[float | None, Option("--high", help="Top of people's scale, to check the file.")] = None,
+    form: Annotated[str, Option("--format", help="text, markdown or json.")] = "text",
     protocol: o.ProtocolOption = None,
 ) -> None:
     """How good is a judge? All judges of the runs beside people's scores, beside each other and published figures.

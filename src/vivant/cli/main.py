@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 import typer
+from typer import Option
 from typer.core import TyperGroup
 
 
@@ -111,9 +112,9 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def root(
-    quiet: bool = typer.Option(False, "--quiet", "-q", help="Print results, warnings and errors only."),
-    verbose: bool = typer.Option(False, "--verbose", "-v", help="Print details too."),
-    _version: bool = typer.Option(
+    quiet: bool = Option(False, "--quiet", "-q", help="Print results, warnings and errors only."),
+    verbose: bool = Option(False, "--verbose", "-v", help="Print details too."),
+    _version: bool = Option(
         False, "--version", is_eager=True, callback=_print_version, help="Print the version and exit."
     ),
 ) -> None:

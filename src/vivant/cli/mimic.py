@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from vivant.cli import judges as j
 from vivant.cli.help import CommandApp
@@ -16,7 +17,7 @@ from vivant.judging.options import JudgeOptions
 
 app = CommandApp(no_args_is_help=True)
 
-PackPath = Annotated[Path, typer.Argument(metavar="PACK", help="Folder of a pack.")]
+PackPath = Annotated[Path, Argument(metavar="PACK", help="Folder of a pack.")]
 
 
 @app.callback()
@@ -26,20 +27,17 @@ def mimic() -> None:
 
 @app.command()
 def pack(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN…", help="Runs of mimic/comment, one a model.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder to write the pack to.")],
+    runs: Annotated[list[Path], Argument(metavar="RUN…", help="Runs of mimic/comment, one a model.")],
+    out: Annotated[Path, Option("--out", "-o", help="Folder to write the pack to.")],
     data: Annotated[
-        str | None,
-        typer.Option("--data", metavar="PATH", help="The data that the runs were made with; 'mini'."),
+        str | None, Option("--data", metavar="PATH", help="The data that the runs were made with; 'mini'.")
     ] = None,
-    human: Annotated[str, typer.Option("--human", help="top5: the five most-liked comments; none.")] = "top5",
+    human: Annotated[str, Option("--human", help="top5: the five most-liked comments; none.")] = "top5",
     key: Annotated[
-        Path | None, typer.Option("--key", help="File for the sealed key. (default: PACK.key.jsonl)")
+        Path | None, Option("--key", help="File for the sealed key. (default: PACK.key.jsonl)")
     ] = None,
-    limit: Annotated[
-        int | None, typer.Option("--limit", min=1, help="At most so many videos, by seed.")
-    ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="For order and names of comments.")] = 0,
+    limit: Annotated[int | None, Option("--limit", min=1, help="At most so many videos, by seed.")] = None,
+    seed: Annotated[int, Option("--seed", help="For order and names of comments.")] = 0,
 ) -> None:
     """Build a blind pack: comments of people and models under each video, shuffled, without names.
 
@@ -70,13 +68,12 @@ def pack(
 def import_(
     pack_path: PackPath,
     files: Annotated[
-        list[Path],
-        typer.Argument(metavar="FILE…", help="CSV or JSON lines: annotator, item, verdict, realism."),
+        list[Path], Argument(metavar="FILE…", help="CSV or JSON lines: annotator, item, verdict, realism.")
     ],
-    out: Annotated[Path, typer.Option("--out", "-o", help="File of judgements to write (.jsonl).")],
+    out: Annotated[Path, Option("--out", "-o", help="File of judgements to write (.jsonl).")],
     judge_model: Annotated[
         str | None,
-        typer.Option("--judge-model", metavar="NAME", help="These are a model's judgements, not people's."),
+        Option("--judge-model", metavar="NAME", help="These are a model's judgements, not people's."),
     ] = None,
 ) -> None:
     """Read judgements of a pack and check every row; rows that cannot be used go into a file beside.
@@ -101,7 +98,7 @@ def import_(
 def judge(
     pack_path: PackPath,
     judges: list[JudgeOptions],
-    out: Annotated[Path, typer.Option("--out", "-o", help="File of judgements to write (.jsonl).")],
+    out: Annotated[Path, Option("--out", "-o", help="File of judgements to write (.jsonl).")],
 ) -> None:
     """Let a judge model say of every comment whether a person wrote it, and how real it reads.
 
@@ -132,13 +129,13 @@ def judge(
 def score(
     pack_path: PackPath,
     judgements: Annotated[
-        list[Path], typer.Argument(metavar="JUDGEMENTS…", help="Files that `import` or `judge` wrote.")
+        list[Path], Argument(metavar="JUDGEMENTS…", help="Files that `import` or `judge` wrote.")
     ],
-    key: Annotated[Path, typer.Option("--key", help="The pack's sealed key.")],
-    form: Annotated[str, typer.Option("--format", help="text, csv, markdown, latex or json.")] = "text",
+    key: Annotated[Path, Option("--key", help="The pack's sealed key.")],
+    form: Annotated[str, Option("--format", help="text, csv, markdown, latex or json.")] = "text",
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", help="Also keep the figures here, for `vivant score --set judged=FILE`."),
+        Option("--out", "-o", help="Also keep the figures here, for `vivant score --set judged=FILE`."),
     ] = None,
 ) -> None:
     """Open the key: how often each source passes as human, how real it reads, how far judges agree.
@@ -175,7 +172,7 @@ def score(
 @app.command()
 def check(
     pack_path: PackPath,
-    key: Annotated[Path | None, typer.Option("--key", help="Also check that this key opens it.")] = None,
+    key: Annotated[Path | None, Option("--key", help="Also check that this key opens it.")] = None,
 ) -> None:
     """Is a pack whole, and does a key belong to it? Says nothing about who wrote what."""
     from vivant.benchmarks.mimic.packs import Pack, open_key
@@ -189,10 +186,8 @@ def check(
 
 @app.command()
 def convert(
-    mapping: Annotated[Path, typer.Argument(metavar="MAPPING", help="YAML: our field ← their column.")],
-    out: Annotated[
-        Path, typer.Option("--out", "-o", help="Folder to write videos.jsonl and items.jsonl to.")
-    ],
+    mapping: Annotated[Path, Argument(metavar="MAPPING", help="YAML: our field ← their column.")],
+    out: Annotated[Path, Option("--out", "-o", help="Folder to write videos.jsonl and items.jsonl to.")],
 ) -> None:
     """Turn a data set in another shape into the format that `vivant run mimic` reads.
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument
 
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
@@ -39,7 +40,7 @@ def models(ctx: typer.Context) -> None:
 
 @app.command()
 def check(
-    name: Annotated[str, typer.Argument(metavar="MODEL", help="As after --model.")],
+    name: Annotated[str, Argument(metavar="MODEL", help="As after --model.")],
     base_url: o.BaseUrl = None,
     model_option: o.ModelOption = None,
     timeout: o.Timeout = 120.0,
@@ -118,7 +119,7 @@ def _limits(model: Model) -> str:
 
 
 @app.command()
-def new(path: Annotated[Path, typer.Argument(metavar="FILE.py")]) -> None:
+def new(path: Annotated[Path, Argument(metavar="FILE.py")]) -> None:
     """Write a working example of a model of your own."""
     from vivant.models.custom import write_example
 

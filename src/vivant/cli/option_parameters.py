@@ -7,8 +7,8 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
-import typer
 from msgspec import Struct
+from typer import Argument, Option
 
 from vivant.cli.parsing import parse_pairs
 from vivant.core.option_specs import DeclaredOption, declared_options
@@ -61,8 +61,8 @@ def make_option(option: DeclaredOption, *, hidden: bool = False) -> Any:
     """The Typer option of a declaration. A hidden one shows in `--help-all` alone."""
     spec = option.spec
     if not option.flag:
-        return typer.Argument(metavar=spec.metavar, help=spec.help, show_default=False)
-    return typer.Option(
+        return Argument(metavar=spec.metavar, help=spec.help, show_default=False)
+    return Option(
         *(flag for flag in (option.flag, spec.short) if flag),
         help=f"{spec.help} [default: {spec.default}]" if spec.default else spec.help,
         metavar=spec.metavar or "|".join(option.choices) or None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from vivant.cli.option_parameters import make_option
 from vivant.core.option_specs import declared_options
@@ -23,24 +23,23 @@ ModelOption = Annotated[list[str] | None, make_option(_RUN["model_options"])]
 Timeout = Annotated[float, make_option(_RUN["timeout"])]
 TrustRemoteCode = Annotated[bool, make_option(_RUN["trust_remote_code"])]
 
+Port = Annotated[int, Option("--port", help="0 for any free one.")]
+Runs = Annotated[list[Path], Argument(metavar="RUN…", help="Run directories.")]
 By = Annotated[
-    list[str] | None,
-    typer.Option("--by", metavar="FACET", help="Group by this facet; repeat or a,b for several."),
+    list[str] | None, Option("--by", metavar="FACET", help="Group by this facet; repeat or a,b for several.")
 ]
 Settings = Annotated[
     list[str] | None,
-    typer.Option(
-        "--set", metavar="NAME=VALUE", help="A scoring setting of the benchmark, e.g. threshold=0.75."
-    ),
+    Option("--set", metavar="NAME=VALUE", help="A scoring setting of the benchmark, e.g. threshold=0.75."),
 ]
 ProtocolOption = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--protocol",
         metavar="NAME",
         help="paper or strict. [default: paper, where it is]",
         rich_help_panel=SCORING,
     ),
 ]
-FormatOption = Annotated[str, typer.Option("--format", help="text, csv, markdown, latex or json.")]
-OutFile = Annotated[Path | None, typer.Option("--out", "-o", help="Write to this file instead.")]
+FormatOption = Annotated[str, Option("--format", help="text, csv, markdown, latex or json.")]
+OutFile = Annotated[Path | None, Option("--out", "-o", help="Write to this file instead.")]

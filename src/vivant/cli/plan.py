@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from vivant.cli.help import CommandApp
 from vivant.cli.output import print_table, say
@@ -29,9 +29,7 @@ def plan(
     options: RunOptions,
     write: Annotated[
         str | None,
-        typer.Option(
-            "--write", metavar="FILE", help="Write every request as a JSON line: key, messages, options."
-        ),
+        Option("--write", metavar="FILE", help="Write every request as a JSON line: key, messages, options."),
     ] = None,
 ) -> None:
     """Show what `vivant run` with the same arguments would send, and what it may cost. Sends nothing.

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
+from typer import Option
 
 from vivant.analysis.reasoning.judge_labels import LabelOptions, label_run
 from vivant.analysis.reasoning.people_labels import import_labels, write_template
@@ -26,31 +27,27 @@ app = CommandApp()
 @app.command()
 @j.with_judges
 def reasoning(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN…", help="Run directories.")],
+    runs: o.Runs,
     judges: list[JudgeOptions],
     labels: Annotated[
-        Path | None,
-        typer.Option("--labels", metavar="FILE", help="People's labels (.csv or .jsonl), for one run."),
+        Path | None, Option("--labels", metavar="FILE", help="People's labels (.csv or .jsonl), for one run.")
     ] = None,
     template: Annotated[
-        Path | None,
-        typer.Option("--template", metavar="FILE", help="Write a table (.csv) for people to fill in."),
+        Path | None, Option("--template", metavar="FILE", help="Write a table (.csv) for people to fill in.")
     ] = None,
     only: Annotated[
         Literal["segments", "errors"] | None,
-        typer.Option("--only", help="Label segments of reasoning alone, or wrong answers alone."),
+        Option("--only", help="Label segments of reasoning alone, or wrong answers alone."),
     ] = None,
     kinds: Annotated[
         str,
-        typer.Option(
-            "--kinds", help="general, or a benchmark's: mmrv, mime. (default: of the task's own paper)"
-        ),
+        Option("--kinds", help="general, or a benchmark's: mmrv, mime. (default: of the task's own paper)"),
     ] = "",
     segments: Annotated[
-        int, typer.Option("--segments", min=1, max=50, help="Segments per reply at most.")
+        int, Option("--segments", min=1, max=50, help="Segments per reply at most.")
     ] = MAX_SEGMENTS,
     limit: Annotated[
-        int | None, typer.Option("--limit", min=1, help="Replies per task at most, chosen by their ids.")
+        int | None, Option("--limit", min=1, help="Replies per task at most, chosen by their ids.")
     ] = None,
     by: o.By = None,
     protocol: o.ProtocolOption = None,

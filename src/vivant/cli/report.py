@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
@@ -17,10 +17,10 @@ app = CommandApp()
 
 @app.command()
 def report(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN…", help="Run directories.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The HTML file to write.")] = Path("report.html"),
+    runs: o.Runs,
+    out: Annotated[Path, Option("--out", "-o", help="The HTML file to write.")] = Path("report.html"),
     protocol: o.ProtocolOption = None,
-    title: Annotated[str, typer.Option("--title", help="(default: models and benchmarks)")] = "",
+    title: Annotated[str, Option("--title", help="(default: models and benchmarks)")] = "",
 ) -> None:
     """Write a report on one or several runs: one HTML file that opens from disk, with no network.
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Option
 
 from vivant.benchmarks import registry
 from vivant.cli import judges as j
@@ -34,7 +35,7 @@ def run(
     judges: list[JudgeOptions],
     answers: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "--answers",
             metavar="DIR",
             help="Judge answers that are there already, in the benchmark's own format; no --model.",

@@ -21,10 +21,7 @@ def with_run_options(
         without: Options that the command does not have, or declares itself.
         model_required: Whether `--model` must be given. Where it need not, it is empty.
     """
-    declared = {
-        "selectors": declared_options(RunOptions)["selectors"],
-        **list_flags(RunOptions, *without),
-    }
+    declared = {"selectors": declared_options(RunOptions)["selectors"], **list_flags(RunOptions, *without)}
     parameters = {name: make_parameter(option) for name, option in declared.items()}
     if not model_required:
         parameters["model"] = parameters["model"].replace(default="")

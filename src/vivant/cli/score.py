@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
-import typer
-
 from vivant.cli import judges as j
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
@@ -22,10 +17,7 @@ app = CommandApp()
 @app.command()
 @j.with_judges
 def score(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN…", help="Run directories.")],
-    judges: list[JudgeOptions],
-    protocol: o.ProtocolOption = None,
-    settings: o.Settings = None,
+    runs: o.Runs, judges: list[JudgeOptions], protocol: o.ProtocolOption = None, settings: o.Settings = None
 ) -> None:
     """Score runs again from their logs; no model is needed. The new scores replace the stored ones.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
@@ -17,18 +17,16 @@ app = CommandApp()
 def serve(
     model: Annotated[
         str,
-        typer.Argument(
-            metavar="MODEL", help="A folder of a trained or exported model, or any --model of `run`."
-        ),
+        Argument(metavar="MODEL", help="A folder of a trained or exported model, or any --model of `run`."),
     ] = "vivant/tiny",
-    port: Annotated[int, typer.Option("--port", help="0 for any free one.")] = 8000,
+    port: o.Port = 8000,
     host: Annotated[
-        str, typer.Option("--host", help="Another address than this machine's own needs a key, and gets one.")
+        str, Option("--host", help="Another address than this machine's own needs a key, and gets one.")
     ] = "127.0.0.1",
     api_key: Annotated[
-        str, typer.Option("--api-key", envvar="VIVANT_SERVE_KEY", help="Ask for this key. [default: none]")
+        str, Option("--api-key", envvar="VIVANT_SERVE_KEY", help="Ask for this key. [default: none]")
     ] = "",
-    frames: Annotated[int, typer.Option("--frames", help="Frames shown of a video_url.")] = 16,
+    frames: Annotated[int, Option("--frames", help="Frames shown of a video_url.")] = 16,
     model_option: o.ModelOption = None,
 ) -> None:
     """Offer a model to other tools as an OpenAI-compatible server: /v1/models and /v1/chat/completions.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-import typer
+from typer import Argument, Option
 
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
@@ -19,14 +19,14 @@ app = CommandApp(no_args_is_help=True)
 
 @app.command()
 def new(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder to make.")],
+    folder: Annotated[Path, Argument(metavar="DIR", help="Folder to make.")],
     kind: Annotated[
         Literal["mcq", "free-then-mcq", "blind-comments", "rating", "pairwise"],
-        typer.Option("--kind", help="What people do: see docs/studies.md."),
+        Option("--kind", help="What people do: see docs/studies.md."),
     ],
     origin: Annotated[
         list[str],
-        typer.Option(
+        Option(
             "--from",
             metavar="WHAT",
             help="A benchmark (mime, mimic/title), a run (repeat for several) or a pack.",
@@ -34,44 +34,36 @@ def new(
     ],
     data: o.Data = None,
     where: o.Where = None,
-    limit: Annotated[int | None, typer.Option("--limit", min=1, help="At most so many, by seed.")] = None,
-    seed: Annotated[int, typer.Option("--seed", help="For --limit, sides, and all orders.")] = 0,
+    limit: Annotated[int | None, Option("--limit", min=1, help="At most so many, by seed.")] = None,
+    seed: Annotated[int, Option("--seed", help="For --limit, sides, and all orders.")] = 0,
     share: Annotated[
         int | None,
-        typer.Option(
+        Option(
             "--items-per-participant", min=1, help="How many one person judges. (default: 20, or what fits)"
         ),
     ] = None,
-    judgements: Annotated[
-        int, typer.Option("--judgements-per-item", min=1, help="From how many people.")
-    ] = 3,
+    judgements: Annotated[int, Option("--judgements-per-item", min=1, help="From how many people.")] = 3,
     balance: Annotated[
         list[str] | None,
-        typer.Option(
-            "--balance", metavar="FACET", help="Spread each person's items over its values; repeat."
-        ),
+        Option("--balance", metavar="FACET", help="Spread each person's items over its values; repeat."),
     ] = None,
-    checks: Annotated[
-        int, typer.Option("--checks", min=0, help="Attention checks that each person gets.")
-    ] = 0,
-    time_limit: Annotated[
-        int | None, typer.Option("--time-limit", min=1, help="Seconds for an item.")
-    ] = None,
+    checks: Annotated[int, Option("--checks", min=0, help="Attention checks that each person gets.")] = 0,
+    time_limit: Annotated[int | None, Option("--time-limit", min=1, help="Seconds for an item.")] = None,
     language: Annotated[
-        list[str] | None, typer.Option("--language", help="en, zh; repeat. The first is the default one.")
+        list[str] | None, Option("--language", help="en, zh; repeat. The first is the default one.")
     ] = None,
-    title: Annotated[str, typer.Option("--title", help="What participants see at the top.")] = "",
+    title: Annotated[str, Option("--title", help="What participants see at the top.")] = "",
     question: Annotated[
-        str, typer.Option("--question", help="Asked of every item, instead of its own words.")
+        str, Option("--question", help="Asked of every item, instead of its own words.")
     ] = "",
     key: Annotated[
         Path | None,
-        typer.Option("--key", help="The pack's sealed key, so that the report can say who passes as human."),
+        Option("--key", help="The pack's sealed key, so that the report can say who passes as human."),
     ] = None,
     reference: Annotated[
-        bool, typer.Option("--reference", help="Show raters the data's reference answer, where there is one.")
+        bool, Option("--reference", help="Show raters the data's reference answer, where there is one.")
     ] = False,
-    copy: Annotated[bool, typer.Option("--copy", help="Copy media instead of linking them.")] = False,
+    copy: Annotated[bool, Option("--copy", help="Copy media instead of linking them.")] = False,
 ) -> None:
     """Make a study: items, key, instructions, consent, questions, in files to be edited before it is served.
 
@@ -120,7 +112,7 @@ def new(
 @app.command()
 def check(
     folder: Folder,
-    media: Annotated[bool, typer.Option("--media/--no-media", help="Also open every media file.")] = True,
+    media: Annotated[bool, Option("--media/--no-media", help="Also open every media file.")] = True,
 ) -> None:
     """Everything that is wrong with a study, before anybody sees it: items, texts, media, balance, key."""
     from vivant.study.check import check_study
@@ -140,17 +132,15 @@ def export(
     folder: Folder,
     database: Database = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Folder to write. (default: DIR/exports/TIME)")
+        Path | None, Option("--out", "-o", help="Folder to write. (default: DIR/exports/TIME)")
     ] = None,
     form: Annotated[
         list[str] | None,
-        typer.Option("--format", help="jsonl, csv or parquet; repeat for several. (default: jsonl)"),
+        Option("--format", help="jsonl, csv or parquet; repeat for several. (default: jsonl)"),
     ] = None,
     only_counted: Annotated[
         bool,
-        typer.Option(
-            "--only-counted", help="Leave out excluded people, unfinished items and attention checks."
-        ),
+        Option("--only-counted", help="Leave out excluded people, unfinished items and attention checks."),
     ] = False,
 ) -> None:
     """Write every judgement, one a line, and the people; and what the benchmarks themselves read.
@@ -175,10 +165,10 @@ def export(
 @app.command(name="import")
 def import_(
     folder: Folder,
-    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="human_eval.jsonl")],
-    form: Annotated[Literal["mime"], typer.Option("--as", help="The format of the files.")],
+    files: Annotated[list[Path], Argument(metavar="FILE…", help="human_eval.jsonl")],
+    form: Annotated[Literal["mime"], Option("--as", help="The format of the files.")],
     data: Annotated[
-        str | None, typer.Option("--data", metavar="PATH", help="MIME's data, for facets and videos.")
+        str | None, Option("--data", metavar="PATH", help="MIME's data, for facets and videos.")
     ] = None,
     database: Database = None,
 ) -> None:
@@ -195,9 +185,9 @@ def import_(
 @app.command()
 def exclude(
     folder: Folder,
-    annotator: Annotated[str, typer.Argument(help="As the report and the exports name them.")],
-    reason: Annotated[str, typer.Option("--reason", help="Kept, and shown in the report.")] = "",
-    undo: Annotated[bool, typer.Option("--undo", help="Let them count again.")] = False,
+    annotator: Annotated[str, Argument(help="As the report and the exports name them.")],
+    reason: Annotated[str, Option("--reason", help="Kept, and shown in the report.")] = "",
+    undo: Annotated[bool, Option("--undo", help="Let them count again.")] = False,
     database: Database = None,
 ) -> None:
     """Let a person's judgements not count, and give their places to others. Nothing is deleted."""
@@ -222,7 +212,7 @@ def report(
     by: o.By = None,
     form: o.FormatOption = "text",
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Write an HTML page here (.html), or the tables.")
+        Path | None, Option("--out", "-o", help="Write an HTML page here (.html), or the tables.")
     ] = None,
 ) -> None:
     """What came of a study: progress, results with intervals, agreement, times, people to be looked at, exclusions.

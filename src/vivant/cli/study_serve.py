@@ -5,30 +5,28 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
+from vivant.cli import options as o
 from vivant.cli.help import CommandApp
 from vivant.cli.output import say
 
 app = CommandApp(no_args_is_help=True)
 
-Folder = Annotated[Path, typer.Argument(metavar="DIR", help="The study's folder.")]
+Folder = Annotated[Path, Argument(metavar="DIR", help="The study's folder.")]
 Database = Annotated[
     str | None,
-    typer.Option(
+    Option(
         "--database",
         metavar="URL",
         envvar="VIVANT_STUDY_DATABASE",
         help="Where answers lie: postgresql://user@host/name or sqlite:///file.db. (default: DIR/study.db)",
     ),
 ]
-Host = Annotated[
-    str, typer.Option("--host", help="Another address than this machine's own is open to others.")
-]
-Port = Annotated[int, typer.Option("--port", help="0 for any free one.")]
+Host = Annotated[str, Option("--host", help="Another address than this machine's own is open to others.")]
 Public = Annotated[
     str,
-    typer.Option(
+    Option(
         "--url",
         metavar="ADDRESS",
         help="The address that participants open, where a reverse proxy stands before this server; "
@@ -42,19 +40,17 @@ def serve(
     folder: Folder,
     database: Database = None,
     host: Host = "127.0.0.1",
-    port: Port = 8770,
+    port: o.Port = 8770,
     url: Public = "",
     admin_token_file: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "--admin-token-file", help="File with the token of the admin page. (default: DIR/admin.token)"
         ),
     ] = None,
     anonymous: Annotated[
         bool,
-        typer.Option(
-            "--anonymous", help="Let the open link in whoever has it, without a platform's identifiers."
-        ),
+        Option("--anonymous", help="Let the open link in whoever has it, without a platform's identifiers."),
     ] = False,
 ) -> None:
     """Serve a study to its participants. Every answer is on the disk before it is acknowledged.
@@ -78,7 +74,7 @@ def serve(
 
 
 @app.command()
-def preview(folder: Folder, host: Host = "127.0.0.1", port: Port = 8771) -> None:
+def preview(folder: Folder, host: Host = "127.0.0.1", port: o.Port = 8771) -> None:
     """Go through a study as a participant does. Nothing is recorded.
 
     Example:
@@ -93,7 +89,7 @@ def preview(folder: Folder, host: Host = "127.0.0.1", port: Port = 8771) -> None
 @app.command()
 def link(
     folder: Folder,
-    count: Annotated[int, typer.Option("-n", "--count", min=1, max=10_000, help="How many.")] = 1,
+    count: Annotated[int, Option("-n", "--count", min=1, max=10_000, help="How many.")] = 1,
     database: Database = None,
     url: Public = "",
 ) -> None:
@@ -120,8 +116,7 @@ def link(
 def who(
     folder: Folder,
     ids: Annotated[
-        list[str],
-        typer.Argument(metavar="ID…", help="The recruiting platform's identifiers, or whole links."),
+        list[str], Argument(metavar="ID…", help="The recruiting platform's identifiers, or whole links.")
     ],
     database: Database = None,
 ) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Option
 
 from vivant.benchmarks import registry
 from vivant.cli import options as o
@@ -28,13 +29,13 @@ def sweep(
     options: RunOptions,
     frames: Annotated[
         str,
-        typer.Option(
+        Option(
             "--frames", metavar="N,N,…", help="Numbers of frames, e.g. 8,16,32,64.", rich_help_panel=FRAMES
         ),
     ],
     by: o.By = None,
     figure: Annotated[
-        Path | None, typer.Option("--figure", help="Where to draw the curve (.svg, .pdf, .png).")
+        Path | None, Option("--figure", help="Where to draw the curve (.svg, .pdf, .png).")
     ] = None,
     protocol: o.ProtocolOption = None,
 ) -> None:

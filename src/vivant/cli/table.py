@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from vivant.benchmarks.base import Protocol
 from vivant.cli import options as o
@@ -25,10 +24,10 @@ KINDS = "Other tables"
 
 @app.command()
 def table(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN…", help="Run directories.")],
+    runs: o.Runs,
     layout_name: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--layout",
             metavar="NAME",
             help="A benchmark's own table, e.g. mime:1; see `vivant benchmarks show mime`.",
@@ -37,7 +36,7 @@ def table(
     ] = None,
     repeats: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--repeats",
             help="Runs made with --repeat: spread, pass@k, agreement of answers.",
             rich_help_panel=KINDS,
@@ -45,7 +44,7 @@ def table(
     ] = False,
     permutations: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--permutations",
             help="Runs made with --permute: consistent accuracy, preference for places.",
             rich_help_panel=KINDS,
@@ -53,7 +52,7 @@ def table(
     ] = False,
     controls: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--controls",
             help="A run and others of its model with --control: what is left without pictures, without order.",
             rich_help_panel=KINDS,
@@ -62,14 +61,14 @@ def table(
     by: o.By = None,
     where: o.Where = None,
     chance_corrected: Annotated[
-        bool, typer.Option("--chance-corrected", help="Beside each score, the same with chance as 0.")
+        bool, Option("--chance-corrected", help="Beside each score, the same with chance as 0.")
     ] = False,
     bootstrap: Annotated[
-        bool, typer.Option("--bootstrap", help="Intervals by resampling clusters, in place of formulas.")
+        bool, Option("--bootstrap", help="Intervals by resampling clusters, in place of formulas.")
     ] = False,
     protocol: o.ProtocolOption = None,
     form: o.FormatOption = "text",
-    published: Annotated[bool, typer.Option("--published", help="Add the papers' own figures.")] = False,
+    published: Annotated[bool, Option("--published", help="Add the papers' own figures.")] = False,
     out: o.OutFile = None,
 ) -> None:
     """Tables of one or several runs, with intervals, n, errors and unparsed replies beside every score.

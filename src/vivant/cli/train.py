@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from vivant.cli import train_use
 from vivant.cli.help import CommandApp
@@ -26,16 +26,14 @@ def train() -> None:
 
 @app.command("mimic-chat")
 def mimic_chat(
-    config: Annotated[
-        Path, typer.Option("--config", "-c", help="The recipe, a YAML file: see docs/train.md.")
-    ],
+    config: Annotated[Path, Option("--config", "-c", help="The recipe, a YAML file: see docs/train.md.")],
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on from the last checkpoint, with the same losses.")
+        bool, Option("--resume", help="Go on from the last checkpoint, with the same losses.")
     ] = False,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Folder to write to, instead of the recipe's.")
+        Path | None, Option("--out", "-o", help="Folder to write to, instead of the recipe's.")
     ] = None,
-    seed: Annotated[int | None, typer.Option("--seed", help="Instead of the recipe's.")] = None,
+    seed: Annotated[int | None, Option("--seed", help="Instead of the recipe's.")] = None,
 ) -> None:
     """Train a model by a recipe.
 
@@ -65,10 +63,8 @@ def mimic_chat(
 
 @app.command()
 def tiny(
-    work: Annotated[Path, typer.Argument(help="Folder for the training data, the training and the model.")],
-    steps: Annotated[
-        int | None, typer.Option("--steps", min=1, help="Fewer than the recipe's, for a try.")
-    ] = None,
+    work: Annotated[Path, Argument(help="Folder for the training data, the training and the model.")],
+    steps: Annotated[int | None, Option("--steps", min=1, help="Fewer than the recipe's, for a try.")] = None,
 ) -> None:
     """Make vivant/tiny, the model that comes with the package, from nothing; run it again to go on.
 
@@ -94,8 +90,8 @@ def tiny(
 
 @app.command()
 def sizes(
-    form: Annotated[str, typer.Option("--format", "-f", help="text, csv, markdown, latex or json.")] = "text",
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="File to write to.")] = None,
+    form: Annotated[str, Option("--format", "-f", help="text, csv, markdown, latex or json.")] = "text",
+    out: Annotated[Path | None, Option("--out", "-o", help="File to write to.")] = None,
 ) -> None:
     """What each size has in parameters, and needs in memory and arithmetic; nothing is downloaded."""
     from vivant.cli.output import write_tables

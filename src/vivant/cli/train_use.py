@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
@@ -16,15 +17,11 @@ app = CommandApp()
 
 @app.command()
 def export(
-    checkpoint: Annotated[Path, typer.Argument(help="A finished model: …/best or …/last of a training.")],
-    out: Annotated[Path, typer.Argument(help="Folder to write.")],
-    to: Annotated[str, typer.Option("--to", help="onnx.")] = "onnx",
-    weights: Annotated[
-        str, typer.Option("--weights", help="fp32, or fp16 for files of half the size.")
-    ] = "fp32",
-    note: Annotated[
-        str, typer.Option("--note", help="A line to keep with the model: where it comes from.")
-    ] = "",
+    checkpoint: Annotated[Path, Argument(help="A finished model: …/best or …/last of a training.")],
+    out: Annotated[Path, Argument(help="Folder to write.")],
+    to: Annotated[str, Option("--to", help="onnx.")] = "onnx",
+    weights: Annotated[str, Option("--weights", help="fp32, or fp16 for files of half the size.")] = "fp32",
+    note: Annotated[str, Option("--note", help="A line to keep with the model: where it comes from.")] = "",
 ) -> None:
     """Write a small model as ONNX graphs, which run with no torch: `--model onnx/FOLDER`.
 
@@ -53,10 +50,10 @@ def export(
 
 @app.command()
 def curves(
-    trainings: Annotated[list[Path], typer.Argument(help="Folders of trainings, finished or under way.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="File to write: .svg, .pdf or .png.")],
+    trainings: Annotated[list[Path], Argument(help="Folders of trainings, finished or under way.")],
+    out: Annotated[Path, Option("--out", "-o", help="File to write: .svg, .pdf or .png.")],
     chance: Annotated[
-        float | None, typer.Option("--chance", help="Draw this accuracy as a line, e.g. 0.25.")
+        float | None, Option("--chance", help="Draw this accuracy as a line, e.g. 0.25.")
     ] = None,
 ) -> None:
     """Draw learning curves: the loss, and each evaluation on the held-out slice.
@@ -73,9 +70,9 @@ def curves(
 
 @app.command()
 def recipes(
-    name: Annotated[str | None, typer.Argument(help="Print this one.")] = None,
-    form: Annotated[str, typer.Option("--format", "-f", help="text, csv, markdown, latex or json.")] = "text",
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="File to write to.")] = None,
+    name: Annotated[str | None, Argument(help="Print this one.")] = None,
+    form: Annotated[str, Option("--format", "-f", help="text, csv, markdown, latex or json.")] = "text",
+    out: Annotated[Path | None, Option("--out", "-o", help="File to write to.")] = None,
 ) -> None:
     """List the bundled recipes, or print one to be changed.
 
@@ -108,12 +105,12 @@ def recipes(
 
 @app.command()
 def split(
-    benchmark: Annotated[str, typer.Argument(help="As for `vivant run`: mime/mcq.")],
-    data: Annotated[str, typer.Option("--data", help="Its folder, or mini.")] = "mini",
-    part: Annotated[str, typer.Option("--part", help="train, validation or test.")] = "test",
-    by: Annotated[str, typer.Option("--by", help="The facet whose values are divided.")] = "action",
-    sizes: Annotated[str, typer.Option("--sizes", help="Of the three parts.")] = "36,14,36",
-    seed: Annotated[int, typer.Option("--seed", help="Another fold.")] = 0,
+    benchmark: Annotated[str, Argument(help="As for `vivant run`: mime/mcq.")],
+    data: Annotated[str, Option("--data", help="Its folder, or mini.")] = "mini",
+    part: Annotated[str, Option("--part", help="train, validation or test.")] = "test",
+    by: Annotated[str, Option("--by", help="The facet whose values are divided.")] = "action",
+    sizes: Annotated[str, Option("--sizes", help="Of the three parts.")] = "36,14,36",
+    seed: Annotated[int, Option("--seed", help="Another fold.")] = 0,
 ) -> None:
     """Print the condition that a part of a division is: what `vivant run --where` takes.
 
@@ -141,11 +138,11 @@ def split(
 
 @app.command("judge-data")
 def judge_data(
-    runs: Annotated[list[Path], typer.Argument(help="Runs whose answers people have scored.")],
-    human: Annotated[Path, typer.Option("--human", help="CSV, JSON or JSON lines: id, score, model.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="File of questions to write.")],
-    held_out: Annotated[float, typer.Option("--held-out", help="Share of samples to test on.")] = 0.2,
-    seed: Annotated[int, typer.Option("--seed")] = 0,
+    runs: Annotated[list[Path], Argument(help="Runs whose answers people have scored.")],
+    human: Annotated[Path, Option("--human", help="CSV, JSON or JSON lines: id, score, model.")],
+    out: Annotated[Path, Option("--out", "-o", help="File of questions to write.")],
+    held_out: Annotated[float, Option("--held-out", help="Share of samples to test on.")] = 0.2,
+    seed: Annotated[int, Option("--seed")] = 0,
     protocol: o.ProtocolOption = None,
 ) -> None:
     """Turn people's scores of answers into questions that a judge can learn from.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
@@ -17,23 +17,17 @@ app = CommandApp()
 
 @app.command()
 def view(
-    root: Annotated[Path, typer.Argument(metavar="[RUNS_DIR]", help="Folder that holds runs.")] = Path(
-        "runs"
-    ),
-    port: Annotated[int, typer.Option("--port", help="0 for any free one.")] = 8765,
+    root: Annotated[Path, Argument(metavar="[RUNS_DIR]", help="Folder that holds runs.")] = Path("runs"),
+    port: o.Port = 8765,
     host: Annotated[
-        str,
-        typer.Option("--host", help="Another address than this machine's own needs a token, and gets one."),
+        str, Option("--host", help="Another address than this machine's own needs a token, and gets one.")
     ] = "127.0.0.1",
     token: Annotated[
-        str,
-        typer.Option(
-            "--token", envvar="VIVANT_VIEW_TOKEN", help="Ask for this token. (default: one is made)"
-        ),
+        str, Option("--token", envvar="VIVANT_VIEW_TOKEN", help="Ask for this token. (default: one is made)")
     ] = "",
     data: Annotated[
         list[Path] | None,
-        typer.Option("--data", help="With --host: folders that media may be shown from; may be repeated."),
+        Option("--data", help="With --host: folders that media may be shown from; may be repeated."),
     ] = None,
     protocol: o.ProtocolOption = None,
 ) -> None:

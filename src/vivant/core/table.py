@@ -110,8 +110,7 @@ def to_rich(table: Table) -> Any:
         rich_table.add_column(Text(heading), justify="right" if numeric else "left", overflow="fold")
     for number, row in enumerate(table.body):
         rich_table.add_row(
-            *(Text(format_cell(cell, table.decimals)) for cell in row),
-            end_section=number + 1 in table.rules,
+            *(Text(format_cell(cell, table.decimals)) for cell in row), end_section=number + 1 in table.rules
         )
     return Group(rich_table, *(Text(f"  {note}", style="dim") for note in table.notes))
 

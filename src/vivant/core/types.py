@@ -122,8 +122,8 @@ class Decoding(Struct, frozen=True, omit_defaults=True):
     stop: tuple[str, ...] = ()
 
 
-class Job(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One request still to be made: everything a worker on any machine needs, and no pixels."""
+class JobIdentity(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What tells a request of a run from another."""
 
     key: str
     """Unique in a run: `task/sample`, with `~n` for other orders of the options and `#n` for repeats."""
@@ -131,7 +131,12 @@ class Job(Struct, frozen=True, kw_only=True, omit_defaults=True):
     id: str
     repeat: int = 0
     permutation: int = 0
-    """Which arrangement of the options is shown; 0 is the usual one."""
+    """Which arrangement of the options is shown; 0 is the usual one. `order` says how."""
+
+
+class Job(JobIdentity, frozen=True, kw_only=True, omit_defaults=True):
+    """One request still to be made: everything a worker on any machine needs, and no pixels."""
+
     messages: tuple[Message, ...]
     options: tuple[Option, ...] = ()
     """The options as shown, in the order shown."""
@@ -258,15 +263,9 @@ class MediaUse(Struct, frozen=True, omit_defaults=True):
     """What was done to it, or could not be: "rotated", "resized", "3 of 32 frames undecodable"."""
 
 
-class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Record(JobIdentity, frozen=True, kw_only=True, omit_defaults=True):
     """One line of the log: what was asked, and what came back."""
 
-    key: str
-    task: str
-    id: str
-    repeat: int = 0
-    permutation: int = 0
-    """Which arrangement of the options was shown; `order` says how."""
     fingerprint: str = ""
     """Of the request: model, decoding, messages, media hashes, frame policy, control."""
     messages: tuple[Message, ...] = ()

@@ -28,11 +28,11 @@ from vivant.core.errors import MediaError, UsageError
 from vivant.core.files import write_atomic, write_jsonl
 from vivant.core.generated_images import PictureFolder, is_self_contained
 from vivant.core.types import Job, Record, Reply
-from vivant.engine.executor import Executor
+from vivant.engine.executor import Executor, RequestKey
 from vivant.engine.reply_cache import ReplyCache
 from vivant.engine.request_building import build_record, build_request
 from vivant.engine.retry import RetryPolicy
-from vivant.engine.runner import RecordListener, RunOutcome
+from vivant.engine.runner import RecordListener, RunOutcome, RunRecorder
 from vivant.models.base import Model, ModelError, TransientError
 from vivant.models.batch.base import BatchApi
 from vivant.models.http import RequestRefusedError
@@ -143,14 +143,12 @@ class BatchRunner:
     ) -> None:
         self._api: BatchApi = model.batch_api()
         self._executor = executor
-        self._log = log
         self._logged = logged
         self._cache = cache
         self._retry = retry or RetryPolicy()
-        self._progress = progress
-        self._pictures = pictures
         self._folder = BatchFolder(log.path.parent)
-        self._outcome = RunOutcome()
+        self._recorder = RunRecorder(log, progress, pictures)
+        self._outcome = self._recorder.outcome
 
     async def run(self, jobs: Iterable[Job]) -> RunOutcome:
         """Hand over what was not, then wait for everything. Raises ModelError where no batch can be made."""
@@ -225,25 +223,24 @@ class BatchRunner:
 
     async def _prepare(self, job: Job) -> tuple[Record, bytes] | None:
         """A request and its record so far; None where the record is complete without asking."""
-        nowhere = build_record(job, "", (), Reply(), started=time.time())
+        nowhere = build_record(job, RequestKey("", ()), Reply(), started=time.time())
         try:
             key = await self._executor.identify(job)
             reply = self._cache.get(key.fingerprint) if self._cache is not None else None
             if reply is not None:
-                self._finish(
-                    build_record(job, key.fingerprint, key.media, reply, started=time.time(), cached=True)
-                )
+                self._recorder.add(build_record(job, key, reply, started=time.time(), cached=True))
                 return None
             request = await self._executor.prepare(job, key)
-            record = build_record(
-                request.job, key.fingerprint, request.key.media, Reply(), started=time.time()
-            )
+            key = RequestKey(key.fingerprint, request.key.media)
+            record = build_record(request.job, key, Reply(), started=time.time())
             if request.refused is not None:
-                self._finish(msgspec.structs.replace(record, reply=request.refused))
+                self._recorder.add(msgspec.structs.replace(record, reply=request.refused))
                 return None
             line = self._api.line(make_custom_id(record), build_request(request.job, request.payload))
         except MediaError as error:
-            self._finish(msgspec.structs.replace(nowhere, reply=Reply(status="error", error=str(error))))
+            self._recorder.add(
+                msgspec.structs.replace(nowhere, reply=Reply(status="error", error=str(error)))
+            )
             return None
         self._executor.release(request)
         return record, line
@@ -308,7 +305,7 @@ class BatchRunner:
                     seconds=round(time.time() - batch.submitted, 4),
                     extra={**record.extra, "batch": batch.id},
                 )
-                self._finish(done)
+                self._recorder.add(done)
                 if (
                     self._cache is not None
                     and reply.status in ("ok", "truncated")
@@ -318,16 +315,6 @@ class BatchRunner:
         batch.collected = True
         self._folder.save(batch)
         return True
-
-    def _finish(self, record: Record) -> None:
-        if self._pictures is not None:
-            record = msgspec.structs.replace(record, reply=self._pictures.save(record.reply))
-        self._log.append(record)
-        self._outcome.done += 1
-        self._outcome.errors += record.reply.status == "error"
-        self._outcome.cached += record.cached
-        if self._progress is not None:
-            self._progress.update(record)
 
     async def _patiently(self, call: Callable[_P, Awaitable[_T]], *args: _P.args, **named: _P.kwargs) -> _T:
         """Call, and try again what may pass."""

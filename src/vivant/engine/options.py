@@ -123,13 +123,7 @@ class RunOptions(Struct, frozen=True, kw_only=True):
         ),
     ] = ()
     style: Annotated[
-        str | None,
-        _question(
-            "Prompt style: zero-shot, cot, few-shot.",
-            "NAME",
-            common=True,
-            records="style",
-        ),
+        str | None, _question("Prompt style: zero-shot, cot, few-shot.", "NAME", common=True, records="style")
     ] = None
     task_options: Annotated[
         Mapping[str, Any],
@@ -147,12 +141,7 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     ] = field(default_factory=dict)
     control: Annotated[
         Control,
-        _question(
-            "none, blind, one-frame, shuffled or reversed.",
-            "NAME",
-            common=True,
-            records="control",
-        ),
+        _question("none, blind, one-frame, shuffled or reversed.", "NAME", common=True, records="control"),
     ] = "none"
     repeat: Annotated[
         int, _question("Repeat each question N times.", "N", common=True, records="repeat", minimum=1)
@@ -223,14 +212,7 @@ class RunOptions(Struct, frozen=True, kw_only=True):
         ),
     ] = None
     concurrency: Annotated[
-        int,
-        _run(
-            "Requests at once, at most.",
-            "N",
-            short="-j",
-            common=True,
-            minimum=1,
-        ),
+        int, _run("Requests at once, at most.", "N", short="-j", common=True, minimum=1)
     ] = 16
     rpm: Annotated[int | None, _run("Requests a minute, at most.", "N", minimum=1)] = None
     tpm: Annotated[int | None, _run("Tokens a minute, in and out, at most.", "N", minimum=1)] = None
@@ -239,25 +221,17 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     ] = "auto"
     keep_errors: Annotated[bool, _run("When resuming, do not retry what failed before.")] = False
     batch: Annotated[
-        bool,
-        _run("Use the provider's batch endpoint: cheaper, within a day; run again to collect."),
+        bool, _run("Use the provider's batch endpoint: cheaper, within a day; run again to collect.")
     ] = False
     retry: Annotated[RetryPolicy, _run("When to try a failed request again.", flag=PYTHON_ONLY)] = (
         RetryPolicy()
     )
 
     budget_cost: Annotated[
-        float | None,
-        _run(
-            "Stop before the run costs more than this.",
-            "AMOUNT",
-            common=True,
-            minimum=0,
-        ),
+        float | None, _run("Stop before the run costs more than this.", "AMOUNT", common=True, minimum=0)
     ] = None
     budget_tokens: Annotated[
-        int | None,
-        _run("Stop before the run takes more tokens, in and out, resumed or not.", "N", minimum=1),
+        int | None, _run("Stop before the run takes more tokens, in and out, resumed or not.", "N", minimum=1)
     ] = None
     budget_time: Annotated[
         float | None,

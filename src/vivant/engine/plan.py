@@ -14,6 +14,7 @@ from vivant.benchmarks.summary import matches, parse_where
 from vivant.benchmarks.validation import check_stages, load_samples
 from vivant.core.errors import DataError, UsageError, unknown_name_error
 from vivant.core.randomness import derive_seed, sample_ids
+from vivant.core.structs import shared_fields
 from vivant.core.types import Audio, Image, Job, Sample, Tokenizer, Video, job_key
 from vivant.engine.permutations import check_permutable, count_orders, describe_unpermuted
 from vivant.media.controls import apply_control
@@ -113,10 +114,10 @@ def _context(plan: TaskPlan, settings: RunSettings) -> PromptContext:
     return PromptContext(
         style=settings.style,
         seed=settings.seed,
-        pool=plan.pool,
         wording=settings.wording,
-        root=plan.root,
         limits={**settings.limits, "tokenizer": plan.tokenizer} if plan.tokenizer else settings.limits,
+        pool=plan.pool,
+        root=plan.root,
     )
 
 
@@ -141,9 +142,8 @@ def _jobs(plan: TaskPlan, settings: RunSettings) -> Iterator[Job]:
         decoding = settings.decoding
         if decoding.max_tokens is None and prompt.max_tokens is not None:
             decoding = msgspec.structs.replace(decoding, max_tokens=prompt.max_tokens)
-        messages = (
-            apply_control(prompt.messages, "blind", 0) if settings.control == "blind" else prompt.messages
-        )
+        if settings.control == "blind":
+            prompt = msgspec.structs.replace(prompt, messages=apply_control(prompt.messages, "blind", 0))
         for repeat in range(settings.repeat):
             key = job_key(plan.task, sample.id, repeat, permutation)
             variation = [f"~{permutation}"] * bool(permutation) + [str(repeat)] * bool(repeat)
@@ -153,18 +153,12 @@ def _jobs(plan: TaskPlan, settings: RunSettings) -> Iterator[Job]:
                 id=sample.id,
                 repeat=repeat,
                 permutation=permutation,
-                messages=messages,
-                options=prompt.options,
-                order=prompt.order,
-                answer_form=prompt.answer_form,
-                candidates=prompt.candidates,
+                **shared_fields(prompt, Job),
                 root=root,
                 frames=settings.frames,
                 decoding=decoding,
                 control=settings.control,
                 seed=derive_seed(settings.seed, plan.task, sample.id, *variation),
-                lost_images=prompt.lost_images,
-                notes=prompt.notes,
             )
 
 

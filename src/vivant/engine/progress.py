@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from types import TracebackType
 from typing import Any, TextIO
 
 from vivant.core.types import Record
@@ -67,9 +66,7 @@ class LineProgress:
     def __enter__(self) -> LineProgress:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self._print()
 
 
@@ -108,7 +105,5 @@ class BarProgress:
         self._bar.__enter__()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._bar.__exit__(kind, value, trace)
+    def __exit__(self, *exception: object) -> None:
+        self._bar.stop()

@@ -41,6 +41,16 @@ from vivant.engine.ray_worker import (
 from vivant.models.base import Model, ModelError, TransientError, require_package
 
 logger = logging.getLogger("vivant")
+
+
+class _RemoteRequest(Struct, eq=False):
+    """A prepared request, and the worker that holds it."""
+
+    worker: WorkerHandle
+    number: int
+    deaths: int = 0
+
+
 _NODE_POLL_SECONDS = 2.0
 """Seconds between two looks at which nodes there are."""
 _START_SECONDS = 10.0
@@ -53,14 +63,6 @@ _MAX_LOSSES = 8
 """Workers lost while a sample was prepared on them: mostly others' doing, so more are borne."""
 _MAX_SHARE = 1.25
 _CONNECT_SECONDS = 10.0
-
-
-class _RemoteRequest(Struct, eq=False):
-    """A prepared request, and the worker that holds it."""
-
-    worker: WorkerHandle
-    number: int
-    deaths: int = 0
 
 
 class RayExecutor(Executor):

@@ -24,9 +24,6 @@ from vivant.engine.executor import LocalExecutor, PreparedRequest, RequestKey
 from vivant.engine.tokens import RequestSize
 from vivant.models.base import TransientError
 
-_GATHER = 0.004
-"""Seconds that answers wait for others to travel with."""
-
 
 class WorkerSetup(Struct, frozen=True, kw_only=True):
     """What a worker is told when it starts."""
@@ -66,10 +63,7 @@ class TransientFailure(Struct, frozen=True, kw_only=True, omit_defaults=True):
     def error(self) -> TransientError:
         """As the runner knows it."""
         return TransientError(
-            self.message,
-            retry_after=self.retry_after,
-            slow_down=self.slow_down,
-            unreachable=self.unreachable,
+            self.message, retry_after=self.retry_after, slow_down=self.slow_down, unreachable=self.unreachable
         )
 
 
@@ -88,6 +82,10 @@ class WorkerAnswer(Struct, frozen=True, kw_only=True, omit_defaults=True):
     error: str = ""
     kind: Literal["", "media", "no data", "fatal"] = ""
     """Of the error: one sample's; this node does not see the folder; nobody's request can succeed."""
+
+
+_GATHER = 0.004
+"""Seconds that answers wait for others to travel with."""
 
 
 class RayWorker:

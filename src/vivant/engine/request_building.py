@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from typing import TYPE_CHECKING
 
-from vivant.core.types import Job, MediaUse, Record, Reply, Request, Turn
+from vivant.core.structs import shared_fields
+from vivant.core.types import Job, Record, Reply, Request, Turn
 from vivant.engine.fingerprint import Fingerprints
 from vivant.media import LoadedMedia
 from vivant.models.base import Model
 from vivant.models.request_limits import OnTooLarge, find_problems, fit_request
+
+if TYPE_CHECKING:
+    from vivant.engine.executor import RequestKey
 
 
 def create_fingerprints(model: Model, *, audio: bool, on_too_large: OnTooLarge) -> Fingerprints:
@@ -32,21 +37,12 @@ async def fit_media(
 
 def build_request(job: Job, turns: tuple[Turn, ...]) -> Request:
     """What a model receives."""
-    return Request(
-        turns=turns,
-        decoding=job.decoding,
-        options=job.options,
-        answer_form=job.answer_form,
-        candidates=job.candidates,
-        seed=job.seed,
-        key=job.key,
-    )
+    return Request(turns=turns, **shared_fields(job, Request))
 
 
 def build_record(
     job: Job,
-    fingerprint: str,
-    media: tuple[MediaUse, ...],
+    key: RequestKey,
     reply: Reply,
     *,
     started: float,
@@ -56,21 +52,12 @@ def build_record(
 ) -> Record:
     """One line of the log."""
     return Record(
-        key=job.key,
-        task=job.task,
-        id=job.id,
-        repeat=job.repeat,
-        permutation=job.permutation,
-        fingerprint=fingerprint,
-        messages=job.messages,
-        media=media,
-        options=job.options,
-        order=job.order,
+        **shared_fields(job, Record),
+        fingerprint=key.fingerprint,
+        media=key.media,
         reply=reply,
         attempts=attempts,
         cached=cached,
         started=round(started, 3),
         seconds=round(seconds, 4),
-        lost_images=job.lost_images,
-        notes=job.notes,
     )

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
+import msgspec
 from msgspec import Struct
 
 from vivant.core.errors import MediaError
@@ -49,6 +50,29 @@ class RunOutcome(Struct):
     """Which budget, in words."""
 
 
+class RunRecorder:
+    """Logs records and counts them. A picture in a reply becomes a file first."""
+
+    def __init__(
+        self, log: LogWriter, progress: RecordListener | None = None, pictures: PictureFolder | None = None
+    ) -> None:
+        self._log = log
+        self._progress = progress
+        self._pictures = pictures
+        self.outcome = RunOutcome()
+
+    def add(self, record: Record) -> None:
+        """Write one record and tell the listener."""
+        if self._pictures is not None:
+            record = msgspec.structs.replace(record, reply=self._pictures.save(record.reply))
+        self._log.append(record)
+        self.outcome.done += 1
+        self.outcome.errors += record.reply.status == "error"
+        self.outcome.cached += record.cached
+        if self._progress is not None:
+            self._progress.update(record)
+
+
 class _Attempts(Struct):
     """What has happened to one sample so far."""
 
@@ -78,16 +102,14 @@ class Runner:
         pictures: PictureFolder | None = None,
     ) -> None:
         self._executor = executor
-        self._log = log
         self._cache = cache
         self._retry = retry or RetryPolicy()
         self._meter = meter
         self._max_time = max_time
-        self._progress = progress
-        self._pictures = pictures
         self._concurrency = concurrency
         self._limit = AdaptiveLimit(concurrency)
-        self._outcome = RunOutcome()
+        self._recorder = RunRecorder(log, progress, pictures)
+        self._outcome = self._recorder.outcome
         self._bytes = 0
         self._given_up = 0
         self._reached = False
@@ -161,7 +183,8 @@ class Runner:
             try:
                 request = await self._prepare(job)
             except MediaError as error:
-                self._finish(job, _NO_KEY, Reply(status="error", error=str(error)), time.time())
+                failed = Reply(status="error", error=str(error))
+                self._recorder.add(build_record(job, _NO_KEY, failed, started=time.time()))
                 continue
             if request is not None:
                 self._bytes += request.size.bytes
@@ -175,14 +198,14 @@ class Runner:
             key = await self._executor.identify(job)
             reply = self._cache.get(key.fingerprint)
             if reply is not None:
-                self._finish(job, key, reply, time.time(), cached=True)
+                self._recorder.add(build_record(job, key, reply, started=time.time(), cached=True))
                 return None
         while self._bytes > _BYTES_AHEAD:
             self._room.clear()
             await self._room.wait()
         request = await self._executor.prepare(job, key)
         if request.refused is not None:
-            self._finish(request.job, request.key, request.refused, time.time())
+            self._recorder.add(build_record(request.job, request.key, request.refused, started=time.time()))
             self._executor.release(request)
             return None
         return request
@@ -218,13 +241,15 @@ class Runner:
             return
         if self._cache is not None and reply.status in ("ok", "truncated") and is_self_contained(reply):
             self._cache.put(request.key.fingerprint, reply)
-        self._finish(
-            request.job,
-            request.key,
-            reply,
-            attempts.started,
-            seconds=attempts.seconds,
-            attempts=attempts.count,
+        self._recorder.add(
+            build_record(
+                request.job,
+                request.key,
+                reply,
+                started=attempts.started,
+                seconds=attempts.seconds,
+                attempts=attempts.count,
+            )
         )
 
     async def _answer(
@@ -313,38 +338,6 @@ class Runner:
         except TimeoutError:
             return False
         return True
-
-    # ── recording ──
-
-    def _finish(
-        self,
-        job: Job,
-        key: RequestKey,
-        reply: Reply,
-        started: float,
-        *,
-        seconds: float = 0.0,
-        attempts: int = 1,
-        cached: bool = False,
-    ) -> None:
-        if self._pictures is not None:
-            reply = self._pictures.save(reply)
-        record = build_record(
-            job,
-            key.fingerprint,
-            key.media,
-            reply,
-            attempts=attempts,
-            cached=cached,
-            started=started,
-            seconds=seconds,
-        )
-        self._log.append(record)
-        self._outcome.done += 1
-        self._outcome.errors += reply.status == "error"
-        self._outcome.cached += cached
-        if self._progress is not None:
-            self._progress.update(record)
 
 
 class _TypicalDuration:

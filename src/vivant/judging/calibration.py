@@ -16,18 +16,13 @@ from vivant.benchmarks.base import Protocol
 from vivant.core.errors import UsageError
 from vivant.judging.human_scores import HumanScores
 from vivant.judging.pairs import list_pairs
-from vivant.metrics.agreement import pearson, quadratic_kappa, spearman
+from vivant.metrics.agreement import Column, pearson, quadratic_kappa, spearman
 from vivant.metrics.intervals import Interval, wilson
 from vivant.runs.judge_scores import mean_ratings
 from vivant.runs.judgements import Judgements, list_judgements
 from vivant.runs.run import Run
 
 METRICS = ("pearson", "spearman", "cosine", "mse", "mae", "kappa")
-CONSTANT_FROM = 0.8
-"""From this share of one and the same figure on, a judge does not tell answers apart."""
-_RESAMPLES = 1000
-_CHUNK = 4_000_000
-Column = NDArray[np.float64]
 
 
 class CalibrationItem(Struct, frozen=True, kw_only=True):
@@ -80,6 +75,10 @@ class CalibratedJudge(Struct, frozen=True, kw_only=True):
 
 
 # ── joining ──────────────────────────────────────────────────────────────────────────────────────
+
+
+CONSTANT_FROM = 0.8
+"""From this share of one and the same figure on, a judge does not tell answers apart."""
 
 
 def join_scores(human: HumanScores, runs: Sequence[Run], protocol: Protocol) -> list[CalibratedJudge]:
@@ -228,6 +227,10 @@ def _add_interval(value: float, resampled: Column | None) -> CalibrationValue:
         return CalibrationValue(value)
     low, high = np.quantile(finite, (0.025, 0.975))
     return CalibrationValue(value, Interval(float(low), float(high), "cluster bootstrap"))
+
+
+_RESAMPLES = 1000
+_CHUNK = 4_000_000
 
 
 def _weights(clusters: Sequence[str], start: int, count: int) -> tuple[NDArray[np.float64], int]:

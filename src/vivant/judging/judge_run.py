@@ -118,12 +118,7 @@ class JudgeRunner:
     """One judge at work in one folder."""
 
     def __init__(
-        self,
-        model: Model,
-        settings: JudgeSettings,
-        folder: Path,
-        read: VerdictReader,
-        options: JudgeOptions,
+        self, model: Model, settings: JudgeSettings, folder: Path, read: VerdictReader, options: JudgeOptions
     ) -> None:
         self._model = model
         self._settings = settings
@@ -186,10 +181,7 @@ class JudgeRunner:
         cache = self._open_cache()
         summed = RunOutcome()
         try:
-            with (
-                open_progress(total, done) as progress,
-                MediaLoader(cache_root(), workers=1) as preparer,
-            ):
+            with open_progress(total, done) as progress, MediaLoader(cache_root(), workers=1) as preparer:
                 for attempt in range(self._settings.attempts):
                     watch = _RecordRelay(self._note, progress if attempt == 0 else None)
                     for greedy in (True, False):
@@ -286,11 +278,7 @@ def make_settings(
     )
 
 
-def judge_run(
-    run: Run,
-    judges: Sequence[JudgeOptions],
-    protocol: Protocol | None = None,
-) -> RunOutcome:
+def judge_run(run: Run, judges: Sequence[JudgeOptions], protocol: Protocol | None = None) -> RunOutcome:
     """Have all answers of a run judged, and let these judges count for its scores from now on."""
     tasks = [task for task in run.manifest.tasks if registry.of_task(task).task(task).judged]
     if not tasks:
@@ -341,10 +329,7 @@ def build_judge_requests(
         benchmark = registry.of_task(task)
         root = run.manifest.roots.get(task, "")
         context = JudgeContext(
-            protocol=protocol,
-            root=Path(root),
-            run=run.dir.path,
-            max_images=options.max_images,
+            protocol=protocol, root=Path(root), run=run.dir.path, max_images=options.max_images
         )
         for sample, record in iter_answers(task, samples, records, protocol):
             question = benchmark.judged.ask(sample, record, context)

@@ -72,13 +72,9 @@ class JudgeOptions(Struct, frozen=True, kw_only=True):
         _judge("YAML or JSON file of rubric texts of your own.", "FILE", flag="--judge-prompts"),
     ] = field(default_factory=dict)
     concurrency: Annotated[
-        int,
-        _judge("Requests to the judge at once, at most.", "N", flag="--judge-concurrency", minimum=1),
+        int, _judge("Requests to the judge at once, at most.", "N", flag="--judge-concurrency", minimum=1)
     ] = 16
-    cache: Annotated[
-        CacheUse,
-        _judge("As --cache of the run.", flag=PYTHON_ONLY),
-    ] = "auto"
+    cache: Annotated[CacheUse, _judge("As --cache of the run.", flag=PYTHON_ONLY)] = "auto"
     keep_errors: Annotated[bool, _judge("As --keep-errors of the run.", flag=PYTHON_ONLY)] = False
 
     @property

@@ -74,10 +74,7 @@ def decide_winner(forward: str | None, backward: str | None) -> Winner:
 
 
 def judge_pairs(
-    first: Run,
-    second: Run,
-    options: JudgeOptions,
-    protocol: Protocol | None = None,
+    first: Run, second: Run, options: JudgeOptions, protocol: Protocol | None = None
 ) -> list[PairVerdict]:
     """Compare two runs' answers to the samples that both answered; resumes like any judging."""
     protocol = common_protocol((first, second), protocol)

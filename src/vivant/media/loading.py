@@ -7,12 +7,12 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import TracebackType
 from typing import Literal, ParamSpec, TypeVar
 from weakref import WeakValueDictionary
 
 from msgspec import Struct
 
+from vivant.core.closing import Closeable
 from vivant.core.errors import MediaError
 from vivant.core.file_types import detect_impostor, detect_video_type
 from vivant.core.types import (
@@ -58,7 +58,7 @@ class LoadedMedia(Struct, frozen=True, eq=False):
         return f"LoadedMedia({len(self.turns)} turns, {len(self.media)} media)"
 
 
-class MediaLoader:
+class MediaLoader(Closeable):
     """Reads, decodes and caches the media of jobs. Start one per run; `close` it, or use it as a context.
 
     Videos and sound are decoded in `workers` processes with `threads` each, every file within `time_limit`
@@ -81,14 +81,6 @@ class MediaLoader:
         self._checked: FramePolicy | None = None
         self._hopeless: dict[str, str] = {}
         """Files that hung or crashed a worker, by hash: they are not tried again for the next question."""
-
-    def __enter__(self) -> MediaLoader:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """End workers and threads; what is still being loaded ends with an error."""
@@ -189,13 +181,7 @@ class MediaLoader:
         return loaded or convert_picture(self._frame_cache, file.stem, data, job.frames, part.path), file.stem
 
     async def _video(
-        self,
-        job: Job,
-        part: Video,
-        native: bool,
-        audio: bool,
-        parts: list[Content],
-        uses: list[MediaUse],
+        self, job: Job, part: Video, native: bool, audio: bool, parts: list[Content], uses: list[MediaUse]
     ) -> None:
         real = _real(job, part.path)
         sha256 = await self._sha256(real, part.path)

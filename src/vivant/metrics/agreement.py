@@ -130,13 +130,7 @@ def _prepare_ratings(items: ArrayLike, values: ArrayLike) -> _Rated:
     else:  # too many values for a table of items by values
         distinct, counts = np.unique(cells, return_counts=True)
         squares = np.bincount(distinct // width, weights=np.square(counts))
-    return _Rated(
-        numbers,
-        ratings,
-        codes,
-        sizes.astype(np.float64),
-        squares.astype(np.float64),
-    )
+    return _Rated(numbers, ratings, codes, sizes.astype(np.float64), squares.astype(np.float64))
 
 
 def _pairable(items: ArrayLike, values: ArrayLike) -> _Rated:

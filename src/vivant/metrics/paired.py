@@ -19,14 +19,6 @@ from vivant.metrics.intervals import Interval, Labels, Values, cluster_variance,
 
 LEVEL = 0.95
 POWER = 0.80
-_DRAWS = 9_999
-_LARGEST_TOTAL = 5_000
-"""Up to this sum of integer totals the permutation distribution is written out in full."""
-_LISTED = 12
-"""Up to this many clusters all sign changes are listed, whatever the totals."""
-_DRAWN = 1_000
-"""Above this many clusters a sum of so many signs is normal enough not to be drawn."""
-_LARGEST_UNIT = 60
 
 
 class Difference(Struct, frozen=True, kw_only=True):
@@ -131,6 +123,16 @@ def _interval(
 # ── the test ─────────────────────────────────────────────────────────────────────────────────────
 
 EXACT = "exact permutation"
+
+
+_DRAWS = 9_999
+_LARGEST_TOTAL = 5_000
+"""Up to this sum of integer totals the permutation distribution is written out in full."""
+_LISTED = 12
+"""Up to this many clusters all sign changes are listed, whatever the totals."""
+_DRAWN = 1_000
+"""Above this many clusters a sum of so many signs is normal enough not to be drawn."""
+_LARGEST_UNIT = 60
 
 
 def sign_flip_test(totals: Values, *, seed: int = 0) -> tuple[float | None, str]:

@@ -68,27 +68,13 @@ class ModelError(VivantError):
     """No request of this run can succeed: a wrong key, an unknown model, no server."""
 
 
-class Model(ABC):
-    """Subclass and implement `generate`. `open` and `close` frame a run."""
+class RunResource(ABC):
+    """What a run opens before its first request and closes after its last."""
 
     name: str
     """As tables show it."""
-    capabilities: Capabilities = Capabilities()
-    cacheable: bool = True
-    """Whether a reply may be reused for an identical request."""
     caveat: str = ""
     """What tables must say beside figures that rest on it: "a rule of thumb, never for results"."""
-    limits: RequestLimits | None = None
-    """The most that one request may hold; what is over it is shrunk or refused before `generate` sees it."""
-    is_local: bool = False
-    """Whether it computes on this machine rather than on a server's: with Ray, one worker per accelerator."""
-    has_loglikelihood: bool = False
-    """Whether `loglikelihood` is offered (`--answer-by loglik`)."""
-
-    @property
-    def identity(self) -> Mapping[str, Any]:
-        """What tells this model from another in a fingerprint. Never a secret."""
-        return {"model": self.name}
 
     @property
     def server(self) -> str:
@@ -103,6 +89,25 @@ class Model(ABC):
     async def close(self) -> None:
         """Called once after the last request, also when the run fails."""
         return
+
+
+class Model(RunResource):
+    """Subclass and implement `generate`. `open` and `close` frame a run."""
+
+    capabilities: Capabilities = Capabilities()
+    cacheable: bool = True
+    """Whether a reply may be reused for an identical request."""
+    limits: RequestLimits | None = None
+    """The most that one request may hold; what is over it is shrunk or refused before `generate` sees it."""
+    is_local: bool = False
+    """Whether it computes on this machine rather than on a server's: with Ray, one worker per accelerator."""
+    has_loglikelihood: bool = False
+    """Whether `loglikelihood` is offered (`--answer-by loglik`)."""
+
+    @property
+    def identity(self) -> Mapping[str, Any]:
+        """What tells this model from another in a fingerprint. Never a secret."""
+        return {"model": self.name}
 
     @abstractmethod
     async def generate(self, request: Request) -> Reply:

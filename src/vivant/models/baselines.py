@@ -29,8 +29,7 @@ class GuessingModel(Model):
         texts = tuple(option.text for option in request.options) or request.candidates
         if not texts:
             return Reply(
-                status="error",
-                error=f"'{self.name}' only chooses among options; this question has none",
+                status="error", error=f"'{self.name}' only chooses among options; this question has none"
             )
         index = self._choose(request, texts)
         if request.options:

@@ -14,10 +14,10 @@ import fcntl
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import TracebackType
 
 import msgspec
 
+from vivant.core.closing import Closeable
 from vivant.core.errors import VivantError
 from vivant.core.types import Record
 
@@ -45,7 +45,7 @@ def read_log(path: Path) -> Iterator[Record]:
                 ) from error
 
 
-class LogWriter:
+class LogWriter(Closeable):
     """Holds the lock and appends. Open it once per run and process."""
 
     def __init__(self, path: Path) -> None:
@@ -130,14 +130,6 @@ class LogWriter:
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
-
-    def __enter__(self) -> LogWriter:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
 
 def _open_locked(path: Path) -> int:

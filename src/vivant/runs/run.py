@@ -49,11 +49,7 @@ class Run:
         return self.dir.records()
 
     def scores(
-        self,
-        protocol: Protocol | None = None,
-        values: Mapping[str, Any] | None = None,
-        *,
-        anew: bool = False,
+        self, protocol: Protocol | None = None, values: Mapping[str, Any] | None = None, *, anew: bool = False
     ) -> list[ScoredRun]:
         """Scores per task. Stored ones are used where they are fresh and were made with these settings.
 

@@ -18,14 +18,7 @@ from vivant.core.errors import MediaError, VivantError
 from vivant.core.types import Clip, FramePolicy, Job, Message, Video
 from vivant.media import MediaLoader
 from vivant.models.base import Model, TransientError
-from vivant.serve.wire import (
-    WireError,
-    build_completion,
-    check_reply,
-    read_body,
-    stream_events,
-    to_request,
-)
+from vivant.serve.wire import WireError, build_completion, check_reply, read_body, stream_events, to_request
 from vivant.web.security import same_secret
 
 _LARGEST = 256 * 2**20

@@ -11,12 +11,6 @@ from msgspec import Struct
 
 from vivant.runs.directory import Manifest, RunDir, RunError
 
-_DEPTH = 5
-_RESCAN = 2.0
-"""Seconds for which the list of runs is not looked up again."""
-_RECENT = 90.0
-"""An unfinished run whose log grew this many seconds ago is under way."""
-
 
 class RunEntry(Struct, frozen=True, kw_only=True):
     """One run as the list shows it."""
@@ -52,6 +46,13 @@ class RunProgress(Struct, frozen=True, kw_only=True):
     def share(self) -> int:
         """In percent."""
         return min(100, self.done * 100 // self.planned) if self.planned else 100
+
+
+_DEPTH = 5
+_RESCAN = 2.0
+"""Seconds for which the list of runs is not looked up again."""
+_RECENT = 90.0
+"""An unfinished run whose log grew this many seconds ago is under way."""
 
 
 class RunCatalog:

@@ -28,7 +28,7 @@ from vivant.view.query import (
     list_page,
     row_facets,
 )
-from vivant.web.pages import template_environment
+from vivant.web.pages import page_environment
 
 _SHOWN = 20_000
 """Characters of a text that a page shows; the rest is a link away."""
@@ -53,7 +53,7 @@ class ViewerPages:
 
     def __init__(self, context: ViewerContext) -> None:
         self._context = context
-        self._templates = template_environment("vivant.view")
+        self._templates = page_environment("vivant.view")
         self._templates.globals.update(outcome_of=name_outcome, url=urlencode)
 
     def _render(self, name: str, **values: Any) -> str:

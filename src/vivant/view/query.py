@@ -17,24 +17,19 @@ from vivant.view.index import VALUES
 PAGE = 50
 HITS = 20_000
 """A search looks at so many texts at most: words that are everywhere find nothing in particular."""
-OUTCOMES = ("right", "wrong", "unparsed", "missing", "excluded", "unscored")
 _OUTCOME = {
     "right": "outcome = 'scored' AND value >= 0.5",
     "wrong": "outcome = 'scored' AND value < 0.5",
-    "unparsed": "outcome = 'unparsed'",
-    "missing": "outcome = 'missing'",
-    "excluded": "outcome = 'excluded'",
+    **{name: f"outcome = '{name}'" for name in ("unparsed", "missing", "excluded")},
     "unscored": "outcome = ''",
 }
+OUTCOMES = tuple(_OUTCOME)
 STATUSES = ("ok", "refused", "truncated", "too_long", "error", "none")
-SORTS = {
-    "": "n",
-    "score": "value, n",
-    "-score": "value DESC, n",
-    "seconds": "seconds, n",
-    "-seconds": "seconds DESC, n",
-    "length": "size, n",
-    "-length": "size DESC, n",
+_SORTED = {"score": "value", "seconds": "seconds", "length": "size"}
+SORTS = {"": "n"} | {
+    sign + name: f"{column}{order}, n"
+    for name, column in _SORTED.items()
+    for sign, order in (("", ""), ("-", " DESC"))
 }
 
 

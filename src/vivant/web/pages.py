@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from importlib.resources import files
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 
+from vivant.core.templates import template_environment
 
-def template_environment(package: str) -> Environment:
-    """The templates of a package. They escape everything, and a missing variable is an error."""
-    return Environment(
-        loader=PackageLoader(package), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-        lstrip_blocks=True, auto_reload=False,
-    )  # fmt: skip
+
+def page_environment(package: str) -> Environment:
+    """The templates of a package, and `document.html`, which they extend. They escape everything."""
+    return template_environment(package, "vivant.web", autoescape=True, auto_reload=False)
 
 
 def static_route(package: str) -> Mount:

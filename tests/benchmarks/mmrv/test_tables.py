@@ -10,7 +10,7 @@ import pytest
 from tests.support.mmrv_kit import TASK, make_record, make_sample, score_pairs
 from vivant.benchmarks.base import Prompt, PromptContext
 from vivant.benchmarks.mmrv import MMRV, names, published
-from vivant.benchmarks.mmrv.tables import build_frames_table
+from vivant.benchmarks.mmrv.tables import build_frame_points_table
 from vivant.core.errors import UsageError
 from vivant.core.table import Cell, Table, to_json, to_latex, to_markdown, to_text
 from vivant.core.types import Sample, Score, Text, Video
@@ -143,7 +143,7 @@ def test_frames_come_from_the_log_or_are_given() -> None:
     assert get_line(table, 8)["overall"] == 48.0
     assert get_line(table, 2)["overall"] == 42.6
     assert {row.group["frames"] for row in table.rows} == {"8", "16"}
-    assert build_frames_table([(16, runs[0]), (8, runs[1])], "paper", MMRV()) == table
+    assert build_frame_points_table([(16, runs[0]), (8, runs[1])], "paper", MMRV()) == table
     with pytest.raises(UsageError, match="how many frames"):
         MMRV().tables.build(MMRV(), "frames", [score_pairs(PAIRS)], "paper")
 

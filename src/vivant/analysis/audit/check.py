@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
 from typing import Literal
 
 from msgspec import Struct
 
 from vivant.core.table import Table, to_markdown, to_text
+from vivant.core.yaml_files import read_yaml
 
 Outcome = Literal["holds", "does not hold", "cannot be told"]
-ROUNDING = 0.05
-"""A figure printed with one decimal may be off by this much."""
 
 
 class AuditCheck(Struct, frozen=True, kw_only=True):
@@ -30,6 +32,58 @@ class AuditCheck(Struct, frozen=True, kw_only=True):
     """What follows, and what does not."""
     recomputed: tuple[str, ...] = ()
     """What the data at hand give, where a folder was named."""
+
+
+class _CheckText(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The words of a check in checks.yaml, with figures in braces."""
+
+    benchmark: str
+    title: str
+    outcome: Outcome = "cannot be told"
+    claim: str
+    arithmetic: tuple[str, ...] = ()
+    finding: str
+
+
+@cache
+def _read_texts() -> dict[str, _CheckText]:
+    return read_yaml(Path(__file__).with_name("checks.yaml"), dict[str, _CheckText])
+
+
+def make_check(
+    name: str,
+    *,
+    outcome: Outcome | None = None,
+    tables: tuple[Table, ...] = (),
+    lines: Sequence[str] = (),
+    recomputed: tuple[str, ...] = (),
+    **figures: object,
+) -> AuditCheck:
+    """The check `name` of checks.yaml, with its figures filled in.
+
+    Args:
+        name: as `--only` names it.
+        outcome: where it depends on the figures.
+        tables: shown between the arithmetic and the finding.
+        lines: computed lines of the arithmetic, which stand for the line `{lines}`.
+        recomputed: what the data at hand give.
+        figures: values for the braces of its words.
+    """
+    text = _read_texts()[name]
+    arithmetic: list[str] = []
+    for line in text.arithmetic:
+        arithmetic += lines if line == "{lines}" else [line.format_map(figures)]
+    return AuditCheck(
+        name=name,
+        benchmark=text.benchmark,
+        title=text.title,
+        outcome=outcome or text.outcome,
+        claim=text.claim.format_map(figures),
+        arithmetic=tuple(arithmetic),
+        tables=tables,
+        finding=text.finding.format_map(figures),
+        recomputed=recomputed,
+    )
 
 
 def format_text(case: AuditCheck) -> str:
@@ -64,6 +118,10 @@ def format_markdown(case: AuditCheck) -> str:
     if case.recomputed:
         lines += ["From the data at hand:", "", *(f"- {line}" for line in case.recomputed), ""]
     return "\n".join(lines)
+
+
+ROUNDING = 0.05
+"""A figure printed with one decimal may be off by this much."""
 
 
 def exceeds_rounding(recomputed: float, published: float, tolerance: float = 2 * ROUNDING) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from vivant.analysis.audit.check import AuditCheck, exceeds_rounding
+from vivant.analysis.audit.check import AuditCheck, exceeds_rounding, make_check
 from vivant.benchmarks.milebench.datasets import GROUPS, REALMS
 from vivant.benchmarks.milebench.published import SOURCE, group_by_model
 from vivant.core.errors import UsageError
@@ -48,17 +48,8 @@ def _check_means() -> AuditCheck:
         f"({line[1]:.1f} + {line[2]:.1f}) / 2 = {line[5]:.1f}, which is what is printed."
         for line in body
     ]
-    return AuditCheck(
-        name="milebench-diagnostic-mean",
-        benchmark="MileBench",
-        title="The diagnostic mean of GPT-4V and GPT-4o",
-        outcome="does not hold",
-        claim=f"Both are listed with 99.4 in the diagnostic evaluation ({SOURCE}), which is also its headline figure.",
-        arithmetic=(
-            f"In {fits} of {len(rows)} rows Realistic is the plain mean of nine groups and Diagnostic that of three "
-            "(N-1, N-2, I-1), to the last decimal that rounding allows.",
-            *arithmetic,
-        ),
+    return make_check(
+        "milebench-diagnostic-mean",
         tables=(
             Table(
                 title="Rows whose diagnostic mean is not that of the three groups",
@@ -66,28 +57,29 @@ def _check_means() -> AuditCheck:
                 body=tuple(body),
             ),
         ),
-        finding=f"By the rule of all other rows the two figures are {means}. Image retrieval (I-1), the hardest of the "
-        "three groups for these models, is missing from their mean alone. With it, their lead over the next model, "
-        f"{next_model} with {next_value:.1f}, shrinks from {99.4 - next_value:.1f} points to {leads}.",
+        lines=arithmetic,
+        source=SOURCE,
+        fits=fits,
+        row_count=len(rows),
+        means=means,
+        next_model=next_model,
+        next_value=next_value,
+        lead=99.4 - next_value,
+        leads=leads,
     )
 
 
 def _check_random() -> AuditCheck:
     row = group_by_model()["Random"]
     realistic, diagnostic = _mean(row, _REALISTIC), _mean(row, _DIAGNOSTIC)
-    return AuditCheck(
-        name="milebench-random-row",
-        benchmark="MileBench",
-        title="The row for guessing",
-        outcome="does not hold",
-        claim=f"Random is listed with {row[REALMS[0]]} (realistic) and {row[REALMS[1]]} (diagnostic).",
-        arithmetic=(
-            f"Its nine realistic groups have the mean {realistic:.1f}, its three diagnostic ones {diagnostic:.1f}.",
-            f"Both printed means are higher, by {row[REALMS[0]] - realistic:.1f} and "
-            f"{row[REALMS[1]] - diagnostic:.1f} points.",
-        ),
-        finding="Neither is the mean of the printed groups. They may come from single datasets, or from "
-        "another version of the table. Differences from chance are best taken group by group.",
+    return make_check(
+        "milebench-random-row",
+        realistic_printed=row[REALMS[0]],
+        diagnostic_printed=row[REALMS[1]],
+        realistic=realistic,
+        diagnostic=diagnostic,
+        realistic_gap=row[REALMS[0]] - realistic,
+        diagnostic_gap=row[REALMS[1]] - diagnostic,
     )
 
 
@@ -104,17 +96,4 @@ def _check_twins() -> AuditCheck:
         f"{first} and {second}: {', '.join(f'{name} {rows[first][name]:.1f}' for name in names)} in both."
         for first, second in pairs
     ]
-    return AuditCheck(
-        name="milebench-same-figures",
-        benchmark="MileBench",
-        title="Two models with the same four temporal figures",
-        outcome="cannot be told",
-        claim="Every row is said to be a model of its own.",
-        arithmetic=(
-            *lines,
-            "The other eight groups of the two differ. Each temporal group holds 400 to 800 questions, so that four "
-            "equal figures in a row are very unlikely to come about by chance.",
-        ),
-        finding="One of the two rows probably carries the other's temporal figures by mistake; which one, the page "
-        "does not tell. Temporal comparisons of these two models should not be drawn from it.",
-    )
+    return make_check("milebench-same-figures", lines=lines)

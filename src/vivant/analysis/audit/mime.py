@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from vivant.analysis.audit import mime_files
-from vivant.analysis.audit.check import AuditCheck, format_percent
+from vivant.analysis.audit.check import AuditCheck, format_percent, make_check
 from vivant.benchmarks.mime import failures
 from vivant.benchmarks.mime.published import list_published
 from vivant.core.table import Cell, Table
@@ -28,7 +28,7 @@ PEOPLE: Mapping[str, float] = {
 ANSWERS, RIGHT, REPORTED = 2539, 2115, 91.7
 REAL_ANSWERS, REAL_RIGHT = 184, 180
 ACTIONS = 86
-FEW_SHOT_FILES, ROWS, DEMONSTRATION_ROWS, LARGEST_CHANGE = 2, 860, 30, 1.7
+ROWS, DEMONSTRATION_ROWS, LARGEST_CHANGE = 860, 30, 1.7
 CHOICE_FILES, JUDGED = 16, 2522
 """Files with multiple-choice results on MIME, and judgements by people, whose options were compared."""
 _PAPER_FAILURES: Mapping[str, tuple[int, float]] = {
@@ -72,36 +72,30 @@ def _check_people(data: Path | None) -> AuditCheck:
     base = reported["base+blank@0"]
     above = round(0.75 * REAL_ANSWERS)
     agree = above + REAL_ANSWERS - REAL_RIGHT
-    return AuditCheck(
-        name="mime-human-free-form",
-        benchmark="MIME",
-        title="People's free-form figures are not accuracies",
-        outcome="does not hold",
-        claim=f"Beside accuracies of models, people's free-form answers have {REPORTED} on MIME ({base} on its base "
-        f"variant) and {reported['none']} on REAL. The text notes the rise of {base - reported['none']:.1f} points "
-        "from REAL to MIME, and puts the dip on REAL down to wordier answers.",
-        arithmetic=(
-            "Models' answers count from a similarity of 0.5 up. For people the code asks something else: whether "
-            "(similarity ≥ 0.5) and (similarity > lower quartile of the file) say the same.",
-            "Where fewer than a quarter of the answers are wrong, that gives 75 % plus the share that is wrong: the "
-            "worse people are, the higher it gets, and perfect answers get 75.",
-            f"MIME: {RIGHT:,} of {ANSWERS:,} answers are right, {format_percent(RIGHT / ANSWERS)}. 75 % + "
-            f"{format_percent(wrong / ANSWERS)} = {format_percent(0.75 + wrong / ANSWERS)}, as printed.",
-            f"REAL: {REAL_RIGHT} of {REAL_ANSWERS} are right, {format_percent(REAL_RIGHT / REAL_ANSWERS)}. Above the "
-            f"quartile are {above}, wrong are {REAL_ANSWERS - REAL_RIGHT}: {above} + {REAL_ANSWERS - REAL_RIGHT} = "
-            f"{agree}, {format_percent(agree / REAL_ANSWERS)}, as printed.",
-        ),
+    return make_check(
+        "mime-human-free-form",
         tables=(
             Table(
-                title="People, free form",
-                columns=("variant", "printed", "accuracy", "difference"),
-                body=body,
+                title="People, free form", columns=("variant", "printed", "accuracy", "difference"), body=body
             ),
         ),
-        finding="People are right on 83.3 % of MIME and 97.8 % of REAL: real actions are easier to name, not harder, "
-        "and no dip is left to explain. The gap between people and models stays wide. Vivant's `strict` protocol "
-        "gives accuracies, `paper` the printed figures.",
         recomputed=mime_files.recompute_people(data, PEOPLE) if data is not None else (),
+        report=REPORTED,
+        base=base,
+        reported=reported,
+        gap=base - reported["none"],
+        right=RIGHT,
+        answers=ANSWERS,
+        right_share=format_percent(RIGHT / ANSWERS),
+        wrong_share=format_percent(wrong / ANSWERS),
+        expected_share=format_percent(0.75 + wrong / ANSWERS),
+        real_right=REAL_RIGHT,
+        real_answers=REAL_ANSWERS,
+        real_share=format_percent(REAL_RIGHT / REAL_ANSWERS),
+        above=above,
+        real_wrong=REAL_ANSWERS - REAL_RIGHT,
+        agree=agree,
+        agree_share=format_percent(agree / REAL_ANSWERS),
     )
 
 
@@ -115,19 +109,8 @@ def _check_few_shot(data: Path | None) -> AuditCheck:
             first = "base+blank@0"
             gain.append(sum(gains) / len(gains))
             body.append((model, name, before[first], after[first], gain[-1], len(gains)))
-    return AuditCheck(
-        name="mime-few-shot-options",
-        benchmark="MIME",
-        title="Few-shot options that may have given the answer away",
-        outcome="cannot be told",
-        claim="GPT-4o-mini reaches 74.4 (blank) and 94.2 (aligned) in few-shot multiple choice.",
-        arithmetic=(
-            f"In all {ROWS} items of both few-shot multiple-choice files the right option is stored as a list "
-            "(['shooting arrow']) among plain texts. The prompt code, as released, would print the brackets.",
-            f"With examples GPT-4o-mini changes by {gain[0]:+.1f} points on average in multiple choice and by "
-            f"{gain[1]:+.1f} in free form, where there are no options to mark; Gemini by {gain[2]:+.1f} and "
-            f"{gain[3]:+.1f}.",
-        ),
+    return make_check(
+        "mime-few-shot-options",
         tables=(
             Table(
                 title="What examples add, in points",
@@ -135,44 +118,28 @@ def _check_few_shot(data: Path | None) -> AuditCheck:
                 body=tuple(body),
             ),
         ),
-        finding="The prompts that were sent are not stored, so a leak is likely and not proven. Few-shot figures in "
-        "multiple choice should not be compared with others. Vivant shows options as plain texts, and says so on "
-        "importing these files.",
         recomputed=mime_files.count_marked_options(data) if data is not None else (),
+        rows=ROWS,
+        gain=gain,
     )
 
 
 def _check_demonstrations() -> AuditCheck:
-    return AuditCheck(
-        name="mime-few-shot-demonstrations",
-        benchmark="MIME",
-        title="Demonstrations that are tested as well",
-        outcome="does not hold",
-        claim="Three actions serve as examples and are left out of the few-shot test set.",
-        arithmetic=(
-            f"3 actions × 10 variants = {DEMONSTRATION_ROWS} rows; the few-shot files score all {ROWS} all the same.",
-            f"Without these rows no cell changes by more than {LARGEST_CHANGE} points.",
-        ),
-        finding="A small effect. Vivant leaves the demonstrations out of new few-shot runs and keeps them in imports.",
+    return make_check(
+        "mime-few-shot-demonstrations",
+        demonstration_rows=DEMONSTRATION_ROWS,
+        rows=ROWS,
+        largest_change=LARGEST_CHANGE,
     )
 
 
 def _check_options(data: Path | None) -> AuditCheck:
-    return AuditCheck(
-        name="mime-released-options",
-        benchmark="MIME",
-        title="The options of the published runs are not the released ones",
-        outcome="does not hold",
-        claim="The data are released with three distractors a question, drawn with a fixed seed.",
-        arithmetic=(
-            f"In none of {CHOICE_FILES} result files on MIME does any of the {ROWS} items have the released options; "
-            f"in people's file 0 of {JUDGED:,} judgements do.",
-            "The draw goes through a set of texts, whose order changes from process to process, so that the seed does "
-            "not fix it.",
-        ),
-        finding="Published multiple-choice figures are on other distractors than anyone can download. New runs are "
-        "comparable with them in expectation, not question by question; imports keep the options that a file brings.",
+    return make_check(
+        "mime-released-options",
         recomputed=mime_files.count_released_options(data) if data is not None else (),
+        choice_files=CHOICE_FILES,
+        rows=ROWS,
+        judged=JUDGED,
     )
 
 
@@ -184,17 +151,8 @@ def _check_rounding() -> AuditCheck:
         half_up = f"{(int(exact * 100 + 0.5) + 5) // 10 / 10:.1f}"
         if len({twice, once, half_up}) > 1:
             body.append((f"{right} of {ACTIONS}", f"{exact:.3f}", once, twice, half_up))
-    return AuditCheck(
-        name="mime-rounding",
-        benchmark="MIME",
-        title="Figures that were rounded twice",
-        outcome="does not hold",
-        claim="Cells are printed with one decimal.",
-        arithmetic=(
-            "The repository rounds to two decimals and prints one; the paper prints 54.6 and 13.9 in one table and "
-            "54.7 and 14.0 for the same counts in another, and 36.1 where the repository prints 36.0.",
-            f"Of all counts of {ACTIONS}, these depend on how they are rounded:",
-        ),
+    return make_check(
+        "mime-rounding",
         tables=(
             Table(
                 title="Counts whose last digit depends on the rounding",
@@ -202,23 +160,12 @@ def _check_rounding() -> AuditCheck:
                 body=tuple(body),
             ),
         ),
-        finding="Never more than 0.1. `paper` rounds as the code does, `strict` once.",
+        actions=ACTIONS,
     )
 
 
 def _check_counts() -> AuditCheck:
-    return AuditCheck(
-        name="mime-counts",
-        benchmark="MIME",
-        title="How many videos there are",
-        outcome="does not hold",
-        claim="The README speaks of 8 variants an action, the paper of 47 videos in REAL.",
-        arithmetic=(
-            f"The released file has {ROWS} rows = {ACTIONS} actions × 10 variants.",
-            f"REAL has 46 rows, and people's {REAL_ANSWERS} answers to it are 4 × 46.",
-        ),
-        finding="The data and the paper's tables agree on ten variants; REAL has 46 videos.",
-    )
+    return make_check("mime-counts", rows=ROWS, actions=ACTIONS, real_answers=REAL_ANSWERS)
 
 
 def _check_failures() -> AuditCheck:
@@ -226,15 +173,8 @@ def _check_failures() -> AuditCheck:
     for name, (count, printed) in _PAPER_FAILURES.items():
         implied = round(printed * failures.PUBLISHED_TOTAL / 100)
         body.append((name, count, count / failures.PUBLISHED_TOTAL * 100, printed, implied))
-    return AuditCheck(
-        name="mime-failure-labels",
-        benchmark="MIME",
-        title="Failure modes in the paper and in the repository",
-        outcome="does not hold",
-        claim="The paper's table 6 counts how Gemini's free-form answers fail; the repository has the labels.",
-        arithmetic=(
-            "Each percentage is of 86 answers; four of them differ from the repository's labels by one answer.",
-        ),
+    return make_check(
+        "mime-failure-labels",
         tables=(
             Table(
                 title="Cells that differ",
@@ -248,21 +188,9 @@ def _check_failures() -> AuditCheck:
                 body=tuple(body),
             ),
         ),
-        finding="In both variants one answer moved from one label to another between the table and the repository. "
-        "Nothing in its reading depends on it.",
     )
 
 
 def _check_actors() -> AuditCheck:
     right, total = 905, 1003
-    return AuditCheck(
-        name="mime-actors",
-        benchmark="MIME",
-        title="A footnote on the two actors",
-        outcome="does not hold",
-        claim="A footnote gives 90.6 for free-form answers on one actor's videos.",
-        arithmetic=(
-            f"The repository's table has {right} of {total:,}, which is {format_percent(right / total)}.",
-        ),
-        finding="0.4 points; and both figures are of the kind that the first check describes, not accuracies.",
-    )
+    return make_check("mime-actors", right=right, total=total, share=format_percent(right / total))

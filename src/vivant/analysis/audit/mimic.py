@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from vivant.analysis.audit.check import ROUNDING, AuditCheck
+from vivant.analysis.audit.check import ROUNDING, AuditCheck, make_check
 from vivant.benchmarks.mimic import names
 from vivant.benchmarks.mimic.published import SOURCE, TASKS
 from vivant.core.errors import UsageError
@@ -39,16 +39,8 @@ def _check_overall() -> AuditCheck:
         axes = sum(sum(tasks[i] for i in indices) / len(indices) for indices in _AXES.values()) / len(_AXES)
         body.append((model, overall, mean, mean - overall, axes, axes - overall))
     gaps = [line[3] for line in body]
-    return AuditCheck(
-        name="mimic-overall",
-        benchmark="MIMIC-Bench",
-        title="The overall score is not the mean of the seven tasks",
-        outcome="does not hold",
-        claim=f"The paper lists an overall score beside seven tasks ({SOURCE}) and does not say how it is made.",
-        arithmetic=(
-            f"The plain mean of the seven tasks is higher in all {len(body)} rows, by {min(gaps):.1f} to "
-            f"{max(gaps):.1f} points; the mean of the three axes does not fit either.",
-        ),
+    return make_check(
+        "mimic-overall",
         tables=(
             Table(
                 title="Overall as printed, and two means of the tasks",
@@ -63,9 +55,10 @@ def _check_overall() -> AuditCheck:
                 body=tuple(body),
             ),
         ),
-        finding="Tasks with more questions may count more; their numbers are not given, and the next check tests it. "
-        "The overall cannot be recomputed. Vivant shows the mean of tasks and the mean over questions, each by its "
-        "name.",
+        source=SOURCE,
+        body_rows=len(body),
+        smallest=min(gaps),
+        largest=max(gaps),
     )
 
 
@@ -77,18 +70,8 @@ def _check_weights() -> AuditCheck:
     allowed = 2 * ROUNDING * size
     body = [(task, value, gap) for task, value, gap in zip(tasks, combined[:7], gaps, strict=True)]
     recipe = " ".join(f"{share:+.3f} × {model}" for model, share in _COMBINATION.items())
-    return AuditCheck(
-        name="mimic-overall-weights",
-        benchmark="MIMIC-Bench",
-        title="No weights of the tasks give the overall scores",
-        outcome="does not hold",
-        claim="If the overall were a mean over all questions, every row would weight the seven tasks alike.",
-        arithmetic=(
-            f"Combine rows: {recipe}. Whatever the weights, the overall of this combination must lie between its "
-            "smallest and its largest task.",
-            f"It is {combined[7]:.2f}, and the smallest task is {min(combined[:7]):.2f}: below all seven by at least "
-            f"{min(gaps):.2f}. Rounding of all figures involved explains {allowed:.2f} at most.",
-        ),
+    return make_check(
+        "mimic-overall-weights",
         tables=(
             Table(
                 title="The combination, task by task",
@@ -97,26 +80,21 @@ def _check_weights() -> AuditCheck:
                 decimals=2,
             ),
         ),
-        finding="So no one set of weights lies behind all rows. Rows may rest on different numbers of answered "
-        "questions, or a figure may be misprinted; the page does not tell. Differences of a few tenths in the overall "
-        "are not to be read as differences between models.",
+        recipe=recipe,
+        combined=combined,
+        lowest=min(combined[:7]),
+        smallest=min(gaps),
+        allowed=allowed,
     )
 
 
 def _check_upper_bound() -> AuditCheck:
     human = TASKS["Human"][7]
     above = {model: values[7] for model, values in TASKS.items() if values[7] > human}
-    return AuditCheck(
-        name="mimic-upper-bound",
-        benchmark="MIMIC-Bench",
-        title="People as the upper bound",
-        outcome="does not hold",
-        claim=f"People's overall of {human} is called an upper bound.",
-        arithmetic=(
-            f"{len(above)} of {len(TASKS) - 1} models are above it: "
-            + ", ".join(f"{model} {value}" for model, value in above.items())
-            + ".",
-        ),
-        finding="People are a reference, not a bound: they lead in category, comment match and popularity, and "
-        "models lead in the rest.",
+    return make_check(
+        "mimic-upper-bound",
+        human=human,
+        above_count=len(above),
+        others=len(TASKS) - 1,
+        listing=", ".join(f"{model} {value}" for model, value in above.items()),
     )

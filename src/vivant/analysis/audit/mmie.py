@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from vivant.analysis.audit.check import AuditCheck, format_percent
+from vivant.analysis.audit.check import AuditCheck, format_percent, make_check
 from vivant.benchmarks.mmie import paper
 from vivant.benchmarks.mmie.published import LEADERBOARD, SIZES, list_leaderboard
 from vivant.core.errors import DataError
@@ -38,18 +38,16 @@ def _check_counts() -> AuditCheck:
     fields = " + ".join(f"{size:,}" for size in PBL_FIELDS.values())
     formats = " + ".join(f"{size:,}" for size in FORMATS.values())
     short = TOTAL - sum(FORMATS.values())
-    return AuditCheck(
-        name="mmie-count",
-        benchmark="MMIE",
-        title="The number of questions",
-        outcome="does not hold",
-        claim=f"The project site gives {TOTAL:,} questions, by category, by field and by format.",
-        arithmetic=(
-            f"By category: {categories} = {sum(SIZES.values()):,}. That is the total.",
-            f"Fields of project-based learning: {fields} = {sum(PBL_FIELDS.values()):,}. That is the category.",
-            f"By format: {formats} = {sum(FORMATS.values()):,}, {short} short of the total.",
-        ),
-        finding=f"{short} questions are neither multiple choice nor open, or one of the two numbers is off by {short}.",
+    return make_check(
+        "mmie-count",
+        questions=TOTAL,
+        categories=categories,
+        by_category=sum(SIZES.values()),
+        fields=fields,
+        by_field=sum(PBL_FIELDS.values()),
+        formats=formats,
+        by_format=sum(FORMATS.values()),
+        short=short,
     )
 
 
@@ -59,19 +57,13 @@ def _check_means() -> AuditCheck:
     for _, _, (story, project, reasoning, mean) in rows:
         weighted = (story * SIZES["SA"] + project * SIZES["PBL"] + reasoning * SIZES["MSR"]) / TOTAL
         gaps.append((abs(weighted - mean), abs((story + project + reasoning) / 3 - mean)))
-    return AuditCheck(
-        name="mmie-average",
-        benchmark="MMIE",
-        title="The average is over questions, not over categories",
-        outcome="holds",
-        claim=f"The leaderboard lists an average beside three categories ({LEADERBOARD}).",
-        arithmetic=(
-            f"Weighted by the number of questions, all {len(rows)} rows agree with the printed average within "
-            f"{max(weighted for weighted, _ in gaps):.3f} points.",
-            f"The plain mean of the three categories is off by {min(plain for _, plain in gaps):.1f} to "
-            f"{max(plain for _, plain in gaps):.1f} points.",
-        ),
-        finding="Project-based learning, with 57 % of the questions, decides the average.",
+    return make_check(
+        "mmie-average",
+        leaderboard=LEADERBOARD,
+        row_count=len(rows),
+        weighted_gap=max((weighted for weighted, _ in gaps)),
+        smallest_plain_gap=min((plain for _, plain in gaps)),
+        largest_plain_gap=max((plain for _, plain in gaps)),
     )
 
 
@@ -84,20 +76,8 @@ def _check_dropped(data: Path | None) -> AuditCheck:
     body: tuple[tuple[Cell, ...], ...] = tuple(
         (model, value, *(value * share for share in _SHARES)) for model, value in examples
     )
-    return AuditCheck(
-        name="mmie-dropped-scores",
-        benchmark="MMIE",
-        title="Scores that cannot be read drop out of the mean",
-        outcome="cannot be told",
-        claim="The published scorer takes the first number after “### Score”, keeps it from 0 to 6, and takes the "
-        "mean of what it kept. How many scores were kept is not printed.",
-        arithmetic=(
-            "A mean m over the kept share r of all answers is r × m over all of them, if what was lost counts as 0: "
-            "the worst case, since a lost score may have been a good one.",
-            "A user of the published judge reports that about a third of its texts held a readable score "
-            "(in the discussions of its repository). For such a run a printed 55.2 stands for anything from "
-            f"{55.22 / 3:.1f} to {55.22 / 3 + 200 / 3:.1f}.",
-        ),
+    return make_check(
+        "mmie-dropped-scores",
         tables=(
             Table(
                 title="The worst case for two rows, by the share of scores that were kept",
@@ -105,9 +85,9 @@ def _check_dropped(data: Path | None) -> AuditCheck:
                 body=body,
             ),
         ),
-        finding="The leaderboard may well rest on nearly all scores; it does not say. Vivant leaves unread scores out "
-        "as well, but asks the judge again before it gives one up, and prints how many were lost.",
         recomputed=_recompute(data) if data is not None else (),
+        low=55.22 / 3,
+        high=55.22 / 3 + 200 / 3,
     )
 
 

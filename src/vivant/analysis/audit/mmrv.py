@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from vivant.analysis.audit.check import AuditCheck, exceeds_rounding
+from vivant.analysis.audit.check import AuditCheck, exceeds_rounding, make_check
 from vivant.benchmarks.mmrv import published
 from vivant.benchmarks.mmrv.kinds import KINDS
 from vivant.benchmarks.mmrv.native import read_results
@@ -65,23 +65,13 @@ def _check_slipped() -> AuditCheck:
         (implicit * SIDES[0] + explicit * SIDES[1]) / TOTAL
         for implicit, explicit in ((paper[1], paper[2]), (README_ROW[1], README_ROW[2]))
     ]
-    return AuditCheck(
-        name="mmrv-shifted-row",
-        benchmark="MMR-V",
-        title="The row of o4-mini in the README",
-        outcome="does not hold",
-        claim="The README's leaderboard repeats the paper's table 3 for the best models.",
-        arithmetic=(
-            f"Explicit: the README has {README_ROW[2]}, the paper {paper[2]}; {thought[2]} is the paper's figure with "
-            "chain of thought.",
-            f"The README's art is the paper's life ({paper[4]}), its life the paper's TV ({paper[5]}); the paper's "
-            f"art ({paper[3]}) is missing, and TV stands twice. From TV on the rows agree.",
-            f"Implicit and explicit, weighted by their numbers of questions, give {weighted[0]:.1f} for the paper's "
-            f"row and {weighted[1]:.1f} for the README's; overall is {paper[0]} in both.",
-        ),
+    return make_check(
+        "mmrv-shifted-row",
         tables=(Table(title="o4-mini, direct answers", columns=("source", *_COLUMNS), body=tuple(body)),),
-        finding="One figure was taken from the neighbouring column, and two slipped to the left. The paper's row adds "
-        "up; Vivant shows that one. (The README also heads two columns with “Film”; the second is animation.)",
+        readme_row=README_ROW,
+        paper=paper,
+        thought=thought,
+        weighted=weighted,
     )
 
 
@@ -111,19 +101,8 @@ def _check_weighted() -> AuditCheck:
                         None if types is None else types - values[0],
                     )
                 )
-    return AuditCheck(
-        name="mmrv-weighted-means",
-        benchmark="MMR-V",
-        title="Overall as the mean of its parts",
-        outcome="does not hold",
-        claim="Table 3 gives overall, implicit and explicit, and six types of video for each model.",
-        arithmetic=(
-            f"The numbers of questions are not printed; {' + '.join(map(str, TYPES))} = {sum(TYPES)} by type and "
-            f"{SIDES[0]} + {SIDES[1]} = {sum(SIDES)} by side are the denominators that fit the percentages best, and "
-            f"they add up to the {TOTAL:,} questions exactly.",
-            f"With them, {total - len(body)} of {total} rows give the printed overall within rounding; {len(body)} do "
-            "not.",
-        ),
+    return make_check(
+        "mmrv-weighted-means",
         tables=(
             Table(
                 title="Rows whose overall is not the weighted mean of their parts",
@@ -140,9 +119,14 @@ def _check_weighted() -> AuditCheck:
                 decimals=2,
             ),
         ),
-        finding="Since the sizes are inferred, a small misfit proves little; half a point and more means that some "
-        "figures of a row rest on other questions than the rest (failed samples, another version), or are misprinted. "
-        "Nothing in the order of the leading models depends on it.",
+        types=" + ".join(map(str, TYPES)),
+        type_sum=sum(TYPES),
+        sides=SIDES,
+        side_sum=sum(SIDES),
+        questions=TOTAL,
+        fitting=total - len(body),
+        total=total,
+        body_rows=len(body),
     )
 
 
@@ -150,18 +134,13 @@ def _check_text() -> AuditCheck:
     direct, thought = _rows("zero-shot"), _rows("cot")
     gain = sum(thought[model][0] - direct[model][0] for model in direct) / len(direct)
     gap = sum(values[1] - values[2] for values in direct.values()) / len(direct)
-    return AuditCheck(
-        name="mmrv-means-in-text",
-        benchmark="MMR-V",
-        title="Two means that the text states",
-        outcome="holds",
-        claim=f"Chain of thought adds {_STATED_GAIN} points on average; implicit questions are {_STATED_GAP} points "
-        "easier than explicit ones.",
-        arithmetic=(
-            f"Over {len(direct)} models, overall with chain of thought less overall without: {gain:+.2f} on average.",
-            f"Over the same models, direct answers, implicit less explicit: {gap:+.1f} on average.",
-        ),
-        finding="Both agree with table 3.",
+    return make_check(
+        "mmrv-means-in-text",
+        stated_gain=_STATED_GAIN,
+        stated_gap=_STATED_GAP,
+        models=len(direct),
+        gain=gain,
+        gap=gap,
     )
 
 
@@ -172,16 +151,9 @@ def _check_people() -> AuditCheck:
         share = right / total * 100
         fits = fits and not exceeds_rounding(share, printed, 0.05)
         body.append((name, right, total, share, printed))
-    return AuditCheck(
-        name="mmrv-people",
-        benchmark="MMR-V",
-        title="The row of people",
+    return make_check(
+        "mmrv-people",
         outcome="holds" if fits else "does not hold",
-        claim="People answered 200 questions; the paper prints nine percentages.",
-        arithmetic=(
-            "The file of the 200 questions tells how many belong to each side and type. For each there is one number "
-            "of right answers that gives the printed percentage, and these numbers add up.",
-        ),
         tables=(
             Table(
                 title="People's right answers, inferred, and what is printed",
@@ -189,26 +161,15 @@ def _check_people() -> AuditCheck:
                 body=tuple(body),
             ),
         ),
-        finding="172 of 200 are right, and all nine figures agree. They rest on few questions: 7 of 10 in philosophy "
-        "is 40 to 89 % with 95 % confidence. People's answers themselves are not published.",
     )
 
 
 def _check_study(data: Path | None) -> AuditCheck:
-    return AuditCheck(
-        name="mmrv-study-make-up",
-        benchmark="MMR-V",
-        title="How the 200 questions were chosen",
-        outcome="does not hold",
-        claim="The paper describes them as 100 that GPT-4o has right and 100 that it has wrong.",
-        arithmetic=(
-            f"By the published rule of extraction, GPT-4o's replies in the file are right on {STUDY_RIGHT} of 200, "
-            f"wrong on {200 - STUDY_RIGHT}.",
-        ),
-        finding="Four questions changed sides, perhaps because replies were read otherwise when they were chosen. With "
-        "48.0 % right for GPT-4o the 200 are a little easier for it than all 1,257 (44.0); people's 86.0 is to be "
-        "read against the former.",
+    return make_check(
+        "mmrv-study-make-up",
         recomputed=_recompute(data) if data is not None else (),
+        study_right=STUDY_RIGHT,
+        wrong=200 - STUDY_RIGHT,
     )
 
 
@@ -229,15 +190,8 @@ def _recompute(path: Path) -> tuple[str, ...]:
 
 def _check_errors() -> AuditCheck:
     counts = KINDS.published["GPT-4o"]
-    return AuditCheck(
-        name="mmrv-errors",
-        benchmark="MMR-V",
-        title="The figure of errors",
-        outcome="does not hold",
-        claim="A figure sorts 100 wrong answers of GPT-4o into six kinds.",
-        arithmetic=(
-            " + ".join(f"{count} ({kind})" for kind, count in counts.items()) + f" = {sum(counts.values())}.",
-        ),
-        finding="Seven answers may bear two labels, or a label is misprinted. Shares of kinds are good to about seven "
-        "points.",
+    return make_check(
+        "mmrv-errors",
+        listing=" + ".join(f"{count} ({kind})" for kind, count in counts.items()),
+        counted=sum(counts.values()),
     )

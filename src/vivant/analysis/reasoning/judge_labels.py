@@ -18,6 +18,7 @@ from vivant.benchmarks.verdict import Contract, Field, Verdict
 from vivant.core.errors import UsageError
 from vivant.core.fenced_text import FencedBlock
 from vivant.core.randomness import sample_ids
+from vivant.core.structs import shared_fields
 from vivant.core.types import Record, Sample, Score, Text
 from vivant.engine.runner import RunOutcome
 from vivant.judging.judge_run import JudgeRequest, JudgeRunner, make_settings
@@ -53,6 +54,23 @@ class LabelItem(Struct, frozen=True):
     reasoning: Reasoning | None
     scheme: Scheme | None
     """None where the answer is not to be sorted."""
+
+    def add_labels(
+        self, by: str, segments: tuple[Label, ...], kind: str, unread: tuple[str, ...] = ()
+    ) -> LabelledReply:
+        """The reply with its labels."""
+        field = self.reasoning.field if self.reasoning is not None else "text"
+        reply = self.record.reply
+        return LabelledReply(
+            **shared_fields(self.record, LabelledReply),
+            by=by,
+            field=field,
+            segments=segments,
+            scheme=self.scheme.name if self.scheme is not None else "",
+            kind=kind,
+            unread=unread,
+            length=len(reply.thinking if field == "thinking" else reply.text),
+        )
 
 
 def select_items(run: Run, protocol: Protocol, options: LabelOptions) -> list[LabelItem]:
@@ -236,19 +254,7 @@ def _build_labels(
         kind = item.scheme.unparsed if _needs_no_judge(item) else ""
         if not kind:
             kind = str(_most_said(_verdicts(judgements.get(record.key + _KIND, {}), unread), "kind", ""))
-    field = reasoning.field if reasoning is not None else "text"
-    return LabelledReply(
-        key=record.key,
-        task=record.task,
-        id=record.id,
-        by=by,
-        field=field,
-        segments=labels,
-        scheme=item.scheme.name if item.scheme is not None else "",
-        kind=kind,
-        unread=tuple(unread),
-        length=len(record.reply.thinking if field == "thinking" else record.reply.text),
-    )
+    return item.add_labels(by, labels, kind, tuple(unread))
 
 
 def _verdicts(judgements: Mapping[int, JudgeVerdict], unread: list[str]) -> list[Verdict]:

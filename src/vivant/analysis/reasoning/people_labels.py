@@ -167,18 +167,8 @@ def _build_labels(item: LabelItem, rows: dict[tuple[str, str], list[LabelRow]]) 
         label = _most([line.label for line in lines])
         frame = next((line.frame for line in lines if line.label == label), 0)
         labels.append(Label(start=segment.start, end=segment.end, rests_on=label, frame=frame))
-    field = reasoning.field if reasoning is not None else "text"
-    return LabelledReply(
-        key=record.key,
-        task=record.task,
-        id=record.id,
-        by=PEOPLE,
-        field=field,
-        segments=tuple(labels),
-        scheme=item.scheme.name if item.scheme is not None else "",
-        kind=_most([line.label for line in rows.get((record.key, ANSWER), [])]),
-        length=len(record.reply.thinking if field == "thinking" else record.reply.text),
-    )
+    kind = _most([line.label for line in rows.get((record.key, ANSWER), [])])
+    return item.add_labels(PEOPLE, tuple(labels), kind)
 
 
 def _most(labels: Sequence[str]) -> str:

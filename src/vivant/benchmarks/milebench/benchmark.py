@@ -6,19 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from vivant.benchmarks.base import (
-    Benchmark,
-    DataReport,
-    Figure,
-    Imported,
-    Prompt,
-    PromptContext,
-    Protocol,
-    Published,
-    ScoredRun,
-    ScoreSettings,
-    TaskInfo,
-)
+from vivant.benchmarks import base, parts
 from vivant.benchmarks.milebench.datasets import (
     DATASETS,
     GROUP,
@@ -26,46 +14,34 @@ from vivant.benchmarks.milebench.datasets import (
     list_group_datasets,
     list_realm_groups,
 )
-from vivant.benchmarks.parts import DataFolder, NativeFormats, OwnTables, PublishedResults
 from vivant.benchmarks.task_options import TaskOption
-from vivant.core.progress import ProgressCallback
-from vivant.core.table import Table
 from vivant.core.types import Record, Sample, Score
 
 
-class MileBenchData(DataFolder):
+class MileBenchData(parts.CheckedFolder):
     """The release as it is unpacked: a folder per dataset."""
 
-    def available(self, benchmark: Benchmark, root: Path, tasks: Sequence[str]) -> tuple[str, ...]:
+    checker = "vivant.benchmarks.milebench.check"
+
+    def available(self, benchmark: base.Benchmark, root: Path, tasks: Sequence[str]) -> tuple[str, ...]:
         """Those datasets whose annotation file is there."""
         from vivant.benchmarks.milebench.data import list_present
 
         names = set(list_present(root, adv=benchmark.options["adv"]))
         return tuple(task for task in tasks if task.rpartition("/")[2] in names)
 
-    def check(
-        self,
-        benchmark: Benchmark,  # noqa: ARG002
-        root: Path,
-        progress: ProgressCallback | None = None,  # noqa: ARG002
-    ) -> DataReport:
-        """Every file and every picture, whatever options the benchmark has."""
-        from vivant.benchmarks.milebench.check import check
 
-        return check(root)
-
-
-class MileBenchFormats(NativeFormats):
+class MileBenchFormats(parts.NativeFormats):
     """The original's `pred.json`, below `<out>/<model>/<dataset>/`."""
 
     exports = ("milebench",)
 
-    def read_predictions(self, file: Path, samples: Sequence[Sample], task: str) -> Imported | None:
+    def read_predictions(self, file: Path, samples: Sequence[Sample], task: str) -> base.Imported | None:
         from vivant.benchmarks.milebench.predictions import read_predictions
 
         return read_predictions(file, samples, task)
 
-    def export(self, parts: Sequence[ScoredRun], kind: str, out: Path) -> list[Path]:
+    def export(self, parts: Sequence[base.ScoredRun], kind: str, out: Path) -> list[Path]:
         if kind not in self.exports:
             return super().export(parts, kind, out)
         from vivant.benchmarks.milebench.predictions import export
@@ -73,18 +49,10 @@ class MileBenchFormats(NativeFormats):
         return [path for part in parts for path in export(part, out)]
 
 
-class MileBenchPublished(PublishedResults):
-    """The project's leaderboard."""
-
-    def rows(self) -> Sequence[Published]:
-        from vivant.benchmarks.milebench.published import list_published
-
-        return list_published()
-
-
-class MileBenchTables(OwnTables):
+class MileBenchTables(parts.OwnTables):
     """The leaderboard's table, and what the paper looks at."""
 
+    module = "vivant.benchmarks.milebench.tables"
     layouts: ClassVar[Mapping[str, str]] = {
         "main": "groups, realistic and diagnostic means, beside the published leaderboard",
         "datasets": "each dataset",
@@ -94,15 +62,15 @@ class MileBenchTables(OwnTables):
         "protocols": "paper and strict scoring side by side",
     }
     figures = (
-        Figure(name="groups", title="Groups of datasets", facets=("group",)),
-        Figure(name="levels", title="Number of pictures", facets=("level",)),
-        Figure(
+        base.Figure(name="groups", title="Groups of datasets", facets=("group",)),
+        base.Figure(name="levels", title="Number of pictures", facets=("level",)),
+        base.Figure(
             name="text-needles",
             title="Text needles: depth against length",
             facets=("depth", "length"),
             tasks=("TextNeedleInAHaystack",),
         ),
-        Figure(
+        base.Figure(
             name="image-needles",
             title="Image needles: depth against pictures",
             facets=("depth", "length"),
@@ -110,20 +78,15 @@ class MileBenchTables(OwnTables):
         ),
     )
 
-    def build(self, benchmark: Benchmark, name: str, runs: Sequence[ScoredRun], protocol: Protocol) -> Table:
-        from vivant.benchmarks.milebench.tables import build_table
 
-        return build_table(name, runs, protocol, benchmark)
-
-
-class MileBench(Benchmark):
+class MileBench(base.Benchmark):
     """`MileBench(adv=True)` reads the adversarial files; `combine=n` puts pictures into n grids at most."""
 
     name = "milebench"
     title = "MileBench"
     summary = "29 datasets with up to 109 images a prompt; realistic and diagnostic halves"
     tasks = tuple(
-        TaskInfo(
+        base.TaskInfo(
             name=dataset.name,
             title=f"{dataset.group} {GROUP[dataset.group].title}: {dataset.name}",
             metric=dataset.metric,
@@ -161,7 +124,7 @@ class MileBench(Benchmark):
         "huggingface.co/datasets/FreedomIntelligence/MileBench."
     )
     native = MileBenchFormats()
-    published = MileBenchPublished()
+    published = parts.PublishedResults("vivant.benchmarks.milebench.published")
     tables = MileBenchTables()
 
     def __init__(self, **options: Any) -> None:
@@ -175,13 +138,13 @@ class MileBench(Benchmark):
 
         return load(root, self.task(task).name, adv=self.adv, combine=self.combine)
 
-    def prompt(self, sample: Sample, context: PromptContext) -> Prompt:
+    def prompt(self, sample: Sample, context: base.PromptContext) -> base.Prompt:
         """Instruction, context with its pictures, choices."""
         from vivant.benchmarks.milebench.prompts import build_prompt
 
         return build_prompt(sample, context, self.combine)
 
-    def score(self, items: Sequence[tuple[Sample, Record]], settings: ScoreSettings) -> list[Score]:
+    def score(self, items: Sequence[tuple[Sample, Record]], settings: base.ScoreSettings) -> list[Score]:
         """Accuracy or ROUGE-L, by what the dataset's file says."""
         from vivant.benchmarks.milebench.score import score_records
 

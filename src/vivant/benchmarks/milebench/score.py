@@ -65,12 +65,7 @@ def _score_choice_strict(sample: Sample, record: Record) -> Score:
         return _score_unparsed(record, extraction.rule)
     index = [option.name for option in options].index(extraction.name)
     correct = options[index].text == options[key].text
-    return make_score(
-        record,
-        value=float(correct),
-        answer=extraction.name,
-        rule=extraction.rule,
-    )
+    return make_score(record, value=float(correct), answer=extraction.name, rule=extraction.rule)
 
 
 def _score_open_paper(sample: Sample, record: Record) -> Score:

@@ -19,7 +19,7 @@ from vivant.benchmarks.milebench.datasets import (
 )
 from vivant.benchmarks.milebench.published import SOURCE, group_by_model, list_published
 from vivant.benchmarks.summary import natural, published_row, summarise
-from vivant.benchmarks.table_parts import TableBuilder, find_builder, format_interval
+from vivant.benchmarks.table_parts import format_interval
 from vivant.core.errors import UsageError
 from vivant.core.table import Cell, Row, Table
 from vivant.core.types import Sample
@@ -340,16 +340,8 @@ def build_needles_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark
     )
 
 
-def build_table(name: str, runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Benchmark) -> Table:
-    """One of the tables by its short name."""
-    from vivant.benchmarks.milebench.comparison import build_protocols_table
+def build_protocols_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Benchmark) -> Table:
+    """Paper and strict scoring side by side."""
+    from vivant.benchmarks.milebench import comparison
 
-    builders: dict[str, TableBuilder] = {
-        "main": build_main_table,
-        "datasets": build_datasets_table,
-        "levels": build_levels_table,
-        "needles": build_needles_table,
-        "position": build_position_table,
-        "protocols": build_protocols_table,
-    }
-    return find_builder(builders, name, benchmark.name)(runs, protocol, benchmark)
+    return comparison.build_protocols_table(runs, protocol, benchmark)

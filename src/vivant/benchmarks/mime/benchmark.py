@@ -6,79 +6,62 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from vivant.benchmarks.base import (
-    Benchmark,
-    Figure,
-    Imported,
-    Prompt,
-    PromptContext,
-    Protocol,
-    Published,
-    ScoredRun,
-    ScoreSettings,
-    TaskInfo,
-)
+from vivant.benchmarks import base, parts
 from vivant.benchmarks.label_scheme import Scheme
-from vivant.benchmarks.mime import data, human, native, prompts, published, score, tables
+from vivant.benchmarks.mime import data, human, native, prompts, score, tables
 from vivant.benchmarks.mime import export as exports
 from vivant.benchmarks.mime.kinds import KINDS
-from vivant.benchmarks.parts import DataFolder, NativeFormats, OwnTables, PublishedResults
 from vivant.core.table import Table
 from vivant.core.types import Record, Sample, Score
 
 
-class MimeData(DataFolder):
+class MimeData(parts.DataFolder):
     """Videos with metadata.csv, metadata.jsonl or Parquet."""
 
     def media_root(self, root: Path) -> Path:
         return data.find_media_root(root)
 
 
-class MimeFormats(NativeFormats):
+class MimeFormats(parts.NativeFormats):
     """The original's raw and score files, and people's answers."""
 
     exports = exports.KINDS
 
-    def read_predictions(self, file: Path, samples: Sequence[Sample], task: str) -> Imported | None:
+    def read_predictions(self, file: Path, samples: Sequence[Sample], task: str) -> base.Imported | None:
         return native.read_predictions(file, samples, task)
 
-    def read_human(self, benchmark: Benchmark, root: Path, task: str) -> Imported | None:
+    def read_human(self, benchmark: base.Benchmark, root: Path, task: str) -> base.Imported | None:
         files = human.find_judgement_files(root)
         return human.read_judgements(files, benchmark.load(root, task), task) if files else None
 
-    def export(self, parts: Sequence[ScoredRun], kind: str, out: Path) -> list[Path]:
+    def export(self, parts: Sequence[base.ScoredRun], kind: str, out: Path) -> list[Path]:
         return [path for part in parts for path in exports.export(part, kind, out)]
 
 
-class MimePublished(PublishedResults):
-    """The paper's tables."""
-
-    def rows(self) -> Sequence[Published]:
-        return list(published.list_published())
-
-
-class MimeTables(OwnTables):
+class MimeTables(parts.OwnTables):
     """The paper's tables, filled with runs."""
 
     layouts: ClassVar[Mapping[str, str]] = tables.LAYOUTS
     figures = (
-        Figure(name="mcq", title="Multiple choice by variant", facets=("variant",), tasks=("mcq",)),
-        Figure(name="ff", title="Free form by variant", facets=("variant",), tasks=("ff",)),
+        base.Figure(name="mcq", title="Multiple choice by variant", facets=("variant",), tasks=("mcq",)),
+        base.Figure(name="ff", title="Free form by variant", facets=("variant",), tasks=("ff",)),
     )
 
-    def build(self, benchmark: Benchmark, name: str, runs: Sequence[ScoredRun], protocol: Protocol) -> Table:
+    def build(
+        self, benchmark: base.Benchmark, name: str, runs: Sequence[base.ScoredRun], protocol: base.Protocol
+    ) -> Table:
         return tables.build_table(name, runs, protocol, benchmark)
 
 
-class Mime(Benchmark):
+class Mime(base.Benchmark):
     """Mimed actions: four choices, or free words compared with the labels by meaning."""
 
     name = "mime"
     title = "MIME"
     summary = "Which action is being mimed? Motion capture on avatars, with and without a helpful background."
     tasks = (
-        TaskInfo(name="mcq", title="Multiple choice", chance=0.25),
-        TaskInfo(name="ff", title="Free form"),
+        base.TaskInfo(name="mcq", title="Multiple choice", chance=0.25),
+        base.TaskInfo(name="ff", title="Free form"),
     )
     styles = prompts.STYLES
     facets = (
@@ -101,16 +84,16 @@ class Mime(Benchmark):
         "(docs/mime.md)."
     )
     native = MimeFormats()
-    published = MimePublished()
+    published = parts.PublishedResults("vivant.benchmarks.mime.published")
     tables = MimeTables()
 
     def load(self, root: Path, task: str) -> list[Sample]:
         return data.load(root, f"mime/{self.task(task).name}", self.data.help)
 
-    def prompt(self, sample: Sample, context: PromptContext) -> Prompt:
+    def prompt(self, sample: Sample, context: base.PromptContext) -> base.Prompt:
         return prompts.build_prompt(sample, context)
 
-    def score(self, items: Sequence[tuple[Sample, Record]], settings: ScoreSettings) -> list[Score]:
+    def score(self, items: Sequence[tuple[Sample, Record]], settings: base.ScoreSettings) -> list[Score]:
         if not items:
             return []
         return score.score_records(items, settings, self.task(items[0][0].task).name)

@@ -6,54 +6,26 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from vivant.benchmarks.base import (
-    Benchmark,
-    DataReport,
-    Prompt,
-    PromptContext,
-    Protocol,
-    Published,
-    ScoredRun,
-    ScoreSettings,
-    TaskInfo,
-)
+from vivant.benchmarks import base, parts
 from vivant.benchmarks.mimic import data, names, prompts, published, score
-from vivant.benchmarks.parts import DataFolder, OwnTables, PublishedResults
-from vivant.core.progress import ProgressCallback
-from vivant.core.table import Table
 from vivant.core.types import Record, Sample, Score
 
 
-class MimicData(DataFolder):
+class MimicData(parts.CheckedFolder):
     """videos.jsonl, items.jsonl and the videos."""
 
-    def available(self, benchmark: Benchmark, root: Path, tasks: Sequence[str]) -> tuple[str, ...]:  # noqa: ARG002
+    checker = "vivant.benchmarks.mimic.check"
+
+    def available(self, benchmark: base.Benchmark, root: Path, tasks: Sequence[str]) -> tuple[str, ...]:  # noqa: ARG002
         """Those that items ask; comments can be asked for without items."""
         present = data.list_tasks(root)
         return tuple(task for task in tasks if task in present)
 
-    def check(
-        self,
-        benchmark: Benchmark,  # noqa: ARG002
-        root: Path,
-        progress: ProgressCallback | None = None,  # noqa: ARG002
-    ) -> DataReport:
-        """Lines, references, keys, leaks between options, files."""
-        from vivant.benchmarks.mimic.check import check
 
-        return check(root)
-
-
-class MimicPublished(PublishedResults):
-    """Both tables of the paper."""
-
-    def rows(self) -> Sequence[Published]:
-        return tuple(published.list_published())
-
-
-class MimicTables(OwnTables):
+class MimicTables(parts.OwnTables):
     """Tasks, axes and comments, beside the paper."""
 
+    module = "vivant.benchmarks.mimic.tables"
     layouts: ClassVar[Mapping[str, str]] = {
         "tasks": "The seven tasks, over all items and as the mean of tasks, beside the paper",
         "axes": "The three axes, each over all of its items",
@@ -61,13 +33,8 @@ class MimicTables(OwnTables):
     }
     scatters: ClassVar[Mapping[str, tuple[str, str]]] = {"mimicking": ("Human %", "Realism")}
 
-    def build(self, benchmark: Benchmark, name: str, runs: Sequence[ScoredRun], protocol: Protocol) -> Table:
-        from vivant.benchmarks.mimic.tables import build_table
 
-        return build_table(name, runs, protocol, benchmark)
-
-
-class Mimic(Benchmark):
+class Mimic(base.Benchmark):
     """MIMIC-Bench in the format of docs/mimic.md."""
 
     name = names.BENCHMARK
@@ -77,14 +44,14 @@ class Mimic(Benchmark):
         "to be written as a viewer would"
     )
     tasks = (
-        TaskInfo(name="title", title="The maker's title", chance=0.25),
-        TaskInfo(name="description", title="The maker's description", chance=0.25),
-        TaskInfo(name="tag", title="The maker's tags", chance=0.25),
-        TaskInfo(name="topic", title="The topic", chance=0.25),
-        TaskInfo(name="category", title="The category", chance=0.25),
-        TaskInfo(name="comment-match", title="A comment on this video", chance=0.25),
-        TaskInfo(name="comment-popularity", title="The comment with most likes", chance=0.25),
-        TaskInfo(name=names.MIMICKING, title="A comment of the model's own", metric="written"),
+        base.TaskInfo(name="title", title="The maker's title", chance=0.25),
+        base.TaskInfo(name="description", title="The maker's description", chance=0.25),
+        base.TaskInfo(name="tag", title="The maker's tags", chance=0.25),
+        base.TaskInfo(name="topic", title="The topic", chance=0.25),
+        base.TaskInfo(name="category", title="The category", chance=0.25),
+        base.TaskInfo(name="comment-match", title="A comment on this video", chance=0.25),
+        base.TaskInfo(name="comment-popularity", title="The comment with most likes", chance=0.25),
+        base.TaskInfo(name=names.MIMICKING, title="A comment of the model's own", metric="written"),
     )
     groups: ClassVar[Mapping[str, tuple[str, ...]]] = {published.OVERALL: names.THINKING, **names.AXES}
     styles = ("zero-shot", "cot")
@@ -95,17 +62,17 @@ class Mimic(Benchmark):
         help="A folder with videos.jsonl, items.jsonl and the videos, as docs/mimic.md describes; "
         "`vivant mimic convert` makes one from files in another shape."
     )
-    published = MimicPublished()
+    published = parts.PublishedResults("vivant.benchmarks.mimic.published")
     tables = MimicTables()
 
     def load(self, root: Path, task: str) -> list[Sample]:
         """The samples of one task."""
         return data.load(root, self.task(task).name)
 
-    def prompt(self, sample: Sample, context: PromptContext) -> Prompt:
+    def prompt(self, sample: Sample, context: base.PromptContext) -> base.Prompt:
         """The video, the question, the options in the sample's own order."""
         return prompts.build_prompt(sample, context)
 
-    def score(self, items: Sequence[tuple[Sample, Record]], settings: ScoreSettings) -> list[Score]:
+    def score(self, items: Sequence[tuple[Sample, Record]], settings: base.ScoreSettings) -> list[Score]:
         """The option that a reply names; for comments, whether there is one."""
         return score.score_records(items, settings)

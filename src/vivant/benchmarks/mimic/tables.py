@@ -23,29 +23,12 @@ from vivant.benchmarks.mimic.text_metrics import (
     pick_one_per_video,
 )
 from vivant.benchmarks.summary import published_row, summarise
-from vivant.benchmarks.table_parts import (
-    TableBuilder,
-    count_cells,
-    find_builder,
-    format_interval,
-    group_by_run,
-    summarise_together,
-)
+from vivant.benchmarks.table_parts import count_cells, format_interval, group_by_run, summarise_together
 from vivant.core.errors import DataError, UsageError
 from vivant.core.table import Cell, Row, Table
 
 MARK = " †"
 """Stands behind the name of a published row."""
-
-
-def build_table(name: str, runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Benchmark) -> Table:
-    """One of the tables by its short name."""
-    builders: dict[str, TableBuilder] = {
-        "tasks": build_tasks_table,
-        "axes": build_axes_table,
-        "mimicking": build_mimicking_table,
-    }
-    return find_builder(builders, name, benchmark.name)(runs, protocol, benchmark)
 
 
 def _group_tasks(runs: Sequence[ScoredRun]) -> dict[str, dict[str, ScoredRun]]:

@@ -6,27 +6,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
-from vivant.benchmarks.base import (
-    Benchmark,
-    DataReport,
-    Imported,
-    Prompt,
-    PromptContext,
-    Protocol,
-    Published,
-    ScoredRun,
-    ScoreSettings,
-    TaskInfo,
-)
+from vivant.benchmarks import base, parts
 from vivant.benchmarks.mmie import data, prompts, published, rubrics
-from vivant.benchmarks.parts import DataFolder, JudgedTasks, NativeFormats, OwnTables, PublishedResults
 from vivant.benchmarks.rubric import JudgeAgreement, JudgeContext, JudgeQuestion, Rubric
 from vivant.benchmarks.task_options import TaskOption
 from vivant.benchmarks.verdict import Verdict
 from vivant.core.errors import UsageError
 from vivant.core.progress import ProgressCallback
 from vivant.core.randomness import sample_ids
-from vivant.core.table import Table
 from vivant.core.types import Record, Sample, Score, Text
 
 _MOST_CANDIDATES = 64
@@ -38,10 +25,10 @@ _TITLES = {
 }
 
 
-class MmieData(DataFolder):
+class MmieData(parts.DataFolder):
     """The released conversations, or the input of the original's judge."""
 
-    def available(self, benchmark: Benchmark, root: Path, tasks: Sequence[str]) -> tuple[str, ...]:
+    def available(self, benchmark: base.Benchmark, root: Path, tasks: Sequence[str]) -> tuple[str, ...]:
         """The categories in the data, and `other` where items have none of them: nothing is lost."""
         categories = {
             data.classify_item(item).lower() for item in data.list_items(root, benchmark.options["file"])
@@ -50,20 +37,20 @@ class MmieData(DataFolder):
 
     def check(
         self,
-        benchmark: Benchmark,
+        benchmark: base.Benchmark,
         root: Path,
         progress: ProgressCallback | None = None,  # noqa: ARG002
-    ) -> DataReport:
+    ) -> base.DataReport:
         """Unpack the pictures, read all items, open all pictures."""
         from vivant.benchmarks.mmie.check import check
 
         return check(root, benchmark.options["file"])
 
 
-class MmieJudged(JudgedTasks):
+class MmieJudged(parts.JudgedTasks):
     """Scores from 0 to 6 by six criteria."""
 
-    def rubrics(self, protocol: Protocol) -> tuple[Rubric, ...]:  # noqa: ARG002
+    def rubrics(self, protocol: base.Protocol) -> tuple[Rubric, ...]:  # noqa: ARG002
         """One per category."""
         return tuple(rubrics.BY_TASK.values())
 
@@ -73,7 +60,7 @@ class MmieJudged(JudgedTasks):
 
         return build_judge_question(sample, record, context)
 
-    def read(self, text: str, rubric: Rubric, protocol: Protocol) -> Verdict:
+    def read(self, text: str, rubric: Rubric, protocol: base.Protocol) -> Verdict:
         """As published, or by the contract."""
         from vivant.benchmarks.mmie.judge_input import read_verdict
 
@@ -84,51 +71,40 @@ class MmieJudged(JudgedTasks):
         return published.list_judge_agreement()
 
 
-class MmieFormats(NativeFormats):
+class MmieFormats(parts.NativeFormats):
     """`eval_input`: what the original's judge reads. `eval_result`: what it writes."""
 
     exports = ("eval_input", "eval_result")
 
-    def read_answers(self, benchmark: Benchmark, root: Path) -> dict[str, list[Imported]]:
+    def read_answers(self, benchmark: base.Benchmark, root: Path) -> dict[str, list[base.Imported]]:
         """`data.json` with answers."""
         return data.read_answers(root, benchmark.options["file"])
 
-    def export(self, parts: Sequence[ScoredRun], kind: str, out: Path) -> list[Path]:
+    def export(self, parts: Sequence[base.ScoredRun], kind: str, out: Path) -> list[Path]:
         from vivant.benchmarks.mmie.export import export
 
         return export(parts, kind, out)
 
 
-class MmiePublished(PublishedResults):
-    """The project's leaderboard."""
-
-    def rows(self) -> Sequence[Published]:
-        return published.list_published()
-
-
-class MmieTables(OwnTables):
+class MmieTables(parts.OwnTables):
     """The leaderboard's table, fields and judges."""
 
+    module = "vivant.benchmarks.mmie.tables"
     layouts: ClassVar[Mapping[str, str]] = {
         "main": "SA, PBL, MSR and all, in percent and from 0 to 6, beside the leaderboard",
         "fields": "Per field",
         "judges": "Each judge: means, spread, what could not be read; published agreement with people",
     }
 
-    def build(self, benchmark: Benchmark, name: str, runs: Sequence[ScoredRun], protocol: Protocol) -> Table:
-        from vivant.benchmarks.mmie.tables import build_table
 
-        return build_table(name, runs, protocol, benchmark)
-
-
-class MMIE(Benchmark):
+class MMIE(base.Benchmark):
     """Interleaved comprehension and generation in twelve fields."""
 
     name = "mmie"
     title = "MMIE"
     summary = "answers in text and pictures to interleaved questions, scored 0–6 by a judge"
     tasks = tuple(
-        TaskInfo(name=name, title=title, metric="judge", judged=True) for name, title in _TITLES.items()
+        base.TaskInfo(name=name, title=title, metric="judge", judged=True) for name, title in _TITLES.items()
     )
     groups: ClassVar[Mapping[str, tuple[str, ...]]] = {"": ("sa", "pbl", "msr")}
     styles = prompts.STYLES
@@ -146,7 +122,7 @@ class MMIE(Benchmark):
     )
     judged = MmieJudged()
     native = MmieFormats()
-    published = MmiePublished()
+    published = parts.PublishedResults("vivant.benchmarks.mmie.published")
     tables = MmieTables()
 
     def __init__(self, **options: Any) -> None:
@@ -157,11 +133,11 @@ class MMIE(Benchmark):
         """From the released conversations, or from the input of the original's judge."""
         return data.load(root, task, self.options["file"])
 
-    def prompt(self, sample: Sample, context: PromptContext) -> Prompt:
+    def prompt(self, sample: Sample, context: base.PromptContext) -> base.Prompt:
         """The interleaved question, and what the answer may hold."""
         return prompts.build_prompt(sample, context, self._references(context))
 
-    def _references(self, context: PromptContext) -> tuple[str, ...]:
+    def _references(self, context: base.PromptContext) -> tuple[str, ...]:
         """Texts that a guesser may answer with: references of the same task, at most 64 of them."""
         if self._candidates[0] is not context.pool:
             texts = {
@@ -171,6 +147,6 @@ class MMIE(Benchmark):
             self._candidates = (context.pool, tuple(chosen))
         return self._candidates[1]
 
-    def score(self, items: Sequence[tuple[Sample, Record]], settings: ScoreSettings) -> list[Score]:  # noqa: ARG002
+    def score(self, items: Sequence[tuple[Sample, Record]], settings: base.ScoreSettings) -> list[Score]:  # noqa: ARG002
         """There is no scoring without a judge."""
         raise UsageError("mmie is scored by a judge: vivant score RUN --judge openai/NAME")

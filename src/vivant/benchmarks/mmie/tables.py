@@ -10,29 +10,12 @@ from vivant.benchmarks.mmie import published
 from vivant.benchmarks.mmie.data import get_answer_parts
 from vivant.benchmarks.mmie.items import CATEGORIES
 from vivant.benchmarks.summary import judge_notes, published_row, summarise
-from vivant.benchmarks.table_parts import (
-    TableBuilder,
-    count_cells,
-    find_builder,
-    format_interval,
-    group_by_run,
-    summarise_together,
-)
+from vivant.benchmarks.table_parts import count_cells, format_interval, group_by_run, summarise_together
 from vivant.core.table import Cell, Row, Table
 from vivant.core.types import Sample, Score
 
 TOP = 6.0
 _TAIL = ("n", "errors", "unparsed", "left out")
-
-
-def build_table(name: str, runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Benchmark) -> Table:
-    """One of the tables by its short name."""
-    builders: dict[str, TableBuilder] = {
-        "main": build_main_table,
-        "fields": build_fields_table,
-        "judges": build_judges_table,
-    }
-    return find_builder(builders, name, benchmark.name)(runs, protocol, benchmark)
 
 
 def _format_title(name: str, protocol: Protocol, benchmark: Benchmark) -> str:

@@ -6,86 +6,67 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar
 
-from vivant.benchmarks.base import (
-    Benchmark,
-    DataReport,
-    Figure,
-    Imported,
-    Prompt,
-    PromptContext,
-    Protocol,
-    Published,
-    ScoredRun,
-    ScoreSettings,
-    TaskInfo,
-)
+from vivant.benchmarks import base, parts
 from vivant.benchmarks.label_scheme import Scheme
-from vivant.benchmarks.mmrv import data, native, prompts, published, score, tables
+from vivant.benchmarks.mmrv import data, native, prompts, score, tables
 from vivant.benchmarks.mmrv.kinds import KINDS
-from vivant.benchmarks.parts import DataFolder, NativeFormats, OwnTables, PublishedResults
 from vivant.core.progress import ProgressCallback
-from vivant.core.table import Table
 from vivant.core.types import Record, Sample, Score
 
 
-class MmrvData(DataFolder):
+class MmrvData(parts.DataFolder):
     """One file of questions with videos/ beside it."""
 
     def check(
         self,
-        benchmark: Benchmark,  # noqa: ARG002
+        benchmark: base.Benchmark,  # noqa: ARG002
         root: Path,
         progress: ProgressCallback | None = None,
-    ) -> DataReport:
+    ) -> base.DataReport:
         from vivant.benchmarks.mmrv.check import check  # late: it opens videos
 
         return check(root, progress)
 
 
-class MmrvFormats(NativeFormats):
+class MmrvFormats(parts.NativeFormats):
     """The original's results file."""
 
     exports = ("mmrv-raw",)
 
-    def read_predictions(self, file: Path, samples: Sequence[Sample], task: str) -> Imported | None:
+    def read_predictions(self, file: Path, samples: Sequence[Sample], task: str) -> base.Imported | None:
         return native.read_results(file, samples, task)
 
-    def export(self, parts: Sequence[ScoredRun], kind: str, out: Path) -> list[Path]:
+    def export(self, parts: Sequence[base.ScoredRun], kind: str, out: Path) -> list[Path]:
         if kind not in self.exports:
             return super().export(parts, kind, out)
         return [path for part in parts for path in native.write_results(part, out)]
 
 
-class MmrvPublished(PublishedResults):
+class MmrvPublished(parts.PublishedResults):
     """The paper's tables."""
-
-    def rows(self) -> Sequence[Published]:
-        return list(published.list_published())
 
     def frame_curves(self) -> Mapping[str, Sequence[tuple[float, float]]]:
         return tables.list_frame_curves()
 
 
-class MmrvTables(OwnTables):
+class MmrvTables(parts.OwnTables):
     """The paper's tables, filled with runs."""
 
+    module = "vivant.benchmarks.mmrv.tables"
     layouts: ClassVar[Mapping[str, str]] = tables.LAYOUTS
     figures = (
-        Figure(name="abilities", title="Abilities", facets=("ability",)),
-        Figure(name="types", title="Types of video", facets=("type",)),
+        base.Figure(name="abilities", title="Abilities", facets=("ability",)),
+        base.Figure(name="types", title="Types of video", facets=("type",)),
     )
 
-    def build(self, benchmark: Benchmark, name: str, runs: Sequence[ScoredRun], protocol: Protocol) -> Table:
-        return tables.build_table(name, runs, protocol, benchmark)
 
-
-class MMRV(Benchmark):
+class MMRV(base.Benchmark):
     """Questions about long videos whose answer lies far from the frame that the question names."""
 
     name = "mmrv"
     title = "MMR-V"
     summary = "Deep reasoning over long videos: implicit and explicit, seven to twelve options a question."
-    tasks = (TaskInfo(name="mcq", title="Multiple choice"),)
+    tasks = (base.TaskInfo(name="mcq", title="Multiple choice"),)
     styles = prompts.STYLES
     facets = ("type", "l1", "l2", "ability", "l3", "video", "n_options")
     protocols = ("paper", "strict")
@@ -96,15 +77,15 @@ class MMRV(Benchmark):
         "(docs/mmrv.md)."
     )
     native = MmrvFormats()
-    published = MmrvPublished()
+    published = MmrvPublished("vivant.benchmarks.mmrv.published")
     tables = MmrvTables()
 
     def load(self, root: Path, task: str) -> list[Sample]:
         self.task(task)
         return data.load(root)
 
-    def prompt(self, sample: Sample, context: PromptContext) -> Prompt:
+    def prompt(self, sample: Sample, context: base.PromptContext) -> base.Prompt:
         return prompts.build_prompt(sample, context)
 
-    def score(self, items: Sequence[tuple[Sample, Record]], settings: ScoreSettings) -> list[Score]:
+    def score(self, items: Sequence[tuple[Sample, Record]], settings: base.ScoreSettings) -> list[Score]:
         return score.score_records(items, settings)

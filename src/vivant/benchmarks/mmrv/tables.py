@@ -11,7 +11,7 @@ from vivant.benchmarks.base import Benchmark, Protocol, ScoredRun
 from vivant.benchmarks.mmrv import names, published
 from vivant.benchmarks.mmrv.score import NO_KEY, STEPS
 from vivant.benchmarks.summary import published_row, summarise
-from vivant.benchmarks.table_parts import TableBuilder, count_cells, find_builder, format_interval
+from vivant.benchmarks.table_parts import count_cells, format_interval
 from vivant.core.errors import UsageError
 from vivant.core.table import Cell, Row, Table
 from vivant.core.types import Record, Sample, Score
@@ -25,18 +25,6 @@ LAYOUTS: Mapping[str, str] = {
 }
 FULL_SIZE = 1257
 _TAIL = ("n", "errors", "unparsed")
-
-
-def build_table(name: str, runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Benchmark) -> Table:
-    """One of the tables by its short name."""
-    builders: dict[str, TableBuilder] = {
-        "main": build_main_table,
-        "abilities": build_abilities_table,
-        "l3": build_l3_table,
-        "extraction": build_extraction_table,
-        "frames": _build_frames_layout,
-    }
-    return find_builder(builders, name, benchmark.name)(runs, protocol, benchmark)
 
 
 def _format_title(name: str, protocol: Protocol) -> str:
@@ -236,7 +224,7 @@ def build_extraction_table(runs: Sequence[ScoredRun], protocol: Protocol, benchm
 # ── Frames ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def build_frames_table(
+def build_frame_points_table(
     points: Iterable[tuple[int, ScoredRun]], protocol: Protocol, benchmark: Benchmark
 ) -> Table:
     """Overall, implicit and explicit for each number of frames, with the paper's curve below."""
@@ -289,13 +277,13 @@ def count_frames(run: ScoredRun) -> int | None:
     return counts.most_common(1)[0][0] if counts else None
 
 
-def _build_frames_layout(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Benchmark) -> Table:
+def build_frames_table(runs: Sequence[ScoredRun], protocol: Protocol, benchmark: Benchmark) -> Table:
     points = [(count, run) for run in runs if (count := count_frames(run)) is not None]
     if not points:
         raise UsageError(
             "The log of none of these runs says how many frames were shown; imported runs never do"
         )
-    table = build_frames_table(points, protocol, benchmark)
+    table = build_frame_points_table(points, protocol, benchmark)
     if len(points) < len(runs):
         note = f"{len(runs) - len(points)} run(s) whose log names no frames are left out."
         table = msgspec.structs.replace(table, notes=(*table.notes, note))

@@ -38,11 +38,7 @@ class VideoCheck(Struct, frozen=True):
 
 
 def check_folder(
-    folder: Path,
-    *,
-    root: Path | None = None,
-    workers: int = 1,
-    progress: ProgressCallback | None = None,
+    folder: Path, *, root: Path | None = None, workers: int = 1, progress: ProgressCallback | None = None
 ) -> FolderCheck:
     """Examine every video that the folder's plan names, and say what else is there or missing.
 

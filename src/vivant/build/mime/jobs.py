@@ -40,8 +40,6 @@ from vivant.core.errors import DataError, MediaError, VivantError
 from vivant.core.files import is_temporary, lock_file
 from vivant.core.progress import ProgressCallback
 
-LOCK = ".render.lock"
-
 
 class RenderJob(Struct, frozen=True, kw_only=True):
     """One video, with all that a worker on any machine needs besides the files that the plan names."""
@@ -195,6 +193,9 @@ def describe_video(job: RenderJob, file: Path, statistics: RenderStatistics, sec
 
 
 # ── all of them ──────────────────────────────────────────────────────────────────────────────────
+
+
+LOCK = ".render.lock"
 
 
 def run_jobs(

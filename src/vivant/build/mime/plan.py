@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from vivant.core.errors import UsageError
+from vivant.core.structs import shared_fields
 
 
 class Variant(Struct, frozen=True, forbid_unknown_fields=True):
@@ -89,13 +90,10 @@ def plan_shots(stagings: Sequence[Staging], variants: Sequence[Variant] = VARIAN
             file = f"{variant.avatar}_{staging.actor}_{staging.action}_angle{variant.angle}_{scene}.mp4"
             shots.append(
                 Shot(
-                    action=staging.action,
-                    actor=staging.actor,
+                    **shared_fields(staging, Shot),
+                    **shared_fields(variant, Shot),
                     variant=variant.name,
-                    avatar=variant.avatar,
-                    background=variant.background,
                     scene=scene,
-                    angle=variant.angle,
                     file=file,
                 )
             )

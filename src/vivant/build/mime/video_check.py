@@ -25,12 +25,7 @@ _LATE = 0.0015
 
 
 def examine_video(
-    file: Path,
-    *,
-    frames: int,
-    fps: float,
-    size: tuple[int, int],
-    background: Picture | None = None,
+    file: Path, *, frames: int, fps: float, size: tuple[int, int], background: Picture | None = None
 ) -> list[str]:
     """Decode a video and list what is wrong with it; nothing where it is as ordered.
 

@@ -175,9 +175,7 @@ class _Auditor:
             return TaskAudit(items=(), looks=(), solved=())
         picks = guess(items, self._store, self._learned[items[0].task])
         return TaskAudit(
-            items=tuple(items),
-            looks=tuple(self._look(items, picks)),
-            solved=tuple(find_solved(items, picks)),
+            items=tuple(items), looks=tuple(self._look(items, picks)), solved=tuple(find_solved(items, picks))
         )
 
     def draw_again(self, maker: ItemMaker, task: str, first: TaskAudit) -> tuple[TaskAudit, int]:

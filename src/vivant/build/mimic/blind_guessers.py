@@ -64,12 +64,7 @@ def guess_quickly(items: Sequence[MimicItem], learned: OptionClassifier) -> dict
     texts = [[option.text for option in item.options] for item in items]
     lengths = np.array([[len(text) for text in row] for row in texts], np.float64)
     emoji = np.array([[count_emoji(text) for text in row] for row in texts], np.float64)
-    scores = {
-        "longest": lengths,
-        "shortest": -lengths,
-        "most emoji": emoji,
-        LEARNED: learned.scores(items),
-    }
+    scores = {"longest": lengths, "shortest": -lengths, "most emoji": emoji, LEARNED: learned.scores(items)}
     return _pick(items, scores)
 
 

@@ -25,11 +25,7 @@ STEP = "pool"
 
 
 def make_comment_pool(
-    work: Path,
-    settings: PipelineSettings,
-    progress: ProgressCallback = ignore_progress,
-    *,
-    force: bool = False,
+    work: Path, settings: PipelineSettings, progress: ProgressCallback = ignore_progress, force: bool = False
 ) -> BuildStep:
     """Gather the pool of human comments."""
     parameters = {

@@ -13,7 +13,7 @@ from vivant.benchmarks.mimic.names import choose_length_bucket
 from vivant.build.mimic.audit import read_report
 from vivant.build.mimic.settings import PipelineSettings
 from vivant.build.mimic.steps import RECORD, read_record
-from vivant.build.mimic.templates import render_template
+from vivant.build.templates import render_markdown
 from vivant.core.table import to_markdown
 
 _SIZES = ((1000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"))
@@ -24,8 +24,9 @@ def render_card(
     work: Path, settings: PipelineSettings, videos: Sequence[MimicVideo], items: Sequence[MimicItem]
 ) -> str:
     """The README of the full edition."""
-    return render_template(
-        "card.md",
+    return render_markdown(
+        "vivant.build.mimic",
+        "card.md.j2",
         name=settings.publish.name,
         licence=settings.publish.licence,
         languages=sorted({video.language for video in videos if video.language}),
@@ -43,8 +44,9 @@ def render_datasheet(
 ) -> str:
     """The data sheet, with the counts of every step."""
     licences = Counter((video.licence or "not stated", _origin(video.source)) for video in videos)
-    return render_template(
-        "datasheet.md",
+    return render_markdown(
+        "vivant.build.mimic",
+        "datasheet.md.j2",
         name=settings.publish.name,
         videos=len(videos),
         platforms=Counter(video.platform for video in videos),
@@ -72,7 +74,9 @@ def render_datasheet(
 
 def render_ids_card(settings: PipelineSettings, videos: int, items: int) -> str:
     """The README of the edition of ids."""
-    return render_template("ids_card.md", name=settings.publish.name, videos=videos, items=items)
+    return render_markdown(
+        "vivant.build.mimic", "ids_card.md.j2", name=settings.publish.name, videos=videos, items=items
+    )
 
 
 def _verdict(work: Path) -> str:

@@ -13,10 +13,6 @@ from vivant.build.mimic.split import BENCH, TRAIN
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-_WORDS = 4
-"""Shorter titles are the same by accident: `Part 2`, `My cat`."""
-MOST = 1000
-
 
 class TextOverlap(Struct, frozen=True, kw_only=True):
     """A title or description of a benchmark video that a training video has too, in whatever order of words."""
@@ -28,6 +24,11 @@ class TextOverlap(Struct, frozen=True, kw_only=True):
     text: str
     count: int
     """Training videos that have it."""
+
+
+_WORDS = 4
+"""Shorter titles are the same by accident: `Part 2`, `My cat`."""
+MOST = 1000
 
 
 def find_overlaps(connection: DuckDBPyConnection, work: Path) -> list[TextOverlap]:

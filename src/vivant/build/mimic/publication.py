@@ -13,14 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from vivant.benchmarks.mimic.format import (
-    ITEMS,
-    VIDEOS,
-    MimicItem,
-    MimicVideo,
-    iter_items,
-    iter_videos,
-)
+from vivant.benchmarks.mimic.format import ITEMS, VIDEOS, MimicItem, MimicVideo, iter_items, iter_videos
 from vivant.build.mimic.data_cards import render_card, render_datasheet, render_ids_card
 from vivant.build.mimic.ids_edition import FILE, IdsHeader, write_ids
 from vivant.build.mimic.media_files import find_media, link_or_copy
@@ -37,11 +30,7 @@ _FROM_SPLIT = ("proof.json", "proof.md")
 
 
 def publish(
-    work: Path,
-    settings: PipelineSettings,
-    progress: ProgressCallback = ignore_progress,
-    *,
-    force: bool = False,
+    work: Path, settings: PipelineSettings, progress: ProgressCallback = ignore_progress, force: bool = False
 ) -> BuildStep:
     """Write both editions."""
     parameters = {"publish": msgspec.to_builtins(settings.publish), "ingest": _name_settings(settings)}

@@ -14,14 +14,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from vivant.benchmarks.mimic.format import (
-    ITEMS,
-    VIDEOS,
-    Comment,
-    MimicItem,
-    MimicOption,
-    MimicVideo,
-)
+from vivant.benchmarks.mimic.format import ITEMS, VIDEOS, Comment, MimicItem, MimicOption, MimicVideo
 from vivant.build.mimic.database import connect, parquet_source
 from vivant.build.mimic.ids_edition import (
     IdItem,
@@ -39,6 +32,7 @@ from vivant.build.mimic.settings import IngestSettings, PipelineSettings
 from vivant.build.mimic.video_records import shorten
 from vivant.core.errors import DataError, UsageError
 from vivant.core.files import write_jsonl
+from vivant.core.structs import shared_fields
 
 WORK = ".refetch"
 MISSING = "missing.jsonl"
@@ -77,11 +71,7 @@ def refetch(ids: Path, folder: Path, request: DownloadRequest) -> Counter[str]:
 
 
 def restore(
-    work: Path,
-    folder: Path,
-    header: IdsHeader,
-    videos: list[IdVideo],
-    items: list[IdItem],
+    work: Path, folder: Path, header: IdsHeader, videos: list[IdVideo], items: list[IdItem]
 ) -> Counter[str]:
     """Put the edition together from what was taken in again."""
     missing: list[MissingEntry] = []
@@ -144,17 +134,10 @@ def _make_line(
 ) -> MimicVideo:
     title, description, tags, _ = row
     return MimicVideo(
-        platform=video.platform,
-        id=video.id,
-        file=video.file,
+        **shared_fields(video, MimicVideo),
         title=title,
         description=shorten(description, header.description_characters),
         tags=tuple(tags),
-        topics=video.topics,
-        category=video.category,
-        language=video.language,
-        duration=video.duration,
-        licence=video.licence,
         source=video.url,
         comments=tuple(
             Comment(id=name, text=texts[name], likes=likes) for name, likes in video.ranked if name in texts

@@ -45,11 +45,7 @@ _MISSING = {
 
 
 def select_videos(
-    work: Path,
-    settings: PipelineSettings,
-    progress: ProgressCallback = ignore_progress,
-    *,
-    force: bool = False,
+    work: Path, settings: PipelineSettings, progress: ProgressCallback = ignore_progress, force: bool = False
 ) -> BuildStep:
     """Choose the benchmark's videos; `videos.parquet` has every video with its score and why it is in or out."""
     with begin_step(work, STEP, ["clean"], settings.select, force=force) as step:
@@ -226,10 +222,7 @@ def _write(
     import polars as pl
 
     later = pl.DataFrame(
-        {
-            "ref": [ref for ref, _ in chosen] + list(why),
-            "later": [CHOSEN] * len(chosen) + list(why.values()),
-        }
+        {"ref": [ref for ref, _ in chosen] + list(why), "later": [CHOSEN] * len(chosen) + list(why.values())}
     )
     connection.register("later", later)
     target = str(step.folder / "videos.parquet").replace("'", "''")

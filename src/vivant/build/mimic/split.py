@@ -51,11 +51,7 @@ class SplitProof(Struct, frozen=True, kw_only=True):
 
 
 def split_videos(
-    work: Path,
-    settings: PipelineSettings,
-    progress: ProgressCallback = ignore_progress,
-    *,
-    force: bool = False,
+    work: Path, settings: PipelineSettings, progress: ProgressCallback = ignore_progress, force: bool = False
 ) -> BuildStep:
     """Part the videos; writes `videos.parquet` (ref, part, why), `proof.json` and `proof.md`."""
     with begin_step(work, STEP, ["clean", "select"], settings.split, force=force) as step:

@@ -9,7 +9,7 @@ import msgspec
 
 from vivant.core.types import Reply, Request
 from vivant.models.anthropic import read_message
-from vivant.models.batch.base import BatchApi, BatchState, failed_reply, fetch_json_lines, read_reply
+from vivant.models.batch.base import BatchState, HttpBatches, failed_reply, fetch_json_lines, read_reply
 
 if TYPE_CHECKING:
     from vivant.models.anthropic import Anthropic
@@ -19,15 +19,12 @@ _CLOCKS = 120.0
 """Seconds by which the provider's clock may differ from ours."""
 
 
-class AnthropicBatches(BatchApi):
+class AnthropicBatches(HttpBatches):
     """`/messages/batches`."""
 
     most_requests: ClassVar[int] = 100_000
     most_bytes: ClassVar[int] = 240_000_000
-
-    def __init__(self, model: Anthropic) -> None:
-        self._model = model
-        self._client = model.client
+    _model: Anthropic
 
     def line(self, custom_id: str, request: Request) -> bytes:
         return msgspec.json.encode({"custom_id": custom_id, "params": self._model.body(request)})

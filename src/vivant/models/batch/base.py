@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from vivant.core.types import Reply, Request
 from vivant.models.base import ModelError, TransientError
-from vivant.models.http import HttpClient, RequestRefusedError, classify_error, refusal_reply
+from vivant.models.http import HttpClient, HttpModel, RequestRefusedError, classify_error, refusal_reply
 
 
 class BatchState(Struct, frozen=True):
@@ -49,6 +49,14 @@ class BatchApi(ABC):
     @abstractmethod
     async def results(self, batch: str) -> list[tuple[str, Reply]]:
         """Answers by custom id, in any order."""
+
+
+class HttpBatches(BatchApi):
+    """A provider whose batches go through its model's client."""
+
+    def __init__(self, model: HttpModel) -> None:
+        self._model = model
+        self._client = model.client
 
 
 def decode_json_lines(data: bytes) -> list[Any]:

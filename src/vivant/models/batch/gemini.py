@@ -7,22 +7,19 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import msgspec
 
 from vivant.core.types import Reply, Request
-from vivant.models.batch.base import BatchApi, BatchState, failed_reply, fetch_json_lines, read_reply
+from vivant.models.batch.base import BatchState, HttpBatches, failed_reply, fetch_json_lines, read_reply
 from vivant.models.gemini import read_response
 
 if TYPE_CHECKING:
     from vivant.models.gemini import Gemini
 
 
-class GeminiBatches(BatchApi):
+class GeminiBatches(HttpBatches):
     """`:batchGenerateContent` and `/batches`."""
 
     most_requests: ClassVar[int] = 50_000
     most_bytes: ClassVar[int] = 500_000_000
-
-    def __init__(self, model: Gemini) -> None:
-        self._model = model
-        self._client = model.client
+    _model: Gemini
 
     def line(self, custom_id: str, request: Request) -> bytes:
         return msgspec.json.encode({"key": custom_id, "request": self._model.body(request, {})})

@@ -8,7 +8,7 @@ from uuid import uuid4
 import msgspec
 
 from vivant.core.types import Reply, Request
-from vivant.models.batch.base import BatchApi, BatchState, failed_reply, fetch_json_lines, read_reply
+from vivant.models.batch.base import BatchState, HttpBatches, failed_reply, fetch_json_lines, read_reply
 from vivant.models.openai import read_completion
 
 if TYPE_CHECKING:
@@ -18,15 +18,12 @@ _ENDPOINT = "/v1/chat/completions"
 _ENDED = ("completed", "expired", "cancelled")
 
 
-class OpenAIBatches(BatchApi):
+class OpenAIBatches(HttpBatches):
     """`/files` and `/batches`."""
 
     most_requests: ClassVar[int] = 50_000
     most_bytes: ClassVar[int] = 190_000_000
-
-    def __init__(self, model: OpenAI) -> None:
-        self._model = model
-        self._client = model.client
+    _model: OpenAI
 
     def line(self, custom_id: str, request: Request) -> bytes:
         body = self._model.body(request)

@@ -2,46 +2,29 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
 from vivant.core.errors import unknown_name_error
-from vivant.models.base import ModelOptions
+from vivant.models.base import ModelOptions, RunResource
 
 
 class ImageRefusedError(Exception):
     """This description will not be drawn, now or later; others may."""
 
 
-class ImageGenerator(ABC):
+class ImageGenerator(RunResource):
     """Subclass and implement `generate_image`. `open` and `close` frame a run."""
 
-    name: str
-    """As tables show it."""
     cacheable: bool = False
     """Whether the same description and seed give the same picture again."""
-    caveat: str = ""
-    """What tables must say beside figures that rest on its pictures."""
 
     @property
     def identity(self) -> Mapping[str, Any]:
         """What tells it from another in a fingerprint. Never a secret."""
         return {"image_model": self.name}
-
-    @property
-    def server(self) -> str:
-        """Where it answers, without secrets."""
-        return ""
-
-    async def open(self) -> None:
-        """Called once before the first picture."""
-        return
-
-    async def close(self) -> None:
-        """Called once after the last."""
-        return
 
     @abstractmethod
     async def generate_image(self, description: str, seed: int) -> bytes:

@@ -9,11 +9,12 @@ from functools import cache
 from importlib.metadata import version
 from typing import ClassVar
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup
 from msgspec import Struct
 
 from vivant.core.table import Table, format_cell, is_numeric_column
+from vivant.core.templates import template_environment
 
 _LONG_TABLE = 40
 _LONG_CELL = 400
@@ -138,12 +139,9 @@ def render_page(title: str, subtitle: str, sections: Sequence[Section]) -> str:
 
 @cache
 def _environment() -> Environment:
-    return Environment(
-        loader=PackageLoader("vivant.report"),
+    return template_environment(
+        "vivant.report",
         autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
         keep_trailing_newline=True,
         finalize=lambda value: value if isinstance(value, Markup) else replace_controls(str(value)),
     )

@@ -13,8 +13,6 @@ from vivant.benchmarks.summary import cluster_of, group_by_sample, is_binary
 from vivant.core.table import Row
 from vivant.metrics.paired import holm, paired_difference
 
-_LEVEL = 0.05
-
 
 class LeaderComparison(Struct, frozen=True, kw_only=True):
     """The best run of a task and another one."""
@@ -33,8 +31,8 @@ class LeaderComparison(Struct, frozen=True, kw_only=True):
 
     @property
     def is_significant(self) -> bool:
-        """Whether the lead is more than chance."""
-        return self.adjusted is not None and self.adjusted < _LEVEL
+        """Whether the lead is more than chance, at the level of 5 %."""
+        return self.adjusted is not None and self.adjusted < 0.05
 
 
 def compare_leaders(parts: Sequence[ScoredRun], rows: Sequence[Row]) -> list[LeaderComparison]:

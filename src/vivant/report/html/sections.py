@@ -51,9 +51,7 @@ def build_failures(data: ReportData) -> list[Block]:
             counts = [kinds[kind] for kind in _FAILURES]
             body.append((part.run, part.task, len(part.rows), *counts))
     table = Table(
-        title="Samples by what went wrong",
-        columns=("run", "task", "samples", *_FAILURES),
-        body=tuple(body),
+        title="Samples by what went wrong", columns=("run", "task", "samples", *_FAILURES), body=tuple(body)
     )
     everything_read = Paragraph("Every sample was answered, and every answer could be read.")
     blocks: list[Block] = [TableBlock(table) if body else everything_read]

@@ -26,6 +26,9 @@ SAMPLE, ROOT, RUN, MODEL, PACK = "sample", "root", "run", "model", "pack"
 hash."""
 REFERENCE = "Reference / 参考答案"
 
+RunAnswers = Sequence[Sequence[AnsweredSample]]
+"""The answers of each run."""
+
 
 class ItemSet(Struct, kw_only=True):
     """Items and their key, and what there is to say about those that were left out."""
@@ -163,12 +166,7 @@ def name_sources(runs: Sequence[Run]) -> dict[str, str]:
 
 
 def make_rating_items(
-    runs: Sequence[Run],
-    answers: Sequence[Sequence[AnsweredSample]],
-    media: MediaStore,
-    seed: int,
-    *,
-    reference: bool = False,
+    runs: Sequence[Run], answers: RunAnswers, media: MediaStore, seed: int, *, reference: bool = False
 ) -> ItemSet:
     """One item an answer. Runs hide behind numbers that say nothing, which `balance` can use all the same."""
     item_set = ItemSet()
@@ -190,12 +188,7 @@ def make_rating_items(
 
 
 def make_pair_items(
-    runs: Sequence[Run],
-    answers: Sequence[Sequence[AnsweredSample]],
-    media: MediaStore,
-    seed: int,
-    *,
-    reference: bool = False,
+    runs: Sequence[Run], answers: RunAnswers, media: MediaStore, seed: int, *, reference: bool = False
 ) -> ItemSet:
     """One item a sample that both runs answered; which run comes first is drawn."""
     item_set = ItemSet()

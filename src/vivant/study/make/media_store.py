@@ -10,7 +10,7 @@ from pathlib import Path
 
 from vivant.core.errors import MediaError, UsageError
 from vivant.core.generated_images import PREFIX
-from vivant.core.types import Audio, Image, Part, Text, Video
+from vivant.core.types import Audio, Part, Text, Video
 from vivant.media.paths import resolve_media
 from vivant.study.design import MEDIA_DIR, StudyMedia, StudyText
 
@@ -88,8 +88,3 @@ class MediaStore:
                 return
         shutil.copyfile(source, target)
         self.copied += 1
-
-
-def has_media(parts: Iterable[Part]) -> bool:
-    """Whether there is more than text."""
-    return any(isinstance(part, Image | Video | Audio) for part in parts)

@@ -148,11 +148,7 @@ def _ratings(collected: StudyResults, judgements: list[StudyJudgement]) -> Itera
     if len(names) > 1 and "score" not in names:
         low, high = sum(c.low for c in criteria), sum(c.high for c in criteria)
         yield StudyMeasure(
-            name="total",
-            title=f"Sum of all criteria, {low}–{high}",
-            values=tuple(totals),
-            low=low,
-            high=high,
+            name="total", title=f"Sum of all criteria, {low}–{high}", values=tuple(totals), low=low, high=high
         )
     yield from _criteria(collected, scales)
 

@@ -20,7 +20,7 @@ from vivant.study.server.interface import InterfaceTexts, choose_language, load_
 from vivant.study.server.limits import RateLimits
 from vivant.study.server.tokens import COOKIE, Tokens
 from vivant.study.store import StudyStore
-from vivant.web.pages import template_environment
+from vivant.web.pages import page_environment
 
 logger = logging.getLogger("vivant")
 
@@ -56,7 +56,7 @@ class StudyContext:
         self.texts = load_interfaces(loaded.path, loaded.study.languages)
         self._warned: dict[str, float] = {}
         self._warning = threading.Lock()
-        self._templates = template_environment("vivant.study.server")
+        self._templates = page_environment("vivant.study.server")
         # Raw HTML in a text is shown, not obeyed; links lead only where a browser may safely go.
         self._markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
         self._rendered: dict[str, Markup] = {}

@@ -188,12 +188,7 @@ def _build_item(
                 continue
             name = context.tokens.media(participant, shown_page.assignment, number)
             contents.append(
-                PageContent(
-                    kind=part.kind,
-                    url=f"{root}/m/{name}",
-                    name=name,
-                    played=number not in missing,
-                )
+                PageContent(kind=part.kind, url=f"{root}/m/{name}", name=name, played=number not in missing)
             )
             number += 1
         return contents

@@ -107,11 +107,7 @@ def serve(
             ready("plain", address)
     try:
         run_app(
-            app,
-            listener,
-            server_header=False,
-            timeout_keep_alive=75,
-            forwarded_allow_ips="127.0.0.1,::1",
+            app, listener, server_header=False, timeout_keep_alive=75, forwarded_allow_ips="127.0.0.1,::1"
         )
     finally:
         store.close()

@@ -265,6 +265,16 @@ def _save(
     return state, current.page, now
 
 
+def _lock_assignment(
+    connection: Connection, store: StudyStore, study: Study, participant: int, assignment: int
+) -> tuple[ParticipantState, CurrentPage, float]:
+    """The participant's state, the open page and the time; an error where another item is open."""
+    state = _lock(connection, participant, study)
+    if state.current is None or state.current.assignment != assignment:
+        raise StalePageError
+    return state, state.current, store.clock()
+
+
 def _note_activity(connection: Connection, state: ParticipantState, now: float) -> None:
     if now - state.participant.seen > SIGN_OF_LIFE:
         keep_alive(connection, state.participant.id, now)
@@ -276,10 +286,7 @@ def close_expired(
     """Close an item whose time is up. What was saved stands; what was not is kept as no answer."""
 
     def job(connection: Connection) -> None:
-        state = _lock(connection, participant, study)
-        current, now = state.current, store.clock()
-        if current is None or current.assignment != assignment:
-            raise StalePageError
+        state, current, now = _lock_assignment(connection, store, study, participant, assignment)
         seconds = remaining_time(study, current, now)
         if seconds is None or seconds > -GRACE:
             raise StalePageError
@@ -351,10 +358,7 @@ def record_playback(
     """Note the first time that a file was fetched, started or ended."""
 
     def job(connection: Connection) -> PlaybackTimes:
-        state = _lock(connection, participant, study)
-        current, now = state.current, store.clock()
-        if current is None or current.assignment != assignment:
-            raise StalePageError
+        state, current, now = _lock_assignment(connection, store, study, participant, assignment)
         before = current.watches.get(media)
         _note_activity(connection, state, now)
         add, change = _WATCH[what]

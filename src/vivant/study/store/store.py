@@ -12,6 +12,7 @@ from typing import Any
 from msgspec import Struct
 from sqlalchemy import Connection, bindparam, func, insert, select, update
 
+from vivant.core.closing import Closeable
 from vivant.core.errors import UsageError, unknown_name_error
 from vivant.study.judgement import StudyJudgement, StudyPerson
 from vivant.study.store import schema
@@ -89,7 +90,7 @@ def open_store(
     return StudyStore(Path(study_dir), database_url, create=create, clock=clock)
 
 
-class StudyStore:
+class StudyStore(Closeable):
     """A study's database. All methods may be called from any thread."""
 
     def __init__(self, study: Path, url: str | None, *, create: bool, clock: Callable[[], float]) -> None:
@@ -108,12 +109,6 @@ class StudyStore:
         except BaseException:
             self.database.close()
             raise
-
-    def __enter__(self) -> StudyStore:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Write what waits, and let go of the database."""

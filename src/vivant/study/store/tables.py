@@ -21,10 +21,7 @@ from sqlalchemy import (
 metadata = MetaData()
 
 settings = Table(
-    "settings",
-    metadata,
-    Column("name", String(40), primary_key=True),
-    Column("value", Text, nullable=False),
+    "settings", metadata, Column("name", String(40), primary_key=True), Column("value", Text, nullable=False)
 )
 """The study's secret, whether it is paused, how many judgements each item gets."""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from vivant.build.mimic.database import connect, parquet_source
 from vivant.build.mimic.ingestion.writer import IngestReport
 from vivant.build.mimic.settings import IngestSettings
-from vivant.build.mimic.templates import render_template
+from vivant.build.templates import render_markdown
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -42,8 +42,9 @@ def write_datasheet(
                 ("category", "Categories", "none"),
             )
         ]
-    text = render_template(
-        "ingest_datasheet.md",
+    text = render_markdown(
+        "vivant.build.mimic",
+        "ingest_datasheet.md.j2",
         report=report,
         sources=[source.name for source in sources],
         first=span[0],

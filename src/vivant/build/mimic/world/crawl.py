@@ -172,13 +172,7 @@ def _break_content(accident: str, info: dict[str, Any], content: bytes) -> bytes
     if accident == "in UTF-16":
         return json.dumps(info, ensure_ascii=False).encode("utf-16")
     changes: dict[str, dict[str, Any]] = {
-        "nulls": {
-            "title": None,
-            "description": None,
-            "tags": None,
-            "view_count": None,
-            "comments": None,
-        },
+        "nulls": {"title": None, "description": None, "tags": None, "view_count": None, "comments": None},
         "counts as text": {"view_count": "12,345", "like_count": "1.2K", "comment_count": "many"},
         "negative counts": {"view_count": -5, "like_count": -1},
         "no id": {"id": None},
