@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from tests.support.fault_server import Act, serving
 from tests.support.mmie_kit import format_verdict, make_entry, make_part, run_vivant, write_answers
@@ -26,6 +25,9 @@ from vivant.judging.pairs import decide_winner, judge_pairs
 from vivant.report.judges import build_judge_tables, describe_people
 from vivant.runs.importing import import_answers
 from vivant.runs.run import Run
+
+if TYPE_CHECKING:  # imported when the first test of this file runs: see tests/conftest.py
+    from scipy import stats
 
 
 def test_measures_equal_scipy_and_the_definitions() -> None:

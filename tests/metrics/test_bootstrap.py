@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy import stats as scipy_stats
 
 from vivant.metrics.bootstrap import ClusterTotals, cluster_totals, percentile_ends, resample_means
 from vivant.metrics.intervals import ClusteredValues, mean_interval, mean_intervals
+
+if TYPE_CHECKING:  # imported when the first test of this file runs: see tests/conftest.py
+    from scipy import stats as scipy_stats
 
 
 def ratio(sums: NDArray[np.float64], sizes: NDArray[np.float64], axis: int = -1) -> NDArray[np.float64]:

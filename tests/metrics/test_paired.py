@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from itertools import product
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats as scipy_stats
-from statsmodels.stats.multitest import multipletests
 
 from vivant.metrics.distributions import chi_square_p_value, normal_p_value
 from vivant.metrics.intervals import mean_interval, wilson
@@ -21,6 +20,10 @@ from vivant.metrics.paired import (
     power_factor,
     sign_flip_test,
 )
+
+if TYPE_CHECKING:  # imported when the first test of this file runs: see tests/conftest.py
+    from scipy import stats as scipy_stats
+    from statsmodels.stats.multitest import multipletests
 
 
 def table(both: int, gained: int, lost: int, neither: int) -> tuple[list[float], list[float]]:

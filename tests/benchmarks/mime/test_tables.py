@@ -8,10 +8,9 @@ import math
 import random
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from scipy import stats
 
 from tests.support.mime_kit import (
     MIME,
@@ -31,6 +30,9 @@ from vivant.benchmarks.summary import summarise
 from vivant.core.errors import UsageError
 from vivant.core.table import Table, format_cell, to_csv, to_json, to_latex, to_markdown, to_text
 from vivant.core.types import Record, Reply, Sample, Score
+
+if TYPE_CHECKING:  # imported when the first test of this file runs: see tests/conftest.py
+    from scipy import stats
 
 TASKS = ("mime/mcq", "mime/ff")
 
