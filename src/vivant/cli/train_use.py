@@ -160,9 +160,9 @@ def judge_data(
     if not 0 < held_out < 1:
         raise UsageError(f"--held-out is {held_out:g}; it must lie between 0 and 1")
     chosen = [Run(path) for path in runs]
-    made = write_judge_data(
+    data = write_judge_data(
         chosen, human, out, held_out=held_out, seed=seed, protocol=parse_protocol(protocol)
     )
     say(
-        f"{made.file}: {made.train} to learn from, {made.test} held out; {made.unscored} answers without a score."
+        f"{data.file}: {data.train} to learn from, {data.test} held out; {data.unscored} answers without a score."
     )
