@@ -20,6 +20,8 @@ from vivant.core.types import Reply, Request
 from vivant.models.base import Model, ModelError, TransientError
 
 _RETRIED_STATUSES = {408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529}
+_UNMISTAKABLE = 8
+"""A key of so many characters is no part of an ordinary word."""
 _TOO_LONG = (
     "context_length",
     "context length",
@@ -118,10 +120,17 @@ class HttpClient:
         except (aiohttp.ClientError, OSError) as error:
             raise TransientError(f"The connection to {where} broke: {type(error).__name__}") from error
         if status != 200:
-            for secret in self._secrets:  # servers like to quote a key that they refuse
-                data = data.replace(secret, b"[key]")
-            raise classify_error(status, response_headers, data, where)
+            raise classify_error(status, response_headers, data, where, self._redact(data))
         return data, response_headers
+
+    def _redact(self, data: bytes) -> bytes:
+        """An answer without the keys that servers like to quote; a word that contains a short key stays whole."""
+        for secret in self._secrets:
+            if len(secret) >= _UNMISTAKABLE:
+                data = data.replace(secret, b"[key]")
+            else:
+                data = re.sub(rb"(?<![\w-])" + re.escape(secret) + rb"(?![\w-])", b"[key]", data)
+        return data
 
 
 class HttpModel(Model):
@@ -164,10 +173,21 @@ def refusal_reply(refused: RequestRefusedError) -> Reply:
     return Reply(status="too_long" if refused.too_long else "error", error=str(refused))
 
 
-def classify_error(status: int, headers: Mapping[str, str], data: bytes, where: str) -> Exception:
-    """Which of the three kinds of failure an answer other than 200 is."""
-    message = read_error_message(data)
-    if status in (401, 403) or (status == 400 and "api key" in message.lower()):
+def classify_error(
+    status: int, headers: Mapping[str, str], data: bytes, where: str, shown: bytes | None = None
+) -> Exception:
+    """Which of the three kinds of failure an answer other than 200 is.
+
+    Args:
+        status: the HTTP status.
+        headers: the answer's headers.
+        data: the answer's body, as it came: it decides the kind.
+        where: the server, for the message.
+        shown: the body without secrets, for the message; `data` where there are none.
+    """
+    message = read_error_message(data if shown is None else shown)
+    words = read_error_message(data).lower()
+    if status in (401, 403) or (status == 400 and "api key" in words):
         return ModelError(f"{where} refuses the key (HTTP {status}): {message}")
     if status in _RETRIED_STATUSES:
         return TransientError(
@@ -177,12 +197,15 @@ def classify_error(status: int, headers: Mapping[str, str], data: bytes, where: 
         )
     if status == 404:
         return ModelError(f"{where} knows no such model or address (HTTP 404): {message}")
-    too_long = status == 413 or any(sign in message.lower() for sign in _TOO_LONG)
+    too_long = status == 413 or any(sign in words for sign in _TOO_LONG)
     return RequestRefusedError(f"HTTP {status}: {message}", too_long=too_long)
 
 
 def parse_retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds to wait, from `Retry-After` as a number or as a date."""
+    """Seconds to wait, from `retry-after-ms`, or from `Retry-After` as a number or as a date."""
+    milliseconds = headers.get("retry-after-ms", "").strip()
+    if re.fullmatch(r"\d+(\.\d+)?", milliseconds):
+        return float(milliseconds) / 1000
     value = headers.get("Retry-After", "").strip()
     if not value:
         return None

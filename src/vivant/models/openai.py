@@ -115,11 +115,10 @@ class OpenAI(HttpModel):
         """The request as the API takes it."""
         messages: list[dict[str, Any]] = []
         for turn in request.turns:
-            content = [piece for part in turn.parts for piece in self._pieces(part)]
-            if len(content) == 1 and content[0]["type"] == "text":
-                messages.append({"role": turn.role, "content": content[0]["text"]})
-            else:
-                messages.append({"role": turn.role, "content": content})
+            content = join_text([piece for part in turn.parts for piece in self._pieces(part)])
+            # Some servers take a list only where it holds media: text alone goes out as a plain string.
+            only_text = len(content) == 1 and content[0]["type"] == "text"
+            messages.append({"role": turn.role, "content": content[0]["text"] if only_text else content})
         body: dict[str, Any] = {"model": self.model, "messages": messages, **self._extra}
         decoding = request.decoding
         if decoding.max_tokens is not None:
@@ -153,6 +152,19 @@ class OpenAI(HttpModel):
             return [piece for frame in clip.frames for piece in self._pieces(frame)]
         data = Path(clip.path).read_bytes()
         return [{"type": "video_url", "video_url": {"url": encode_data_url(data, clip.media_type)}}]
+
+
+def join_text(pieces: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Join text pieces that follow each other, each on a line of its own."""
+    joined: list[dict[str, Any]] = []
+    for piece in pieces:
+        if joined and piece["type"] == joined[-1]["type"] == "text":
+            before, after = joined[-1]["text"], piece["text"]
+            separator = "" if before.endswith("\n") or after.startswith("\n") else "\n"
+            joined[-1] = {"type": "text", "text": before + separator + after}
+        else:
+            joined.append(piece)
+    return joined
 
 
 def encode_data_url(data: bytes, media_type: str) -> str:

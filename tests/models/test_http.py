@@ -1,0 +1,46 @@
+"""What goes out to a server and what comes back: text in one piece, keys that stay secret, waits in milliseconds."""
+
+from __future__ import annotations
+
+import pytest
+
+from vivant.core.types import Clip, Picture, Request, Text, Turn
+from vivant.models.base import ModelOptions, TransientError
+from vivant.models.http import HttpClient, RequestRefusedError, classify_error, parse_retry_after
+from vivant.models.openai import OpenAI
+
+PICTURE = Picture(data=b"\x89PNG", media_type="image/png", width=1, height=1)
+
+
+def body(*parts: Text | Picture | Clip) -> object:
+    model = OpenAI("m", ModelOptions(base_url="http://127.0.0.1:9/v1"))
+    return model.body(Request(turns=(Turn(role="user", parts=parts),)))["messages"][0]["content"]
+
+
+def test_a_message_of_text_alone_is_a_plain_string() -> None:
+    """llama-cpp-python's server answers 500 to every list of text parts."""
+    assert body(Text("Which one?"), Text("Answer with a letter.")) == "Which one?\nAnswer with a letter."
+    assert body(Text("Which one?\n"), Text("A letter.")) == "Which one?\nA letter."
+
+
+def test_text_beside_a_picture_is_joined_where_it_is_adjacent() -> None:
+    content = body(Text("Look."), PICTURE, Text("Which?"), Text("A letter."))
+    assert isinstance(content, list)
+    assert [piece["type"] for piece in content] == ["text", "image_url", "text"]
+    assert content[2]["text"] == "Which?\nA letter."
+
+
+@pytest.mark.parametrize("key", ["x", "sk-1234567890"])
+def test_a_key_is_taken_out_of_a_message_after_the_error_is_understood(key: str) -> None:
+    client = HttpClient("http://127.0.0.1:9/v1", {"Authorization": f"Bearer {key}"}, 1.0)
+    data = b'{"error": {"message": "key ' + key.encode() + b': maximum context length exceeded"}}'
+    error = classify_error(400, {}, data, "there", client._redact(data))
+    assert isinstance(error, RequestRefusedError) and error.too_long
+    assert str(error) == "HTTP 400: key [key]: maximum context length exceeded"
+
+
+def test_a_server_may_state_its_wait_in_milliseconds() -> None:
+    assert parse_retry_after({"retry-after-ms": "250", "Retry-After": "1"}) == 0.25
+    assert parse_retry_after({"retry-after-ms": "soon", "Retry-After": "3"}) == 3.0
+    error = classify_error(429, {"retry-after-ms": "1500"}, b"{}", "there")
+    assert isinstance(error, TransientError) and error.retry_after == 1.5
