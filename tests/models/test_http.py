@@ -7,7 +7,7 @@ import pytest
 from vivant.core.types import Clip, Picture, Request, Text, Turn
 from vivant.models.base import ModelOptions, TransientError
 from vivant.models.http import HttpClient, RequestRefusedError, classify_error, parse_retry_after
-from vivant.models.openai import OpenAI
+from vivant.models.openai import OpenAI, read_completion
 
 PICTURE = Picture(data=b"\x89PNG", media_type="image/png", width=1, height=1)
 
@@ -44,3 +44,24 @@ def test_a_server_may_state_its_wait_in_milliseconds() -> None:
     assert parse_retry_after({"retry-after-ms": "soon", "Retry-After": "3"}) == 3.0
     error = classify_error(429, {"retry-after-ms": "1500"}, b"{}", "there")
     assert isinstance(error, TransientError) and error.retry_after == 1.5
+
+
+def completion(finish: str = "stop", **message: object) -> dict[str, object]:
+    return {"choices": [{"message": {"role": "assistant", **message}, "finish_reason": finish}]}
+
+
+def test_odd_fields_of_a_reply_become_ordinary_ones() -> None:
+    answer = completion(content="B", reasoning=["I see ", {"text": "a hand."}])
+    answer |= {"model": 7, "usage": {"prompt_tokens": "12", "completion_tokens": 3.0}}
+    reply = read_completion(answer, "there")
+    assert (reply.status, reply.text, reply.thinking, reply.model) == ("ok", "B", "I see a hand.", "7")
+    assert (reply.tokens_in, reply.tokens_out) == (12, 3)
+    assert read_completion(completion(content="B") | {"usage": "none"}, "there").tokens_in is None
+    assert read_completion(completion(content=None, refusal=True), "there").status == "refused"
+
+
+def test_only_a_completed_answer_is_ok() -> None:
+    with pytest.raises(TransientError, match="failed while it answered"):
+        read_completion(completion("error", content=None), "there")
+    called = read_completion(completion("tool_calls", content=None), "there")
+    assert (called.status, called.error) == ("error", "the model called a tool and gave no answer")

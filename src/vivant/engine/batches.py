@@ -26,10 +26,10 @@ from msgspec import Struct
 
 from vivant.core.errors import MediaError, UsageError
 from vivant.core.files import write_atomic, write_jsonl
-from vivant.core.generated_images import PictureFolder, is_self_contained
+from vivant.core.generated_images import PictureFolder
 from vivant.core.types import Job, Record, Reply
 from vivant.engine.executor import Executor, RequestKey
-from vivant.engine.reply_cache import ReplyCache
+from vivant.engine.reply_cache import ReplyCache, is_cacheable
 from vivant.engine.request_building import build_record, build_request
 from vivant.engine.retry import RetryPolicy
 from vivant.engine.runner import RecordListener, RunOutcome, RunRecorder
@@ -306,11 +306,7 @@ class BatchRunner:
                     extra={**record.extra, "batch": batch.id},
                 )
                 self._recorder.add(done)
-                if (
-                    self._cache is not None
-                    and reply.status in ("ok", "truncated")
-                    and is_self_contained(reply)
-                ):
+                if self._cache is not None and is_cacheable(reply):
                     self._cache.put(record.fingerprint, reply)
         batch.collected = True
         self._folder.save(batch)

@@ -13,9 +13,16 @@ from pathlib import Path
 import msgspec
 
 from vivant.core.errors import VivantError
+from vivant.core.generated_images import is_self_contained
 from vivant.core.types import Reply
 
 _GATHER = 32
+
+
+def is_cacheable(reply: Reply) -> bool:
+    """Whether a reply may answer the same request later: it says something, and needs no other file."""
+    complete = reply.status in ("ok", "truncated") and bool(reply.text or reply.parts or reply.likelihoods)
+    return complete and is_self_contained(reply)
 
 
 class ReplyCache:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from vivant.core.structs import shared_fields
 from vivant.core.types import Job, Record, Reply, Request, Turn
 from vivant.engine.fingerprint import Fingerprints
@@ -14,6 +16,9 @@ from vivant.models.request_limits import OnTooLarge, find_problems, fit_request
 
 if TYPE_CHECKING:
     from vivant.engine.executor import RequestKey
+
+_ENCODER = msgspec.json.Encoder()
+_REPLY = msgspec.json.Decoder(Reply)
 
 
 def create_fingerprints(model: Model, *, audio: bool, on_too_large: OnTooLarge) -> Fingerprints:
@@ -38,6 +43,17 @@ async def fit_media(
 def build_request(job: Job, turns: tuple[Turn, ...]) -> Request:
     """What a model receives."""
     return Request(turns=turns, **shared_fields(job, Request))
+
+
+def check_reply(reply: Reply) -> Reply:
+    """The reply, or one that says why it cannot be logged: what is written must be readable again.
+
+    A model of the user's own may fill fields with anything; the types are checked here, before cache and log.
+    """
+    try:
+        return _REPLY.decode(_ENCODER.encode(reply))
+    except (msgspec.MsgspecError, TypeError, UnicodeEncodeError) as error:
+        return Reply(status="error", error=f"the model returned a reply that cannot be logged: {error}")
 
 
 def build_record(

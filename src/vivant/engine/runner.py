@@ -12,13 +12,13 @@ import msgspec
 from msgspec import Struct
 
 from vivant.core.errors import MediaError
-from vivant.core.generated_images import PictureFolder, is_self_contained
+from vivant.core.generated_images import PictureFolder
 from vivant.core.types import Job, Record, Reply
 from vivant.engine.budget import Meter, Reservation
 from vivant.engine.concurrency import AdaptiveLimit
 from vivant.engine.executor import Executor, PreparedRequest, RequestKey
-from vivant.engine.reply_cache import ReplyCache
-from vivant.engine.request_building import build_record
+from vivant.engine.reply_cache import ReplyCache, is_cacheable
+from vivant.engine.request_building import build_record, check_reply
 from vivant.engine.retry import RetryPolicy
 from vivant.models.base import ModelError, TransientError
 from vivant.runs.log import LogWriter
@@ -239,7 +239,7 @@ class Runner:
                 self._meter.settle(reservation, reply)
         if reply is None:
             return
-        if self._cache is not None and reply.status in ("ok", "truncated") and is_self_contained(reply):
+        if self._cache is not None and is_cacheable(reply):
             self._cache.put(request.key.fingerprint, reply)
         self._recorder.add(
             build_record(
@@ -282,6 +282,8 @@ class Runner:
             began = time.perf_counter()
             outcome = await self._executor.send(request)
             attempts.seconds = time.perf_counter() - began
+            if isinstance(outcome, Reply):
+                outcome = check_reply(outcome)
             if slot is not None and self._meter is not None:
                 self._meter.note_attempt(slot, outcome if isinstance(outcome, Reply) else None)
             if isinstance(outcome, TransientError):

@@ -11,7 +11,7 @@ import msgspec
 from vivant.core.errors import MediaError, UsageError
 from vivant.core.types import Clip, Content, Reply, ReplyStatus, Request, Sound, Text
 from vivant.models.base import Capabilities, Model, ModelOptions, TransientError, parse_bool, parse_mapping
-from vivant.models.http import HttpModel, read_key
+from vivant.models.http import HttpModel, read_count, read_key, read_string
 from vivant.models.model_table import LIMIT_OPTIONS, find_model, find_server, merge_limits
 
 if TYPE_CHECKING:
@@ -107,16 +107,20 @@ def read_message(answer: Any, where: str) -> Reply:
     blocks = answer.get("content") if isinstance(answer, dict) else None
     if not isinstance(blocks, list):
         raise TransientError(f"{where} sent JSON that is no message: {str(answer)[:120]}")
-    usage = answer.get("usage") or {}
+    usage = answer.get("usage")
+    usage = usage if isinstance(usage, dict) else {}
+    blocks = [block for block in blocks if isinstance(block, dict)]
     status, error = _ENDS.get(answer.get("stop_reason") or "", ("ok", ""))
     return Reply(
         status=status,
-        text="".join(block.get("text") or "" for block in blocks if block.get("type") == "text"),
-        thinking="".join(block.get("thinking") or "" for block in blocks if block.get("type") == "thinking"),
+        text="".join(read_string(block.get("text")) for block in blocks if block.get("type") == "text"),
+        thinking="".join(
+            read_string(block.get("thinking")) for block in blocks if block.get("type") == "thinking"
+        ),
         error=error,
-        tokens_in=usage.get("input_tokens"),
-        tokens_out=usage.get("output_tokens"),
-        model=answer.get("model") or "",
+        tokens_in=read_count(usage.get("input_tokens")),
+        tokens_out=read_count(usage.get("output_tokens")),
+        model=read_string(answer.get("model")),
     )
 
 

@@ -19,7 +19,7 @@ from vivant.models.base import (
     parse_positive,
 )
 from vivant.models.gemini_files import UploadedFiles
-from vivant.models.http import HttpModel, read_key
+from vivant.models.http import HttpModel, read_count, read_key, read_string
 from vivant.models.model_table import LIMIT_OPTIONS, find_model, find_server, merge_limits
 
 if TYPE_CHECKING:
@@ -125,15 +125,16 @@ def read_response(answer: Any, where: str) -> Reply:
     """A `generateContent` response as a Reply."""
     if not isinstance(answer, dict):
         raise TransientError(f"{where} sent JSON that is no answer: {str(answer)[:120]}")
-    usage = answer.get("usageMetadata") or {}
-    thought_tokens = usage.get("thoughtsTokenCount") or 0
-    answer_tokens = usage.get("candidatesTokenCount")
+    usage = answer.get("usageMetadata")
+    usage = usage if isinstance(usage, dict) else {}
+    thought_tokens = read_count(usage.get("thoughtsTokenCount")) or 0
+    answer_tokens = read_count(usage.get("candidatesTokenCount"))
     counts: dict[str, Any] = {
-        "tokens_in": usage.get("promptTokenCount"),
+        "tokens_in": read_count(usage.get("promptTokenCount")),
         "tokens_out": None
         if answer_tokens is None and not thought_tokens
         else (answer_tokens or 0) + thought_tokens,
-        "model": answer.get("modelVersion") or "",
+        "model": read_string(answer.get("modelVersion")),
     }
     blocked = (answer.get("promptFeedback") or {}).get("blockReason")
     if blocked:

@@ -245,6 +245,28 @@ def _excerpt(data: bytes) -> str:
     return (text[:200] + "…") if len(text) > 200 else (text or "an empty body")
 
 
+def read_count(value: Any) -> int | None:
+    """A number of tokens, whichever way a server writes it; None where it is none."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        number = float(value)
+    except ValueError:
+        return None
+    return int(number) if 0 <= number < 2**53 else None
+
+
+def read_string(value: Any) -> str:
+    """A text, also where a server sends it in pieces or sends a number; empty for everything else."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return "".join(map(read_string, value))
+    if isinstance(value, dict):
+        return read_string(value.get("text") or value.get("thinking") or value.get("content"))
+    return "" if isinstance(value, bool) or value is None else str(value)
+
+
 @lru_cache(maxsize=16)
 def public_url(url: str) -> str:
     """A URL without user, password and query: fit for logs."""

@@ -12,7 +12,7 @@ import msgspec
 from vivant.core.errors import UsageError
 from vivant.core.types import Clip, Content, Image, Part, Picture, Reply, Request, Sound, Text
 from vivant.models.base import Capabilities, Model, ModelOptions, TransientError, parse_bool, parse_mapping
-from vivant.models.http import HttpModel, public_url, read_key
+from vivant.models.http import HttpModel, public_url, read_count, read_key, read_string
 from vivant.models.likelihood import option_likelihoods
 from vivant.models.model_table import LIMIT_OPTIONS, ServerFacts, find_model, find_server, merge_limits
 from vivant.models.reasoning_tags import split_thinking
@@ -182,27 +182,38 @@ def read_completion(answer: Any, where: str) -> Reply:
     finish = choice.get("finish_reason") or "stop"
     text = message.get("content") or ""
     parts = _interleave_parts(text, message.get("images"))
-    if isinstance(text, list):
-        text = "".join(piece.get("text", "") for piece in text if isinstance(piece, dict))
-    thinking, text = split_thinking(text)
-    refusal = message.get("refusal") or ""
-    usage = answer.get("usage") or {}
+    thinking, text = split_thinking(_answer_text(text))
+    refusal = message.get("refusal")
+    usage = answer.get("usage")
+    usage = usage if isinstance(usage, dict) else {}
     status: Any = "ok"
     error_text = ""
+    if finish == "error":
+        raise TransientError(f"{where} failed while it answered: {read_string(choice.get('error'))[:120]}")
     if finish == "content_filter" or refusal:
-        status, error_text = "refused", refusal or "stopped by the content filter"
+        status, error_text = "refused", read_string(refusal) or "stopped by the content filter"
+    elif finish in ("tool_calls", "function_call") and not text:
+        status, error_text = "error", "the model called a tool and gave no answer"
     elif finish == "length":
         status, error_text = "truncated", "stopped at the token limit"
     return Reply(
         status=status,
         text=text,
         parts=parts,
-        thinking=message.get("reasoning_content") or message.get("reasoning") or thinking,
+        thinking=read_string(message.get("reasoning_content") or message.get("reasoning")) or thinking,
         error=error_text,
-        tokens_in=usage.get("prompt_tokens"),
-        tokens_out=usage.get("completion_tokens"),
-        model=answer.get("model") or "",
+        tokens_in=read_count(usage.get("prompt_tokens")),
+        tokens_out=read_count(usage.get("completion_tokens")),
+        model=read_string(answer.get("model")),
     )
+
+
+def _answer_text(content: Any) -> str:
+    """The text of a message's content; thoughts among its typed parts are not part of it."""
+    if isinstance(content, list):
+        texts = [piece for piece in content if isinstance(piece, dict) and isinstance(piece.get("text"), str)]
+        return "".join(piece["text"] for piece in texts)
+    return read_string(content)
 
 
 def _interleave_parts(content: Any, images: Any) -> tuple[Part, ...]:

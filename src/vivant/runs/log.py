@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import logging
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,6 +22,7 @@ from vivant.core.closing import Closeable
 from vivant.core.errors import VivantError
 from vivant.core.types import Record
 
+logger = logging.getLogger("vivant")
 _ENCODER = msgspec.json.Encoder()
 _DECODER = msgspec.json.Decoder(Record)
 
@@ -30,7 +32,15 @@ class LogError(VivantError):
 
 
 def read_log(path: Path) -> Iterator[Record]:
-    """All records in the order written. A torn last line is passed over; another broken line is an error."""
+    """All records in the order written. A torn last line is passed over.
+
+    Another line that is not a record is set aside with a warning: its sample counts as not asked.
+    """
+    return (record for record in _read_lines(path) if record is not None)
+
+
+def _read_lines(path: Path) -> Iterator[Record | None]:
+    """One value per line that is there whole; None for a line that is not a record."""
     if not path.exists():
         return
     with path.open("rb") as file:
@@ -38,11 +48,16 @@ def read_log(path: Path) -> Iterator[Record]:
             if not line.endswith(b"\n"):
                 return
             try:
-                yield _DECODER.decode(line)
-            except msgspec.MsgspecError as error:
-                raise LogError(
-                    f"{path}, line {number}: not a record ({error}); remove the line to ask it anew"
-                ) from error
+                record = _DECODER.decode(line)
+            except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+                logger.warning(
+                    "%s, line %d is not a record (%s). It is left out; resume the run to ask its sample again.",
+                    path,
+                    number,
+                    error,
+                )
+                record = None
+            yield record
 
 
 class LogWriter(Closeable):
@@ -92,8 +107,8 @@ class LogWriter(Closeable):
         """
         keys: set[str] = set()
         dropped: set[int] = set()
-        for number, record in enumerate(read_log(self.path)):
-            if unwanted(record):
+        for number, record in enumerate(_read_lines(self.path)):
+            if record is None or unwanted(record):
                 dropped.add(number)
                 continue
             keys.add(record.key)
