@@ -220,7 +220,7 @@ def test_bad_models_files_get_one_line(tmp_path: Path, text: str, message: str) 
 
 
 def test_a_missing_file_and_a_model_without_backend_are_said(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="Cannot read"):
+    with pytest.raises(UsageError, match="cannot be read"):
         load_model_configs(tmp_path / "nowhere.yaml")
     with pytest.raises(UsageError, match="names no backend"):
         _ = load_model_configs(write_config(tmp_path, "m: {model_name: llava}"))["m"].spec
