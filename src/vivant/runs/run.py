@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
 
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Benchmark, Protocol, ScoredRun, ScoreSettings
-from vivant.benchmarks.validation import score_records
+from vivant.benchmarks.validation import score_records, scores_apart
 from vivant.core.errors import UsageError, VivantError, unknown_name_error
-from vivant.core.files import read_jsonl
+from vivant.core.files import read_jsonl, write_jsonl
 from vivant.core.types import Record, Sample, Score, job_key
 from vivant.runs.directory import Manifest, RunDir, RunError
 from vivant.runs.judge_scores import score_verdicts
 from vivant.runs.judgements import Judgements, measure_panel, read_panel
 
-Rows = tuple[tuple[Sample, Record | None, Score], ...]
+if TYPE_CHECKING:
+    from vivant.runs.stored_rows import Joined, ScoredRow, StoredRows
+
+_PORTION = 5_000
+"""So many records of a large run are scored at a time."""
 
 
 class NoJudgeError(VivantError):
@@ -59,7 +65,6 @@ class Run:
             anew: Score again even where stored scores are fresh.
         """
         protocol = common_protocol([self], protocol)
-        samples, records = self.samples(), self.records()
         settings = {
             task: merge_scoring_values(registry.of_task(task), values) for task in self.manifest.tasks
         }
@@ -67,6 +72,16 @@ class Run:
         state = measure_panel(judges)
         header = self.dir.score_header(protocol)
         fresh = header is not None and not anew and header.judges == state
+        if not judges and self.dir.is_large():
+            usable = fresh and header is not None and header.values == (settings if values else header.values)
+            if header is not None and usable:
+                settings = dict(header.values)
+            rows = self._score_large(protocol, settings, stored=usable)
+            if rows is not None:
+                return [
+                    self._scored_run(task, protocol, part, settings, judges) for task, part in rows.items()
+                ]
+        samples, records = self.samples(), self.records()
         if header is not None and fresh and header.values == (settings if values else header.values):
             stored = {
                 score.key: score for score in read_jsonl(self.dir.score_file(protocol), Score, RunError)
@@ -130,25 +145,73 @@ class Run:
         values: Mapping[str, Any],
         judges: list[Judgements],
     ) -> list[ScoredRun]:
-        gathered: list[ScoredRun] = []
+        parts = {
+            task: tuple((s, r, scores[key]) for s, r, key in _join_records(task, samples, records))
+            for task in self.manifest.tasks
+        }
+        return [self._scored_run(task, protocol, rows, values, judges) for task, rows in parts.items()]
+
+    def _score_large(
+        self, protocol: Protocol, settings: Mapping[str, Any], *, stored: bool
+    ) -> dict[str, StoredRows]:
+        """The rows of each task, with stored scores or new ones."""
+        from vivant.runs.stored_rows import RunIndex
+
+        index = RunIndex(self.dir)
+        joined = {task: index.join(task) for task in self.manifest.tasks}
+        path = self.dir.score_file(protocol)
+        if stored:
+            try:
+                return {task: rows.with_scores(path) for task, rows in joined.items()}
+            except KeyError:
+                pass  # scores of another log: as good as none
+        scores = (
+            score
+            for task, rows in joined.items()
+            for score in self._score_portions(task, rows, protocol, settings[task])
+        )
+        with TemporaryDirectory() as folder:
+            if not self.dir.write_scores(protocol, settings, scores):
+                path = Path(folder) / "scores.jsonl"
+                write_jsonl(path, scores)
+            return {task: rows.with_scores(path) for task, rows in joined.items()}
+
+    def _score_portions(
+        self, task: str, rows: Iterable[Joined], protocol: Protocol, values: Mapping[str, Any]
+    ) -> Iterator[Score]:
+        """Scores in the order of the rows, so many at a time; all at once where the benchmark needs it."""
+        benchmark = registry.of_task(task)
+        settings = ScoreSettings(protocol=protocol, style=self.manifest.style, values=values)
+        source = iter(rows)
+        size = _PORTION if scores_apart(benchmark) else None
+        while portion := list(islice(source, size)):
+            scores = {key: _score_unreadable(key, s, r, protocol, judged=False) for s, r, key in portion}
+            readable = [(s, r) for s, r, key in portion if r is not None and scores[key] is None]
+            for score in score_records(benchmark, readable, settings):
+                scores[score.key] = score
+            yield from (score for score in scores.values() if score is not None)
+
+    def _scored_run(
+        self,
+        task: str,
+        protocol: Protocol,
+        rows: Sequence[ScoredRow],
+        values: Mapping[str, Any],
+        judges: list[Judgements],
+    ) -> ScoredRun:
         infos = tuple(judgements.info for judgements in judges)
-        for task in self.manifest.tasks:
-            rows = tuple((s, r, scores[key]) for s, r, key in _join_records(task, samples, records))
-            gathered.append(
-                ScoredRun(
-                    run=self.name,
-                    model=self.model,
-                    style=self.manifest.style,
-                    task=task,
-                    protocol=protocol,
-                    rows=rows,
-                    settings=values.get(task, {}),
-                    judges=infos if registry.of_task(task).task(task).judged else (),
-                    root=self.manifest.roots.get(task, ""),
-                    path=str(self.dir.path),
-                )
-            )
-        return gathered
+        return ScoredRun(
+            run=self.name,
+            model=self.model,
+            style=self.manifest.style,
+            task=task,
+            protocol=protocol,
+            rows=rows,
+            settings=values.get(task, {}),
+            judges=infos if registry.of_task(task).task(task).judged else (),
+            root=self.manifest.roots.get(task, ""),
+            path=str(self.dir.path),
+        )
 
 
 def load_run(path: str | Path) -> Run:

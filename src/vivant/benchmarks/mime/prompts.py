@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -79,7 +79,7 @@ def is_demonstration(sample: Sample) -> bool:
     return facets.get("action") in DEMONSTRATIONS or facets.get("split") == DEMONSTRATION_SPLIT
 
 
-def choose_demonstrations(sample: Sample, pool: tuple[Sample, ...]) -> list[Sample]:
+def choose_demonstrations(sample: Sample, pool: Sequence[Sample]) -> list[Sample]:
     """Up to three examples, one an action, each in the sample's own variant where the pool has it."""
     by_action: dict[str, dict[str, Sample]] = {}
     for other in pool:
