@@ -11,6 +11,7 @@ function saver() {
   const token = form.elements.form.value;
   const key = STORE + page;
   const state = document.getElementById("state");
+  // One timer waits for the end of typing. A retry has its own wait, which nothing but a connection cuts short.
   let timer = 0, busy = null, pause = 1000;
 
   const remember = (fields) => { try { localStorage.setItem(key, JSON.stringify(fields)); } catch { waiting = fields; } };
@@ -49,9 +50,9 @@ function saver() {
     if (answer?.status === 422) { say(form.dataset.long, true); return true; }
     if (answer && answer.status !== 429 && answer.status < 500) { forget(); location.reload(); return false; }
     say(form.dataset.unsaved, true);
-    await new Promise((go) => {
-      timer = setTimeout(go, pause);
-      addEventListener("online", go, { once: true });
+    await new Promise((retry) => {
+      setTimeout(retry, pause);
+      addEventListener("online", retry, { once: true });
     });
     pause = Math.min(15000, pause * 2);
     return send();
@@ -59,7 +60,11 @@ function saver() {
 
   const flush = () => { busy ??= send().finally(() => { busy = null; }); return busy; };
 
-  const changed = (wait) => { remember(fields()); clearTimeout(timer); if (!busy) timer = setTimeout(flush, wait); };
+  const changed = (wait) => {
+    remember(fields());
+    clearTimeout(timer);
+    if (!busy) timer = setTimeout(flush, wait);
+  };
   form.addEventListener("change", (event) => { if (event.target.name !== "text") changed(0); });
   form.addEventListener("input", (event) => { if (event.target.name === "text") changed(500); });
 
