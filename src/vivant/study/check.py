@@ -14,6 +14,7 @@ from vivant.study.design import ITEMS_FILE, KEY_FILE
 from vivant.study.key import find_key_faults, load_key
 from vivant.study.loading import LoadedStudy, StudyError, list_media, load_study
 from vivant.study.server.interface import load_interfaces
+from vivant.study.store.assign import describe_balance
 
 _CONSENT_MARK = "**Edit this page"
 _CONSENT_MARK_ZH = "**请编辑本页"
@@ -89,6 +90,7 @@ def _list_notes(loaded: LoadedStudy) -> list[str]:
                 f"balance over '{facet}': it has {len(values)} values, more than the "
                 f"{loaded.study.items_per_participant} items of a participant"
             )
+    notes += describe_balance(loaded.study, loaded.items)
     rest = len(judged_items) * loaded.study.judgements_per_item % loaded.study.items_per_participant
     if rest:
         notes.append(f"the last participant gets {rest} items, not {loaded.study.items_per_participant}")

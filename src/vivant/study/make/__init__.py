@@ -31,6 +31,7 @@ from vivant.study.make.items import (
 )
 from vivant.study.make.media_store import MediaStore
 from vivant.study.make.sources import SampleSelection, open_pack, open_runs, select_answers, select_samples
+from vivant.study.store.assign import describe_balance
 from vivant.study.writing import create_folder, write_study
 
 USUAL_SHARE = 20
@@ -130,6 +131,7 @@ def make_study(folder: Path, spec: StudySpec) -> NewStudy:
     interface = {language: DEFAULTS.mime_interface[language] for language in spec.languages} if mime else {}
     write_study(folder, study, items, key, texts, interface)
     load_study(folder)
+    notes += describe_balance(study, items)
     places = len(list_place_sizes(len(item_set.items) * spec.judgements_per_item, share))
     return NewStudy(study=study, items=len(item_set.items), places=places, notes=tuple(notes))
 
