@@ -60,6 +60,8 @@ class StudySpec(Struct, frozen=True, kw_only=True):
     reference: bool = False
     """Whether raters see the data's own reference answer."""
     copy: bool = False
+    transcode: bool = False
+    """Whether videos that some browsers do not play are copied as H.264."""
 
 
 class NewStudy(Struct, frozen=True, kw_only=True):
@@ -88,7 +90,7 @@ def make_study(folder: Path, spec: StudySpec) -> NewStudy:
                 "language", language, LANGUAGES, "(others: add their files to the study afterwards)"
             )
     create_folder(folder)
-    media = MediaStore(folder, spec.seed, copy=spec.copy)
+    media = MediaStore(folder, spec.seed, copy=spec.copy, transcode=spec.transcode)
     notes: list[str] = []
     try:
         item_set, criteria, guide = _make_items(spec, media, notes)
@@ -100,10 +102,13 @@ def make_study(folder: Path, spec: StudySpec) -> NewStudy:
         raise
     notes += item_set.notes
     if media.unplayable:
+        path, fault = next(iter(media.unplayable.items()))
         notes.append(
-            f"{len(media.unplayable)} videos are in a form that browsers may not play, the first is "
-            f"{next(iter(media.unplayable))}; convert them to MP4 (H.264)"
+            f"{len(media.unplayable)} videos do not play in every browser, the first is {path}, which {fault}; add "
+            "--transcode to copy them as MP4 (H.264)"
         )
+    if media.transcoded:
+        notes.append(f"{media.transcoded} videos were copied as MP4 (H.264), which every browser plays")
     if media.copied and not spec.copy:
         notes.append(f"{media.copied} media files were copied, because they lie on another disk")
     study = Study(

@@ -20,6 +20,7 @@ from vivant.core.errors import MediaError
 from vivant.core.file_types import detect_browser_type
 from vivant.study.design import StudyItem, StudyMedia
 from vivant.study.loading import LoadedStudy, list_media
+from vivant.study.playback import media_duration
 from vivant.study.store.answers import CurrentPage
 
 _TOLERANCE = 1.0
@@ -123,18 +124,6 @@ def media_type(path: str, kind: str) -> str:
     """What a file is by its first bytes; only what browsers show as media is sent."""
     with open(path, "rb") as file:
         return detect_browser_type(kind, file.read(65536), Path(path).name)
-
-
-@lru_cache(maxsize=4096)
-def media_duration(path: str) -> float:
-    """How long a file plays; 0 where it does not say."""
-    import av
-
-    try:
-        with av.open(path) as container:
-            return float(container.duration or 0) / av.time_base
-    except (av.FFmpegError, OSError) as error:
-        raise MediaError(f"{Path(path).name} cannot be played: {error}") from error
 
 
 def list_timed_media(item: StudyItem) -> Iterator[tuple[int, StudyMedia]]:
