@@ -315,3 +315,21 @@ def test_invitations_are_streams_of_tokens(tmp_path: Path) -> None:
         assert len(set(tokens)) == 2000
         assert sum(1 for _ in store.people()) == 2000
         assert invite(store, 0) == []
+
+
+def test_a_clock_that_is_set_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Times go on from the latest entry, within a process and after a restart."""
+    loaded = tiny_study(tmp_path / "s")
+    wall = [2_000_000_000.0]
+    monkeypatch.setattr("vivant.study.store.store.time.time", lambda: wall[0])
+    with open_store(loaded.path) as store:
+        first = store.clock()
+        assert first >= wall[0]
+        invite(store, 1)
+        wall[0] -= 3600
+        assert store.clock() >= first
+    with caplog.at_level("WARNING", logger="vivant"), open_store(loaded.path) as store:
+        assert store.clock() >= first
+    assert "clock is 3600 seconds behind" in caplog.text

@@ -226,7 +226,8 @@ def remaining_time(study: Study, current: CurrentPage, now: float) -> float | No
     """Seconds left for the item; None without a limit."""
     if study.time_limit is None or current.item_since is None:
         return None
-    return current.item_since + study.time_limit - now
+    # Two servers' clocks may differ a little: nobody gets more than the limit.
+    return min(study.time_limit, current.item_since + study.time_limit - now)
 
 
 def save_answers(store: StudyStore, study: Study, participant: int, read: Read) -> Job[None]:
@@ -331,7 +332,7 @@ def finish_study(connection: Connection, participant: int, now: float) -> None:
 
 
 def _write(connection: Connection, current: CurrentPage, answers: Answers, now: float) -> None:
-    elapsed = None if current.since is None else round(now - current.since, 3)
+    elapsed = None if current.since is None else max(0.0, round(now - current.since, 3))
     for part, answer in answers.items():
         keys = {"assignment_id": current.assignment, "page_name": current.page, "part_id": part}
         times = {"now": now, "elapsed": elapsed}

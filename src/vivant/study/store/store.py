@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -24,6 +25,9 @@ _SETTING = Statement(select(settings.c.value).where(settings.c.name == bindparam
 _LOCK = Statement(select(settings.c.value).where(settings.c.name == "secret").with_for_update())
 _STEP = 500
 """Rows fetched at a time."""
+_CLOCK_SLACK = 60.0
+"""Seconds by which the computer's clock may be behind without a word."""
+logger = logging.getLogger("vivant")
 
 
 class StudyEvent(Struct, frozen=True, kw_only=True):
@@ -81,7 +85,7 @@ def open_store(
     database_url: str | None = None,
     *,
     create: bool = True,
-    clock: Callable[[], float] = time.time,
+    clock: Callable[[], float] | None = None,
 ) -> StudyStore:
     """The store of a study. An older database is refused with the remedy; an empty one gets its tables.
 
@@ -93,9 +97,10 @@ def open_store(
 class StudyStore(Closeable):
     """A study's database. All methods may be called from any thread."""
 
-    def __init__(self, study: Path, url: str | None, *, create: bool, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, study: Path, url: str | None, *, create: bool, clock: Callable[[], float] | None
+    ) -> None:
         self.study = study
-        self.clock = clock
         address = database_url(study, url)
         on_disk = address.database if address.get_backend_name() == "sqlite" else None
         if not create and on_disk and not Path(on_disk).is_file():
@@ -106,6 +111,7 @@ class StudyStore(Closeable):
         try:
             schema.check_version(self.database, study, create=create)
             self.secret = self._secret()
+            self.clock = clock or start_clock(self._read_latest_time())
         except BaseException:
             self.database.close()
             raise
@@ -123,6 +129,14 @@ class StudyStore(Closeable):
                 lambda c: set_setting(c, "secret", secrets.token_hex(32), overwrite=False)
             )
         return bytes.fromhex(known)
+
+    def _read_latest_time(self) -> float:
+        """The latest time in the database; 0 where nobody has come yet."""
+        with self.database.read() as connection:
+            times = [
+                connection.scalar(select(func.max(column))) for column in (participants.c.seen, events.c.at)
+            ]
+        return max((at for at in times if at is not None), default=0.0)
 
     # ── reading ──
 
@@ -327,6 +341,23 @@ def format_time(at: float | None) -> str:
     return "" if at is None else datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
 
 
-def open_memory_store(study: Path, clock: Callable[[], float] = time.time) -> StudyStore:
+def start_clock(latest: float) -> Callable[[], float]:
+    """A clock in seconds since 1970 that never goes back, whatever becomes of the computer's own.
+
+    Args:
+        latest: the latest time that was recorded before; the clock starts no earlier.
+    """
+    wall = time.time()
+    if wall < latest - _CLOCK_SLACK:
+        logger.warning(
+            "The computer's clock is %.0f seconds behind the study's latest entry; times go on from that entry. "
+            "Set the clock, then start the server again.",
+            latest - wall,
+        )
+    offset = max(wall, latest) - time.monotonic()
+    return lambda: time.monotonic() + offset
+
+
+def open_memory_store(study: Path, clock: Callable[[], float] | None = None) -> StudyStore:
     """A store that is gone with the process, for previews."""
     return StudyStore(study, MEMORY, create=True, clock=clock)
