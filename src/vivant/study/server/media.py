@@ -21,11 +21,10 @@ from vivant.core.file_types import detect_browser_type
 from vivant.study.design import StudyItem, StudyMedia
 from vivant.study.loading import LoadedStudy, list_media
 from vivant.study.playback import media_duration
-from vivant.study.store.answers import CurrentPage
+from vivant.study.store.answers import SPEED, CurrentPage
 
 _TOLERANCE = 1.0
 """Seconds that a video may seem to have ended early: players skip a frame, clocks differ."""
-_SPEED = 1.1
 _DATE = formatdate(0, usegmt=True)
 _CHUNK = 256 * 1024
 _RANGE = re.compile(r"bytes=([0-9]{0,15})-([0-9]{0,15})", re.ASCII)
@@ -134,7 +133,8 @@ def list_timed_media(item: StudyItem) -> Iterator[tuple[int, StudyMedia]]:
 def find_unwatched(loaded: LoadedStudy, item: StudyItem, current: CurrentPage, now: float) -> list[int]:
     """Which files have not been played whole, as far as the server's clock can tell.
 
-    Without scripts a browser reports nothing; then the time since the file was fetched counts.
+    Without scripts a browser reports nothing; then the time since the file was fetched counts, and the answer is
+    marked as unconfirmed.
     """
     if not loaded.study.watch_whole:
         return []
@@ -143,13 +143,13 @@ def find_unwatched(loaded: LoadedStudy, item: StudyItem, current: CurrentPage, n
         watch = current.watches.get(number)
         if watch is not None and watch.ended is not None:
             continue
-        silent = watch is not None and watch.started is None and watch.fetched is not None
-        if silent and watch is not None and is_plausible(loaded, media, watch.fetched or now, now):
+        silent = watch is not None and watch.played is None and watch.fetched is not None
+        if silent and watch is not None and is_whole(loaded, media, now - (watch.fetched or now)):
             continue
         missing.append(number)
     return missing
 
 
-def is_plausible(loaded: LoadedStudy, media: StudyMedia, start: float, end: float) -> bool:
-    """Whether a file can have been played from start to end between two moments."""
-    return end - start >= media_duration(str(loaded.media_file(media.file))) / _SPEED - _TOLERANCE
+def is_whole(loaded: LoadedStudy, media: StudyMedia, seconds: float) -> bool:
+    """Whether so many seconds are enough to have played a file from start to end."""
+    return seconds >= media_duration(str(loaded.media_file(media.file))) / SPEED - _TOLERANCE

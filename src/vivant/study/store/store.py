@@ -8,10 +8,10 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct
-from sqlalchemy import Connection, bindparam, func, insert, select, update
+from sqlalchemy import Connection, Subquery, bindparam, func, insert, select, update
 
 from vivant.core.closing import Closeable
 from vivant.core.errors import UsageError, unknown_name_error
@@ -19,7 +19,7 @@ from vivant.study.judgement import StudyJudgement, StudyPerson
 from vivant.study.store import schema
 from vivant.study.store.database import MEMORY, Database, StoreError, database_url
 from vivant.study.store.statements import Statement
-from vivant.study.store.tables import assignments, events, judgements, participants, settings
+from vivant.study.store.tables import assignments, events, judgements, participants, settings, visits, watches
 
 _SETTING = Statement(select(settings.c.value).where(settings.c.name == bindparam("setting_name")))
 _LOCK = Statement(select(settings.c.value).where(settings.c.name == "secret").with_for_update())
@@ -160,6 +160,7 @@ class StudyStore(Closeable):
 
     def judgements(self, annotator: str | None = None) -> Iterator[StudyJudgement]:
         """Every answer there is, or those of one person, excluded people's and unfinished items' included."""
+        played = _summarize_playback()
         query = (
             select(
                 participants.c.annotator,
@@ -174,9 +175,17 @@ class StudyStore(Closeable):
                 judgements.c.given,
                 judgements.c.seconds,
                 judgements.c.revised,
+                visits.c.away,
+                visits.c.leaves,
+                *(column for column in played.c if column.name != "assignment"),
             )
             .join(assignments, judgements.c.assignment == assignments.c.id)
             .join(participants, assignments.c.participant == participants.c.id)
+            .outerjoin(
+                visits,
+                (visits.c.assignment == judgements.c.assignment) & (visits.c.page == judgements.c.page),
+            )
+            .outerjoin(played, played.c.assignment == judgements.c.assignment)
             .order_by(participants.c.id, assignments.c.position, judgements.c.id)
         )
         if annotator is not None:
@@ -196,6 +205,13 @@ class StudyStore(Closeable):
                     revised=row.revised,
                     complete=row.finished is not None,
                     check=row.is_check,
+                    watched=_describe_watching(row.files, row.ends, row.reports),
+                    started=format_time(row.first_start),
+                    ended=format_time(row.last_end) if row.files == row.ends else "",
+                    played=row.played,
+                    plays=row.plays or 0,
+                    away=row.away or 0.0,
+                    leaves=row.leaves or 0,
                 )
 
     def events(self) -> Iterator[StudyEvent]:
@@ -304,6 +320,34 @@ class StudyStore(Closeable):
         from vivant.study.store.imports import add_imported
 
         return self.database.write(lambda connection: add_imported(connection, self.clock(), people, judged))
+
+
+def _summarize_playback() -> Subquery:
+    """What became of the media files of each place, together."""
+    return (
+        select(
+            watches.c.assignment,
+            func.count().label("files"),
+            func.count(watches.c.ended).label("ends"),
+            func.count(watches.c.played).label("reports"),
+            func.min(watches.c.started).label("first_start"),
+            func.max(watches.c.ended).label("last_end"),
+            func.sum(watches.c.played).label("played"),
+            func.sum(watches.c.plays).label("plays"),
+        )
+        .group_by(watches.c.assignment)
+        .subquery()
+    )
+
+
+def _describe_watching(
+    files: int | None, ends: int | None, reports: int | None
+) -> Literal["", "whole", "part", "unconfirmed"]:
+    if not files:
+        return ""
+    if files == ends:
+        return "whole"
+    return "part" if reports else "unconfirmed"
 
 
 def get_setting(connection: Connection, name: str) -> str | None:
