@@ -289,14 +289,34 @@ class StudyStore(Closeable):
 
         self.database.write(job)
 
+    def read_setting(self, name: str) -> str | None:
+        """A setting's value; None where it was never set."""
+        with self.database.read() as connection:
+            return get_setting(connection, name)
+
+    def write_setting(self, name: str, value: str) -> None:
+        """Set a setting."""
+        self.database.write(lambda connection: set_setting(connection, name, value))
+
+    def count_up(self, name: str) -> None:
+        """Add one to a setting that is a number."""
+
+        def job(connection: Connection) -> None:
+            lock_study(connection)
+            set_setting(connection, name, str(int(get_setting(connection, name) or 0) + 1))
+
+        self.database.write(job)
+
     def set_target(self, target: int) -> None:
-        """Let each item get so many judgements. Fewer than before is refused: places may have been given."""
+        """Let each item get so many judgements. Fewer than an item has, or somebody is at, is refused."""
 
         def job(connection: Connection) -> None:
             lock_study(connection)
             before = int(get_setting(connection, "target") or 0)
-            if target < before:
-                raise UsageError(f"Each item gets {before} judgements already; that can only become more")
+            taken = connection.scalar(select(func.max(assignments.c.slot)).where(assignments.c.holds))
+            least = 0 if taken is None else taken + 1
+            if target < least:
+                raise UsageError(f"An item has {least} judgements already; set {least} or more")
             if target != before:
                 set_setting(connection, "target", str(target))
                 log_event(
