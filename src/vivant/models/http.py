@@ -7,7 +7,7 @@ import os
 import re
 import time
 from abc import abstractmethod
-from collections.abc import Awaitable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Mapping
 from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -30,6 +30,16 @@ _TOO_LONG = (
     "too long",
     "prompt is too",
 )
+
+
+_LARGE = 1 << 20
+"""A larger body is handed over in portions: whole, the connection would hold it a second time."""
+
+
+async def _portions(body: bytes) -> AsyncIterator[memoryview]:
+    view = memoryview(body)
+    for start in range(0, len(body), _LARGE // 4):
+        yield view[start : start + _LARGE // 4]
 
 
 class RequestRefusedError(Exception):
@@ -104,8 +114,11 @@ class HttpClient:
         assert self._session is not None, "open() first"
         where = public_url(self.base_url)
         try:
+            content: Any = body
+            if body is not None and len(body) > _LARGE:
+                content, headers = _portions(body), {**(headers or {}), "Content-Length": str(len(body))}
             async with self._session.request(
-                method, self.address(path), data=body, headers=headers
+                method, self.address(path), data=content, headers=headers
             ) as response:
                 data = await response.read()
                 status, response_headers = response.status, response.headers
