@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from vivant.metrics.bootstrap import FEWEST, bootstrap_ends, cluster_totals, resample_means
 from vivant.metrics.distributions import normal_quantile, t_quantile
 
-_FEW_ANSWERS = 5
-
 Method = Literal["auto", "bootstrap"]
 Values = NDArray[np.float64]
 Labels = NDArray[np.intp]
@@ -154,8 +152,8 @@ def _bootstrap(
 ) -> list[Interval | None]:
     """Resampled intervals, and the formula's where there is too little to resample.
 
-    Where right (or wrong) answers are fewer than five clusters would hold, each end is the farther of the bootstrap's
-    and the formula's: the few clusters that differ decide what is drawn, and resamples alone would claim too much.
+    Where fewer than ten clusters hold any of the rarer answers (right or wrong), each end is the farther of the
+    bootstrap's and the formula's: these few decide what is drawn, and resamples alone would claim too much.
     """
     totals = [cluster_totals(data, labels) for data, labels in prepared]
     resampled = resample_means(totals, seed=seed)
@@ -172,8 +170,9 @@ def _bootstrap(
             intervals.append(formula and Interval(formula.low, formula.high, f"{formula.method} ({reason})"))
         else:
             low, high = bootstrap_ends(group, means, level)
-            rarer = min(data.mean(), 1 - data.mean()) * group.sums.size
-            if formula is not None and "Wilson" in formula.method and rarer < _FEW_ANSWERS:
+            rarer = group.sums if data.mean() < 0.5 else group.sizes - group.sums
+            few = np.count_nonzero(rarer) < FEWEST
+            if formula is not None and "Wilson" in formula.method and few:
                 low, high = min(low, formula.low), max(high, formula.high)
             intervals.append(Interval(low, high, "cluster bootstrap, t-corrected"))
     return intervals
