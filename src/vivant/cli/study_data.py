@@ -71,6 +71,9 @@ def new(
         ),
     ] = False,
     copy: Annotated[bool, Option("--copy", help="Copy media instead of linking them.")] = False,
+    transcode: Annotated[
+        bool, Option("--transcode", help="Copy videos that some browsers do not play as MP4 (H.264).")
+    ] = False,
 ) -> None:
     """Make a study: items, key, instructions, consent, questions, in files to be edited before it is served.
 
@@ -103,6 +106,7 @@ def new(
         reference=reference,
         odd_options=odd_options,
         copy=copy,
+        transcode=transcode,
     )
     result = make_study(folder, spec)
     for note in result.notes:
