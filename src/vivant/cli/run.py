@@ -113,7 +113,11 @@ def _judge_answers(
     if not judges:
         raise UsageError("--answers need a judge: add --judge openai/NAME; see `vivant models`")
     variant = registry.parse_task_options(options.selectors, options.task_options).variant
-    for run in import_answers(options.selectors, folder, options.out, options.data, variant):
+    runs = import_answers(
+        options.selectors, folder, options.out, options.data, variant,
+        where=options.where, limit=options.limit, seed=options.seed,
+    )  # fmt: skip
+    for run in runs:
         for note in run.manifest.notes:
             say(f"Note: {note}")
         say(f"{run.model}: {sum(run.manifest.planned.values())} answers → {run.dir.path}")
