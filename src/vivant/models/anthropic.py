@@ -11,7 +11,7 @@ import msgspec
 from vivant.core.errors import MediaError, UsageError
 from vivant.core.types import Clip, Content, Reply, ReplyStatus, Request, Sound, Text
 from vivant.models.base import Capabilities, Model, ModelOptions, TransientError, parse_bool, parse_mapping
-from vivant.models.http import HttpModel, read_count, read_key, read_string
+from vivant.models.http import HttpModel, complete_url, read_count, read_key, read_string
 from vivant.models.model_table import LIMIT_OPTIONS, find_model, find_server, merge_limits
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Anthropic(HttpModel):
         settings = options.resolve(sampling=None, extra_body={}, **LIMIT_OPTIONS)
         if options.video == "native":
             raise UsageError(f"anthropic/{model} takes no video files; leave out --native-video")
-        url = options.base_url or DEFAULT_URL
+        url = complete_url(options.base_url or DEFAULT_URL)
         server = find_server(url, api="anthropic")
         key = read_key(server.key)
         if not key and url == DEFAULT_URL:

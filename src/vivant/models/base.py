@@ -68,6 +68,11 @@ class ModelError(VivantError):
     """No request of this run can succeed: a wrong key, an unknown model, no server."""
 
 
+class DeniedError(ModelError):
+    """The server denies a request, and perhaps all: 403 and 404 without a reason. It costs its sample where other
+    requests succeed, and ends the run where they do not."""
+
+
 class RunResource(ABC):
     """What a run opens before its first request and closes after its last."""
 

@@ -19,7 +19,7 @@ from vivant.models.base import (
     parse_positive,
 )
 from vivant.models.gemini_files import UploadedFiles
-from vivant.models.http import HttpModel, read_count, read_key, read_string
+from vivant.models.http import HttpModel, complete_url, read_count, read_key, read_string
 from vivant.models.model_table import LIMIT_OPTIONS, find_model, find_server, merge_limits
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Gemini(HttpModel):
         settings = options.resolve(
             resolution=None, thinking_budget=None, inline_bytes=_INLINE_BYTES, extra_body={}, **LIMIT_OPTIONS
         )
-        url = options.base_url or DEFAULT_URL
+        url = complete_url(options.base_url or DEFAULT_URL)
         server = find_server(url, api="gemini")
         key = read_key(server.key)
         if not key and url == DEFAULT_URL:

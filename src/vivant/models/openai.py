@@ -12,7 +12,7 @@ import msgspec
 from vivant.core.errors import UsageError
 from vivant.core.types import Clip, Content, Image, Part, Picture, Reply, Request, Sound, Text
 from vivant.models.base import Capabilities, Model, ModelOptions, TransientError, parse_bool, parse_mapping
-from vivant.models.http import HttpModel, public_url, read_count, read_key, read_string
+from vivant.models.http import HttpModel, complete_url, public_url, read_count, read_key, read_string
 from vivant.models.likelihood import option_likelihoods
 from vivant.models.model_table import LIMIT_OPTIONS, ServerFacts, find_model, find_server, merge_limits
 from vivant.models.reasoning_tags import split_thinking
@@ -38,7 +38,7 @@ class OpenAI(HttpModel):
             server=None,
             **LIMIT_OPTIONS,
         )
-        url = options.base_url or read_key("OPENAI_BASE_URL") or DEFAULT_URL
+        url = complete_url(options.base_url or read_key("OPENAI_BASE_URL") or DEFAULT_URL)
         self.facts = facts or find_server(url, settings["server"])
         variable = settings["key_variable"] or self.facts.key
         key = read_key(variable)
