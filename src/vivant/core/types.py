@@ -249,6 +249,8 @@ class Reply(Struct, frozen=True, omit_defaults=True):
     likelihoods: tuple[float | None, ...] = ()
     """Natural logarithm of each shown option's likelihood, where options are weighed (`--answer-by loglik`);
     None where the server does not report it because it is too small."""
+    traceback: str = ""
+    """Where the code of a user's own model failed, as Python prints it."""
 
 
 class MediaUse(Struct, frozen=True, omit_defaults=True):

@@ -8,7 +8,7 @@ import logging
 import re
 import signal
 import sys
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any, Literal
@@ -29,7 +29,7 @@ from vivant.engine.options import AnswerBy, CacheUse, ExecutorName, RunOptions
 from vivant.engine.plan import Plan, make_plan
 from vivant.engine.progress import BarProgress, LineProgress
 from vivant.engine.rate_limit import RateLimit
-from vivant.engine.reply_cache import ReplyCache
+from vivant.engine.reply_cache import open_cache
 from vivant.engine.retry import RetryPolicy
 from vivant.engine.runner import Runner, RunOutcome
 from vivant.models.base import Model
@@ -328,14 +328,14 @@ async def _run(
     jobs: Iterator[Job],
     model: Model,
     log: LogWriter,
-    logged: Container[str],
+    logged: Set[str],
     options: RunOptions,
     meter: Meter | None,
     progress: Any,
 ) -> RunOutcome:
     cache = None
     if should_cache(model, options):
-        cache = ReplyCache(cache_root() / "replies.sqlite")
+        cache = open_cache(cache_root() / "replies.sqlite")
     try:
         with _open_executor(model, options) as executor:
             shared: dict[str, Any] = {
@@ -351,7 +351,11 @@ async def _run(
                 runner = BatchRunner(model=model, logged=logged, **shared)
             else:
                 runner = Runner(
-                    concurrency=options.concurrency, meter=meter, max_time=options.budget_time, **shared
+                    concurrency=options.concurrency,
+                    meter=meter,
+                    max_time=options.budget_time,
+                    has_answers=bool(logged),
+                    **shared,
                 )
             with stop_on_interrupt(runner):
                 return await runner.run(jobs)

@@ -27,7 +27,7 @@ from vivant.core.randomness import derive_seed
 from vivant.core.types import Decoding, Job, Record, Reply, Request
 from vivant.engine.evaluation import open_progress, stop_on_interrupt
 from vivant.engine.executor import LocalExecutor
-from vivant.engine.reply_cache import ReplyCache
+from vivant.engine.reply_cache import ReplyCache, open_cache
 from vivant.engine.runner import Runner, RunOutcome
 from vivant.judging.options import JudgeOptions
 from vivant.models.base import Model, ModelError
@@ -210,7 +210,7 @@ class JudgeRunner:
         use_cache = (
             self._model.cacheable if self._options.cache == "auto" else self._options.cache == "always"
         )
-        return ReplyCache(cache_root() / "replies.sqlite") if use_cache else None
+        return open_cache(cache_root() / "replies.sqlite") if use_cache else None
 
     def _jobs(self, asks: Sequence[JudgeRequest], attempt: int, greedy: bool) -> Iterator[Job]:
         """The jobs of one pass: verdicts whose earlier attempts could all not be read."""
