@@ -190,7 +190,7 @@ class Named(Model):
         raise AssertionError(request)
 
 
-def test_prices_are_found_by_the_longest_name_and_are_dated(
+def test_prices_are_found_by_name_and_are_dated(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mini, full = (

@@ -36,6 +36,8 @@ class Price(Struct, frozen=True, kw_only=True):
     """How pictures are billed, where that is not how they fill the model's window."""
     batch: float = 1.0
     """The share of this that is asked through the provider's batch endpoint."""
+    note: str = ""
+    """What is particular about it: "until 2026-12-31"."""
 
     def cost(self, usage: TokenUsage, *, batch: bool = False) -> float:
         """What this many tokens cost, asked one by one or in a batch."""

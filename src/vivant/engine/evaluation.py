@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager, contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any, Literal
 
+import msgspec
 from msgspec import Struct
 
 from vivant.benchmarks import registry
@@ -23,6 +24,7 @@ from vivant.core.paths import cache_root
 from vivant.core.types import Control, Decoding, FramePolicy, Job
 from vivant.engine.batches import BatchRunner, check_batches, check_none_under_way
 from vivant.engine.budget import Meter, RunBudget
+from vivant.engine.cost import announce_cost
 from vivant.engine.executor import Executor, LocalExecutor
 from vivant.engine.option_parsing import make_options
 from vivant.engine.options import AnswerBy, CacheUse, ExecutorName, RunOptions
@@ -98,6 +100,8 @@ def evaluate(
     budget_tokens: int | None = None,
     budget_time: float | str | None = None,
     prices: str | Path | None = None,
+    confirm_above: float | None = None,
+    yes: bool = False,
     workers: int = 2,
     executor: ExecutorName = "local",
     address: str | None = None,
@@ -154,21 +158,30 @@ def evaluate(
         budget_tokens: Stop before the run takes more tokens, in and out, resumed or not.
         budget_time: Stop before this command has run so long: 90 (seconds), 30m, 1h30m.
         prices: YAML file of prices that go over the bundled ones. Default: $VIVANT_PRICES.
+        confirm_above: Ask before a run that may cost more than this; without a terminal, refuse it.
+        yes: Go on, whatever `confirm_above` says.
         workers: Processes that decode video; with Ray, on each node.
         executor: Run on this machine, or on a Ray cluster (docs/clusters.md).
         address: Address of the Ray cluster, e.g. auto, ray-head:6379. Default: $RAY_ADDRESS, else this machine.
     """
     options = make_options(**locals())
     prepared = plan_run(options)
+    if options.confirm_above is not None:
+        announce_cost([prepared], options)
     run_plan(prepared, options)
     return Run(prepared.out)
 
 
-def plan_run(options: RunOptions) -> PlannedRun:
-    """Read data, create the model, decide the run directory. Sends nothing, writes nothing."""
+def plan_run(options: RunOptions, *, needs_key: bool = True) -> PlannedRun:
+    """Read data, create the model, decide the run directory. Sends nothing, writes nothing.
+
+    Args:
+        options: what the user says about the run.
+        needs_key: whether a missing key is an error: not where nothing will be sent.
+    """
     if not options.selectors:
         raise UsageError("Name at least one benchmark, e.g. mime, or a file of your own questions")
-    model = create_model(options)
+    model = create_model(options, needs_key=needs_key)
     if options.audio and not model.capabilities.audio:
         raise UsageError(f"{model.name} takes no sound; leave out --audio")
     task_options = registry.parse_task_options(options.selectors, options.task_options)
@@ -206,9 +219,9 @@ def _request_changes(options: RunOptions, *, cut: bool) -> dict[str, Any]:
     return changes
 
 
-def create_model(options: RunOptions) -> Model:
+def create_model(options: RunOptions, *, needs_key: bool = True) -> Model:
     """The model that the options name, with all that goes around it. With Ray, every node makes its own."""
-    model = create(options.model, options.backend_options)
+    model = create(options.model, msgspec.structs.replace(options.backend_options, needs_key=needs_key))
     if options.answer_by == "loglik":
         from vivant.models.likelihood import LikelihoodModel
 

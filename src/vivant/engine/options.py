@@ -250,6 +250,15 @@ class RunOptions(Struct, frozen=True, kw_only=True):
             default="$VIVANT_PRICES",
         ),
     ] = None
+    confirm_above: Annotated[
+        float | None,
+        _run(
+            "Ask before a run that may cost more than this; without a terminal, refuse it.",
+            "AMOUNT",
+            minimum=0,
+        ),
+    ] = None
+    yes: Annotated[bool, _run("Go on, whatever --confirm-above says.")] = False
 
     workers: Annotated[
         int, _cluster("Processes that decode video; with Ray, on each node.", "N", minimum=1)

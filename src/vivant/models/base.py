@@ -36,6 +36,8 @@ class ModelOptions(Struct, frozen=True, kw_only=True):
     """`frames`, or `native` for models that take the file itself."""
     values: Mapping[str, Any] = field(default_factory=dict)
     """Backend-specific settings (`--model-option detail=low`)."""
+    needs_key: bool = True
+    """Whether a missing key is an error. Not where nothing will be sent."""
 
     def resolve(self, **defaults: Any) -> dict[str, Any]:
         """The backend-specific settings over their defaults; an unknown one is refused by name."""
