@@ -53,7 +53,7 @@ def test_denied_before_the_first_success_ends_the_run(tmp_path: Path) -> None:
     path = questions(tmp_path, 30, pictures=False)
     with serving(lambda _n, _b: Act(status=403)) as server:
         with pytest.raises(
-            ModelError, match=r"HTTP 403.*: 2 requests were denied, and none was answered\. Run the"
+            ModelError, match=r"HTTP 403.*: 2 requests were denied, and none was answered\. Check key"
         ):
             ask(path, server, tmp_path / "run", concurrency=1)
         assert len(server.requests) == 2

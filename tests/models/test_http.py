@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from vivant.core.errors import UsageError
-from vivant.core.types import Clip, Picture, Request, Text, Turn
+from vivant.core.types import Clip, Picture, Reply, Request, Text, Turn
 from vivant.models.base import ModelOptions, TransientError
 from vivant.models.http import HttpClient, complete_url
 from vivant.models.openai import OpenAI, read_completion
@@ -116,3 +118,15 @@ def test_another_address_must_say_its_scheme(written: str) -> None:
 def test_an_address_without_a_scheme_is_refused_before_anything_is_asked() -> None:
     with pytest.raises(UsageError, match=r"'api\.example\.com/v1' .* write https://api\.example\.com/v1$"):
         OpenAI("m", ModelOptions(base_url="api.example.com/v1"))
+
+
+def test_a_key_that_an_answer_quotes_stays_out_of_the_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_KEY", "sk-1234567890")
+    options = ModelOptions(base_url="http://127.0.0.1:9/v1", values={"key_variable": "MY_KEY"})
+    model = OpenAI("m", options)
+
+    async def echo() -> Reply:
+        return read_completion({"headers": {"Authorization": "Bearer sk-1234567890"}}, "there")
+
+    with pytest.raises(TransientError, match=r"sent JSON without choices: .*Bearer \[key\]"):
+        asyncio.run(model.read_reply(echo()))

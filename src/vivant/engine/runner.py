@@ -328,10 +328,12 @@ class Runner:
             self._denied += 1
             if self._denied < (_MAX_DENIED if self._succeeded else _MAX_DENIED_FIRST):
                 return Reply(status="error", error=str(error))
-            answered = " in a row" if self._succeeded else ", and none was answered"
-            raise ModelError(
-                f"{error}: {self._denied} requests were denied{answered}. Run the same command to go on"
-            ) from error
+            told = (
+                f"{self._denied} requests were denied in a row"
+                if self._succeeded
+                else f"{self._denied} requests were denied, and none was answered. Check key, model and address"
+            )
+            raise ModelError(f"{error}: {told}. Run the same command to go on") from error
 
     def _note_return(self) -> None:
         """The server answers, perhaps after an absence."""

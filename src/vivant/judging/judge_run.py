@@ -195,6 +195,7 @@ class JudgeRunner:
                             cache=cache if greedy or self._options.cache == "always" else None,
                             concurrency=self._options.concurrency,
                             progress=watch,
+                            has_answers=bool(done or summed.done),
                         )
                         with stop_on_interrupt(runner):
                             _add_outcome(summed, await runner.run(chain([first], jobs)))

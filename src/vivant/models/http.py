@@ -131,6 +131,10 @@ class HttpClient:
                 data = re.sub(rb"(?<![\w-])" + re.escape(secret) + rb"(?![\w-])", b"[key]", data)
         return data
 
+    def redact_text(self, text: str) -> str:
+        """A message without the keys that it may quote."""
+        return self._redact(text.encode("utf-8", "replace")).decode("utf-8", "replace")
+
 
 class HttpModel(Model):
     """A model behind an HTTP API. A subclass implements `ask`; what the server will not take becomes a reply
@@ -159,6 +163,9 @@ class HttpModel(Model):
             return await asking
         except RequestRefusedError as refused:
             return refused.reply
+        except TransientError as error:  # it may quote the answer, and the answer a key
+            error.args = (self.client.redact_text(str(error)),)
+            raise
         except MediaError as error:
             return Reply(status="error", error=str(error))
 

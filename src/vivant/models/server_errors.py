@@ -108,8 +108,8 @@ def classify_error(
     if kind is not None:
         return ModelError(_ENDS[kind].format(where=where, answer=answer))
     if status in (403, 404):
-        hint = "" if status == 403 else ". The address before /chat/completions often ends in /v1"
-        return DeniedError(f"{where} denies the request ({answer}){hint}")
+        hint = "; does the address end in /v1?" if status == 404 and "/v1" not in where else ""
+        return DeniedError(f"{where} denies the request ({answer}{hint})")
     if status in _RETRIED_STATUSES:
         return TransientError(
             f"{where} answered {answer}",
