@@ -110,6 +110,12 @@ def _notes(
         )
         if options.batch and price.batch != 1:
             notes.append(f"a batch costs {price.batch:.0%} of that, and is counted so")
+    thoughts = sum(part.tokens_thinking for part in parts)
+    if thoughts:
+        notes.append(
+            f"tokens out hold room for {thoughts:,} tokens of thoughts; models mostly take far less of it "
+            "(--thinking-tokens, --effort)"
+        )
     minutes = max(
         requests / options.rpm if options.rpm else 0.0, tokens / options.tpm if options.tpm else 0.0
     )

@@ -65,6 +65,7 @@ def build_record(
     seconds: float = 0.0,
     attempts: int = 1,
     cached: bool = False,
+    server: str = "",
 ) -> Record:
     """One line of the log."""
     return Record(
@@ -72,6 +73,7 @@ def build_record(
         fingerprint=key.fingerprint,
         media=key.media,
         reply=reply,
+        server=server,
         attempts=attempts,
         cached=cached,
         started=round(started, 3),

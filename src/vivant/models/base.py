@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 from msgspec import Struct, field
@@ -15,6 +15,9 @@ from vivant.core.types import Reply, Request, Tokenizer
 if TYPE_CHECKING:
     from vivant.models.batch.base import BatchApi
     from vivant.models.model_table import RequestLimits
+    from vivant.models.thinking import Thinking
+
+Effort = Literal["low", "medium", "high"]
 
 
 class Capabilities(Struct, frozen=True):
@@ -26,6 +29,26 @@ class Capabilities(Struct, frozen=True):
     audio: bool = False
 
 
+class ThinkingOptions(Struct, frozen=True, kw_only=True):
+    """What the user says about thinking."""
+
+    tokens: int | None = None
+    effort: Effort | None = None
+    off: bool = False
+
+    @property
+    def given(self) -> bool:
+        """Whether the user says anything."""
+        return self != ThinkingOptions()
+
+    @property
+    def flag(self) -> str:
+        """The first option that is given, as a user writes it."""
+        if self.off:
+            return "--no-thinking"
+        return "--effort" if self.effort is not None else "--thinking-tokens"
+
+
 class ModelOptions(Struct, frozen=True, kw_only=True):
     """What the user says about a model besides its name."""
 
@@ -34,6 +57,7 @@ class ModelOptions(Struct, frozen=True, kw_only=True):
     """Seconds that one request may take."""
     video: str = "frames"
     """`frames`, or `native` for models that take the file itself."""
+    thinking: ThinkingOptions = ThinkingOptions()
     values: Mapping[str, Any] = field(default_factory=dict)
     """Backend-specific settings (`--model-option detail=low`)."""
 
@@ -43,6 +67,10 @@ class ModelOptions(Struct, frozen=True, kw_only=True):
             if name not in defaults:
                 raise unknown_name_error("model option", name, defaults)
         return {**defaults, **self.values}
+
+    def named(self, *names: str) -> dict[str, Any]:
+        """The backend-specific settings of these names that the user gave, for the model's identity."""
+        return {name: self.values[name] for name in names if self.values.get(name) is not None}
 
 
 class TransientError(Exception):
@@ -99,6 +127,8 @@ class Model(RunResource):
     """Whether a reply may be reused for an identical request."""
     limits: RequestLimits | None = None
     """The most that one request may hold; what is over it is shrunk or refused before `generate` sees it."""
+    thinking: Thinking | None = None
+    """How it thinks before it answers; None: it does not, as far as is known."""
     is_local: bool = False
     """Whether it computes on this machine rather than on a server's: with Ray, one worker per accelerator."""
     has_loglikelihood: bool = False
