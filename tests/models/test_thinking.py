@@ -13,6 +13,7 @@ from tests.support import thinking_kit as kit
 from tests.support.standin import Standin, anthropic, gemini, openai
 from vivant.core.errors import UsageError
 from vivant.core.types import Picture, Reply, Text
+from vivant.judging.options import JudgeOptions
 from vivant.models.anthropic import Anthropic
 from vivant.models.base import ModelOptions, ThinkingOptions
 from vivant.models.gemini import Gemini
@@ -431,3 +432,13 @@ def test_fields_merge_deeply() -> None:
         "e": [2],
     }
     assert base == {"a": {"b": 1, "c": {"d": 2}}, "e": [1]}
+
+
+def test_a_judge_is_told_among_its_options() -> None:
+    options = JudgeOptions(model="openai/gpt-5", model_options={"effort": "low", "detail": "low"})
+    assert options.backend_options.thinking == ThinkingOptions(effort="low")
+    assert options.backend_options.values == {"detail": "low"}
+    off = JudgeOptions(model="openai/gpt-5.2", model_options={"thinking": "false"})
+    assert off.backend_options.thinking == ThinkingOptions(off=True)
+    with pytest.raises(UsageError, match=r"did you mean 'low'\?"):
+        _ = JudgeOptions(model="openai/gpt-5", model_options={"effort": "lo"}).backend_options

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import msgspec
 from msgspec import Struct, field
@@ -154,6 +154,20 @@ class Model(RunResource):
     def batch_api(self) -> BatchApi:
         """The provider's batch endpoints (`--batch`). They share the model's session: open it first."""
         raise UsageError(f"{self.name} has no batch endpoint; leave out --batch")
+
+
+def split_thinking_values(values: Mapping[str, Any]) -> tuple[ThinkingOptions, dict[str, Any]]:
+    """What is said about thinking among backend-specific settings, for a judge: `thinking_tokens=`, `effort=`,
+    `thinking=false`; and the other settings."""
+    rest = dict(values)
+    tokens, effort = rest.pop("thinking_tokens", None), rest.pop("effort", None)
+    is_off = not parse_bool("thinking", rest.pop("thinking", True))
+    if effort not in (None, *get_args(Effort)):
+        raise unknown_name_error("effort", str(effort), get_args(Effort))
+    if is_off and (tokens is not None or effort is not None):
+        raise UsageError("thinking=false goes without effort and thinking_tokens")
+    tokens = None if tokens is None else parse_positive("thinking_tokens", tokens)
+    return ThinkingOptions(tokens=tokens, effort=effort, off=is_off), rest
 
 
 def parse_positive(option: str, value: Any) -> int:
