@@ -97,9 +97,14 @@ def parse_protocol(name: str | None) -> Protocol | None:
 def print_run(path: str | Path, protocol: str | None) -> int:
     """Score a run, print its table, and return how many samples failed."""
     from vivant.report.overview import build_overview
+    from vivant.report.usage import describe_usage
     from vivant.runs.run import load_run
 
-    table = build_overview([load_run(path)], parse_protocol(protocol))
+    run = load_run(path)
+    table = build_overview([run], parse_protocol(protocol))
     print_table(table)
+    usage = describe_usage(run)
+    if usage:
+        say(usage)
     say(f"Log and scores: {path}    more: vivant table {path} --by FACET")
     return sum(row.errors for row in table.rows)

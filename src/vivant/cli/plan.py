@@ -116,6 +116,12 @@ def _notes(
         notes.append(
             f"no price is known for {prepared.model.name}; --prices FILE gives one, `vivant models prices` shows all"
         )
+    thoughts = sum(part.tokens_thinking for part in parts)
+    if thoughts:
+        notes.append(
+            f"tokens out hold room for {thoughts:,} tokens of thoughts; models mostly take far less of it "
+            "(--thinking-tokens, --effort)"
+        )
     minutes = max(
         requests / options.rpm if options.rpm else 0.0, tokens / options.tpm if options.tpm else 0.0
     )

@@ -85,7 +85,8 @@ def _report_stop(outcome: RunOutcome, folder: Path) -> typer.Exit:
     """Say why the run is not finished; the exit is 3 for a budget, 130 for the user's own stop."""
     if outcome.reason:
         say(f"Stopped after {outcome.done} samples: {outcome.reason}.")
-        say(f"Run the same command with more of it to go on: {folder}")
+        if not outcome.cut_off:
+            say(f"Run the same command with more of it to go on: {folder}")
         return typer.Exit(3)
     say(f"Stopped after {outcome.done} samples. Run the same command to go on: {folder}")
     return typer.Exit(130)

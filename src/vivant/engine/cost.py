@@ -12,6 +12,7 @@ from msgspec import Struct
 from vivant.core.errors import UsageError
 from vivant.engine.estimate import estimate_plan
 from vivant.engine.prices import costs_money, find_price
+from vivant.engine.tokens import TokenUsage
 from vivant.runs.directory import RunDir
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ class CostEstimate(Struct, kw_only=True):
     """At most."""
     cost: float = 0.0
     """At most; 0 where no price is known."""
+    thinking: float = 0.0
+    """What of it is room for thoughts, of which models mostly take far less."""
 
     def describe(self) -> str:
         """In one sentence."""
@@ -48,8 +51,13 @@ class CostEstimate(Struct, kw_only=True):
                 f"No price is known for {self.model}; --prices FILE gives one"
             )
         dated = f"prices of {self.price.as_of}" if self.price.as_of else "prices without a date"
-        amount = f"{self.cost:.2f}" if self.cost >= 0.01 else f"{self.cost:.4f}"
-        return f"Estimate: at most about {amount} {self.price.currency} for {asked} ({dated})"
+        room = f", {_format_amount(self.thinking)} of it room for thoughts" if self.thinking else ""
+        amount = f"{_format_amount(self.cost)} {self.price.currency}"
+        return f"Estimate: at most about {amount} for {asked}{room} ({dated})"
+
+
+def _format_amount(amount: float) -> str:
+    return f"{amount:.2f}" if amount >= 0.01 else f"{amount:.4f}"
 
 
 def estimate_cost(prepared: Sequence[PlannedRun], options: RunOptions) -> CostEstimate | None:
@@ -71,6 +79,9 @@ def estimate_cost(prepared: Sequence[PlannedRun], options: RunOptions) -> CostEs
                 total.tokens_in += round(part.tokens_in * share)
                 total.tokens_out += round(part.tokens_out * share)
                 total.cost += (part.cost(price, batch=options.batch) or 0.0) * share
+                if price is not None:
+                    thoughts = TokenUsage(0, part.tokens_thinking)
+                    total.thinking += price.cost(thoughts, batch=options.batch) * share
     return total
 
 

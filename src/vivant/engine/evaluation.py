@@ -21,7 +21,7 @@ from vivant.benchmarks.registry import Selection
 from vivant.core.errors import UsageError
 from vivant.core.generated_images import PictureFolder
 from vivant.core.paths import cache_root
-from vivant.core.types import Control, Decoding, FramePolicy, Job
+from vivant.core.types import Control, Decoding, FramePolicy, Job, Record
 from vivant.engine.batches import BatchRunner, check_batches, check_none_under_way
 from vivant.engine.budget import Meter, RunBudget
 from vivant.engine.cost import announce_cost
@@ -85,6 +85,9 @@ def evaluate(
     longest_side: int | None = None,
     audio: bool = False,
     max_tokens: int | None = None,
+    thinking_tokens: int | None = None,
+    effort: Literal["low", "medium", "high"] | None = None,
+    no_thinking: bool = False,
     temperature: float | None = None,
     answer_by: AnswerBy = "generate",
     decoding: Decoding | None = None,
@@ -142,7 +145,11 @@ def evaluate(
         max_frames: At most N frames, with `fps` or `every`.
         longest_side: Scale images and frames down to this many pixels.
         audio: Send the sound track to models that take it.
-        max_tokens: Length of a reply. Default: the benchmark's.
+        max_tokens: Length of an answer. Default: the benchmark's.
+        thinking_tokens: Room for thoughts besides the answer, for models that think (docs/thinking.md).
+            Default: the model's.
+        effort: How hard a model thinks: low, medium or high. Default: the model's.
+        no_thinking: Answer without thinking, where the model can.
         temperature: Sampling temperature; 0 is greedy. Default: 0.
         answer_by: Choose an option by the reply, or by likelihood where the backend reports it.
         decoding: All decoding settings (top_p, stop, …) at once; `max_tokens` and `temperature` go over it.
@@ -254,7 +261,16 @@ def default_run_name(plan: Plan, model: str, selections: Sequence[Selection]) ->
     )
     text = f"{names}-{model}-{plan.settings.style}"
     slug = re.sub(r"[^A-Za-z0-9.+_-]+", "-", text).strip("-")[:80]
-    return f"{slug}-{plan.settings.fingerprint()[:8]}"
+    return f"{slug}-{_fingerprint_without_room(plan.settings)[:8]}"
+
+
+def _fingerprint_without_room(settings: RunSettings) -> str:
+    """The same for more room for thoughts, so that the same command with more of it resumes the run."""
+    thinking = {key: value for key, value in settings.model.get("thinking", {}).items() if key != "room"}
+    model = {key: value for key, value in settings.model.items() if key != "thinking"}
+    return msgspec.structs.replace(
+        settings, model={**model, **({"thinking": thinking} if thinking else {})}
+    ).fingerprint()
 
 
 def run_plan(prepared: PlannedRun, options: RunOptions) -> RunOutcome:
@@ -271,11 +287,16 @@ def run_plan(prepared: PlannedRun, options: RunOptions) -> RunOutcome:
         check_none_under_way(directory.path)
     directory.make()
     with LogWriter(directory.log_file) as log:
-        _write_manifest(directory, prepared)
+        more_room = find_raised_room(directory, plan.settings)
+        if not more_room:
+            _write_manifest(directory, prepared)
         done = log.drop(
-            lambda record: record.reply.status == "error" and not options.keep_errors,
+            lambda record: _is_asked_again(record, options, more_room=bool(more_room)),
             meter.recall if meter is not None else None,
         )
+        if more_room:  # after the log: a kill in between leaves replies to be asked again, never the reverse
+            logger.info("%s: %s; replies without an answer are asked again.", prepared.out, more_room)
+            directory.replace_settings(plan.settings, more_room)
         if done:
             logger.info("Resuming %s: %d of %d samples are done.", prepared.out, len(done), plan.size)
         pending: Iterator[Job] = (job for job in plan.jobs() if job.key not in done)
@@ -306,7 +327,7 @@ def _check_same_run(directory: RunDir, prepared: PlannedRun) -> None:
     settings = prepared.plan.settings
     if directory.exists():
         manifest = directory.manifest()
-        if manifest.fingerprint == settings.fingerprint():
+        if manifest.fingerprint == settings.fingerprint() or find_raised_room(directory, settings):
             return
         changed = "; ".join(list_differences(manifest.settings, settings)) or "it was made by another version"
         raise RunError(
@@ -315,6 +336,29 @@ def _check_same_run(directory: RunDir, prepared: PlannedRun) -> None:
         )
     if not directory.unfinished():
         raise RunError(f"{directory.path} is not empty and not a run; choose another --out")
+
+
+def find_raised_room(directory: RunDir, settings: RunSettings) -> str:
+    """What a run is resumed with, where that is only more room for thoughts; empty where it is anything else.
+
+    The room is a limit: replies that came to their end within less are what they would be within more.
+    """
+    if not directory.exists():
+        return ""
+    manifest = directory.manifest()
+    old, new = (msgspec.to_builtins(value) for value in (manifest.settings, settings))
+    before, after = (value["model"].pop("thinking", {}) for value in (old, new))
+    room, more = before.pop("room", 0), after.pop("room", 0)
+    if old != new or before != after:
+        return ""
+    return f"room for thoughts raised from {room:,} to {more:,} tokens" if more > room else ""
+
+
+def _is_asked_again(record: Record, options: RunOptions, *, more_room: bool) -> bool:
+    """Whether a record of an earlier process is dropped from the log."""
+    if record.reply.status == "error":
+        return not options.keep_errors
+    return more_room and record.reply.status == "truncated" and not record.reply.has_answer
 
 
 def _write_manifest(directory: RunDir, prepared: PlannedRun) -> None:
@@ -368,6 +412,7 @@ async def _run(
                     meter=meter,
                     max_time=options.budget_time,
                     has_answers=bool(logged),
+                    thinking=model.thinking,
                     **shared,
                 )
             with stop_on_interrupt(runner):

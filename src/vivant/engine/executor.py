@@ -43,6 +43,8 @@ class PreparedRequest(Struct, eq=False):
 class Executor(ABC):
     """Opened once, closed once; everything else may be under way many times at once."""
 
+    server: str = ""
+    """Where the model answers, without secrets."""
     prepare_concurrency: int = 8
     """How many jobs are worth preparing at the same time."""
 
@@ -77,6 +79,7 @@ class LocalExecutor(Executor):
         self, model: Model, preparer: MediaLoader, *, audio: bool = False, on_too_large: OnTooLarge = "shrink"
     ) -> None:
         self._model = model
+        self.server = model.server
         self._preparer = preparer
         self._audio = audio and model.capabilities.audio
         self._on_too_large = on_too_large

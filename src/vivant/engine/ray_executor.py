@@ -71,6 +71,7 @@ class RayExecutor(Executor):
     def __init__(self, model: Model, options: Any) -> None:
         require_package("ray", "ray", "--executor ray")
         self._model = model
+        self.server = model.server
         self._options = options
         self._workers: list[WorkerHandle] = []
         self._starting: dict[str, asyncio.Task[None]] = {}

@@ -68,6 +68,7 @@ def build_record(
     attempts: int = 1,
     cached: bool = False,
     estimated: TokenUsage | None = None,
+    server: str = "",
 ) -> Record:
     """One line of the log. `estimated` is what it took, where the server does not say and a budget counts."""
     fields = shared_fields(job, Record)
@@ -78,6 +79,7 @@ def build_record(
         fingerprint=key.fingerprint,
         media=key.media,
         reply=reply,
+        server=server,
         attempts=attempts,
         cached=cached,
         started=round(started, 3),

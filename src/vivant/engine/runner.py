@@ -22,6 +22,7 @@ from vivant.engine.request_building import build_record, check_reply
 from vivant.engine.retry import RetryPolicy
 from vivant.engine.waiting import WaitNotices
 from vivant.models.base import DeniedError, ModelError, TransientError
+from vivant.models.thinking import Thinking
 from vivant.runs.log import LogWriter
 
 logger = logging.getLogger("vivant")
@@ -33,6 +34,8 @@ _MAX_DENIED = 10
 """So many requests denied in a row end the run; before the first success, `_MAX_DENIED_FIRST`."""
 _MAX_DENIED_FIRST = 2
 _NO_KEY = RequestKey("", ())
+_MAX_CUT_OFF = 5
+"""So many replies, the first ones, all cut off before an answer began, end the run."""
 
 
 class RecordListener(Protocol):
@@ -51,7 +54,9 @@ class RunOutcome(Struct):
     stopped: bool = False
     """Not everything was asked: the user, or a budget, said stop."""
     reason: str = ""
-    """Which budget, in words."""
+    """Which budget, in words, or what keeps replies from answers."""
+    cut_off: bool = False
+    """The first replies were cut off before an answer began."""
 
 
 class RunRecorder:
@@ -105,7 +110,10 @@ class Runner:
         progress: RecordListener | None = None,
         pictures: PictureFolder | None = None,
         has_answers: bool = False,
+        thinking: Thinking | None = None,
     ) -> None:
+        self._thinking = thinking or Thinking()
+        self._cut_off: int | None = 0
         self._executor = executor
         self._cache = cache
         self._retry = retry or RetryPolicy()
@@ -210,7 +218,11 @@ class Runner:
             key = await self._executor.identify(job)
             reply = self._cache.get(key.fingerprint)
             if reply is not None:
-                self._recorder.add(build_record(job, key, reply, started=time.time(), cached=True))
+                self._recorder.add(
+                    build_record(
+                        job, key, reply, started=time.time(), cached=True, server=self._executor.server
+                    )
+                )
                 return None
         while self._bytes > _BYTES_AHEAD:
             self._room.clear()
@@ -241,7 +253,9 @@ class Runner:
         if self._meter is None:
             reply = await self._answer(request, attempts, None)
         else:
-            reservation = await self._meter.admit(request.size, request.job.decoding.max_tokens)
+            limit = request.job.decoding.max_tokens
+            limit = None if limit is None else limit + self._thinking.room
+            reservation = await self._meter.admit(request.size, limit)
             if reservation is None:
                 self.stop(self._meter.reason)
                 return
@@ -263,8 +277,22 @@ class Runner:
                 seconds=attempts.seconds,
                 attempts=attempts.count,
                 estimated=estimated,
+                server=self._executor.server,
             )
         )
+        self._watch_cut_offs(reply)
+
+    def _watch_cut_offs(self, reply: Reply) -> None:
+        """Stop where none of the first replies came as far as an answer: the others would not either."""
+        if self._cut_off is None:
+            return
+        if reply.status != "truncated" or reply.has_answer:
+            self._cut_off = None
+            return
+        self._cut_off += 1
+        if self._cut_off >= _MAX_CUT_OFF:
+            self._outcome.cut_off = True
+            self.stop(explain_cut_off(self._cut_off, self._thinking))
 
     async def _answer(
         self, request: PreparedRequest, attempts: _Attempts, reservation: Reservation | None
@@ -380,6 +408,16 @@ class Runner:
         except TimeoutError:
             return False
         return True
+
+
+def explain_cut_off(count: int, thinking: Thinking) -> str:
+    """Why a run ends whose first replies hold no answer, and what to do."""
+    limit = f" ({thinking.room:,} tokens and the answer's own)" if thinking.room else ""
+    less = f", or think less with {' or '.join(thinking.less)}" if thinking.less else ""
+    return (
+        f"the first {count} replies were cut off before an answer began; thoughts took all of their room{limit}. "
+        f"Give more with --thinking-tokens {max(2 * thinking.room, 32_768)}{less}"
+    )
 
 
 class _TypicalDuration:

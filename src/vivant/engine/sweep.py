@@ -94,6 +94,7 @@ def build_sweep_table(
         for part in point.run.scores(protocol):
             rows += [(point.frames, row) for row in summarise(part, registry.of_task(part.task), by)]
     rows.sort(key=lambda pair: (pair[1].task, sorted(pair[1].group.items()), pair[0]))
+    truncated = any(row.truncated for _, row in rows)
     body = tuple(
         (
             row.task,
@@ -104,13 +105,24 @@ def build_sweep_table(
             row.n,
             row.errors,
             row.unparsed,
+            *((row.truncated,) if truncated else ()),
         )
         for frames, row in rows
     )
     model = points[0].run.model if points else ""
     return Table(
         title=f"{model}: score against frames, protocol {protocol}",
-        columns=("task", *by, "frames", "score", "95 % interval", "n", "errors", "unparsed"),
+        columns=(
+            "task",
+            *by,
+            "frames",
+            "score",
+            "95 % interval",
+            "n",
+            "errors",
+            "unparsed",
+            *(("truncated",) if truncated else ()),
+        ),
         body=body,
         rows=tuple(
             msgspec.structs.replace(row, group={**row.group, "frames": str(frames)}) for frames, row in rows

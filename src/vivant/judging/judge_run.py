@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -99,6 +100,13 @@ class _PersistentModel(Model):
         if self._open:
             self._open = False
             await self._inner.close()
+
+
+def _name_judge_options(remedy: str) -> str:
+    """A remedy with the options of a judge in place of a run's."""
+    named = re.sub(r"--thinking-tokens (\d+)", r"--judge-option thinking_tokens=\1", remedy)
+    named = named.replace("--effort low", "--judge-option effort=low")
+    return named.replace("--no-thinking", "--judge-option thinking=false")
 
 
 class _RecordRelay:
@@ -196,9 +204,13 @@ class JudgeRunner:
                             concurrency=self._options.concurrency,
                             progress=watch,
                             has_answers=bool(done or summed.done),
+                            thinking=self._model.thinking,
                         )
                         with stop_on_interrupt(runner):
-                            _add_outcome(summed, await runner.run(chain([first], jobs)))
+                            outcome = await runner.run(chain([first], jobs))
+                        if outcome.cut_off:
+                            raise ModelError(_name_judge_options(outcome.reason))
+                        _add_outcome(summed, outcome)
                         if summed.stopped:
                             return summed
         finally:

@@ -13,6 +13,7 @@ from vivant.core.types import Clip, Content, Reply, ReplyStatus, Request, Sound,
 from vivant.models.base import Capabilities, Model, ModelOptions, TransientError, parse_bool, parse_mapping
 from vivant.models.http import HttpModel, complete_url, read_count, read_key, read_string
 from vivant.models.model_table import LIMIT_OPTIONS, find_model, find_server, merge_limits
+from vivant.models.thinking import merge_fields, plan_thinking, thinking_identity
 
 if TYPE_CHECKING:
     from vivant.models.batch.base import BatchApi
@@ -49,10 +50,16 @@ class Anthropic(HttpModel):
         sampling = settings["sampling"]
         self._sampling = facts.sampling if sampling is None else parse_bool("sampling", sampling)
         self._extra = parse_mapping("extra_body", settings["extra_body"])
+        self.thinking = plan_thinking(model, options.thinking, api="anthropic", server=server)
+        if self.thinking is not None and not self.thinking.sampling:
+            self._sampling = False
+        self._named = options.named(*LIMIT_OPTIONS)
+        self._named |= {"sampling": self._sampling} if sampling is not None else {}
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        return {"model": self.name, **({"extra": self._extra} if self._extra else {})}
+        extra = {"extra": self._extra} if self._extra else {}
+        return {"model": self.name, **extra, **self._named, **thinking_identity(self.thinking)}
 
     async def ask(self, request: Request) -> Reply:
         answer = await self.client.post("/messages", msgspec.json.encode(self.body(request)))
@@ -74,9 +81,10 @@ class Anthropic(HttpModel):
             elif content:
                 messages.append({"role": turn.role, "content": content})
         decoding = request.decoding
+        limit = decoding.max_tokens or DEFAULT_MAX_TOKENS
         body: dict[str, Any] = {
             "model": self.model,
-            "max_tokens": decoding.max_tokens or DEFAULT_MAX_TOKENS,
+            "max_tokens": limit + (self.thinking.room if self.thinking is not None else 0),
             "messages": messages,
         }
         if system:
@@ -88,7 +96,9 @@ class Anthropic(HttpModel):
             body["top_p"] = decoding.top_p
         if decoding.stop:
             body["stop_sequences"] = list(decoding.stop)
-        return body | self._extra
+        if self.thinking is not None:
+            body = merge_fields(body, self.thinking.body)
+        return merge_fields(body, self._extra)
 
 
 def _content_blocks(part: Content) -> list[dict[str, Any]]:
@@ -109,6 +119,8 @@ def read_message(answer: Any, where: str) -> Reply:
         raise TransientError(f"{where} sent JSON that is no message: {str(answer)[:120]}")
     usage = answer.get("usage")
     usage = usage if isinstance(usage, dict) else {}
+    details = usage.get("output_tokens_details")
+    details = details if isinstance(details, dict) else {}
     blocks = [block for block in blocks if isinstance(block, dict)]
     status, error = _ENDS.get(answer.get("stop_reason") or "", ("ok", ""))
     return Reply(
@@ -120,6 +132,7 @@ def read_message(answer: Any, where: str) -> Reply:
         error=error,
         tokens_in=read_count(usage.get("input_tokens")),
         tokens_out=read_count(usage.get("output_tokens")),
+        tokens_thinking=read_count(details.get("thinking_tokens")),
         model=read_string(answer.get("model")),
     )
 

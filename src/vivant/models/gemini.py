@@ -14,6 +14,7 @@ from vivant.models.base import (
     Capabilities,
     Model,
     ModelOptions,
+    ThinkingOptions,
     TransientError,
     parse_mapping,
     parse_positive,
@@ -21,6 +22,7 @@ from vivant.models.base import (
 from vivant.models.gemini_files import UploadedFiles
 from vivant.models.http import HttpModel, complete_url, read_count, read_key, read_string
 from vivant.models.model_table import LIMIT_OPTIONS, find_model, find_server, merge_limits
+from vivant.models.thinking import merge_fields, plan_thinking, thinking_identity
 
 if TYPE_CHECKING:
     from vivant.models.batch.base import BatchApi
@@ -50,11 +52,18 @@ class Gemini(HttpModel):
         self.files = UploadedFiles(self.client, parse_positive("inline_bytes", settings["inline_bytes"]))
         self._settings = {key: settings[key] for key in ("resolution", "thinking_budget")}
         self._extra = parse_mapping("extra_body", settings["extra_body"])
+        thinking = options.thinking
+        if settings["thinking_budget"] is not None:
+            thinking = _parse_budget(settings["thinking_budget"], thinking)
+        self.thinking = plan_thinking(model, thinking, api="gemini", server=server)
+        self._named = options.named(*LIMIT_OPTIONS)
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        settings = {key: value for key, value in {**self._settings, "extra": self._extra}.items() if value}
-        return {"model": self.name, "video": self.capabilities.video, **settings}
+        settings = {key: value for key, value in self._settings.items() if value is not None}
+        extra = {"extra": self._extra} if self._extra else {}
+        named = {**settings, **extra, **self._named, **thinking_identity(self.thinking)}
+        return {"model": self.name, "video": self.capabilities.video, **named}
 
     async def close(self) -> None:
         try:
@@ -84,8 +93,9 @@ class Gemini(HttpModel):
             else:
                 contents.append({"role": "model" if turn.role == "assistant" else "user", "parts": pieces})
         decoding = request.decoding
+        limit = decoding.max_tokens if self.thinking is None else self.thinking.limit(decoding.max_tokens)
         config: dict[str, Any] = {
-            "maxOutputTokens": decoding.max_tokens,
+            "maxOutputTokens": limit,
             "temperature": decoding.temperature,
             "topP": decoding.top_p,
             "seed": decoding.seed,
@@ -93,15 +103,28 @@ class Gemini(HttpModel):
         }
         if self._settings["resolution"]:
             config["mediaResolution"] = f"MEDIA_RESOLUTION_{str(self._settings['resolution']).upper()}"
-        if self._settings["thinking_budget"] is not None:
-            config["thinkingConfig"] = {"thinkingBudget": int(self._settings["thinking_budget"])}
         body = {
             "contents": contents,
             "generationConfig": {key: value for key, value in config.items() if value is not None},
         }
         if system:
             body["systemInstruction"] = {"parts": system}
-        return body | self._extra
+        if self.thinking is not None:
+            body = merge_fields(body, self.thinking.body)
+        return merge_fields(body, self._extra)
+
+
+def _parse_budget(value: Any, said: ThinkingOptions) -> ThinkingOptions:
+    """`--model-option thinking_budget=N` in the words of the other providers: -1 leaves it to the model."""
+    if said.given:
+        raise UsageError("--model-option thinking_budget is --thinking-tokens by another name; give one")
+    try:
+        tokens = int(value)
+    except ValueError:
+        raise UsageError(f"--model-option thinking_budget={value}: write a number of tokens") from None
+    if tokens < 0:
+        return ThinkingOptions()
+    return ThinkingOptions(off=True) if tokens == 0 else ThinkingOptions(tokens=tokens)
 
 
 def _content_parts(part: Content, files: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -134,6 +157,7 @@ def read_response(answer: Any, where: str) -> Reply:
         "tokens_out": None
         if answer_tokens is None and not thought_tokens
         else (answer_tokens or 0) + thought_tokens,
+        "tokens_thinking": thought_tokens or None,
         "model": read_string(answer.get("modelVersion")),
     }
     blocked = (answer.get("promptFeedback") or {}).get("blockReason")
