@@ -16,6 +16,7 @@ from vivant.models.http import HttpModel, complete_url, public_url, read_count, 
 from vivant.models.likelihood import option_likelihoods
 from vivant.models.model_table import LIMIT_OPTIONS, ServerFacts, find_model, find_server, merge_limits
 from vivant.models.openai_responses import read_response, to_response_request
+from vivant.models.reply_json import read_any_form
 from vivant.models.server_errors import RequestRefusedError
 from vivant.models.thinking import find_largest_limit, merge_fields, plan_thinking, thinking_identity
 from vivant.models.thought_marks import split_thinking
@@ -239,6 +240,7 @@ def encode_data_url(data: bytes, media_type: str) -> str:
     return f"data:{media_type};base64,{b64encode(data).decode('ascii')}"
 
 
+@read_any_form
 def read_completion(answer: Any, where: str) -> Reply:
     """A chat completion as a Reply; something that is not one may come right on another try."""
     try:
@@ -246,7 +248,7 @@ def read_completion(answer: Any, where: str) -> Reply:
         message = choice["message"]
     except (KeyError, IndexError, TypeError) as error:
         raise TransientError(f"{where} sent JSON without choices: {str(answer)[:120]}") from error
-    finish = choice.get("finish_reason") or "stop"
+    finish = read_string(choice.get("finish_reason")) or "stop"
     text = message.get("content") or ""
     parts = _interleave_parts(text, message.get("images"))
     marked, text, unfinished = split_thinking(_answer_text(text))
@@ -266,6 +268,11 @@ def read_completion(answer: Any, where: str) -> Reply:
         status, error_text = "truncated", "stopped at the token limit"
     elif unfinished:
         status, error_text = "truncated", "stopped while it was thinking"
+    elif message.get("content") is None and not parts:
+        status, error_text = (
+            "error",
+            "the reply holds thoughts alone" if thinking else "the reply holds no content",
+        )
     details = usage.get("completion_tokens_details")
     details = details if isinstance(details, dict) else {}
     return Reply(

@@ -3,12 +3,35 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import msgspec
 
+from vivant.core.types import Reply
+from vivant.models.base import TransientError
+
 _BOM = b"\xef\xbb\xbf"
 _DECODER = msgspec.json.Decoder()
+
+
+Reader = Callable[[Any, str], Reply]
+"""(decoded answer, server) → reply."""
+
+
+def read_any_form(reader: Reader) -> Reader:
+    """Let a reader take anything: an answer of a form that it does not know may come right on another try."""
+
+    @wraps(reader)
+    def read(answer: Any, where: str) -> Reply:
+        try:
+            return reader(answer, where)
+        except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
+            shown = str(answer)[:120]
+            raise TransientError(f"{where} sent an answer of an unknown form: {shown}") from error
+
+    return read
 
 
 def parse_json(data: bytes) -> Any:

@@ -121,7 +121,7 @@ def classify_error(
 
 def find_embedded_error(answer: Any) -> tuple[int, Any] | None:
     """The error that an answer with a status of success holds, with the status that it should have had."""
-    if not isinstance(answer, dict):
+    if not isinstance(answer, dict) or answer.get("object") == "response":  # that one has states of its own
         return None
     error: Any = answer.get("error")
     choices = answer.get("choices")
