@@ -79,11 +79,14 @@ def evaluate(
     frames: int | FramePolicy | None = None,
     fps: float | None = None,
     every: int | None = None,
+    every_start: Literal["first", "kth"] | None = None,
+    spread: Literal["ends", "middles", "segments"] | None = None,
     max_frames: int | None = None,
     longest_side: int | None = None,
+    jpeg_quality: int | None = None,
     audio: bool = False,
-    max_tokens: int | None = None,
-    temperature: float | None = None,
+    max_tokens: int | Literal["server"] | None = None,
+    temperature: float | Literal["server"] | None = None,
     answer_by: AnswerBy = "generate",
     decoding: Decoding | None = None,
     out: str | Path | None = None,
@@ -135,11 +138,15 @@ def evaluate(
         frames: Frames per video, evenly spread. Default: 8.
         fps: Frames per second of video instead.
         every: Each k-th frame instead.
+        every_start: With `every` K: frames 0, K, 2K … (first), or K-1, 2K-1 … (kth). Default: first.
+        spread: Spread frames from the first to the last (ends), or take the middles of equal parts, by the rule
+            of MiniCPM and Phi (middles) or of InternVL (segments). Default: ends.
         max_frames: At most N frames, with `fps` or `every`.
         longest_side: Scale images and frames down to this many pixels.
+        jpeg_quality: Quality of frames and scaled images, 1 to 100. Default: 90.
         audio: Send the sound track to models that take it.
-        max_tokens: Length of a reply. Default: the benchmark's.
-        temperature: Sampling temperature; 0 is greedy. Default: 0.
+        max_tokens: Length of a reply, or server. Default: the benchmark's.
+        temperature: Temperature, or server; 0 is greedy. Default: 0.
         answer_by: Choose an option by the reply, or by likelihood where the backend reports it.
         decoding: All decoding settings (top_p, stop, …) at once; `max_tokens` and `temperature` go over it.
         out: Run directory. Default: runs/NAME, by settings.

@@ -142,6 +142,8 @@ def _jobs(plan: TaskPlan, settings: RunSettings) -> Iterator[Job]:
         decoding = settings.decoding
         if decoding.max_tokens is None and prompt.max_tokens is not None:
             decoding = msgspec.structs.replace(decoding, max_tokens=prompt.max_tokens)
+        elif decoding.max_tokens == 0:  # the user leaves the limit to the server
+            decoding = msgspec.structs.replace(decoding, max_tokens=None)
         if settings.control == "blind":
             prompt = msgspec.structs.replace(prompt, messages=apply_control(prompt.messages, "blind", 0))
         for repeat in range(settings.repeat):
