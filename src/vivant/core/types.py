@@ -45,6 +45,20 @@ class Audio(Struct, frozen=True, tag="audio", tag_field="kind"):
 
 
 Part = Text | Image | Video | Audio
+
+
+def join_texts(parts: Sequence[Part]) -> tuple[Part, ...]:
+    """Texts that stand side by side as one; empty ones gone."""
+    joined: list[Part] = []
+    for part in parts:
+        last = joined[-1] if joined else None
+        if isinstance(part, Text) and isinstance(last, Text):
+            joined[-1] = Text(last.text + part.text)
+        elif not (isinstance(part, Text) and not part.text):
+            joined.append(part)
+    return tuple(joined)
+
+
 Role = Literal["system", "user", "assistant"]
 
 

@@ -95,6 +95,14 @@ class RunOptions(Struct, frozen=True, kw_only=True):
         _model("Options of the image model, e.g. size=512x512.", "NAME=VALUE", flag="--image-option"),
     ] = field(default_factory=dict)
 
+    recipe: Annotated[
+        str | None,
+        _question(
+            "Ask as a published row was asked, e.g. paper/gpt-4o-mini; other options go over it (see `vivant "
+            "recipes NAME`).",
+            "NAME",
+        ),
+    ] = None
     data: Annotated[
         tuple[str, ...],
         _question(
@@ -197,7 +205,7 @@ class RunOptions(Struct, frozen=True, kw_only=True):
 
     max_tokens: Annotated[
         int | Literal["server"] | None,
-        _reply("Length of a reply, or server.", "N", common=True, minimum=1, default="the benchmark's"),
+        _reply("Reply length, or server.", "N", common=True, minimum=1, default="benchmark's"),
     ] = None
     temperature: Annotated[
         float | Literal["server"] | None,
@@ -309,9 +317,12 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     def decoding_settings(self) -> Decoding:
         """How the model writes: `decoding`, with what was said outright over it."""
         named = {"max_tokens": self.max_tokens, "temperature": self.temperature}
-        changes = {name: value for name, value in named.items() if value is not None}
         left_out = {"max_tokens": 0, "temperature": None}
-        changes = {name: left_out[name] if value == "server" else value for name, value in changes.items()}
+        changes: dict[str, Any] = {
+            name: left_out[name] if value == "server" else value
+            for name, value in named.items()
+            if value is not None
+        }
         return msgspec.structs.replace(self.decoding, **changes)
 
     @property

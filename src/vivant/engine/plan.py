@@ -12,6 +12,7 @@ from vivant.benchmarks.base import Benchmark, PromptContext
 from vivant.benchmarks.registry import Selection
 from vivant.benchmarks.summary import matches, parse_where
 from vivant.benchmarks.validation import check_stages, load_samples
+from vivant.benchmarks.wording import check_prompts
 from vivant.core.errors import DataError, UsageError, unknown_name_error
 from vivant.core.randomness import derive_seed, sample_ids
 from vivant.core.structs import shared_fields
@@ -62,8 +63,10 @@ def make_plan(
     selections: Sequence[Selection],
     settings_for: Callable[[Mapping[str, str]], RunSettings],
     tokenizer: Tokenizer | None = None,
+    prompts: Mapping[str, str] | None = None,
 ) -> Plan:
     """Read the data of every selected task; `settings_for` completes the settings with their fingerprints."""
+    check_prompts([chosen.benchmark for chosen in selections], prompts or {})
     pools = [
         (chosen, task, load_samples(chosen.benchmark, chosen.root, task))
         for chosen in selections
