@@ -108,12 +108,13 @@ class _Group:
         self.clusters = array("q")
         """A hash for each value's cluster."""
         self.chances = array("d")
-        self.errors = self.unparsed = self.guessed = 0
+        self.errors = self.unparsed = self.truncated = self.guessed = 0
 
     def add(self, sample: Sample, score: Score, value: float | None, benchmark: Benchmark) -> None:
         """One more sample."""
         self.errors += score.status == "missing"
         self.unparsed += score.status == "unparsed"
+        self.truncated += score.status == "truncated"
         self.guessed += score.guessed
         if value is None:
             return
@@ -182,6 +183,7 @@ def _row(
         n=len(group.values),
         errors=group.errors,
         unparsed=group.unparsed,
+        truncated=group.truncated,
         guessed=group.guessed,
         interval=(scaled.low, scaled.high) if scaled else None,
         interval_method=scaled.method if scaled else "",
@@ -210,7 +212,7 @@ def _both(interval: Interval | None, chance: float | None, scale: float) -> tupl
 
 def counted_value(run: ScoredRun, score: Score, unparsed_value: float | None) -> float | None:
     """What a score adds to a mean; None where it stays out of it."""
-    if score.status in ("missing", "excluded"):
+    if score.status in ("truncated", "missing", "excluded"):
         return None
     if score.status == "unparsed":
         return unparsed_value

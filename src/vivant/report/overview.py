@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Protocol, ScoredRun
 from vivant.benchmarks.summary import judge_notes, published_row, restrict, summarise
@@ -50,6 +52,9 @@ def build_overview(
     columns += ["chance"] * (not by or chance_corrected)
     columns += ["above chance", "above chance, 95 %"] * chance_corrected
     columns += ["n", "errors", "unparsed"]
+    truncated = any(row.truncated for row in rows)
+    if truncated:
+        columns.append("truncated")
     if guessed:
         columns.append("guessed")
     if styles:
@@ -74,6 +79,8 @@ def build_overview(
             ends = row.corrected_interval
             cells += [row.corrected, f"{ends[0]:.1f} – {ends[1]:.1f}" if ends else "–"]
         cells += [row.n, row.errors, row.unparsed]
+        if truncated:
+            cells.append(row.truncated)
         if guessed:
             cells.append(row.guessed)
         if several:
@@ -160,6 +167,11 @@ def _notes(runs: Sequence[Run], parts: Sequence[ScoredRun], rows: Sequence[Row])
         notes.append(
             "Errors are samples without a reply to score; they are not part of n and not wrong answers."
         )
+    if any(row.truncated for row in rows):
+        notes.append(
+            "Truncated are replies that were cut off before an answer began; they are not part of n. "
+            "Run again with more --thinking-tokens to ask them again."
+        )
     if any(row.guessed for row in rows):
         notes.append("Guessed: answers that the published protocol supplies where the model gave none.")
     return notes
@@ -175,7 +187,7 @@ def _row_notes(part: ScoredRun) -> list[str]:
             rule = rule or score.rule
         if record is None:
             continue
-        cut += record.reply.status == "truncated"
+        cut += record.reply.status == "truncated" and score.status != "truncated"
         lost += record.lost_images > 0
         for note in record.notes:
             if note.startswith(SHRUNK):
@@ -184,7 +196,7 @@ def _row_notes(part: ScoredRun) -> list[str]:
     notes = []
     where = f"{part.run}, {part.task}"
     if cut:
-        notes.append(f"{where}: {cut} replies were cut off at the token limit.")
+        notes.append(f"{where}: {cut} answers were cut off at the token limit.")
     if excluded:
         notes.append(f"{where}: {excluded} samples left out ({rule}).")
     if lost:
@@ -217,4 +229,16 @@ def build_layout(name: str, runs: Sequence[Run], protocol: Protocol | None) -> T
     if not parts:
         raise UsageError(f"None of these runs holds {benchmark_name}")
     table: Table = benchmark.tables.build(benchmark, short, parts, protocol)
-    return table
+    return msgspec.structs.replace(table, notes=(*table.notes, *_truncated_notes(parts)))
+
+
+def _truncated_notes(parts: Sequence[ScoredRun]) -> list[str]:
+    """How many replies a benchmark's own table leaves out because they were cut off before an answer began."""
+    counts = {
+        (part.run, part.task): sum(score.status == "truncated" for _, _, score in part.rows) for part in parts
+    }
+    return [
+        f"{run}, {task}: {count} replies were cut off before an answer began; they are not part of n."
+        for (run, task), count in counts.items()
+        if count
+    ]

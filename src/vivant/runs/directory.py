@@ -55,6 +55,8 @@ class Manifest(Struct, frozen=True, kw_only=True):
     origin: str = "run"
     """`run`, or `import` for other people's predictions."""
     notes: tuple[str, ...] = ()
+    recipe: str = ""
+    """The recipe that set the run's defaults; not part of the fingerprint, which holds what it set."""
     versions: Mapping[str, str] = field(default_factory=dict)
     machine: Mapping[str, str] = field(default_factory=dict)
 
@@ -118,6 +120,17 @@ class RunDir:
         self.make()
         try:
             write_jsonl(self.samples_file, samples)
+            write_atomic(self.manifest_file, msgspec.json.format(msgspec.json.encode(manifest), indent=1))
+        except OSError as error:
+            raise RunError(f"Cannot write the run directory {self.path}: {error.strerror}") from error
+
+    def replace_settings(self, settings: RunSettings, note: str) -> None:
+        """Go on with other settings, and note why that is the same run."""
+        manifest = msgspec.structs.replace(
+            self.manifest(), settings=settings, fingerprint=settings.fingerprint()
+        )
+        manifest = msgspec.structs.replace(manifest, notes=(*manifest.notes, note))
+        try:
             write_atomic(self.manifest_file, msgspec.json.format(msgspec.json.encode(manifest), indent=1))
         except OSError as error:
             raise RunError(f"Cannot write the run directory {self.path}: {error.strerror}") from error
@@ -195,6 +208,7 @@ def new_manifest(
     notes: tuple[str, ...] = (),
     command: str = "",
     server: str = "",
+    recipe: str = "",
 ) -> Manifest:
     """A manifest with this machine and its versions filled in."""
     return Manifest(
@@ -209,6 +223,7 @@ def new_manifest(
         created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         command=command,
         server=server,
+        recipe=recipe,
         origin=origin,
         notes=notes,
         versions=_package_versions(),

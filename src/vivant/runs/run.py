@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Benchmark, Protocol, ScoredRun, ScoreSettings
+from vivant.benchmarks.recipes import find_recipe
 from vivant.benchmarks.validation import score_records, scores_apart
 from vivant.core.errors import UsageError, VivantError, unknown_name_error
 from vivant.core.files import read_jsonl, write_jsonl
 from vivant.core.types import Record, Sample, Score, job_key
+from vivant.metrics.text import strip_thinking
 from vivant.runs.directory import Manifest, RunDir, RunError
 from vivant.runs.judge_scores import score_verdicts
 from vivant.runs.judgements import Judgements, measure_panel, read_panel
@@ -66,7 +68,10 @@ class Run:
         """
         protocol = common_protocol([self], protocol)
         settings = {
-            task: merge_scoring_values(registry.of_task(task), values) for task in self.manifest.tasks
+            task: merge_scoring_values(
+                registry.of_task(task), {**self._recipe_scoring(task, protocol), **(values or {})}
+            )
+            for task in self.manifest.tasks
         }
         judges = self._judges(protocol)
         state = measure_panel(judges)
@@ -92,6 +97,13 @@ class Run:
             scores.update(self._score_task(task, samples, records, protocol, settings[task], judges))
         self.dir.write_scores(protocol, settings, scores.values(), state)
         return self._gather(samples, records, scores, protocol, settings, judges)
+
+    def _recipe_scoring(self, task: str, protocol: Protocol) -> Mapping[str, Any]:
+        """The scoring rule of the row whose recipe the run was made by; `strict` has one rule for all."""
+        name = self.manifest.recipe
+        if not name or protocol != "paper":
+            return {}
+        return find_recipe(task.partition("/")[0], name).scoring
 
     def _judges(self, protocol: Protocol) -> list[Judgements]:
         """The judges that count, where any task needs one. To have none is an error, not another metric."""
@@ -255,7 +267,8 @@ def iter_answers(
 def _score_unreadable(
     key: str, sample: Sample, record: Record | None, protocol: Protocol, judged: bool
 ) -> Score | None:
-    """The score of what cannot be read: no record, an error, a refusal; in `strict`, a reply cut short.
+    """The score of what cannot be read: no record, an error, a refusal, a reply cut off before an answer began; in
+    `strict`, a reply cut short.
 
     A judge takes a text as it is: one cut short loses what it lacks, and the record says so.
     """
@@ -264,9 +277,17 @@ def _score_unreadable(
     status = record.reply.status
     if status in ("error", "refused", "too_long"):
         return Score(key=key, task=sample.task, id=sample.id, status="missing", rule=status)
+    if status == "truncated" and not _has_answer(record):
+        return Score(key=key, task=sample.task, id=sample.id, status="truncated", rule="cut off in thoughts")
     if status == "truncated" and protocol == "strict" and not judged:
         return Score(key=key, task=sample.task, id=sample.id, status="unparsed", rule="truncated")
     return None
+
+
+def _has_answer(record: Record) -> bool:
+    """Whether an answer began before the reply was cut off; thoughts, marked or apart, are none."""
+    reply = record.reply
+    return reply.has_answer and (bool(reply.parts) or strip_thinking(reply.text) is not None)
 
 
 def merge_scoring_values(benchmark: Benchmark, overrides: Mapping[str, Any] | None) -> dict[str, Any]:
