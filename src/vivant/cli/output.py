@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -37,15 +38,20 @@ def say(message: str) -> None:
 
 
 def print_table(table: Table) -> None:
-    """Print a table on standard output, as wide as the terminal allows."""
+    """Print a table on standard output: as wide as the terminal, or $COLUMNS, allows; 160 columns where it is piped."""
+    from vivant.core.table import to_text
+    from vivant.core.table_layout import layout_table
+
+    columns = os.environ.get("COLUMNS", "")
+    if not sys.stdout.isatty():
+        print(to_text(table, int(columns) if columns.isdecimal() and int(columns) else None), end="")
+        return
     from rich.console import Console
+    from rich.text import Text
 
-    from vivant.core.table import to_rich, to_text
-
-    if sys.stdout.isatty():
-        Console().print(to_rich(table))
-    else:
-        print(to_text(table), end="")
+    console = Console(highlight=False)
+    for line in layout_table(table, console.width):
+        console.print(Text(line.text, style=line.style), soft_wrap=True)
 
 
 def write_tables(content: Sequence[Table], form: str, out: Path | None) -> None:
