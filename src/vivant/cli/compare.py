@@ -8,12 +8,12 @@ from typing import Annotated
 from typer import Option
 
 from vivant.analysis.comparison import compare as compare_runs
+from vivant.analysis.comparison_table import build_comparison_table, write_flips
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
 from vivant.cli.output import parse_protocol, say, write_tables
 from vivant.cli.parsing import split_values
 from vivant.core.errors import UsageError
-from vivant.report.comparison import build_comparison_table, write_flips
 
 app = CommandApp()
 

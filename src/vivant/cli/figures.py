@@ -11,7 +11,7 @@ from vivant.cli import options as o
 from vivant.cli.help import CommandApp
 from vivant.cli.output import parse_protocol, say
 from vivant.report.figures import draw_all
-from vivant.report.overview import score_runs
+from vivant.runs.overview import score_runs
 from vivant.runs.run import load_run
 
 app = CommandApp()

@@ -93,7 +93,7 @@ def parse_protocol(name: str | None) -> Protocol | None:
 
 def print_run(path: str | Path, protocol: str | None) -> int:
     """Score a run, print its table, and return how many samples failed."""
-    from vivant.report.overview import build_overview
+    from vivant.runs.overview import build_overview
     from vivant.runs.run import load_run
 
     table = build_overview([load_run(path)], parse_protocol(protocol))

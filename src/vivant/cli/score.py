@@ -8,7 +8,7 @@ from vivant.cli.help import CommandApp
 from vivant.cli.output import parse_protocol, print_table, say
 from vivant.cli.parsing import parse_pairs
 from vivant.judging.options import JudgeOptions
-from vivant.report.overview import build_overview
+from vivant.runs.overview import build_overview
 from vivant.runs.run import common_protocol, load_run
 
 app = CommandApp()

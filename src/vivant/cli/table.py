@@ -14,7 +14,7 @@ from vivant.cli.output import parse_protocol, write_tables
 from vivant.cli.parsing import split_values
 from vivant.core import table as tables
 from vivant.core.errors import UsageError, unknown_name_error
-from vivant.report.overview import build_layout, build_overview
+from vivant.runs.overview import build_layout, build_overview
 from vivant.runs.run import Run, load_run
 
 app = CommandApp()

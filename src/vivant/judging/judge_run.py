@@ -322,7 +322,7 @@ def build_judge_requests(
     run: Run, tasks: Sequence[str], protocol: Protocol, options: JudgeOptions
 ) -> list[JudgeRequest]:
     """The answers of a run that are to be judged: those that can be read at all."""
-    samples, records = run.samples(), run.records()
+    samples, records = run.dir.samples(), run.records()
     home = str(run.dir.path.resolve())
     asks: list[JudgeRequest] = []
     for task in tasks:

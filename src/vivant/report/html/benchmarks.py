@@ -17,7 +17,7 @@ from vivant.report.html.leaderboard import plot_point
 from vivant.report.html.report_data import ReportData
 from vivant.report.html.sections import build_protocol_differences
 from vivant.report.html.svg import BarGroup, draw_bars, draw_heatmap, draw_scatter
-from vivant.report.overview import list_published_rows
+from vivant.runs.overview import list_published_rows
 
 _MAX_GROUPS = 40
 """A bar figure with more groups than this is no figure; the table has them all."""
