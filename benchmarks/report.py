@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tests.support.view_kit import write_large
 
-from vivant.report.html import write_report
+from vivant.reporting.html import write_report
 from vivant.runs.run import load_run
 
 SECONDS_LIMIT = 10.0

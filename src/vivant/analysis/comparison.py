@@ -27,9 +27,10 @@ from vivant.benchmarks.summary import (
 )
 from vivant.core.arguments import as_strings
 from vivant.core.errors import UsageError
+from vivant.core.table import Table
 from vivant.core.types import Sample
 from vivant.metrics.paired import Difference, holm, paired_difference
-from vivant.runs.run import Run, common_protocol, load_run
+from vivant.runs.run import Run, RunLike, common_protocol, load_runs
 from vivant.runs.settings import list_differences
 
 
@@ -89,9 +90,21 @@ class Comparison(Struct, frozen=True, kw_only=True):
         """How many tests Holm's correction is over."""
         return sum(pair.result.p is not None for pair in self.pairs)
 
+    def table(self) -> Table:
+        """One line per comparison; p values are corrected over all of them."""
+        from vivant.analysis.comparison_table import build_comparison_table
+
+        return build_comparison_table(self)
+
+    def __repr__(self) -> str:
+        return repr(self.table())
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
 
 def compare(
-    runs: Sequence[Run | str | Path] | Run | str | Path,
+    runs: RunLike | Sequence[RunLike],
     *,
     protocol: Protocol | None = None,
     by: str | Sequence[str] = (),
@@ -110,15 +123,16 @@ def compare(
     """
     by, where, between = as_strings(by), as_strings(where), as_strings(between)
     match = None if match is None else as_strings(match)
-    items = [runs] if isinstance(runs, Run | str | Path) else runs
-    loaded = [run if isinstance(run, Run) else load_run(run) for run in items]
+    named = [runs] if isinstance(runs, Run | str | Path) else list(runs)
+    paths = [(run.dir.path if isinstance(run, Run) else Path(run)).resolve() for run in named]
+    if len(set(paths)) < len(paths):
+        raise UsageError("A run is named twice; name each run once")
+    loaded = load_runs(named)
     protocol = common_protocol(loaded, protocol)
     if between:
         from vivant.analysis.group_comparison import compare_groups
 
         return compare_groups(loaded, between, protocol=protocol, by=by, where=where, match=match, rest=rest)
-    if len({run.dir.path.resolve() for run in loaded}) < len(loaded):
-        raise UsageError("A run is named twice; name each run once")
     if len(loaded) < 2:
         raise UsageError("Name two runs or more; to compare groups of samples inside one: --between FACET")
     names = name_runs(loaded)

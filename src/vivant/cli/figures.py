@@ -10,9 +10,9 @@ from typer import Option
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
 from vivant.cli.output import parse_protocol, say
-from vivant.report.figures import draw_all
+from vivant.reporting.figures import draw_all
 from vivant.runs.overview import score_runs
-from vivant.runs.run import load_run
+from vivant.runs.run import load_runs
 
 app = CommandApp()
 
@@ -25,6 +25,6 @@ def figures(
     protocol: o.ProtocolOption = None,
 ) -> None:
     """Draw what the benchmarks' papers draw: abilities and variants as bars, needles as maps."""
-    parts = score_runs([load_run(path) for path in runs], parse_protocol(protocol))
+    parts = score_runs(load_runs(runs), parse_protocol(protocol))
     for path in draw_all(parts, out, f".{form}"):
         say(f"Drawn: {path}")

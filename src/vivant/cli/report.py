@@ -10,7 +10,7 @@ from typer import Option
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
 from vivant.cli.output import parse_protocol, say
-from vivant.report.html import write_report
+from vivant.reporting.html import write_report
 
 app = CommandApp()
 

@@ -11,11 +11,11 @@ from vivant.benchmarks.base import Protocol
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
 from vivant.cli.output import parse_protocol, write_tables
-from vivant.cli.parsing import split_values
+from vivant.cli.parsing import parse_pairs, split_values
 from vivant.core import table as tables
 from vivant.core.errors import UsageError, unknown_name_error
 from vivant.runs.overview import build_layout, build_overview
-from vivant.runs.run import Run, load_run
+from vivant.runs.run import Run, load_runs
 
 app = CommandApp()
 
@@ -66,6 +66,7 @@ def table(
     bootstrap: Annotated[
         bool, Option("--bootstrap", help="Intervals by resampling clusters, in place of formulas.")
     ] = False,
+    settings: o.Settings = None,
     protocol: o.ProtocolOption = None,
     form: o.FormatOption = "text",
     published: Annotated[bool, Option("--published", help="Add the papers' own figures.")] = False,
@@ -96,12 +97,13 @@ def table(
         "--published": published,
         "--chance-corrected": chance_corrected,
         "--bootstrap": bootstrap,
+        "--set": settings,
     }
     for flag in chosen:
         refused = [name for name, value in extras.items() if value and name not in _TAKES[flag]]
         if refused:
             raise UsageError(f"{flag} has its own groups and columns; leave out {', '.join(refused)}")
-    loaded = [load_run(path) for path in runs]
+    loaded = load_runs(runs)
     chosen_protocol = parse_protocol(protocol)
     if chosen:
         built = _other(
@@ -117,6 +119,7 @@ def table(
                 published,
                 chance_corrected=chance_corrected,
                 intervals="bootstrap" if bootstrap else "auto",
+                values=parse_pairs(settings, "--set"),
             )
         ]
     write_tables(built, form, out)
@@ -138,7 +141,7 @@ def _other(
     by: Sequence[str],
     where: Sequence[str],
 ) -> list[tables.Table]:
-    from vivant.report import robustness
+    from vivant.reporting import robustness
 
     if flag == "--layout":
         return [build_layout(name, runs, protocol)]

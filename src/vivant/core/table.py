@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import csv
 import io
+import shutil
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct, field
 
+from vivant.core.data_frames import require_library
 from vivant.core.errors import unknown_name_error
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
 
 Cell = str | int | float | None
 
@@ -66,6 +73,29 @@ class Table(Struct, frozen=True, kw_only=True):
     """Body rows before which a rule is drawn."""
     optional: tuple[str, ...] = ()
     """Columns that a narrow terminal may leave out, the least important first."""
+
+    def __repr__(self) -> str:
+        return to_text(self, shutil.get_terminal_size((PIPED_WIDTH, 24)).columns).rstrip()
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str:
+        from vivant.core.table_html import to_html
+
+        return to_html(self)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The cells as a pandas data frame."""
+        frame: pandas.DataFrame = require_library("pandas").DataFrame(self._list_columns())
+        return frame
+
+    def to_polars(self) -> polars.DataFrame:
+        """The cells as a Polars data frame."""
+        frame: polars.DataFrame = require_library("polars").DataFrame(self._list_columns(), strict=False)
+        return frame
+
+    def _list_columns(self) -> dict[str, list[Cell]]:
+        return {name: [row[i] for row in self.body] for i, name in enumerate(self.columns)}
 
 
 def format_cell(cell: Cell, decimals: int = 1) -> str:

@@ -6,7 +6,7 @@ Where a table is too wide, these steps are tried in turn, and the first that fit
 2. columns with the same value in every row become a line under the table;
 3. long heads get a short form, explained under the table;
 4. columns that the table calls optional are left out, the first of them first, and named under the table; before the
-   second one goes, the rows are stacked in sections, with what the first column says as their head lines;
+   second one goes, the rows are stacked in sections, with what the first columns say as their head lines;
 5. a table with few rows is turned: rows become columns;
 6. the columns are divided into parts, one below the other, each with the columns that name the rows;
 7. each row becomes a block of lines, `name  value`.
@@ -49,6 +49,8 @@ SHORT_HEADS = {
 PLAIN, TITLE, HEAD, NOTE = "", "bold", "bold", "dim"
 _GAP, _MARGIN = 2, 1
 _MOST_HEAD_LINES, _MOST_CELL_LINES = 4, 6
+_MOST_SECTIONS = 0.75
+"""Sections for each row, at most: more of them would make the table longer than it helps."""
 _GLUE = "\N{NO-BREAK SPACE}"
 
 
@@ -188,8 +190,9 @@ def _list_forms(grid: _Grid, optional: Sequence[str], width: int) -> Iterator[_G
         note = f"Left out to fit {width} columns: {', '.join(dropped)} (a wider window shows all)."
         smaller = structs.replace(grid, notes=(*grid.notes, note))
         yield smaller
-        yield _stack(smaller)
-    yield _stack(grid)
+        yield from _list_stacked(smaller)
+    if not dropped:
+        yield from _list_stacked(grid)
     if len(grid.body) < len(grid.heads) and grid.keys < len(grid.heads):
         yield _transpose(grid)
 
@@ -242,21 +245,21 @@ def _shorten_heads(grid: _Grid) -> _Grid:
     return structs.replace(grid, heads=tuple(heads), notes=notes)
 
 
-def _stack(grid: _Grid) -> _Grid:
-    """Sections in place of the first column, where its values repeat."""
-    firsts = grid.column(0)
-    values = list(dict.fromkeys(firsts))
-    if grid.keys < 2 or grid.rules or len(values) > len(firsts) / 2:
-        return grid
-    order = sorted(range(len(firsts)), key=lambda i: values.index(firsts[i]))
-    head = grid.heads[0]
-    starts = [
-        (n, f"{head} {firsts[i]}".strip())
-        for n, i in enumerate(order)
-        if n == 0 or firsts[order[n - 1]] != firsts[i]
-    ]
-    rest = grid.select(range(1, len(grid.heads)))
-    return structs.replace(rest, body=tuple(rest.body[i] for i in order), sections=tuple(starts))
+def _list_stacked(grid: _Grid) -> Iterator[_Grid]:
+    """The table in sections: their head lines take the place of the first column, or of the first few."""
+    for count in range(1, grid.keys if not grid.rules else 1):
+        names = [row[:count] for row in grid.body]
+        values = {name: number for number, name in enumerate(dict.fromkeys(names))}
+        if len(values) > _MOST_SECTIONS * len(names):
+            return
+        order = sorted(range(len(names)), key=lambda i: values[names[i]])
+        starts = [
+            (number, ", ".join(f"{h} {v}".strip() for h, v in zip(grid.heads, names[i], strict=False) if v))
+            for number, i in enumerate(order)
+            if number == 0 or names[order[number - 1]] != names[i]
+        ]
+        rest = grid.select(range(count, len(grid.heads)))
+        yield structs.replace(rest, body=tuple(rest.body[i] for i in order), sections=tuple(starts))
 
 
 def _transpose(grid: _Grid) -> _Grid:

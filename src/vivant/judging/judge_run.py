@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
@@ -22,6 +21,7 @@ from vivant.benchmarks.base import Protocol
 from vivant.benchmarks.rubric import JudgeContext, JudgeQuestion, Rubric
 from vivant.benchmarks.verdict import Verdict
 from vivant.core.errors import UsageError
+from vivant.core.event_loop import run_coroutine
 from vivant.core.paths import cache_root
 from vivant.core.randomness import derive_seed
 from vivant.core.types import Decoding, Job, Record, Reply, Request
@@ -147,7 +147,7 @@ class JudgeRunner:
             if done:
                 logger.info("Resuming %s: %d of %d verdicts are done.", self._store.path, done, total)
             try:
-                return asyncio.run(self._passes(log, asks, total, done))
+                return run_coroutine(self._passes(log, asks, total, done))
             except ModelError as error:
                 message = str(error).replace("--base-url", "--judge-base-url")
                 raise ModelError(f"The judge {self._model.name} cannot judge: {message}") from error

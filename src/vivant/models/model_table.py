@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
 
 from msgspec import Struct
@@ -194,6 +194,22 @@ def find_model(name: str, api: Api = "openai") -> ModelFacts:
         if short.startswith(start)
     ]
     return max(starts, key=lambda start: len(start[0]))[1] if starts else ModelFacts(api=api)
+
+
+def find_api(name: str) -> str | None:
+    """The provider's own API for a model that the table knows by the beginning of its name; None for any other."""
+    table = load_model_table()
+    starts: list[tuple[str, str]] = [
+        (start, facts.api) for facts in table.models for start in facts.names if name.startswith(start)
+    ]
+    for entry in table.prices.models:
+        provider, _, start = entry.partition("/")
+        if start and name.startswith(start):
+            starts.append((start, provider))
+    apis = get_args(Api)
+    # A gateway that speaks OpenAI's dialect may offer others' models too: their own API comes first.
+    fitting = [(len(start), api != "openai", api) for start, api in starts if api in apis]
+    return max(fitting)[2] if fitting else None
 
 
 def merge_limits(server: ServerFacts, model: ModelFacts, options: Mapping[str, Any]) -> RequestLimits:

@@ -13,7 +13,7 @@ from vivant.benchmarks.base import Protocol, ScoredRun
 from vivant.benchmarks.summary import summarise
 from vivant.core.errors import UsageError
 from vivant.core.table import Row
-from vivant.report.html.leader_comparison import LeaderComparison, compare_leaders
+from vivant.reporting.html.leader_comparison import LeaderComparison, compare_leaders
 from vivant.runs.overview import chance_levels, list_published_rows
 from vivant.runs.run import NoJudgeError, Run, common_protocol
 

@@ -14,7 +14,7 @@ from vivant.core.table import Cell, Table
 from vivant.core.types import Record
 from vivant.engine.prices import find_price_by_name
 from vivant.engine.tokens import TokenUsage
-from vivant.report.html.blocks import (
+from vivant.reporting.html.blocks import (
     Block,
     Definition,
     DefinitionList,
@@ -23,7 +23,7 @@ from vivant.report.html.blocks import (
     Paragraph,
     TableBlock,
 )
-from vivant.report.html.report_data import ReportData
+from vivant.reporting.html.report_data import ReportData
 from vivant.runs.run import Run
 from vivant.runs.settings import list_differences
 
