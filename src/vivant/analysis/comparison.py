@@ -30,6 +30,7 @@ from vivant.core.errors import UsageError
 from vivant.core.table import Table
 from vivant.core.types import Sample
 from vivant.metrics.paired import Difference, holm, paired_difference
+from vivant.runs.overview import list_run_distinctions
 from vivant.runs.run import Run, RunLike, common_protocol, load_runs
 from vivant.runs.settings import list_differences
 
@@ -81,6 +82,8 @@ class Comparison(Struct, frozen=True, kw_only=True):
     flips: tuple[Flip, ...] = ()
     models: Mapping[str, str] = field(default_factory=dict)
     """The model of each run."""
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """By run, what is not as by default and not so in all runs: `blind, 16 frames`."""
     notes: tuple[str, ...] = ()
     """How the runs differ besides the model, and what else limits the comparison."""
     protocol: Protocol = "paper"
@@ -120,6 +123,16 @@ def compare(
 
     >>> found = vivant.compare(["runs/a", "runs/b"], by=["variant"])
     >>> [(pair.group, pair.result.value, pair.adjusted) for pair in found.pairs]
+
+    Args:
+        runs: Runs, run directories, or folders of them.
+        protocol: `paper` or `strict`. None takes the first that all benchmarks have.
+        by: Facets to group by.
+        where: Conditions on samples, as `facet=value`.
+        between: Facets whose values are compared inside each run.
+        match: With `between`: pair samples of a cluster that agree in these; empty pairs nothing. Default: all facets
+            that the data cross with it.
+        rest: With `between`: each value against all others together.
     """
     by, where, between = as_strings(by), as_strings(where), as_strings(between)
     match = None if match is None else as_strings(match)
@@ -158,6 +171,7 @@ def compare(
         pairs=tuple(correct_p_values(pairs)),
         flips=tuple(flips),
         models={name: run.model for name, run in zip(names, loaded, strict=True)},
+        settings=dict(zip(names, list_run_distinctions(loaded), strict=True)),
         notes=tuple(dict.fromkeys(notes)),
         protocol=protocol,
     )

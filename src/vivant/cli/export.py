@@ -7,12 +7,11 @@ from typing import Annotated
 
 from typer import Argument, Option
 
+from vivant import api
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
 from vivant.cli.output import parse_protocol, say
 from vivant.cli.parsing import parse_pairs
-from vivant.runs.exporting import export_run
-from vivant.runs.run import load_run
 
 app = CommandApp()
 
@@ -28,7 +27,6 @@ def export(
     protocol: o.ProtocolOption = None,
 ) -> None:
     """Write a run in a benchmark's native files, so that the original scripts can read them."""
-    for path in export_run(
-        load_run(run), kind, out, parse_protocol(protocol), parse_pairs(settings, "--set")
-    ):
+    values = parse_pairs(settings, "--set")
+    for path in api.export(run, kind, out, protocol=parse_protocol(protocol), values=values):
         say(f"Written: {path}")

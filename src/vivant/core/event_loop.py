@@ -11,7 +11,7 @@ import asyncio
 import contextvars
 import threading
 from collections.abc import Callable, Coroutine, Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from typing import Any, ParamSpec, TypeVar
 
@@ -57,19 +57,19 @@ def run_coroutine(coroutine: Coroutine[Any, Any, _T]) -> _T:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(coroutine)
-    interrupts, future = _start(asyncio.run, coroutine)
-    while True:
+    interrupts, future, thread = _start(asyncio.run, coroutine)
+    while not future.done():
         try:
-            return future.result()
+            wait([future])
         except KeyboardInterrupt:
-            if future.done():
-                raise
             interrupts.send()
+    thread.join()
+    return future.result()
 
 
 async def run_in_thread(function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
     """Await a function that blocks. Cancelling the task interrupts the function and waits until it has ended."""
-    interrupts, future = _start(function, *args, **kwargs)
+    interrupts, future, thread = _start(function, *args, **kwargs)
     loop, ended = asyncio.get_running_loop(), asyncio.Event()
     future.add_done_callback(lambda _: loop.call_soon_threadsafe(ended.set))
     cancelled: asyncio.CancelledError | None = None
@@ -80,12 +80,15 @@ async def run_in_thread(function: Callable[_P, _T], *args: _P.args, **kwargs: _P
             cancelled = error
             for _ in range(2):  # as Ctrl-C twice: who cancels does not wait for what is under way
                 interrupts.send()
+    thread.join()
     if cancelled is not None:
         raise cancelled
     return future.result()
 
 
-def _start(function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> tuple[_Interrupts, Future[_T]]:
+def _start(
+    function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs
+) -> tuple[_Interrupts, Future[_T], threading.Thread]:
     """Call a function in a thread of its own, in a copy of this context: a notebook's output stays with its cell."""
     interrupts, future = _Interrupts(), Future[_T]()
     context = contextvars.copy_context()
@@ -99,8 +102,9 @@ def _start(function: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> t
         else:
             future.set_result(result)
 
-    threading.Thread(target=work, name="vivant", daemon=True).start()
-    return interrupts, future
+    thread = threading.Thread(target=work, name="vivant", daemon=True)
+    thread.start()
+    return interrupts, future, thread
 
 
 @contextmanager

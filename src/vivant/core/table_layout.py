@@ -130,7 +130,8 @@ def _glue(text: str) -> str:
 
 
 def _has_letters(text: str) -> bool:
-    return re.search(r"[^\W\d_]", text) is not None
+    """Whether a text holds words; both ends of an interval, as in `+1.5 to +2.0`, are none."""
+    return re.search(r"[^\W\d_]", re.sub(r"(?<=\d) to (?=[+−-]?\d)", "", text)) is not None
 
 
 def _measure(text: str) -> int:

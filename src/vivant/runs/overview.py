@@ -77,7 +77,9 @@ def build_overview(
         rows += list_published_rows({part.task for part in parts}, by)
     several = len({row.run for row in rows}) > 1
     styles = len({row.style for row in rows}) > 1
-    settings = distinguish_runs(runs) if several else {}
+    settings: dict[str, str] = {}
+    if several:
+        settings = dict(zip((run.name for run in runs), list_run_distinctions(runs), strict=True))
     guessed = any(row.guessed for row in rows)
     columns = ["model", "task", *by, "metric", "score", "95 % interval"]
     columns += ["chance"] * (not by or chance_corrected)
@@ -150,11 +152,11 @@ def _lack_facets(parts: Sequence[ScoredRun], by: Sequence[str]) -> dict[tuple[st
     }
 
 
-def distinguish_runs(runs: Sequence[Run]) -> dict[str, str]:
-    """By run, the settings that not all runs share: `blind, 16 frames`; empty for one that is all default."""
-    words = {run.name: run.manifest.settings.list_distinctions() for run in runs}
-    shared = set.intersection(*(set(each) for each in words.values())) if words else set()
-    return {name: ", ".join(word for word in each if word not in shared) for name, each in words.items()}
+def list_run_distinctions(runs: Sequence[Run]) -> list[str]:
+    """For each run, the settings that not all runs share: `blind, 16 frames`; empty for one that is all default."""
+    words = [run.manifest.settings.list_distinctions() for run in runs]
+    shared = set.intersection(*map(set, words)) if len(words) > 1 else set()
+    return [", ".join(word for word in each if word not in shared) for each in words]
 
 
 def build_side_by_side(runs: Sequence[Run], protocol: Protocol | None = None) -> Table:

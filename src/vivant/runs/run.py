@@ -264,7 +264,11 @@ class Run:
 
 
 def load_run(path: str | Path) -> Run:
-    """A run by its directory."""
+    """A run by its directory.
+
+    Args:
+        path: The run directory.
+    """
     return Run(path)
 
 
