@@ -164,11 +164,15 @@ def build_side_by_side(runs: Sequence[Run], protocol: Protocol | None = None) ->
     protocol = common_protocol(runs, protocol)
     parts = score_runs(runs, protocol)
     rows = [row for part in parts for row in summarise(part, registry.of_task(part.task))]
-    models = list(dict.fromkeys(row.model for row in rows))
+    labels = {
+        run.name: ", ".join(filter(None, (run.model, words)))
+        for run, words in zip(runs, list_run_distinctions(runs), strict=True)
+    }
+    models = list(dict.fromkeys(labels[row.run] for row in rows))
     chance = {task: value for (_, task), value in chance_levels(parts).items()}
     body = []
     for task in sorted(dict.fromkeys(row.task for row in rows)):
-        by_model = {row.model: row for row in rows if row.task == task}
+        by_model = {labels[row.run]: row for row in rows if row.task == task}
         figures = [by_model[model].value if model in by_model else None for model in models]
         metric = next(iter(by_model.values())).metric
         body.append((task, metric, chance.get(task), *figures, max(row.n for row in by_model.values())))
@@ -227,10 +231,15 @@ def _notes(runs: Sequence[Run], parts: Sequence[ScoredRun], rows: Sequence[Row])
                 f"{part.run}, {part.task}: {len(shrunk)} requests were {SHRUNK} (the first: {first})."
             )
     notes += judge_notes(parts)
+    shared = [
+        word
+        for word in (runs[0].manifest.settings.list_distinctions() if runs else ())
+        if all(word in run.manifest.settings.list_distinctions() for run in runs)
+    ]
+    if shared:  # what tells the runs apart has a column
+        notes.append(f"{'All runs' if len(runs) > 1 else runs[0].name}: {', '.join(shared)}.")
     for run in runs:
         settings = run.manifest.settings
-        if settings.list_distinctions():
-            notes.append(f"{run.name}: {', '.join(settings.list_distinctions())}.")
         if settings.permute != 1:
             notes.append(
                 f"{run.name}: n counts replies, under several orders of the options (--permutations)."
