@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from msgspec import Struct, field
@@ -115,6 +116,7 @@ def compare(
     between: str | Sequence[str] = (),
     match: str | Sequence[str] | None = None,
     rest: bool = False,
+    values: Mapping[str, Any] | None = None,
 ) -> Comparison:
     """Every run with every other, on each task and each group of samples that `by` names.
 
@@ -133,6 +135,7 @@ def compare(
         match: With `between`: pair samples of a cluster that agree in these; empty pairs nothing. Default: all facets
             that the data cross with it.
         rest: With `between`: each value against all others together.
+        values: Scoring settings other than the defaults, such as `{"threshold": 0.75}`.
     """
     by, where, between = as_strings(by), as_strings(where), as_strings(between)
     match = None if match is None else as_strings(match)
@@ -145,11 +148,13 @@ def compare(
     if between:
         from vivant.analysis.group_comparison import compare_groups
 
-        return compare_groups(loaded, between, protocol=protocol, by=by, where=where, match=match, rest=rest)
+        return compare_groups(
+            loaded, between, protocol=protocol, by=by, where=where, match=match, rest=rest, values=values
+        )
     if len(loaded) < 2:
         raise UsageError("Name two runs or more; to compare groups of samples inside one: --between FACET")
     names = name_runs(loaded)
-    parts = {name: _by_task(run, protocol, where) for name, run in zip(names, loaded, strict=True)}
+    parts = {name: _by_task(run, protocol, where, values) for name, run in zip(names, loaded, strict=True)}
     pairs: list[RunPair] = []
     flips: list[Flip] = []
     notes: list[str] = []
@@ -192,8 +197,10 @@ def correct_p_values(pairs: Sequence[RunPair]) -> Iterator[RunPair]:
         yield msgspec.structs.replace(pair, adjusted=p)
 
 
-def _by_task(run: Run, protocol: Protocol, where: Sequence[str]) -> dict[str, ScoredRun]:
-    return {part.task: part for part in restrict(run.scores(protocol), where)}
+def _by_task(
+    run: Run, protocol: Protocol, where: Sequence[str], values: Mapping[str, Any] | None
+) -> dict[str, ScoredRun]:
+    return {part.task: part for part in restrict(run.scores(protocol, values), where)}
 
 
 def _compare_task(

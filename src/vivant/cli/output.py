@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from vivant.benchmarks.base import PROTOCOLS, Protocol
 from vivant.core.errors import UsageError, unknown_name_error
-from vivant.core.table import Table
+from vivant.core.table import PIPED_WIDTH, Table
 
 logger = logging.getLogger("vivant")
 
@@ -37,20 +38,27 @@ def say(message: str) -> None:
     logger.info("%s", message)
 
 
+def get_output_width() -> int:
+    """Columns for tables on standard output: of the terminal, or $COLUMNS; 160 where they go to a file or a pipe."""
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns):
+        return int(columns)
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPED_WIDTH
+
+
 def print_table(table: Table) -> None:
-    """Print a table on standard output: as wide as the terminal, or $COLUMNS, allows; 160 columns where it is piped."""
-    from vivant.core.table import to_text
+    """Print a table on standard output, no wider than the terminal."""
     from vivant.core.table_layout import layout_table
 
-    columns = os.environ.get("COLUMNS", "")
+    lines = layout_table(table, get_output_width())
     if not sys.stdout.isatty():
-        print(to_text(table, int(columns) if columns.isdecimal() and int(columns) else None), end="")
+        print(*(line.text for line in lines), sep="\n")
         return
     from rich.console import Console
     from rich.text import Text
 
     console = Console(highlight=False)
-    for line in layout_table(table, console.width):
+    for line in lines:
         console.print(Text(line.text, style=line.style), soft_wrap=True)
 
 
