@@ -48,7 +48,7 @@ SHORT_HEADS = {
 
 PLAIN, TITLE, HEAD, NOTE = "", "bold", "bold", "dim"
 _GAP, _MARGIN = 2, 1
-_MOST_HEAD_LINES, _MOST_CELL_LINES = 4, 6
+_MOST_HEAD_LINES, _MOST_CELL_LINES, _MOST_LINES_BESIDE_FIGURES = 4, 6, 2
 _MOST_SECTIONS = 0.75
 """Sections for each row, at most: more of them would make the table longer than it helps."""
 _GLUE = "\N{NO-BREAK SPACE}"
@@ -123,9 +123,10 @@ def wrap_text(text: str, width: int) -> list[str]:
 
 
 def _glue(text: str) -> str:
-    """Join what belongs together: figures with their signs (12.0 – 34.5, 95 %), a mark with what it marks (GPT †)."""
+    """Join what belongs together: figures and signs (1.0 – 3.5, 95 %), marks (GPT †), numbers (16 frames, limit 8)."""
     if not _has_letters(text):
         return text.replace(" ", _GLUE)
+    text = re.sub(r"(?<=\b\d) (?=[a-z])|(?<=\d\d) (?=[a-z])|(?<=[a-z]) (?=\d+(?:,|$))", _GLUE, text)
     return re.sub(r" +(?=[^\w\s(\[\"'“‘`/.<>$~#@-]+(?:\s|$))", _GLUE, text)
 
 
@@ -328,7 +329,8 @@ def _draw(grid: _Grid, width: int) -> list[StyledLine] | None:
     if len(rows) > 1 or len(grid.heads) > 2:  # a list of names and texts may have a long text
         if any(len(head) > _MOST_HEAD_LINES for head in heads):
             return None
-        if any(len(cell) > _MOST_CELL_LINES for row in rows for cell in row) and len(grid.heads) > 2:
+        most = _MOST_LINES_BESIDE_FIGURES if any(grid.right) else _MOST_CELL_LINES
+        if any(len(cell) > most for row in rows for cell in row) and len(grid.heads) > 2:
             return None
     rule = " " * _MARGIN + "─" * (sum(widths) + _GAP * (len(widths) - 1))
     lines: list[StyledLine] = []

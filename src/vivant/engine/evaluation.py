@@ -170,6 +170,8 @@ def evaluate(
     if options.model == HUMAN:
         return run_human(options)
     prepared = plan_run(options)
+    for note in prepared.plan.notes:
+        logger.info("Note: %s", note)
     outcome = run_plan(prepared, options)
     if outcome.stopped and not outcome.reason:
         raise KeyboardInterrupt(f"Stopped. The same call resumes the run: {prepared.out}")
