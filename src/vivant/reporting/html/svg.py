@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from markupsafe import Markup
 from msgspec import Struct
 
-from vivant.report.html.markup import element
+from vivant.reporting.html.markup import element
 
 COLORS = 8
 _ROW_HEIGHT, _WIDTH, _VALUE_WIDTH = 22, 760, 118

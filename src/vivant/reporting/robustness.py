@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from vivant.analysis.comparison_table import format_interval, format_p
 from vivant.analysis.controls import CONTROL_LABELS, ControlEffect, measure_controls
 from vivant.analysis.permutations import PermutationSummary, summarise_permutations, was_permuted
 from vivant.analysis.repeats import RepeatSummary, summarise_repeats
@@ -12,8 +13,7 @@ from vivant.benchmarks.base import Protocol, ScoredRun
 from vivant.core.errors import UsageError
 from vivant.core.table import Cell, Row, Table
 from vivant.metrics.intervals import Interval
-from vivant.report.comparison import format_interval, format_p
-from vivant.report.overview import score_runs
+from vivant.runs.overview import score_runs
 from vivant.runs.run import Run, common_protocol
 
 

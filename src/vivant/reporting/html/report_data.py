@@ -13,8 +13,8 @@ from vivant.benchmarks.base import Protocol, ScoredRun
 from vivant.benchmarks.summary import summarise
 from vivant.core.errors import UsageError
 from vivant.core.table import Row
-from vivant.report.html.leader_comparison import LeaderComparison, compare_leaders
-from vivant.report.overview import chance_levels, list_published_rows
+from vivant.reporting.html.leader_comparison import LeaderComparison, compare_leaders
+from vivant.runs.overview import chance_levels, list_published_rows
 from vivant.runs.run import NoJudgeError, Run, common_protocol
 
 _MAX_RESCORED = 20_000
@@ -101,10 +101,13 @@ def _name_runs(runs: Sequence[Run]) -> dict[str, str]:
         tasks = set(run.manifest.tasks)
         rivals = [o for o in runs if o is not run and o.model == run.model and tasks & set(o.manifest.tasks)]
         details = [run.manifest.style] if any(o.manifest.style != run.manifest.style for o in rivals) else []
+        words = run.manifest.settings.list_distinctions()
+        shared = [set(other.manifest.settings.list_distinctions()) for other in rivals]
         control = run.manifest.settings.control
-        details += [control] if control != "none" else []
+        details += [w for w in words if w == control or any(w not in others for others in shared)]
         unique = all(
-            (o.manifest.style, o.manifest.settings.control) != (run.manifest.style, control) for o in rivals
+            (o.manifest.style, o.manifest.settings.list_distinctions()) != (run.manifest.style, words)
+            for o in rivals
         )
         names[run.name] = " · ".join([run.model, *(details if unique else [run.name])])
     return names

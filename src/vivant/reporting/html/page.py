@@ -11,13 +11,13 @@ from vivant.benchmarks import registry
 from vivant.benchmarks.base import Protocol
 from vivant.core.errors import UsageError
 from vivant.core.files import write_atomic
-from vivant.report.html import sections
-from vivant.report.html.benchmarks import build_benchmark
-from vivant.report.html.blocks import Block, BulletList, Heading, Paragraph, Section, render_page
-from vivant.report.html.findings import describe_findings, describe_limits
-from vivant.report.html.leaderboard import build_leaderboard
-from vivant.report.html.report_data import ReportData, gather_report_data
-from vivant.runs.run import Run, load_run
+from vivant.reporting.html import sections
+from vivant.reporting.html.benchmarks import build_benchmark
+from vivant.reporting.html.blocks import Block, BulletList, Heading, Paragraph, Section, render_page
+from vivant.reporting.html.findings import describe_findings, describe_limits
+from vivant.reporting.html.leaderboard import build_leaderboard
+from vivant.reporting.html.report_data import ReportData, gather_report_data
+from vivant.runs.run import Run, RunLike, load_runs
 
 
 def build_report(runs: Sequence[Run], protocol: Protocol | None = None, title: str = "") -> str:
@@ -43,18 +43,18 @@ def build_report(runs: Sequence[Run], protocol: Protocol | None = None, title: s
 
 
 def write_report(
-    paths: Sequence[str | Path], out: str | Path, protocol: Protocol | None = None, title: str = ""
+    runs: RunLike | Sequence[RunLike], out: str | Path, protocol: Protocol | None = None, title: str = ""
 ) -> Path:
     """Read runs, write the report on them to one file, and return its path.
 
     Args:
-        paths: folders of runs; a folder that is named twice counts once.
+        runs: runs, their directories or folders of them; what is named twice counts once.
         out: the HTML file to write; folders above it are made.
         protocol: how replies are scored, `paper` or `strict`.
         title: the page's title; by default the models and benchmarks.
     """
     with _no_garbage_collection():
-        page = build_report([load_run(path) for path in dict.fromkeys(map(Path, paths))], protocol, title)
+        page = build_report(load_runs(runs), protocol, title)
     file = Path(out)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -13,7 +13,7 @@ from vivant.benchmarks.base import ScoredRun
 from vivant.core.table import Cell, Table
 from vivant.core.types import Record
 from vivant.engine.prices import find_price_by_name
-from vivant.report.html.blocks import (
+from vivant.reporting.html.blocks import (
     Block,
     Definition,
     DefinitionList,
@@ -22,8 +22,8 @@ from vivant.report.html.blocks import (
     Paragraph,
     TableBlock,
 )
-from vivant.report.html.report_data import ReportData
-from vivant.report.usage import sum_usage
+from vivant.reporting.html.report_data import ReportData
+from vivant.reporting.usage import sum_usage
 from vivant.runs.run import Run
 from vivant.runs.settings import list_differences
 

@@ -14,9 +14,9 @@ from tests.support.view_kit import choice_samples, make_records, write_run
 from vivant.core.errors import VivantError
 from vivant.core.types import Reply
 from vivant.engine.evaluation import evaluate
-from vivant.report.html import build_report, write_report
-from vivant.report.html.markup import element
-from vivant.report.html.svg import PlotPoint, draw_forest, draw_heatmap
+from vivant.reporting.html import build_report, write_report
+from vivant.reporting.html.markup import element
+from vivant.reporting.html.svg import PlotPoint, draw_forest, draw_heatmap
 from vivant.runs.run import load_run
 
 EVIL = "<script>alert(1)</script>\u202e\x00\"'><img src=x onerror=alert(1)>"
@@ -206,7 +206,7 @@ def test_cost_follows_from_tokens_and_the_prices_given(
 
 
 def test_points_stand_where_their_figures_say_and_published_ones_are_hollow() -> None:
-    from vivant.report.html.svg import draw_scatter
+    from vivant.reporting.html.svg import draw_scatter
 
     drawn = str(draw_scatter([("ours", 80.0, 4.0), ("theirs †", 20.0, 1.0)], "label", "Human %", "Realism"))
     circles = re.findall(r'<circle cx="([\d.]+)" cy="([\d.]+)" r="4.5" class="(\w+)"', drawn)

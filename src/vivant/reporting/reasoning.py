@@ -9,7 +9,7 @@ from vivant.analysis.reasoning.shares import LabelShare, LabelShares, count_kind
 from vivant.benchmarks.base import Protocol
 from vivant.core.errors import UsageError
 from vivant.core.table import Cell, Row, Table
-from vivant.report.robustness import format_span
+from vivant.reporting.robustness import format_span
 from vivant.runs.run import Run, common_protocol
 
 

@@ -111,7 +111,7 @@ def _shorten(text: str) -> str:
 
 
 Block = Heading | Paragraph | BulletList | DefinitionList | FigureRow | Details | TableBlock | Markup
-"""Markup is an SVG figure from `vivant.report.html.svg`."""
+"""Markup is an SVG figure from `vivant.reporting.html.svg`."""
 
 
 class Section(Struct, frozen=True):
@@ -140,7 +140,7 @@ def render_page(title: str, subtitle: str, sections: Sequence[Section]) -> str:
 @cache
 def _environment() -> Environment:
     return template_environment(
-        "vivant.report",
+        "vivant.reporting",
         autoescape=True,
         keep_trailing_newline=True,
         finalize=lambda value: value if isinstance(value, Markup) else replace_controls(str(value)),

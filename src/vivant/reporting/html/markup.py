@@ -6,7 +6,7 @@ from html import escape
 
 from markupsafe import Markup
 
-from vivant.report.html.blocks import replace_controls
+from vivant.reporting.html.blocks import replace_controls
 
 
 def element(

@@ -11,13 +11,13 @@ from vivant.benchmarks.base import Benchmark, Figure, ScoredRun
 from vivant.benchmarks.summary import natural, summarise
 from vivant.core.errors import VivantError
 from vivant.core.table import Row, Table
-from vivant.report.figures import merge_tasks
-from vivant.report.html.blocks import Block, FigureRow, Heading, Paragraph, TableBlock
-from vivant.report.html.leaderboard import plot_point
-from vivant.report.html.report_data import ReportData
-from vivant.report.html.sections import build_protocol_differences
-from vivant.report.html.svg import BarGroup, draw_bars, draw_heatmap, draw_scatter
-from vivant.report.overview import list_published_rows
+from vivant.reporting.figures import merge_tasks
+from vivant.reporting.html.blocks import Block, FigureRow, Heading, Paragraph, TableBlock
+from vivant.reporting.html.leaderboard import plot_point
+from vivant.reporting.html.report_data import ReportData
+from vivant.reporting.html.sections import build_protocol_differences
+from vivant.reporting.html.svg import BarGroup, draw_bars, draw_heatmap, draw_scatter
+from vivant.runs.overview import list_published_rows
 
 _MAX_GROUPS = 40
 """A bar figure with more groups than this is no figure; the table has them all."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -63,6 +64,7 @@ def build_comparison_table(comparison: Comparison) -> Table:
     where = f" on {tasks[0]}" if len(tasks) == 1 else ""
     return Table(
         title=f"Comparison{where}, protocol {comparison.protocol}",
+        optional=("clusters", "detectable", "p"),
         columns=tuple(columns),
         body=tuple(tuple(cell(pair) for cell in columns.values()) for pair in comparison.pairs),
         rows=tuple(_row(comparison, pair) for pair in comparison.pairs),
@@ -84,9 +86,13 @@ def _interval(pair: RunPair) -> str:
 
 
 def _labels(comparison: Comparison) -> dict[str, str]:
-    """Runs by their models' names, which say more, where no two share one."""
-    models = list(comparison.models.values())
-    return {run: model if models.count(model) == 1 else run for run, model in comparison.models.items()}
+    """Runs by their models and settings, which say more than their names, where no two share them."""
+    labels = {
+        run: ", ".join(filter(None, (model, comparison.settings.get(run, ""))))
+        for run, model in comparison.models.items()
+    }
+    shared = Counter(labels.values())
+    return {run: label if shared[label] == 1 else run for run, label in labels.items()}
 
 
 def _notes(comparison: Comparison) -> list[str]:

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from vivant.benchmarks import registry
 from vivant.benchmarks.summary import judge_notes
 from vivant.core.table import Row
-from vivant.report.html.leader_comparison import LeaderComparison
-from vivant.report.html.report_data import ReportData, is_mini
+from vivant.reporting.html.leader_comparison import LeaderComparison
+from vivant.reporting.html.report_data import ReportData, is_mini
 from vivant.runs.run import Run
 from vivant.runs.settings import list_differences
 

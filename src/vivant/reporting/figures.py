@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ from vivant.benchmarks.base import ScoredRun
 from vivant.benchmarks.summary import natural, summarise
 from vivant.core.errors import UsageError
 from vivant.core.table import Row, Table
+from vivant.engine.sweep import SweepPoint, build_sweep_table
 
 FORMATS = (".svg", ".pdf", ".png")
 COLORS = ("#2b6cb0", "#c05621", "#2f855a", "#6b46c1", "#b83280", "#4a5568", "#b7791f", "#285e61")
@@ -26,7 +29,9 @@ def load_pyplot() -> Any:
         raise UsageError("Figures need matplotlib: pip install 'vivant[figures]'")
     import matplotlib
 
-    matplotlib.use("Agg")
+    # A notebook has a backend of its own, which draws to files as well and must stay.
+    if "MPLBACKEND" not in os.environ and "matplotlib.pyplot" not in sys.modules:
+        matplotlib.use("Agg")
     from matplotlib import pyplot
 
     pyplot.rcParams.update(
@@ -106,6 +111,20 @@ def draw_curve(
     axes.set_ylabel("score")
     axes.legend(frameon=False, fontsize=7)
     save_figure(pyplot, figure, path)
+
+
+def draw_sweep(points: Sequence[SweepPoint], path: Path, table: Table | None = None) -> None:
+    """The curve of a sweep over numbers of frames, beside the papers' own.
+
+    Args:
+        points: The runs of the sweep.
+        path: The file to draw to.
+        table: The sweep's table, where it is there already.
+    """
+    curves: dict[str, Sequence[tuple[float, float]]] = {}
+    for task in points[0].run.manifest.tasks:
+        curves.update(registry.of_task(task).published.frame_curves())
+    draw_curve(table or build_sweep_table(points), path, published=curves)
 
 
 def draw_bars(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -20,11 +21,22 @@ def score_runs(
     runs: Sequence[Run],
     protocol: Protocol | None,
     where: Sequence[str] = (),
-    values: dict[str, str] | None = None,
+    values: Mapping[str, Any] | None = None,
 ) -> list[ScoredRun]:
     """All tasks of all runs, scored, and restricted to the samples that `where` names."""
     protocol = common_protocol(runs, protocol)
-    return restrict([part for run in runs for part in run.scores(protocol, values)], where)
+    known = {
+        run: {name for task in run.manifest.tasks for name in registry.of_task(task).settings} for run in runs
+    }
+    every = set().union(*known.values())
+    for name in values or ():
+        if name not in every:
+            raise unknown_name_error("scoring setting", name, every)
+    parts: list[ScoredRun] = []
+    for run in runs:
+        own = {name: value for name, value in (values or {}).items() if name in known[run]}
+        parts += run.scores(protocol, own)
+    return restrict(parts, where)
 
 
 def build_overview(
@@ -36,17 +48,40 @@ def build_overview(
     *,
     chance_corrected: bool = False,
     intervals: Method = "auto",
+    values: Mapping[str, Any] | None = None,
 ) -> Table:
-    """One line per run, task and group."""
+    """One line per run, task and group.
+
+    Args:
+        runs: The runs to show.
+        protocol: `paper` or `strict`; None takes the first that all benchmarks have.
+        by: Facets to group by. A run that has none of them keeps one line.
+        where: Conditions on samples, as `facet=value`.
+        published: Add the papers' own figures.
+        chance_corrected: Add the score with chance as 0.
+        intervals: `auto`, or `bootstrap` to resample clusters.
+        values: Scoring settings other than the defaults.
+    """
     protocol = common_protocol(runs, protocol)
-    parts = score_runs(runs, protocol, where)
+    parts = score_runs(runs, protocol, where, values)
+    lacking = _lack_facets(parts, by)
     rows = [
-        row for part in parts for row in summarise(part, registry.of_task(part.task), by, intervals=intervals)
+        row
+        for part in parts
+        for row in summarise(
+            part,
+            registry.of_task(part.task),
+            [facet for facet in by if facet not in lacking.get((part.run, part.task), ())],
+            intervals=intervals,
+        )
     ]
     if published:
         rows += list_published_rows({part.task for part in parts}, by)
     several = len({row.run for row in rows}) > 1
     styles = len({row.style for row in rows}) > 1
+    settings: dict[str, str] = {}
+    if several:
+        settings = dict(zip((run.name for run in runs), list_run_distinctions(runs), strict=True))
     guessed = any(row.guessed for row in rows)
     columns = ["model", "task", *by, "metric", "score", "95 % interval"]
     columns += ["chance"] * (not by or chance_corrected)
@@ -59,6 +94,8 @@ def build_overview(
         columns.append("guessed")
     if styles:
         columns.insert(1, "style")
+    if any(settings.values()):
+        columns.insert(1 + styles, "settings")
     if several:
         columns.append("run")
     body = []
@@ -66,9 +103,11 @@ def build_overview(
         cells: list[Cell] = [row.model]
         if styles:
             cells.append(row.style)
+        if any(settings.values()):
+            cells.append(settings.get(row.run, ""))
         cells += [
             row.task,
-            *(row.group.get(facet, "") for facet in by),
+            *(row.group.get(facet, "all") for facet in by),
             row.metric,
             row.value,
             _interval(row),
@@ -87,6 +126,10 @@ def build_overview(
             cells.append(row.run)
         body.append(tuple(cells))
     notes = _notes(runs, parts, rows)
+    for facet in by:
+        without = dict.fromkeys(t.partition("/")[0] for (_, t), facets in lacking.items() if facet in facets)
+        if without:
+            notes.append(f"Without the facet '{facet}', and shown whole: {', '.join(without)}.")
     if chance_corrected:
         notes.append("Above chance: (score − chance) / (100 − chance), so that a guesser has 0.")
     return Table(
@@ -95,7 +138,32 @@ def build_overview(
         body=tuple(body),
         notes=tuple(notes),
         rows=tuple(rows),
+        optional=("run", "guessed", "metric", "chance"),
     )
+
+
+def _lack_facets(parts: Sequence[ScoredRun], by: Sequence[str]) -> dict[tuple[str, str], tuple[str, ...]]:
+    """By run and task, the facets of `by` that it does not have. One that none has is an error."""
+    known = {
+        (part.run, part.task): set(registry.of_task(part.task).facets).union(
+            *(sample.facets for sample, _, _ in part.rows)
+        )
+        for part in parts
+    }
+    every = set().union(*known.values())
+    for facet in by:
+        if facet not in every:
+            raise unknown_name_error("facet", facet, every)
+    return {
+        key: lacking for key, facets in known.items() if (lacking := tuple(f for f in by if f not in facets))
+    }
+
+
+def list_run_distinctions(runs: Sequence[Run]) -> list[str]:
+    """For each run, the settings that not all runs share: `blind, 16 frames`; empty for one that is all default."""
+    words = [run.manifest.settings.list_distinctions() for run in runs]
+    shared = set.intersection(*map(set, words)) if len(words) > 1 else set()
+    return [", ".join(word for word in each if word not in shared) for each in words]
 
 
 def build_side_by_side(runs: Sequence[Run], protocol: Protocol | None = None) -> Table:
@@ -103,11 +171,15 @@ def build_side_by_side(runs: Sequence[Run], protocol: Protocol | None = None) ->
     protocol = common_protocol(runs, protocol)
     parts = score_runs(runs, protocol)
     rows = [row for part in parts for row in summarise(part, registry.of_task(part.task))]
-    models = list(dict.fromkeys(row.model for row in rows))
+    labels = {
+        run.name: ", ".join(filter(None, (run.model, words)))
+        for run, words in zip(runs, list_run_distinctions(runs), strict=True)
+    }
+    models = list(dict.fromkeys(labels[row.run] for row in rows))
     chance = {task: value for (_, task), value in chance_levels(parts).items()}
     body = []
     for task in sorted(dict.fromkeys(row.task for row in rows)):
-        by_model = {row.model: row for row in rows if row.task == task}
+        by_model = {labels[row.run]: row for row in rows if row.task == task}
         figures = [by_model[model].value if model in by_model else None for model in models]
         metric = next(iter(by_model.values())).metric
         body.append((task, metric, chance.get(task), *figures, max(row.n for row in by_model.values())))
@@ -169,10 +241,15 @@ def _notes(runs: Sequence[Run], parts: Sequence[ScoredRun], rows: Sequence[Row])
                 f"{part.run}, {part.task}: {len(shrunk)} requests were {SHRUNK} (the first: {first})."
             )
     notes += judge_notes(parts)
+    shared = [
+        word
+        for word in (runs[0].manifest.settings.list_distinctions() if runs else ())
+        if all(word in run.manifest.settings.list_distinctions() for run in runs)
+    ]
+    if shared:  # what tells the runs apart has a column
+        notes.append(f"{'All runs' if len(runs) > 1 else runs[0].name}: {', '.join(shared)}.")
     for run in runs:
         settings = run.manifest.settings
-        if settings.control != "none":
-            notes.append(f"{run.name}: control {settings.control}.")
         if settings.permute != 1:
             notes.append(
                 f"{run.name}: n counts replies, under several orders of the options (--permutations)."

@@ -8,9 +8,9 @@ from markupsafe import Markup
 
 from vivant.benchmarks import registry
 from vivant.core.table import Cell, Row, Table
-from vivant.report.html.blocks import Block, Details, Heading, Paragraph, TableBlock
-from vivant.report.html.report_data import ReportData, is_mini
-from vivant.report.html.svg import PlotPoint, draw_forest
+from vivant.reporting.html.blocks import Block, Details, Heading, Paragraph, TableBlock
+from vivant.reporting.html.report_data import ReportData, is_mini
+from vivant.reporting.html.svg import PlotPoint, draw_forest
 
 _BEST_PUBLISHED = 6
 _LEGEND = (
