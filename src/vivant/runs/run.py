@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Benchmark, Protocol, ScoredRun, ScoreSettings
 from vivant.benchmarks.validation import score_records
-from vivant.core.errors import UsageError, VivantError, unknown_name_error
+from vivant.core.errors import DataError, UsageError, VivantError, unknown_name_error
 from vivant.core.files import read_jsonl
 from vivant.core.types import Record, Sample, Score, job_key
 from vivant.runs.directory import Manifest, RunDir, RunError
 from vivant.runs.judge_scores import score_verdicts
 from vivant.runs.judgements import Judgements, measure_panel, read_panel
 
+logger = logging.getLogger("vivant")
+_REPORTED: set[tuple[Path, str]] = set()
+"""Tasks that this process said it cannot score, so that it says so once."""
 Rows = tuple[tuple[Sample, Record | None, Score], ...]
 
 
@@ -72,11 +76,25 @@ class Run:
                 score.key: score for score in read_jsonl(self.dir.score_file(protocol), Score, RunError)
             }
             return self._gather(samples, records, stored, protocol, header.values, judges)
+        scorable = self._check_scorable()
         scores: dict[str, Score] = {}
-        for task in self.manifest.tasks:
+        for task in scorable:
             scores.update(self._score_task(task, samples, records, protocol, settings[task], judges))
-        self.dir.write_scores(protocol, settings, scores.values(), state)
-        return self._gather(samples, records, scores, protocol, settings, judges)
+        if len(scorable) == len(self.manifest.tasks):
+            self.dir.write_scores(protocol, settings, scores.values(), state)
+        return self._gather(samples, records, scores, protocol, settings, judges, scorable)
+
+    def _check_scorable(self) -> tuple[str, ...]:
+        """The tasks that can be scored on this machine; the others cost a warning, or an error where none is left."""
+        lacking = {task: registry.of_task(task).explain_unscorable(task) for task in self.manifest.tasks}
+        reasons = {task: reason for task, reason in lacking.items() if reason}
+        for task, reason in reasons.items():
+            if len(reasons) == len(lacking):
+                raise DataError(f"{task} cannot be scored here. {reason}")
+            if (self.dir.path, task) not in _REPORTED:
+                _REPORTED.add((self.dir.path, task))
+                logger.warning("%s is answered but not scored, so it is not shown. %s", task, reason)
+        return tuple(task for task in lacking if task not in reasons)
 
     def _judges(self, protocol: Protocol) -> list[Judgements]:
         """The judges that count, where any task needs one. To have none is an error, not another metric."""
@@ -129,10 +147,11 @@ class Run:
         protocol: Protocol,
         values: Mapping[str, Any],
         judges: list[Judgements],
+        tasks: Sequence[str] | None = None,
     ) -> list[ScoredRun]:
         gathered: list[ScoredRun] = []
         infos = tuple(judgements.info for judgements in judges)
-        for task in self.manifest.tasks:
+        for task in self.manifest.tasks if tasks is None else tasks:
             rows = tuple((s, r, scores[key]) for s, r, key in _join_records(task, samples, records))
             gathered.append(
                 ScoredRun(
