@@ -79,7 +79,7 @@ class BarProgress:
 
         self._counts = _Counts(total, done)
         self._bar = RichProgress(
-            TextColumn("[bold]asking"),
+            TextColumn("[bold]running"),
             BarColumn(),
             MofNCompleteColumn(),
             TextColumn("{task.fields[rate]:.1f}/s"),
