@@ -32,7 +32,7 @@ format: $(STAMP)
 
 # The site, in site/. A page, link or anchor that is missing is an error.
 docs: $(DOCS)
-	$(BIN)/python tools/site.py --strict
+	$(BIN)/python tools/build_site.py --strict
 
 # What users install: dist/vivant-VERSION-py3-none-any.whl.
 wheel: $(STAMP)

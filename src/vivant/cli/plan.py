@@ -37,7 +37,7 @@ def plan(
     Tokens are estimates: from the texts, and from the sizes of some of the pictures and videos. Replies are
     counted at their limit, so that a run costs less rather than more.
     """
-    prepared = plan_run(options)
+    prepared = plan_run(options, only_planned=True)
     done = _done(prepared)
     price = find_price(prepared.model, options.prices)
     parts = estimate_plan(prepared.plan, prepared.model, price, done)

@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager, contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any, Literal
 
+import msgspec
 from msgspec import Struct
 
 from vivant.benchmarks import registry
@@ -164,11 +165,16 @@ def evaluate(
     return Run(prepared.out)
 
 
-def plan_run(options: RunOptions) -> PlannedRun:
-    """Read data, create the model, decide the run directory. Sends nothing, writes nothing."""
+def plan_run(options: RunOptions, *, only_planned: bool = False) -> PlannedRun:
+    """Read data, create the model, decide the run directory. Sends nothing, writes nothing.
+
+    Args:
+        options: What to run.
+        only_planned: The plan will not be run, so that the model needs no key.
+    """
     if not options.selectors:
         raise UsageError("Name at least one benchmark, e.g. mime, or a file of your own questions")
-    model = create_model(options)
+    model = create_model(options, only_planned=only_planned)
     if options.audio and not model.capabilities.audio:
         raise UsageError(f"{model.name} takes no sound; leave out --audio")
     task_options = registry.parse_task_options(options.selectors, options.task_options)
@@ -206,9 +212,12 @@ def _request_changes(options: RunOptions, *, cut: bool) -> dict[str, Any]:
     return changes
 
 
-def create_model(options: RunOptions) -> Model:
+def create_model(options: RunOptions, *, only_planned: bool = False) -> Model:
     """The model that the options name, with all that goes around it. With Ray, every node makes its own."""
-    model = create(options.model, options.backend_options)
+    backend_options = options.backend_options
+    if only_planned:
+        backend_options = msgspec.structs.replace(backend_options, only_planned=True)
+    model = create(options.model, backend_options)
     if options.answer_by == "loglik":
         from vivant.models.likelihood import LikelihoodModel
 

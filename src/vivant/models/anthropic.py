@@ -38,7 +38,7 @@ class Anthropic(HttpModel):
         url = options.base_url or DEFAULT_URL
         server = find_server(url, api="anthropic")
         key = read_key(server.key)
-        if not key and url == DEFAULT_URL:
+        if not key and url == DEFAULT_URL and not options.only_planned:
             raise UsageError(f"No key for anthropic/{model}: set {server.key}")
         headers = {"anthropic-version": _VERSION, **({server.key_header: key} if key else {})}
         super().__init__(f"anthropic/{model}", url, headers, options.timeout)

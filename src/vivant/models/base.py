@@ -35,6 +35,8 @@ class ModelOptions(Struct, frozen=True, kw_only=True):
     """Seconds that one request may take."""
     video: str = "frames"
     """`frames`, or `native` for models that take the file itself."""
+    only_planned: bool = False
+    """Nothing will be sent, so that a missing key is no error."""
     values: Mapping[str, Any] = field(default_factory=dict)
     """Backend-specific settings (`--model-option detail=low`)."""
 

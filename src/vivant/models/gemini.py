@@ -41,7 +41,7 @@ class Gemini(HttpModel):
         url = options.base_url or DEFAULT_URL
         server = find_server(url, api="gemini")
         key = read_key(server.key)
-        if not key and url == DEFAULT_URL:
+        if not key and url == DEFAULT_URL and not options.only_planned:
             raise UsageError(f"No key for gemini/{model}: set {server.key}")
         super().__init__(f"gemini/{model}", url, {server.key_header: key} if key else {}, options.timeout)
         self.capabilities = Capabilities(video=options.video == "native", audio=True)

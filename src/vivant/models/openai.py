@@ -42,7 +42,7 @@ class OpenAI(HttpModel):
         self.facts = facts or find_server(url, settings["server"])
         variable = settings["key_variable"] or self.facts.key
         key = read_key(variable)
-        if not key and self.facts.needs_key:
+        if not key and self.facts.needs_key and not options.only_planned:
             raise UsageError(f"No key for {public_url(url)}: set {variable}, or give --base-url")
         bearer = "Bearer " if self.facts.key_header == "Authorization" else ""
         headers = {self.facts.key_header: bearer + key} if key else {}
