@@ -369,8 +369,10 @@ def _fingerprint_without_room(settings: RunSettings) -> str:
     ).fingerprint()
 
 
-def run_plan(prepared: PlannedRun, options: RunOptions) -> RunOutcome:
-    """Start or resume a run. Messages go to the logger `vivant`."""
+def run_plan(
+    prepared: PlannedRun, options: RunOptions, progress: AbstractContextManager[Any] | None = None
+) -> RunOutcome:
+    """Start or resume a run. Messages go to the logger `vivant`; `progress` replaces the run's own bar."""
     plan = prepared.plan
     meter = create_meter(prepared.model, options)
     directory = RunDir(prepared.out)
@@ -398,8 +400,8 @@ def run_plan(prepared: PlannedRun, options: RunOptions) -> RunOutcome:
         pending: Iterator[Job] = (job for job in plan.jobs() if job.key not in done)
         if len(done) >= plan.size:
             return RunOutcome()
-        with open_progress(plan.size, len(done)) as progress:
-            return run_coroutine(_run(pending, prepared.model, log, done, options, meter, progress))
+        with progress or open_progress(plan.size, len(done)) as shown:
+            return run_coroutine(_run(pending, prepared.model, log, done, options, meter, shown))
 
 
 def create_meter(model: Model, options: RunOptions) -> Meter | None:
