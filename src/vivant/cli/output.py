@@ -36,6 +36,15 @@ def say(message: str) -> None:
     logger.info("%s", message)
 
 
+def ask_user(question: str) -> bool | None:
+    """Ask something on the terminal; None where there is none."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return None
+    import typer
+
+    return typer.confirm(question, err=True)
+
+
 def print_table(table: Table) -> None:
     """Print a table on standard output, as wide as the terminal allows."""
     from rich.console import Console

@@ -35,7 +35,7 @@ from vivant.engine.retry import RetryPolicy
 from vivant.engine.runner import RecordListener, RunOutcome, RunRecorder
 from vivant.models.base import Model, ModelError, TransientError
 from vivant.models.batch.base import BatchApi
-from vivant.models.http import RequestRefusedError
+from vivant.models.server_errors import RequestRefusedError
 from vivant.runs.directory import RunError
 from vivant.runs.log import LogWriter, read_log
 

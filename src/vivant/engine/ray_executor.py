@@ -38,7 +38,7 @@ from vivant.engine.ray_worker import (
     WorkerStarted,
     request_key,
 )
-from vivant.models.base import Model, ModelError, TransientError, require_package
+from vivant.models.base import DeniedError, Model, ModelError, TransientError, require_package
 
 logger = logging.getLogger("vivant")
 
@@ -312,6 +312,8 @@ def _outcome(answer: WorkerAnswer) -> Reply | TransientError:
 def _raise_error(answer: WorkerAnswer) -> None:
     if answer.kind == "media":
         raise MediaError(answer.error)
+    if answer.kind == "denied":
+        raise DeniedError(answer.error)
     if answer.kind == "fatal":
         raise ModelError(answer.error)
 

@@ -22,13 +22,14 @@ from vivant.benchmarks import registry
 from vivant.benchmarks.base import Protocol
 from vivant.benchmarks.rubric import JudgeContext, JudgeQuestion, Rubric
 from vivant.benchmarks.verdict import Verdict
+from vivant.benchmarks.wording import check_judge_prompts
 from vivant.core.errors import UsageError
 from vivant.core.paths import cache_root
 from vivant.core.randomness import derive_seed
 from vivant.core.types import Decoding, Job, Record, Reply, Request
 from vivant.engine.evaluation import open_progress, stop_on_interrupt
 from vivant.engine.executor import LocalExecutor
-from vivant.engine.reply_cache import ReplyCache
+from vivant.engine.reply_cache import ReplyCache, open_cache
 from vivant.engine.runner import Runner, RunOutcome
 from vivant.judging.options import JudgeOptions
 from vivant.models.base import Model, ModelError
@@ -203,6 +204,7 @@ class JudgeRunner:
                             cache=cache if greedy or self._options.cache == "always" else None,
                             concurrency=self._options.concurrency,
                             progress=watch,
+                            has_answers=bool(done or summed.done),
                             thinking=self._model.thinking,
                         )
                         with stop_on_interrupt(runner):
@@ -222,7 +224,7 @@ class JudgeRunner:
         use_cache = (
             self._model.cacheable if self._options.cache == "auto" else self._options.cache == "always"
         )
-        return ReplyCache(cache_root() / "replies.sqlite") if use_cache else None
+        return open_cache(cache_root() / "replies.sqlite") if use_cache else None
 
     def _jobs(self, asks: Sequence[JudgeRequest], attempt: int, greedy: bool) -> Iterator[Job]:
         """The jobs of one pass: verdicts whose earlier attempts could all not be read."""
@@ -301,6 +303,8 @@ def judge_run(run: Run, judges: Sequence[JudgeOptions], protocol: Protocol | Non
     def read(text: str, rubric: Rubric) -> Verdict:
         return owners[rubric.name][1].judged.read(text, rubric, common)
 
+    for options in judges:
+        check_judge_prompts([registry.of_task(task) for task in tasks], options.prompts)
     summed = RunOutcome()
     fingerprints: list[str] = []
     for options in judges:

@@ -60,6 +60,8 @@ class ModelOptions(Struct, frozen=True, kw_only=True):
     thinking: ThinkingOptions = ThinkingOptions()
     values: Mapping[str, Any] = field(default_factory=dict)
     """Backend-specific settings (`--model-option detail=low`)."""
+    needs_key: bool = True
+    """Whether a missing key is an error. Not where nothing will be sent."""
 
     def resolve(self, **defaults: Any) -> dict[str, Any]:
         """The backend-specific settings over their defaults; an unknown one is refused by name."""
@@ -94,6 +96,11 @@ class TransientError(Exception):
 
 class ModelError(VivantError):
     """No request of this run can succeed: a wrong key, an unknown model, no server."""
+
+
+class DeniedError(ModelError):
+    """The server denies a request, and perhaps all: 403 and 404 without a reason. It costs its sample where other
+    requests succeed, and ends the run where they do not."""
 
 
 class RunResource(ABC):

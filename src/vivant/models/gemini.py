@@ -20,8 +20,9 @@ from vivant.models.base import (
     parse_positive,
 )
 from vivant.models.gemini_files import UploadedFiles
-from vivant.models.http import HttpModel, read_count, read_key, read_string
+from vivant.models.http import HttpModel, complete_url, read_count, read_key, read_string
 from vivant.models.model_table import LIMIT_OPTIONS, find_model, find_server, merge_limits
+from vivant.models.reply_json import read_any_form
 from vivant.models.thinking import merge_fields, plan_thinking, thinking_identity
 
 if TYPE_CHECKING:
@@ -40,10 +41,10 @@ class Gemini(HttpModel):
         settings = options.resolve(
             resolution=None, thinking_budget=None, inline_bytes=_INLINE_BYTES, extra_body={}, **LIMIT_OPTIONS
         )
-        url = options.base_url or DEFAULT_URL
+        url = complete_url(options.base_url or DEFAULT_URL)
         server = find_server(url, api="gemini")
         key = read_key(server.key)
-        if not key and url == DEFAULT_URL:
+        if not key and url == DEFAULT_URL and options.needs_key:
             raise UsageError(f"No key for gemini/{model}: set {server.key}")
         super().__init__(f"gemini/{model}", url, {server.key_header: key} if key else {}, options.timeout)
         self.capabilities = Capabilities(video=options.video == "native", audio=True)
@@ -144,6 +145,7 @@ def _inline(data: bytes, media_type: str) -> dict[str, Any]:
     return {"inlineData": {"mimeType": media_type, "data": b64encode(data).decode("ascii")}}
 
 
+@read_any_form
 def read_response(answer: Any, where: str) -> Reply:
     """A `generateContent` response as a Reply."""
     if not isinstance(answer, dict):
@@ -160,17 +162,19 @@ def read_response(answer: Any, where: str) -> Reply:
         "tokens_thinking": thought_tokens or None,
         "model": read_string(answer.get("modelVersion")),
     }
-    blocked = (answer.get("promptFeedback") or {}).get("blockReason")
+    feedback = answer.get("promptFeedback")
+    blocked = read_string(feedback.get("blockReason")) if isinstance(feedback, dict) else ""
     if blocked:
         return Reply(status="refused", error=f"the prompt was blocked: {blocked}", **counts)
     try:
         candidate = answer["candidates"][0]
     except (KeyError, IndexError, TypeError) as error:
         raise TransientError(f"{where} sent JSON without candidates: {str(answer)[:120]}") from error
-    parts = (candidate.get("content") or {}).get("parts") or []
-    text = "".join(part.get("text") or "" for part in parts if not part.get("thought"))
-    thinking = "".join(part.get("text") or "" for part in parts if part.get("thought"))
-    finish = candidate.get("finishReason") or "STOP"
+    content = candidate.get("content") or {}
+    parts = [part for part in content.get("parts") or [] if isinstance(part, dict)]
+    text = "".join(read_string(part.get("text")) for part in parts if not part.get("thought"))
+    thinking = "".join(read_string(part.get("text")) for part in parts if part.get("thought"))
+    finish = read_string(candidate.get("finishReason")) or "STOP"
     status: ReplyStatus = "ok"
     error_text = ""
     if finish in _REFUSALS:
@@ -179,6 +183,8 @@ def read_response(answer: Any, where: str) -> Reply:
         status, error_text = "truncated", "stopped at the token limit"
     elif finish != "STOP":
         status, error_text = "error", f"stopped for {finish}"
+    elif not parts:
+        status, error_text = "error", "the reply holds no content"
     return Reply(status=status, text=text, thinking=thinking, error=error_text, **counts)
 
 

@@ -1,4 +1,4 @@
-"""What servers and models accept and cost: `models.yaml`, read when it is first needed.
+"""What servers and models accept: `models.yaml`, read when it is first needed.
 
 Backends look facts up here and have no branches of their own for a server or a model. A limit that nobody states is
 None: the server then decides, and its refusal is recorded. A user's own figures replace the table's
@@ -128,26 +128,6 @@ class ServerFacts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     limits: RequestLimits = RequestLimits()
 
 
-class PriceFacts(Struct, frozen=True, forbid_unknown_fields=True):
-    """What a million tokens of a model cost."""
-
-    input: float
-    output: float
-    as_of: str = ""
-    picture: PictureTokens | None = None
-    batch: float | None = None
-
-
-class PriceTable(Struct, frozen=True, forbid_unknown_fields=True):
-    """Prices by the beginning of a model's name, the bundled ones or a user's own."""
-
-    models: Mapping[str, PriceFacts]
-    as_of: str = ""
-    currency: str = "USD"
-    batch: Mapping[str, float] = {}
-    """By provider, the share of a price that is charged in batches."""
-
-
 class ThinkingSwitch(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How thinking is asked for: fields of the request, where `$effort` and `$tokens` stand for what the user says."""
 
@@ -205,7 +185,6 @@ class ModelTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     as_of: str
     servers: tuple[ServerFacts, ...]
     models: tuple[ModelFacts, ...]
-    prices: PriceTable
     thinking: ThinkingTable
 
 

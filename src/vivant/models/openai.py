@@ -12,17 +12,12 @@ import msgspec
 from vivant.core.errors import UsageError
 from vivant.core.types import Clip, Content, Image, Part, Picture, Reply, Request, Sound, Text
 from vivant.models.base import Capabilities, Model, ModelOptions, TransientError, parse_bool, parse_mapping
-from vivant.models.http import (
-    HttpModel,
-    RequestRefusedError,
-    public_url,
-    read_count,
-    read_key,
-    read_string,
-)
+from vivant.models.http import HttpModel, complete_url, public_url, read_count, read_key, read_string
 from vivant.models.likelihood import option_likelihoods
 from vivant.models.model_table import LIMIT_OPTIONS, ServerFacts, find_model, find_server, merge_limits
 from vivant.models.openai_responses import read_response, to_response_request
+from vivant.models.reply_json import read_any_form
+from vivant.models.server_errors import RequestRefusedError
 from vivant.models.thinking import find_largest_limit, merge_fields, plan_thinking, thinking_identity
 from vivant.models.thought_marks import split_thinking
 
@@ -53,11 +48,11 @@ class OpenAI(HttpModel):
             api=None,
             **LIMIT_OPTIONS,
         )
-        url = options.base_url or read_key("OPENAI_BASE_URL") or DEFAULT_URL
+        url = complete_url(options.base_url or read_key("OPENAI_BASE_URL") or DEFAULT_URL)
         self.facts = facts or find_server(url, settings["server"])
         variable = settings["key_variable"] or self.facts.key
         key = read_key(variable)
-        if not key and self.facts.needs_key:
+        if not key and self.facts.needs_key and options.needs_key:
             raise UsageError(f"No key for {public_url(url)}: set {variable}, or give --base-url")
         bearer = "Bearer " if self.facts.key_header == "Authorization" else ""
         headers = {self.facts.key_header: bearer + key} if key else {}
@@ -245,6 +240,7 @@ def encode_data_url(data: bytes, media_type: str) -> str:
     return f"data:{media_type};base64,{b64encode(data).decode('ascii')}"
 
 
+@read_any_form
 def read_completion(answer: Any, where: str) -> Reply:
     """A chat completion as a Reply; something that is not one may come right on another try."""
     try:
@@ -252,7 +248,7 @@ def read_completion(answer: Any, where: str) -> Reply:
         message = choice["message"]
     except (KeyError, IndexError, TypeError) as error:
         raise TransientError(f"{where} sent JSON without choices: {str(answer)[:120]}") from error
-    finish = choice.get("finish_reason") or "stop"
+    finish = read_string(choice.get("finish_reason")) or "stop"
     text = message.get("content") or ""
     parts = _interleave_parts(text, message.get("images"))
     marked, text, unfinished = split_thinking(_answer_text(text))
@@ -272,6 +268,11 @@ def read_completion(answer: Any, where: str) -> Reply:
         status, error_text = "truncated", "stopped at the token limit"
     elif unfinished:
         status, error_text = "truncated", "stopped while it was thinking"
+    elif message.get("content") is None and not parts:
+        status, error_text = (
+            "error",
+            "the reply holds thoughts alone" if thinking else "the reply holds no content",
+        )
     details = usage.get("completion_tokens_details")
     details = details if isinstance(details, dict) else {}
     return Reply(

@@ -9,6 +9,7 @@ from vivant.core.errors import MediaError
 from vivant.core.types import Reply, ReplyStatus
 from vivant.models.base import TransientError
 from vivant.models.http import read_count, read_string
+from vivant.models.reply_json import read_any_form
 
 _LEAST_LIMIT = 16
 """The API refuses a lower limit."""
@@ -47,6 +48,7 @@ def _to_part(role: str, part: Mapping[str, Any]) -> dict[str, Any]:
     raise MediaError("the Responses API takes text and pictures alone; --model-option api=chat takes more")
 
 
+@read_any_form
 def read_response(answer: Any, where: str) -> Reply:
     """A response as a Reply."""
     output = answer.get("output") if isinstance(answer, dict) else None

@@ -8,6 +8,7 @@ from typing import Any
 
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Benchmark, Protocol, ScoredRun, ScoreSettings
+from vivant.benchmarks.recipes import find_recipe
 from vivant.benchmarks.validation import score_records
 from vivant.core.errors import UsageError, VivantError, unknown_name_error
 from vivant.core.files import read_jsonl
@@ -62,7 +63,10 @@ class Run:
         protocol = common_protocol([self], protocol)
         samples, records = self.samples(), self.records()
         settings = {
-            task: merge_scoring_values(registry.of_task(task), values) for task in self.manifest.tasks
+            task: merge_scoring_values(
+                registry.of_task(task), {**self._recipe_scoring(task, protocol), **(values or {})}
+            )
+            for task in self.manifest.tasks
         }
         judges = self._judges(protocol)
         state = measure_panel(judges)
@@ -78,6 +82,13 @@ class Run:
             scores.update(self._score_task(task, samples, records, protocol, settings[task], judges))
         self.dir.write_scores(protocol, settings, scores.values(), state)
         return self._gather(samples, records, scores, protocol, settings, judges)
+
+    def _recipe_scoring(self, task: str, protocol: Protocol) -> Mapping[str, Any]:
+        """The scoring rule of the row whose recipe the run was made by; `strict` has one rule for all."""
+        name = self.manifest.recipe
+        if not name or protocol != "paper":
+            return {}
+        return find_recipe(task.partition("/")[0], name).scoring
 
     def _judges(self, protocol: Protocol) -> list[Judgements]:
         """The judges that count, where any task needs one. To have none is an error, not another metric."""
