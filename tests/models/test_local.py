@@ -13,10 +13,11 @@ from vivant.core.errors import UsageError
 from vivant.core.types import Clip, Decoding, Picture, Reply, Request, Text, Turn
 from vivant.models.base import ModelError, ModelOptions
 from vivant.models.internvl_chat import choose_grid, cut_tiles
-from vivant.models.local_model import LocalModel, estimate_length, hash_checkpoint, select_batch
+from vivant.models.local_model import LocalModel, estimate_length, hash_checkpoint, list_media, select_batch
 from vivant.models.local_worker import run_batch
 from vivant.models.reasoning_tags import split_thinking
 from vivant.models.registry import create
+from vivant.models.transformers import Transformers
 
 
 class Toy(LocalModel):
@@ -61,7 +62,9 @@ def test_only_requests_that_are_written_alike_share_a_batch() -> None:
 def test_the_oldest_request_is_never_passed_over() -> None:
     small = Picture(b"", "image/png", 280, 280)
     seeing = Request(turns=(Turn("user", (small, Clip((small, small), "v"))),))
-    assert estimate_length(seeing) == (300, True)
+    assert estimate_length(seeing) == 300
+    assert list_media(seeing, as_video=False) == (True, ())
+    assert list_media(seeing, as_video=True) == (True, (2,))
     waiting: list[Any] = []
 
     class Waiting:
@@ -215,13 +218,15 @@ def test_mistakes_are_named_before_anything_is_loaded(monkeypatch: pytest.Monkey
         with pytest.raises(UsageError, match=words):
             create(spec, ModelOptions(values=values))
     with pytest.raises(UsageError, match="videos as frames"):
-        create("transformers/x", ModelOptions(video="native"))
+        create("internvl-chat/x", ModelOptions(video="native", values={"trust_remote_code": "true"}))
 
 
 def test_a_missing_library_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     with pytest.raises(UsageError, match=r"pip install 'vivant\[transformers\]'"):
         create("transformers/x")
+    with pytest.raises(UsageError, match="--video-as native needs the package 'torchvision'"):
+        Transformers("x", ModelOptions(video="native"))
 
 
 def test_a_checkpoint_with_its_own_chat_is_known_by_its_config(

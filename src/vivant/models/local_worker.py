@@ -45,7 +45,9 @@ def main() -> None:
     except VivantError as error:
         send(out, EngineLoaded(error=str(error)))
         return
-    send(out, EngineLoaded(accelerators=engine.accelerators))
+    takes_video = bool(getattr(engine, "takes_video", False))
+    note = str(getattr(engine, "note", ""))
+    send(out, EngineLoaded(accelerators=engine.accelerators, takes_video=takes_video, note=note))
     decoder = msgspec.msgpack.Decoder(BatchRequest)
     while True:
         ask = decoder.decode(messages.get())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -16,6 +15,7 @@ from vivant.models.http import HttpModel, public_url, read_count, read_key, read
 from vivant.models.likelihood import option_likelihoods
 from vivant.models.model_table import LIMIT_OPTIONS, ServerFacts, find_model, find_server, merge_limits
 from vivant.models.reasoning_tags import split_thinking
+from vivant.models.server_video import VIDEO_OPTIONS, ServerVideo
 
 if TYPE_CHECKING:
     from vivant.models.batch.base import BatchApi
@@ -36,6 +36,7 @@ class OpenAI(HttpModel):
             extra_body={},
             key_variable=None,
             server=None,
+            **VIDEO_OPTIONS,
             **LIMIT_OPTIONS,
         )
         url = options.base_url or read_key("OPENAI_BASE_URL") or DEFAULT_URL
@@ -47,9 +48,17 @@ class OpenAI(HttpModel):
         bearer = "Bearer " if self.facts.key_header == "Authorization" else ""
         headers = {self.facts.key_header: bearer + key} if key else {}
         super().__init__(f"openai/{model}", url, headers, options.timeout)
-        self._check_supported("--native-video", options.video == "native", self.facts.video)
+        native = options.video == "native"
+        self._check_supported("--video-as native", native, self.facts.video)
         self._check_supported("--model-option detail", settings["detail"] != "auto", self.facts.detail)
-        self.capabilities = Capabilities(video=options.video == "native", audio=self.facts.audio)
+        self._video = ServerVideo(self.facts.frames, settings)
+        frames = native and self._video.sends_frames
+        self.capabilities = Capabilities(
+            video=native and not frames,
+            audio=self.facts.audio,
+            clips=frames,
+            sampling=native and self.facts.frames != "",
+        )
         self.model = model
         self._detail: str = settings["detail"]
         self._extra = parse_mapping("extra_body", settings["extra_body"])
@@ -71,7 +80,9 @@ class OpenAI(HttpModel):
         return {
             "model": self.name,
             "detail": self._detail,
-            "video": self.capabilities.video,
+            "video": self.capabilities.video_input.form
+            if self.capabilities.clips
+            else self.capabilities.video,
             "extra": self._extra,
         }
 
@@ -119,7 +130,10 @@ class OpenAI(HttpModel):
             # Some servers take a list only where it holds media: text alone goes out as a plain string.
             only_text = len(content) == 1 and content[0]["type"] == "text"
             messages.append({"role": turn.role, "content": content[0]["text"] if only_text else content})
-        body: dict[str, Any] = {"model": self.model, "messages": messages, **self._extra}
+        body: dict[str, Any] = {"model": self.model, "messages": messages}
+        if self.capabilities.video or self.capabilities.clips:
+            body |= self._video.fields(request)
+        body |= self._extra
         decoding = request.decoding
         if decoding.max_tokens is not None:
             body["max_completion_tokens" if self._reasoning else "max_tokens"] = decoding.max_tokens
@@ -148,10 +162,9 @@ class OpenAI(HttpModel):
         return self._clip(part)
 
     def _clip(self, clip: Clip) -> list[dict[str, Any]]:
-        if clip.frames:
+        if clip.frames and not self.capabilities.clips:
             return [piece for frame in clip.frames for piece in self._pieces(frame)]
-        data = Path(clip.path).read_bytes()
-        return [{"type": "video_url", "video_url": {"url": encode_data_url(data, clip.media_type)}}]
+        return [self._video.part(clip)]
 
 
 def join_text(pieces: list[dict[str, Any]]) -> list[dict[str, Any]]:
