@@ -139,7 +139,7 @@ def test_a_worker_that_cannot_load_says_why(settings: dict[str, Any], words: str
         ask(Toy(**settings), [])
 
 
-def test_a_checkpoint_trained_further_is_another_one(tmp_path: Path) -> None:
+def test_a_checkpoint_trained_further_is_another_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "model.safetensors").write_bytes(b"a" * 5_000_000)
     (tmp_path / "config.json").write_text("{}")
     first = hash_checkpoint(str(tmp_path))
@@ -148,6 +148,8 @@ def test_a_checkpoint_trained_further_is_another_one(tmp_path: Path) -> None:
     (tmp_path / "model.safetensors").write_bytes(b"a" * 4_999_999 + b"b")
     assert hash_checkpoint(str(tmp_path)) != first
     assert hash_checkpoint("Qwen/Qwen2.5-VL") == ""
+    monkeypatch.chdir(tmp_path)
+    assert hash_checkpoint("") == ""  # not the current folder
 
 
 @pytest.mark.parametrize(

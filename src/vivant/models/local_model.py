@@ -322,7 +322,7 @@ def hash_checkpoint(checkpoint: str) -> str:
     Replies are reused by it, so a checkpoint trained further under the same name must differ.
     """
     folder = Path(checkpoint).expanduser()
-    if not folder.is_dir():
+    if not checkpoint or not folder.is_dir():  # an empty path is the current folder, which is nobody's
         return ""
     hashed = hashlib.sha256()
     for file in sorted(path for path in folder.rglob("*") if path.is_file() and path.suffix in _HASHED):
