@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.study_web import TOKEN, Clock, Walker, build_app, invite_walker, open_served_store
+from vivant.core.errors import UsageError
 from vivant.study.loading import LoadedStudy
 from vivant.study.server import tokens as marks
 from vivant.study.store import StudyStore
@@ -57,6 +58,36 @@ def test_the_admins_session(study: LoadedStudy) -> None:
         assert walker.client.get("/admin/progress").status_code == 401
 
 
+def test_logging_out_ends_the_session(app: Any) -> None:
+    walker = Walker(app)
+    walker.client.post("/admin/login", data={"token": TOKEN})
+    walker.get("/admin")
+    stolen = walker.client.cookies[marks.ADMIN_COOKIE]
+    walker.send("/admin/logout", {})
+    walker.client.cookies.set(marks.ADMIN_COOKIE, stolen)
+    assert walker.client.get("/admin/progress").status_code == 401
+
+
+def test_an_items_page_shows_what_participants_see(app: Any, study: LoadedStudy) -> None:
+    walker = Walker(app)
+    assert walker.client.get("/admin/media/0/0").status_code == 401
+    walker.client.post("/admin/login", data={"token": TOKEN})
+    page = walker.get("/admin/item/0").text
+    assert 'src="/admin/media/0/0"' in page and study.items[0].question in page
+    assert walker.client.get("/admin/media/0/0").headers["content-type"] == "video/mp4"
+    assert walker.client.get("/admin/media/0/7").status_code == 404
+    assert walker.client.get("/admin/media/0/x").status_code == 400
+
+
+def test_links_lead_to_where_the_study_is_served(store: StudyStore) -> None:
+    from vivant.study.server.serve import ADDRESS, read_address
+
+    with pytest.raises(UsageError, match="--url"):
+        read_address(store)
+    store.write_setting(ADDRESS, "http://127.0.0.1:9000")
+    assert read_address(store) == "http://127.0.0.1:9000"
+
+
 def test_the_admin_steers(app: Any, study: LoadedStudy, store: StudyStore) -> None:
     invite_walker(app, store).walk()
     walker = Walker(app)
@@ -64,8 +95,12 @@ def test_the_admin_steers(app: Any, study: LoadedStudy, store: StudyStore) -> No
     walker.get("/admin")
     (person,) = store.people()
     assert walker.client.get("/admin/progress").json()["finished"] == 3
-    assert walker.send("/admin/places", {"target": "2"}).status_code == 422, "never fewer"
-    assert walker.send("/admin/places", {"target": "8"}).status_code == 200
+    assert walker.send("/admin/places", {"target": "00100099"}).status_code == 422
+    assert walker.send("/admin/places", {"target": "1001"}).status_code == 422
+    assert store.progress().target == 6
+    assert walker.send("/admin/places", {"target": "9"}).status_code == 200
+    assert walker.send("/admin/places", {"target": "0"}).status_code == 422
+    assert walker.send("/admin/places", {"target": "8"}).status_code == 200, "a slip can be taken back"
     assert store.progress().target == 8
     assert walker.send("/admin/exclude", {"annotator": person.annotator, "reason": " "}).status_code == 422
     assert walker.send("/admin/exclude", {"annotator": "nobody", "reason": "x"}).status_code == 422

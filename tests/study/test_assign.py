@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from tests.support.study_kit import tiny_study
 from tests.support.study_web import Clock, fresh_postgres, open_served_store
 from vivant.study.balance import count_shortage
+from vivant.study.design import Study, StudyItem
 from vivant.study.loading import LoadedStudy
 from vivant.study.store import StudyStore, answers, assign
-from vivant.study.store.assign import ItemCandidate, choose_items, order_items
+from vivant.study.store.assign import ItemCandidate, choose_items, describe_balance, order_items
 from vivant.study.store.people import find_by_token, invite, keep_alive
 
 
@@ -105,6 +106,25 @@ def test_facets_are_spread_evenly_over_each_person() -> None:
             left[name] -= 1
         assert max(left.values()) - min(left.values()) <= 1
     assert set(left.values()) == {0}
+
+
+def test_facets_are_spread_where_everyone_gets_every_group() -> None:
+    """MIME's design: 17 actions in ten variants, each person names every action once."""
+    items = [
+        StudyItem(id=f"{action}-{variant}", group=f"{action}", facets={"variant": f"{variant}"})
+        for action in range(17)
+        for variant in range(10)
+    ]
+    study = Study(
+        kind="mcq",
+        title={"en": "MIME"},
+        balance=("variant",),
+        items_per_participant=17,
+        judgements_per_item=3,
+    )
+    assert describe_balance(study, items) == [
+        "balance over 'variant': a participant gets 1 to 3 items of each value, 1.7 on average"
+    ]
 
 
 def test_choices_are_derived_from_the_person() -> None:

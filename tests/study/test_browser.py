@@ -193,6 +193,25 @@ def test_a_lost_connection_loses_nothing(browser: Browser, live: Any) -> None:
     person.close()
 
 
+def test_typing_during_an_outage_loses_nothing(browser: Browser, live: Any) -> None:
+    """Keystrokes that fall between two tries to save must not stop the tries."""
+    address, store = live("free-then-mcq", watch_whole=False)
+    person = Visitor(browser, address, invite(store, 1)[0])
+    person.prepare()
+    text = person.page.locator("textarea")
+    person.page.route("**/study/save", lambda route: route.abort())
+    for word in ("Someone ", "peels ", "an orange"):
+        text.press_sequentially(word)
+        expect(person.page.locator("#state")).to_contain_text("Not saved yet")
+    person.page.unroute("**/study/save")
+    expect(person.page.locator("#state")).to_contain_text("Saved")
+    (judgement,) = store.judgements()
+    assert judgement.answer == "Someone peels an orange"
+    person.page.locator("#next").click()
+    expect(person.page.get_by_role("radio")).not_to_have_count(0)
+    person.close()
+
+
 def test_two_tabs_of_one_person(browser: Browser, live: Any) -> None:
     address, store = live(watch_whole=False)
     person = Visitor(browser, address, invite(store, 1)[0])

@@ -54,7 +54,7 @@ def test_an_older_database_is_named_and_upgraded(
     address = url()
     loaded = tiny_study(tmp_path / "study", watch_whole=False)
     old(loaded.path, address)
-    with pytest.raises(StoreError, match=r"version 0001, this Vivant needs 0002.*vivant study upgrade"):
+    with pytest.raises(StoreError, match=r"version 0001, this Vivant needs 0003.*vivant study upgrade"):
         open_store(loaded.path, address)
     given = ["--database", address] if address else []
     monkeypatch.setattr(sys, "argv", ["vivant", "study", "link", str(loaded.path), *given])
@@ -67,7 +67,7 @@ def test_an_older_database_is_named_and_upgraded(
     with pytest.raises(SystemExit) as ended:
         main()
     assert not ended.value.code
-    assert "version 0001 is now 0002" in capsys.readouterr().err
+    assert "version 0001 is now 0003" in capsys.readouterr().err
     with open_served_store(loaded, address) as store:
         invite_walker(build_app(loaded, store), store).walk()
         assert len(list(store.judgements())) == 3
@@ -315,3 +315,21 @@ def test_invitations_are_streams_of_tokens(tmp_path: Path) -> None:
         assert len(set(tokens)) == 2000
         assert sum(1 for _ in store.people()) == 2000
         assert invite(store, 0) == []
+
+
+def test_a_clock_that_is_set_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Times go on from the latest entry, within a process and after a restart."""
+    loaded = tiny_study(tmp_path / "s")
+    wall = [2_000_000_000.0]
+    monkeypatch.setattr("vivant.study.store.store.time.time", lambda: wall[0])
+    with open_store(loaded.path) as store:
+        first = store.clock()
+        assert first >= wall[0]
+        invite(store, 1)
+        wall[0] -= 3600
+        assert store.clock() >= first
+    with caplog.at_level("WARNING", logger="vivant"), open_store(loaded.path) as store:
+        assert store.clock() >= first
+    assert "clock is 3600 seconds behind" in caplog.text

@@ -43,7 +43,7 @@ def test_watching(made: Any) -> None:
     assert walker.script("/study/watch", media=name, what="teleported").status_code == 400
     assert walker.script("/study/watch", media=name, what="started").status_code == 200
     clock.now += 2
-    assert walker.script("/study/watch", media=name, what="ended").status_code == 200
+    assert walker.script("/study/watch", media=name, what="ended", seconds=1.0).status_code == 200
     before = walker.page
     walker.next()
     assert walker.page != before
@@ -59,9 +59,59 @@ def test_an_end_that_comes_too_soon(made: Any, monkeypatch: pytest.MonkeyPatch) 
     name = walker.media[0].rpartition("/")[2]
     walker.script("/study/watch", media=name, what="started")
     clock.now += 20
-    assert walker.script("/study/watch", media=name, what="ended").status_code == 409
+    assert walker.script("/study/watch", media=name, what="ended", seconds=30).status_code == 409
     clock.now += 10
-    assert walker.script("/study/watch", media=name, what="ended").status_code == 200
+    assert walker.script("/study/watch", media=name, what="ended", seconds=10).status_code == 200
+
+
+def test_waiting_is_not_watching(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither a pause nor a reload of the page stands for the video."""
+    from vivant.study.server import media
+
+    monkeypatch.setattr(media, "media_duration", lambda _: 30.0)
+    clock = Clock()
+    _, store, app = made(watch_whole=True, clock=clock)
+    walker = invite_walker(app, store)
+    name = walker.media[0].rpartition("/")[2]
+    walker.client.get(walker.media[0])
+    walker.script("/study/watch", media=name, what="ready")
+    clock.now += 100
+    walker.get("/study")
+    assert walker.next().status_code == 422, "fetched, never played"
+    walker.script("/study/watch", media=name, what="started")
+    walker.script("/study/watch", media=name, what="playing", seconds=2)
+    clock.now += 100
+    walker.script("/study/watch", media=name, what="playing", seconds=8)
+    assert walker.script("/study/watch", media=name, what="ended").status_code == 409, (
+        "paused after ten seconds"
+    )
+    assert walker.next().status_code == 422
+
+
+def test_watching_and_leaving_are_exported(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from vivant.study.server import media
+
+    monkeypatch.setattr(media, "media_duration", lambda _: 30.0)
+    clock = Clock()
+    _, store, app = made(watch_whole=True, time_limit=60, clock=clock)
+    walker = invite_walker(app, store)
+    name = walker.media[0].rpartition("/")[2]
+    walker.script("/study/watch", media=name, what="started")
+    clock.now += 31
+    assert walker.script("/study/watch", media=name, what="ended", seconds=30).status_code == 200
+    assert walker.script("/study/watch", media=name, what="started").status_code == 200
+    assert walker.script("/study/watch", what="away", seconds=4.5).status_code == 200
+    assert walker.script("/study/watch", what="away", seconds=-1).status_code == 400
+    walker.next()
+    name = walker.media[0].rpartition("/")[2]
+    walker.script("/study/watch", media=name, what="started")
+    walker.script("/study/save", fields={"choice": "1"})
+    clock.now += 70
+    walker.get("/study")
+    first, second = store.judgements()
+    assert (first.watched, first.played, first.plays, first.away, first.leaves) == ("whole", 30.0, 2, 4.5, 1)
+    assert first.started and first.ended
+    assert (second.watched, second.plays, second.ended) == ("part", 1, ""), "the time was up"
 
 
 def test_without_scripts_the_time_since_fetching_counts(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,6 +129,7 @@ def test_without_scripts_the_time_since_fetching_counts(made: Any, monkeypatch: 
     before = walker.page
     walker.next()
     assert walker.page and walker.page != before
+    assert [judgement.watched for judgement in store.judgements()] == ["unconfirmed"]
 
 
 def test_media_by_range(made: Any) -> None:

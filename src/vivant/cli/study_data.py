@@ -64,6 +64,9 @@ def new(
         bool, Option("--reference", help="Show raters the data's reference answer, where there is one.")
     ] = False,
     copy: Annotated[bool, Option("--copy", help="Copy media instead of linking them.")] = False,
+    transcode: Annotated[
+        bool, Option("--transcode", help="Copy videos that some browsers do not play as MP4 (H.264).")
+    ] = False,
 ) -> None:
     """Make a study: items, key, instructions, consent, questions, in files to be edited before it is served.
 
@@ -95,6 +98,7 @@ def new(
         question=question,
         reference=reference,
         copy=copy,
+        transcode=transcode,
     )
     result = make_study(folder, spec)
     for note in result.notes:

@@ -100,7 +100,7 @@ def link(
         vivant study link my-study -n 20 --url https://lab.example/study > links.txt
     """
     from vivant.study.loading import load_study
-    from vivant.study.server.serve import check_dependencies
+    from vivant.study.server.serve import check_dependencies, read_address
 
     check_dependencies()
     from vivant.study.store import open_store
@@ -108,8 +108,9 @@ def link(
 
     load_study(folder)
     with open_store(folder, database) as store:
+        address = url.rstrip("/") or read_address(store)
         for token in invite(store, count):
-            print(f"{url.rstrip('/') or 'http://127.0.0.1:8770'}/join/{token}")
+            print(f"{address}/join/{token}")
 
 
 @app.command()

@@ -10,11 +10,15 @@ from msgspec import Struct
 from vivant.core.errors import DataError, VivantError
 from vivant.core.progress import ProgressCallback
 from vivant.study.balance import list_place_sizes
-from vivant.study.design import ITEMS_FILE, KEY_FILE
+from vivant.study.design import ITEMS_FILE, KEY_FILE, STUDY_FILE
 from vivant.study.key import find_key_faults, load_key
 from vivant.study.loading import LoadedStudy, StudyError, list_media, load_study
+from vivant.study.playback import find_playback_fault, media_duration
 from vivant.study.server.interface import load_interfaces
+from vivant.study.store.assign import describe_balance
 
+_TIME_TO_ANSWER = 10
+"""Seconds that an item needs besides its videos."""
 _CONSENT_MARK = "**Edit this page"
 _CONSENT_MARK_ZH = "**请编辑本页"
 
@@ -54,6 +58,8 @@ def check_study(folder: Path, *, media: bool = True, progress: ProgressCallback 
             )
     if media:
         faults += _open_media(loaded, progress)
+        if not faults:
+            faults += _find_time_faults(loaded)
     notes += _list_notes(loaded)
     return StudyCheck(faults=tuple(faults), notes=tuple(notes), summary=_summarize(loaded))
 
@@ -62,11 +68,16 @@ def _open_media(loaded: LoadedStudy, progress: ProgressCallback | None) -> list[
     """What is wrong with each media file, each opened once."""
     from vivant.media import verify
 
-    first = {media.file: item.id for item in loaded.items for media in list_media(item)}
+    first = {media.file: (item.id, media.kind) for item in loaded.items for media in list_media(item)}
     faults: list[str] = []
-    for number, (file, item) in enumerate(first.items(), 1):
+    for number, (file, (item, kind)) in enumerate(first.items(), 1):
         try:
-            problem = verify(loaded.media_file(file))
+            path = loaded.media_file(file)
+            problem = verify(path)
+            if not problem and kind != "image" and (fault := find_playback_fault(path, kind)):
+                problem = (
+                    f"{fault}, which not every browser plays; make the study with --transcode, or convert it"
+                )
         except VivantError as error:
             problem = str(error)
         if problem:
@@ -74,6 +85,31 @@ def _open_media(loaded: LoadedStudy, progress: ProgressCallback | None) -> list[
         if progress is not None:
             progress(number, len(first), file)
     return faults
+
+
+def _find_time_faults(loaded: LoadedStudy) -> list[str]:
+    """Items that nobody can watch whole and answer within the time limit."""
+    limit = loaded.study.time_limit
+    if limit is None or not loaded.study.watch_whole:
+        return []
+    durations = {
+        item.id: sum(
+            media_duration(str(loaded.media_file(media.file)))
+            for media in list_media(item)
+            if media.kind != "image"
+        )
+        for item in loaded.items
+    }
+    late = {item: seconds for item, seconds in durations.items() if seconds + _TIME_TO_ANSWER > limit}
+    if not late:
+        return []
+    names = ", ".join(list(late)[:3]) + (", …" if len(late) > 3 else "")
+    return [
+        f"{loaded.path / STUDY_FILE}: time_limit is {limit} seconds, but {len(late)} of {len(durations)} items have "
+        f"videos that take longer with {_TIME_TO_ANSWER} seconds to answer ({names}; the longest takes "
+        f"{max(late.values()):.0f} seconds); set time_limit to {int(max(late.values())) + 1 + _TIME_TO_ANSWER} or "
+        "more, or watch_whole to false"
+    ]
 
 
 def _list_notes(loaded: LoadedStudy) -> list[str]:
@@ -89,6 +125,7 @@ def _list_notes(loaded: LoadedStudy) -> list[str]:
                 f"balance over '{facet}': it has {len(values)} values, more than the "
                 f"{loaded.study.items_per_participant} items of a participant"
             )
+    notes += describe_balance(loaded.study, loaded.items)
     rest = len(judged_items) * loaded.study.judgements_per_item % loaded.study.items_per_participant
     if rest:
         notes.append(f"the last participant gets {rest} items, not {loaded.study.items_per_participant}")

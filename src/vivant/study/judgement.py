@@ -9,7 +9,7 @@ from msgspec import Struct, field
 State = Literal["invited", "consented", "finished", "withdrawn"]
 
 
-class StudyPerson(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class StudyPerson(Struct, frozen=True, kw_only=True):
     """A participant as exports name them. Somebody who withdrew has no judgements and no answers left."""
 
     annotator: str
@@ -28,7 +28,7 @@ class StudyPerson(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The researcher's reason; empty: not excluded."""
 
 
-class StudyJudgement(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class StudyJudgement(Struct, frozen=True, kw_only=True):
     """One answer of one person on one page of one item (and part, where a page has several)."""
 
     annotator: str
@@ -51,3 +51,17 @@ class StudyJudgement(Struct, frozen=True, kw_only=True, omit_defaults=True):
     complete: bool = True
     """Whether the item was finished; the answers of an abandoned place are kept but do not count."""
     check: bool = False
+    watched: Literal["", "whole", "part", "unconfirmed"] = ""
+    """Whether the item's videos and sounds were played to their end. Unconfirmed: the browser ran no scripts, and the
+    time since the files were fetched was long enough. Empty: there was nothing to play, or nothing is known."""
+    started: str = ""
+    """When the first of them was first started, and when the last ended."""
+    ended: str = ""
+    played: float | None = None
+    """Seconds played, all of them together."""
+    plays: int = 0
+    """How often one was started: more than there are files means that something was played again."""
+    away: float = 0.0
+    """Seconds within `seconds` that the page was hidden or another window was in front."""
+    leaves: int = 0
+    """How often the page was left."""

@@ -31,6 +31,7 @@ from vivant.study.make.items import (
 )
 from vivant.study.make.media_store import MediaStore
 from vivant.study.make.sources import SampleSelection, open_pack, open_runs, select_answers, select_samples
+from vivant.study.store.assign import describe_balance
 from vivant.study.writing import create_folder, write_study
 
 USUAL_SHARE = 20
@@ -59,6 +60,8 @@ class StudySpec(Struct, frozen=True, kw_only=True):
     reference: bool = False
     """Whether raters see the data's own reference answer."""
     copy: bool = False
+    transcode: bool = False
+    """Whether videos that some browsers do not play are copied as H.264."""
 
 
 class NewStudy(Struct, frozen=True, kw_only=True):
@@ -87,7 +90,7 @@ def make_study(folder: Path, spec: StudySpec) -> NewStudy:
                 "language", language, LANGUAGES, "(others: add their files to the study afterwards)"
             )
     create_folder(folder)
-    media = MediaStore(folder, spec.seed, copy=spec.copy)
+    media = MediaStore(folder, spec.seed, copy=spec.copy, transcode=spec.transcode)
     notes: list[str] = []
     try:
         item_set, criteria, guide = _make_items(spec, media, notes)
@@ -99,10 +102,13 @@ def make_study(folder: Path, spec: StudySpec) -> NewStudy:
         raise
     notes += item_set.notes
     if media.unplayable:
+        path, fault = next(iter(media.unplayable.items()))
         notes.append(
-            f"{len(media.unplayable)} videos are in a form that browsers may not play, the first is "
-            f"{next(iter(media.unplayable))}; convert them to MP4 (H.264)"
+            f"{len(media.unplayable)} videos do not play in every browser, the first is {path}, which {fault}; add "
+            "--transcode to copy them as MP4 (H.264)"
         )
+    if media.transcoded:
+        notes.append(f"{media.transcoded} videos were copied as MP4 (H.264), which every browser plays")
     if media.copied and not spec.copy:
         notes.append(f"{media.copied} media files were copied, because they lie on another disk")
     study = Study(
@@ -130,6 +136,7 @@ def make_study(folder: Path, spec: StudySpec) -> NewStudy:
     interface = {language: DEFAULTS.mime_interface[language] for language in spec.languages} if mime else {}
     write_study(folder, study, items, key, texts, interface)
     load_study(folder)
+    notes += describe_balance(study, items)
     places = len(list_place_sizes(len(item_set.items) * spec.judgements_per_item, share))
     return NewStudy(study=study, items=len(item_set.items), places=places, notes=tuple(notes))
 

@@ -13,9 +13,7 @@ from vivant.core.generated_images import PREFIX
 from vivant.core.types import Audio, Part, Text, Video
 from vivant.media.paths import resolve_media
 from vivant.study.design import MEDIA_DIR, StudyMedia, StudyText
-
-_PLAYABLE = (".mp4", ".m4v", ".webm", ".mov", ".ogv")
-"""What browsers can play, as far as names tell."""
+from vivant.study.playback import find_playback_fault, transcode_video
 
 
 class MediaStore:
@@ -25,11 +23,12 @@ class MediaStore:
     on another disk that is impossible, and it is copied.
     """
 
-    def __init__(self, folder: Path, seed: int, *, copy: bool) -> None:
+    def __init__(self, folder: Path, seed: int, *, copy: bool, transcode: bool = False) -> None:
         self.folder = folder / MEDIA_DIR
-        self.copied = self.linked = 0
+        self.copied = self.linked = self.transcoded = 0
         self.unplayable: dict[str, str] = {}
-        """Videos that browsers will hardly play, and the first sample that has each."""
+        """Videos that some browsers do not play, and why."""
+        self._transcode = transcode
         self._seed = seed
         self._copy = copy
         self._names: dict[str, str] = {}
@@ -50,29 +49,34 @@ class MediaStore:
             elif isinstance(part, Video):
                 if part.start is not None or part.end is not None:
                     raise MediaError(f"{part.path} is shown in part only; cut the video for a study")
-                media = StudyMedia(self._add(part.path, root, run), "video")
-                if Path(part.path).suffix.lower() not in _PLAYABLE:
-                    self.unplayable.setdefault(part.path, media.file)
-                yield media
+                yield StudyMedia(self._add(part.path, root, run, video=True), "video")
             elif isinstance(part, Audio):
                 yield StudyMedia(self._add(part.path, root, run), "audio")
             else:
                 for path in part.tiles or (part.path,):
                     yield StudyMedia(self._add(path, root, run), "image")
 
-    def _add(self, path: str, root: Path, run: Path | None) -> str:
+    def _add(self, path: str, root: Path, run: Path | None, *, video: bool = False) -> str:
         in_run = path.startswith(PREFIX)
         if in_run and run is None:
             raise MediaError(f"{path} belongs to a run, and there is none")
         source = resolve_media(run if in_run and run is not None else root, path.removeprefix(PREFIX))
         if source not in self._names:
             digest = hashlib.sha256(f"{self._seed}\x1f{source}".encode()).hexdigest()
-            name = digest[:20] + Path(source).suffix.lower()
+            fault = find_playback_fault(Path(source), "video") if video else None
+            convert = fault is not None and self._transcode
+            name = digest[:20] + (".mp4" if convert else Path(source).suffix.lower())
             try:
                 self.folder.mkdir(parents=True, exist_ok=True)
-                self._copy_or_link(source, self.folder / name)
+                if convert:
+                    transcode_video(Path(source), self.folder / name)
+                    self.transcoded += 1
+                else:
+                    self._copy_or_link(source, self.folder / name)
             except OSError as error:
                 raise UsageError(f"Cannot write {self.folder / name}: {error.strerror}") from error
+            if fault is not None and not convert:
+                self.unplayable[path] = fault
             self._names[source] = name
         return self._names[source]
 

@@ -30,6 +30,8 @@ from vivant.study.results import StudyResults
 LEVEL = 0.05
 FAST = 1 / 3
 """An annotator whose median time is below this share of the median annotator's is marked."""
+MUCH_AWAY = 0.25
+"""Somebody who is elsewhere for more than this share of the time is marked."""
 ENOUGH = 8
 """Equal answers below this number are no sign of anything."""
 
@@ -54,6 +56,12 @@ class AnnotatorStatistics(Struct, frozen=True, kw_only=True):
     """How often somebody like the others would have as few, after Holm's correction."""
     p_same: float | None = None
     """How often the most frequent place or answer would be as frequent by chance, after Holm's correction."""
+    unwatched: int = 0
+    """Items whose videos were not played to their end, or of which that is not confirmed."""
+    leaves: float = 0.0
+    """How often an item's page was left, on average."""
+    away: float = 0.0
+    """Share of the time during which the page was left."""
     signs: tuple[str, ...] = ()
     excluded: str = ""
 
@@ -83,6 +91,7 @@ def compute_annotator_statistics(collected: StudyResults) -> list[AnnotatorStati
     outcomes = {name: _compare(by_person[name], answer_counts) for name in names}
     times = _median_seconds(judgements)
     passed = _count_checks(collected)
+    attention = _measure_attention(judgements)
     ranks = compute_rank_tests(collected, judgements) if collected.loaded.study.kind == "rating" else None
     matches = sum(sum(outcome.alike) for outcome in outcomes.values())
     compared = sum(len(outcome.alike) for outcome in outcomes.values())
@@ -115,6 +124,7 @@ def compute_annotator_statistics(collected: StudyResults) -> list[AnnotatorStati
             p_others=p_others,
             p_same=p_same,
             excluded=_exclusion_reason(collected, name),
+            **attention.get(name, {}),
         )
         rows.append(_add_signs(statistics, usual))
     return rows
@@ -138,6 +148,10 @@ def _add_signs(statistics: AnnotatorStatistics, usual: float | None) -> Annotato
         signs.append(f"{statistics.checks - statistics.checks_passed} of {statistics.checks} checks failed")
     if statistics.seconds is not None and usual is not None and statistics.seconds < FAST * usual:
         signs.append(f"fast: {statistics.seconds:.1f} s, usual {usual:.1f} s")
+    if statistics.unwatched:
+        signs.append(f"{statistics.unwatched} of {statistics.items} items not watched whole")
+    if statistics.away > MUCH_AWAY:
+        signs.append(f"away {statistics.away:.0%} of the time, {statistics.leaves:.1f} times an item")
     if statistics.p_same is not None and statistics.p_same < LEVEL:
         signs.append("always the same")
     return msgspec.structs.replace(statistics, signs=tuple(signs))
@@ -247,6 +261,23 @@ def upper_tail(chances: Sequence[float], hits: int) -> float:
         ways[:-1] *= 1 - chance
         ways[1:] += one_more
     return min(1.0, float(ways[hits]))
+
+
+def _measure_attention(judgements: Sequence[StudyJudgement]) -> dict[str, dict[str, Any]]:
+    """What is known of each person's watching and of pages left open, by field of `AnnotatorStatistics`."""
+    pages: dict[str, dict[tuple[str, str], StudyJudgement]] = defaultdict(dict)
+    for judgement in judgements:
+        pages[judgement.annotator][judgement.item, judgement.page] = judgement
+    result: dict[str, dict[str, Any]] = {}
+    for name, visited in pages.items():
+        unwatched = {item for (item, _), page in visited.items() if page.watched in ("part", "unconfirmed")}
+        seconds = sum(page.seconds or 0.0 for page in visited.values())
+        result[name] = {
+            "unwatched": len(unwatched),
+            "leaves": sum(page.leaves for page in visited.values()) / len({item for item, _ in visited}),
+            "away": min(1.0, sum(page.away for page in visited.values()) / seconds) if seconds else 0.0,
+        }
+    return result
 
 
 def _median_seconds(judgements: Sequence[StudyJudgement]) -> dict[str, float]:

@@ -18,13 +18,16 @@ from starlette.routing import Route
 from vivant.core.errors import UsageError
 from vivant.study.export.tables import JUDGEMENTS, PEOPLE, WRITERS
 from vivant.study.judgement import StudyJudgement, StudyPerson
+from vivant.study.loading import list_media
 from vivant.study.server.context import StudyContext
 from vivant.study.server.errors import PageRefusedError, read_form
+from vivant.study.server.media import respond_with_media
 from vivant.study.server.tokens import ADMIN_COOKIE, ADMIN_HOURS
 from vivant.study.store import StudyProgress
 from vivant.web.security import same_secret
 
 _REASON = 500
+_LOGOUTS = "logouts"
 _MOST = 1000
 """Judgements per item; more is a slip of the finger."""
 
@@ -36,6 +39,7 @@ def routes(context: StudyContext) -> list[Route]:
         Route("/admin", pages.show_overview),
         Route("/admin/progress", pages.report_progress),
         Route("/admin/item/{number}", pages.show_item),
+        Route("/admin/media/{number}/{file}", pages.show_media),
         Route("/admin/person/{annotator}", pages.show_person),
         Route("/admin/download/{name}", pages.download),
         Route("/admin/login", pages.log_in, methods=["POST"]),
@@ -56,9 +60,13 @@ class AdminPages:
     def _check_session(self, request: Request) -> str:
         """The cookie of the researcher's session. Raises for anybody else."""
         cookie = request.cookies.get(ADMIN_COOKIE, "")
-        if not self._context.tokens.is_admin(cookie, self._settings.admin_token, self._store.clock()):
+        if not self._context.tokens.is_admin(cookie, self._session_secret(), self._store.clock()):
             raise PageRefusedError(401, "not_found")
         return cookie
+
+    def _session_secret(self) -> str:
+        """What a session is signed with: logging out changes it, which ends every session."""
+        return f"{self._settings.admin_token}\x1f{self._store.read_setting(_LOGOUTS) or '0'}"
 
     async def log_in(self, request: Request) -> Response:
         """Trade the token for a session."""
@@ -69,7 +77,7 @@ class AdminPages:
         until = int(self._store.clock()) + ADMIN_HOURS * 3600
         response = RedirectResponse(self._home, 303)
         response.set_cookie(
-            ADMIN_COOKIE, self._context.tokens.admin(self._settings.admin_token, until),
+            ADMIN_COOKIE, self._context.tokens.admin(self._session_secret(), until),
             max_age=ADMIN_HOURS * 3600, path=self._home, httponly=True, samesite="strict",
             secure=self._settings.secure,
         )  # fmt: skip
@@ -145,7 +153,20 @@ class AdminPages:
             raise PageRefusedError(404, "not_found")
         item = items[int(number)]
         lines = [line for line in self._store.judgements() if line.item == item.id]
-        return self._render(request, "admin_item.html", item=item, lines=lines)
+        files = {media.file: index for index, media in reversed(list(enumerate(list_media(item))))}
+        return self._render(request, "admin_item.html", item=item, number=number, files=files, lines=lines)
+
+    def show_media(self, request: Request) -> Response:
+        """A file of an item."""
+        self._check_session(request)
+        number, file = request.path_params["number"], request.path_params["file"]
+        items = self._context.loaded.items
+        if not all(value.isascii() and value.isdecimal() and len(value) < 9 for value in (number, file)):
+            raise PageRefusedError(400)
+        files = list(list_media(items[int(number)])) if int(number) < len(items) else []
+        if int(file) >= len(files):
+            raise PageRefusedError(404, "not_found")
+        return respond_with_media(self._context.loaded, files[int(file)], f"{number}-{file}")
 
     def show_person(self, request: Request) -> Response:
         """One annotator and all judgements of theirs."""
@@ -180,6 +201,7 @@ class AdminPages:
                     raise UsageError(f"An exclusion needs a reason of at most {_REASON} characters")
                 self._store.exclude(fields.get("annotator", ""), reason)
             elif action == "logout":
+                self._store.count_up(_LOGOUTS)
                 response.delete_cookie(ADMIN_COOKIE, path=self._home)
             else:
                 raise PageRefusedError(404, "not_found")
@@ -215,6 +237,8 @@ def _count(progress: StudyProgress) -> dict[str, Any]:
 
 
 def _read_target(value: str) -> int:
-    if not (value.isascii() and value.isdecimal()) or not 0 < int(value[:6]) <= _MOST:
+    if not (
+        value.isascii() and value.isdecimal() and len(value) <= len(str(_MOST)) and 0 < int(value) <= _MOST
+    ):
         raise UsageError(f"Judgements per item: a whole number from 1 to {_MOST}")
     return int(value)

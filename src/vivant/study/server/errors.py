@@ -25,6 +25,7 @@ class ScriptMessage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     fields: dict[str, str] = {}
     media: str = ""
     what: str = ""
+    seconds: float = 0.0
 
 
 async def read_form(request: Request) -> dict[str, str]:

@@ -20,11 +20,11 @@ from vivant.core.errors import MediaError
 from vivant.core.file_types import detect_browser_type
 from vivant.study.design import StudyItem, StudyMedia
 from vivant.study.loading import LoadedStudy, list_media
-from vivant.study.store.answers import CurrentPage
+from vivant.study.playback import media_duration
+from vivant.study.store.answers import SPEED, CurrentPage
 
 _TOLERANCE = 1.0
 """Seconds that a video may seem to have ended early: players skip a frame, clocks differ."""
-_SPEED = 1.1
 _DATE = formatdate(0, usegmt=True)
 _CHUNK = 256 * 1024
 _RANGE = re.compile(r"bytes=([0-9]{0,15})-([0-9]{0,15})", re.ASCII)
@@ -125,18 +125,6 @@ def media_type(path: str, kind: str) -> str:
         return detect_browser_type(kind, file.read(65536), Path(path).name)
 
 
-@lru_cache(maxsize=4096)
-def media_duration(path: str) -> float:
-    """How long a file plays; 0 where it does not say."""
-    import av
-
-    try:
-        with av.open(path) as container:
-            return float(container.duration or 0) / av.time_base
-    except (av.FFmpegError, OSError) as error:
-        raise MediaError(f"{Path(path).name} cannot be played: {error}") from error
-
-
 def list_timed_media(item: StudyItem) -> Iterator[tuple[int, StudyMedia]]:
     """The files of an item that take time, with their numbers among all."""
     return ((number, media) for number, media in enumerate(list_media(item)) if media.kind != "image")
@@ -145,7 +133,8 @@ def list_timed_media(item: StudyItem) -> Iterator[tuple[int, StudyMedia]]:
 def find_unwatched(loaded: LoadedStudy, item: StudyItem, current: CurrentPage, now: float) -> list[int]:
     """Which files have not been played whole, as far as the server's clock can tell.
 
-    Without scripts a browser reports nothing; then the time since the file was fetched counts.
+    Without scripts a browser reports nothing; then the time since the file was fetched counts, and the answer is
+    marked as unconfirmed.
     """
     if not loaded.study.watch_whole:
         return []
@@ -154,13 +143,13 @@ def find_unwatched(loaded: LoadedStudy, item: StudyItem, current: CurrentPage, n
         watch = current.watches.get(number)
         if watch is not None and watch.ended is not None:
             continue
-        silent = watch is not None and watch.started is None and watch.fetched is not None
-        if silent and watch is not None and is_plausible(loaded, media, watch.fetched or now, now):
+        silent = watch is not None and watch.played is None and watch.fetched is not None
+        if silent and watch is not None and is_whole(loaded, media, now - (watch.fetched or now)):
             continue
         missing.append(number)
     return missing
 
 
-def is_plausible(loaded: LoadedStudy, media: StudyMedia, start: float, end: float) -> bool:
-    """Whether a file can have been played from start to end between two moments."""
-    return end - start >= media_duration(str(loaded.media_file(media.file))) / _SPEED - _TOLERANCE
+def is_whole(loaded: LoadedStudy, media: StudyMedia, seconds: float) -> bool:
+    """Whether so many seconds are enough to have played a file from start to end."""
+    return seconds >= media_duration(str(loaded.media_file(media.file))) / SPEED - _TOLERANCE

@@ -18,11 +18,14 @@ from vivant.study.server.context import StudyContext
 from vivant.study.server.errors import PageRefusedError, read_form, read_script, split_fields
 from vivant.study.server.pages import CurrentItem, show_current
 from vivant.study.store import answers, assign, people
-from vivant.study.store.answers import ParticipantState, StalePageError
+from vivant.study.store.answers import ParticipantState, PlaybackTimes, StalePageError
 from vivant.web.security import same_secret
 
 _ID = 200
 """Signs of a platform's identifier."""
+_REPORTS = ("ready", "started", "playing", "ended", "away")
+"""What a page's script says of a video, or of the page."""
+_LONGEST = 7 * 24 * 3600.0
 Step = Callable[[Request, dict[str, str]], Awaitable[Response]]
 
 
@@ -309,25 +312,39 @@ class ParticipantPages:
             raise PageRefusedError(400) from None
 
     async def watch(self, request: Request) -> Response:
-        """What the page says of a video: started, ended. An end that comes too soon does not count."""
+        """What the page's script says of a video, or of leaving the page. An end that comes too soon does not count."""
         message = await read_script(request)
-        name, what = message.media, message.what
         participant = self._check_form(request, message.form)
-        if what not in ("started", "ended"):
+        if message.what not in _REPORTS or not 0 <= message.seconds < _LONGEST:
             raise PageRefusedError(400)
         state = await self._load_state(participant)
-        match = self._find_media(state, name)
-        if state.current is None or match is None or match[1].kind == "image":
-            return JSONResponse({"saved": False, "why": "gone"}, 409)
-        number, file = match
-        times = state.current.watches.get(number)
-        start = times.started if times else None
-        if what == "ended" and (
-            start is None or not media.is_plausible(self._context.loaded, file, start, self._store.clock())
-        ):
-            return JSONResponse({"saved": False, "why": "watch_first"}, 409)
         try:
-            await self._note(participant, state.current.assignment, number, what)
+            if message.what == "away":
+                current = self._find_current(state, message.page).page
+                job = answers.record_absence(
+                    self._store, self._study, participant, current.assignment, current.page, message.seconds
+                )
+                await self._database.write_async(job, note=True)
+                return JSONResponse({"saved": True})
+            match = self._find_media(state, message.media)
+            if state.current is None or match is None or match[1].kind == "image":
+                raise StalePageError
+            number, file = match
+            whole = message.what == "ended"
+            # An end is first counted as playing: whether the file can have been played whole, the sum tells.
+            times = await self._note(
+                participant,
+                state.current.assignment,
+                number,
+                "playing" if whole else message.what,
+                message.seconds,
+            )
+            if whole:
+                if times.started is None or not media.is_whole(
+                    self._context.loaded, file, times.played or 0.0
+                ):
+                    return JSONResponse({"saved": False, "why": "watch_first"}, 409)
+                await self._note(participant, state.current.assignment, number, "ended")
         except StalePageError:
             return JSONResponse({"saved": False, "why": "gone"}, 409)
         return JSONResponse({"saved": True})
@@ -342,10 +359,14 @@ class ParticipantPages:
                 return number, file
         return None
 
-    async def _note(self, participant: int, assignment: int, number: int, what: str) -> None:
-        job = answers.record_playback(self._store, self._study, participant, assignment, number, what)
+    async def _note(
+        self, participant: int, assignment: int, number: int, what: str, seconds: float = 0.0
+    ) -> PlaybackTimes:
+        job = answers.record_playback(
+            self._store, self._study, participant, assignment, number, what, seconds
+        )
         # What the page's script tells is acknowledged; that a file was fetched is not.
-        await self._database.write_async(job, note=what == "fetched")
+        return await self._database.write_async(job, note=what == "fetched")
 
     async def media(self, request: Request) -> Response:
         """A file of the current item."""

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from vivant.study.store import StudyStore
 
 TOKEN_FILE = "admin.token"
+ADDRESS = "address"
+"""The setting that holds where participants open the study."""
 _SHORTEST = 16
 
 
@@ -97,6 +99,8 @@ def serve(
     # A class arrives at once; and a proxy's idle connections must not be closed while it sends on them.
     listener.listen(1024)
     address = public.rstrip("/") or base_url(host, listener)
+    if not preview:
+        store.write_setting(ADDRESS, address)
     if preview:
         ready("preview", f"{address}/")
     else:
@@ -111,6 +115,17 @@ def serve(
         )
     finally:
         store.close()
+
+
+def read_address(store: StudyStore) -> str:
+    """Where participants open the study: as it was last served. Raises UsageError where it never was."""
+    address = store.read_setting(ADDRESS)
+    if address is None:
+        raise UsageError(
+            f"{store.study} has not been served yet, so its address is not known; name it with --url, or start "
+            f"'vivant study serve {store.study}' first"
+        )
+    return address
 
 
 def open_link_path(secret: bytes) -> str:

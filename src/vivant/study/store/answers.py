@@ -34,9 +34,14 @@ _SAVED = Statement(
     )
 )
 _WATCHES = Statement(
-    select(watches.c.media, watches.c.fetched, watches.c.started, watches.c.ended).where(
-        watches.c.assignment == bindparam("assignment_id")
-    )
+    select(
+        watches.c.media,
+        watches.c.fetched,
+        watches.c.started,
+        watches.c.ended,
+        watches.c.played,
+        watches.c.plays,
+    ).where(watches.c.assignment == bindparam("assignment_id"))
 )
 _LOCK = select(participants.c.id).where(participants.c.id == bindparam("participant_id")).with_for_update()
 _SHOW = Statement(
@@ -74,28 +79,24 @@ _REVISE = Statement(
         revised=judgements.c.revised + bindparam("changes"),
     )
 )  # fmt: skip
-_WATCH = {
-    name: (
-        Statement(
-            insert(watches).values(
-                {
-                    "assignment": bindparam("assignment_id"),
-                    "media": bindparam("media_index"),
-                    name: bindparam("now"),
-                }
-            )
-        ),
-        Statement(
-            update(watches)
-            .where(
-                watches.c.assignment == bindparam("assignment_id"),
-                watches.c.media == bindparam("media_index"),
-            )
-            .values({name: bindparam("now")})
-        ),
-    )
-    for name in ("fetched", "started", "ended")
+_WATCH: dict[str, Any] = {
+    name: bindparam(f"{name}_value") for name in ("fetched", "started", "ended", "played", "plays")
 }
+_ADD_WATCH = Statement(
+    insert(watches).values(assignment=bindparam("assignment_id"), media=bindparam("media_index"), **_WATCH)
+)
+_CHANGE_WATCH = Statement(
+    update(watches)
+    .where(watches.c.assignment == bindparam("assignment_id"), watches.c.media == bindparam("media_index"))
+    .values(**_WATCH)
+)
+_LEAVE = Statement(
+    update(visits)
+    .where(visits.c.assignment == bindparam("assignment_id"), visits.c.page == bindparam("page_name"))
+    .values(away=visits.c.away + bindparam("seconds"), leaves=visits.c.leaves + 1)
+)
+SPEED = 1.1
+"""How much faster than the server's clock a player may run: clocks differ, browsers round."""
 GRACE = 3.0
 """Seconds that an answer may be under way after the time for an item is up."""
 Answers = Mapping[str, Any]
@@ -112,6 +113,9 @@ class PlaybackTimes(Struct, frozen=True):
     fetched: float | None = None
     started: float | None = None
     ended: float | None = None
+    played: float | None = None
+    """Seconds; None: no script has reported."""
+    plays: int = 0
 
 
 class CurrentPage(Struct, frozen=True, kw_only=True):
@@ -226,7 +230,8 @@ def remaining_time(study: Study, current: CurrentPage, now: float) -> float | No
     """Seconds left for the item; None without a limit."""
     if study.time_limit is None or current.item_since is None:
         return None
-    return current.item_since + study.time_limit - now
+    # Two servers' clocks may differ a little: nobody gets more than the limit.
+    return min(study.time_limit, current.item_since + study.time_limit - now)
 
 
 def save_answers(store: StudyStore, study: Study, participant: int, read: Read) -> Job[None]:
@@ -331,7 +336,7 @@ def finish_study(connection: Connection, participant: int, now: float) -> None:
 
 
 def _write(connection: Connection, current: CurrentPage, answers: Answers, now: float) -> None:
-    elapsed = None if current.since is None else round(now - current.since, 3)
+    elapsed = None if current.since is None else max(0.0, round(now - current.since, 3))
     for part, answer in answers.items():
         keys = {"assignment_id": current.assignment, "page_name": current.page, "part_id": part}
         times = {"now": now, "elapsed": elapsed}
@@ -353,21 +358,62 @@ def _grows(before: Any, after: Any) -> bool:
 
 
 def record_playback(
-    store: StudyStore, study: Study, participant: int, assignment: int, media: int, what: str
+    store: StudyStore,
+    study: Study,
+    participant: int,
+    assignment: int,
+    media: int,
+    what: str,
+    seconds: float = 0.0,
 ) -> Job[PlaybackTimes]:
-    """Note the first time that a file was fetched, started or ended."""
+    """Note what became of a media file: fetched, ready (a script watches it), started, playing or ended.
+
+    Args:
+        store: the study's store.
+        study: the study.
+        participant: whose page it is.
+        assignment: the item's place.
+        media: the file's number in the item.
+        what: what happened.
+        seconds: played since the last report. No more counts than the time since the first start.
+    """
 
     def job(connection: Connection) -> PlaybackTimes:
         state, current, now = _lock_assignment(connection, store, study, participant, assignment)
         before = current.watches.get(media)
         _note_activity(connection, state, now)
-        add, change = _WATCH[what]
-        if before is None:
-            add.change(connection, assignment_id=assignment, media_index=media, now=now)
-            return PlaybackTimes(**{what: now})
-        if getattr(before, what) is None:
-            change.change(connection, assignment_id=assignment, media_index=media, now=now)
-            return structs.replace(before, **{what: now})
-        return before
+        times = _add_report(before or PlaybackTimes(), what, seconds, now)
+        if times != before:
+            statement = _ADD_WATCH if before is None else _CHANGE_WATCH
+            values = {f"{name}_value": value for name, value in structs.asdict(times).items()}
+            statement.change(connection, assignment_id=assignment, media_index=media, **values)
+        return times
+
+    return job
+
+
+def _add_report(times: PlaybackTimes, what: str, seconds: float, now: float) -> PlaybackTimes:
+    played = times.played if what == "fetched" else times.played or 0.0
+    if what in ("playing", "ended") and times.started is not None:
+        played = min((times.played or 0.0) + max(0.0, seconds), max(0.0, now - times.started) * SPEED)
+    return PlaybackTimes(
+        fetched=now if what == "fetched" and times.fetched is None else times.fetched,
+        started=now if what == "started" and times.started is None else times.started,
+        ended=now if what == "ended" and times.ended is None else times.ended,
+        played=played if played is None else round(played, 3),
+        plays=times.plays + (what == "started"),
+    )
+
+
+def record_absence(
+    store: StudyStore, study: Study, participant: int, assignment: int, page: Page, seconds: float
+) -> Job[None]:
+    """Note that a participant left the page open and came back after so many seconds."""
+
+    def job(connection: Connection) -> None:
+        _, current, now = _lock_assignment(connection, store, study, participant, assignment)
+        since = now if current.since is None else current.since
+        counted = min(max(0.0, seconds), max(0.0, now - since))
+        _LEAVE.change(connection, assignment_id=assignment, page_name=page, seconds=round(counted, 3))
 
     return job

@@ -8,7 +8,7 @@ database refuses a second holder of a place.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 from sqlalchemy import Connection, bindparam, func, insert, select, text, update
@@ -85,9 +85,10 @@ class ItemCandidate(Struct, frozen=True, kw_only=True):
 def choose_items(candidates: Sequence[ItemCandidate], count: int, seed: int, *names: str) -> list[str]:
     """Up to `count` items for one person, no group twice.
 
-    First what the remaining people could no longer use up: if the open places suffice for R more people, a group with R
-    open places must be given to each of them. Then, of the values that are furthest behind their share of all open
-    places, an item with the most open places. Ties are broken by chance derived from `names`.
+    First come the groups that the remaining people could no longer use up: if the open places suffice for R more
+    people, a group with R open places must be given to each of them. Within a group, and then among all others, the
+    values that are furthest behind their share of all open places come first, and of their items one with the most open
+    places. Ties are broken by chance derived from `names`.
     """
     total = sum(candidate.open for candidate in candidates)
     if not total or not count:
@@ -112,10 +113,6 @@ def choose_items(candidates: Sequence[ItemCandidate], count: int, seed: int, *na
         for counted, value in zip(own_counts, candidate.values, strict=True):
             counted[value] += 1
 
-    cells: dict[tuple[str, ...], list[ItemCandidate]] = {}
-    for candidate in ranked:
-        cells.setdefault(candidate.values, []).append(candidate)
-
     def lag(values: tuple[str, ...]) -> float:
         return round(
             sum(
@@ -125,21 +122,65 @@ def choose_items(candidates: Sequence[ItemCandidate], count: int, seed: int, *na
             9,
         )
 
-    urgent = [c for c in ranked if group_open[c.group] >= people]
-    for candidate in sorted(urgent, key=lambda c: -group_open[c.group]):
-        if len(chosen) < count and candidate.group not in used:
-            take(candidate)
-    while len(chosen) < count:
-        heads = []
-        for values, waiting in cells.items():
-            while waiting and waiting[0].group in used:
-                waiting.pop(0)
-            if waiting:
-                heads.append((lag(values), -waiting[0].open, drawn[waiting[0].item], waiting[0]))
-        if not heads:
-            break
-        take(min(heads, key=lambda head: head[:3])[3])
+    def spread(candidates: Sequence[ItemCandidate]) -> None:
+        """Take items, one of a group, always of the values that are furthest behind."""
+        cells: dict[tuple[str, ...], list[ItemCandidate]] = {}
+        for candidate in candidates:
+            cells.setdefault(candidate.values, []).append(candidate)
+        while len(chosen) < count:
+            heads = []
+            for values, waiting in cells.items():
+                while waiting and waiting[0].group in used:
+                    waiting.pop(0)
+                if waiting:
+                    heads.append((lag(values), -waiting[0].open, drawn[waiting[0].item], waiting[0]))
+            if not heads:
+                return
+            take(min(heads, key=lambda head: head[:3])[3])
+
+    spread([c for c in ranked if group_open[c.group] >= people])
+    spread(ranked)
     return chosen
+
+
+def describe_balance(study: Study, items: Sequence[StudyItem], most_people: int = 50) -> list[str]:
+    """How evenly each participant's items are spread, a line for each facet: found by giving places to the first
+    participants who get their full number of items."""
+    by_id = {item.id: item for item in items}
+    left = {item.id: study.judgements_per_item for item in items if not item.check}
+    values = {facet: [by_id[name].facets.get(facet, "") for name in left] for facet in study.balance}
+    counts: dict[str, list[int]] = {facet: [] for facet in study.balance}
+    for person in range(most_people if study.balance else 0):
+        candidates = _list_candidates(study, by_id, left)
+        chosen = choose_items(candidates, study.items_per_participant, study.seed, str(person))
+        if len(chosen) < study.items_per_participant:
+            break
+        for name in chosen:
+            left[name] -= 1
+        for facet, levels in values.items():
+            own = Counter(by_id[name].facets.get(facet, "") for name in chosen)
+            counts[facet] += [own[level] for level in set(levels)]
+    return [
+        f"balance over '{facet}': a participant gets {min(seen)} to {max(seen)} items of each value, "
+        f"{sum(seen) / len(seen):.1f} on average"
+        for facet, seen in counts.items()
+        if seen
+    ]
+
+
+def _list_candidates(
+    study: Study, items: Mapping[str, StudyItem], left: Mapping[str, int]
+) -> list[ItemCandidate]:
+    return [
+        ItemCandidate(
+            item=name,
+            group=item_group(items[name]),
+            values=tuple(items[name].facets.get(facet, "") for facet in study.balance),
+            open=open_places,
+        )
+        for name, open_places in left.items()
+        if open_places > 0
+    ]
 
 
 def order_items(items: Sequence[str], checks: Sequence[str], seed: int, *names: str) -> list[str]:
@@ -182,17 +223,12 @@ def assign_items(
     if needed and not excluded:
         target = int(get_setting(connection, "target") or study.judgements_per_item)
         taken = _count_taken(connection)
-        candidates = [
-            ItemCandidate(
-                item=item.id,
-                group=item_group(item),
-                values=tuple(item.facets.get(facet, "") for facet in study.balance),
-                open=target - taken[item.id],
-            )
+        left = {
+            item.id: target - taken[item.id]
             for item in all_items
-            if not item.check and taken[item.id] < target and item_group(item) not in met
-        ]
-        chosen = choose_items(candidates, needed, study.seed, annotator)
+            if not item.check and item_group(item) not in met
+        }
+        chosen = choose_items(_list_candidates(study, by_id, left), needed, study.seed, annotator)
         met |= {item_group(by_id[name]) for name in chosen}
         checks = _choose_checks(all_items, met, study, annotator) if chosen and not rows else []
         slots = _free_slots(connection, chosen, target)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct
-from sqlalchemy import Connection, bindparam, func, insert, select, update
+from sqlalchemy import Connection, Subquery, bindparam, func, insert, select, update
 
 from vivant.core.closing import Closeable
 from vivant.core.errors import UsageError, unknown_name_error
@@ -18,12 +19,15 @@ from vivant.study.judgement import StudyJudgement, StudyPerson
 from vivant.study.store import schema
 from vivant.study.store.database import MEMORY, Database, StoreError, database_url
 from vivant.study.store.statements import Statement
-from vivant.study.store.tables import assignments, events, judgements, participants, settings
+from vivant.study.store.tables import assignments, events, judgements, participants, settings, visits, watches
 
 _SETTING = Statement(select(settings.c.value).where(settings.c.name == bindparam("setting_name")))
 _LOCK = Statement(select(settings.c.value).where(settings.c.name == "secret").with_for_update())
 _STEP = 500
 """Rows fetched at a time."""
+_CLOCK_SLACK = 60.0
+"""Seconds by which the computer's clock may be behind without a word."""
+logger = logging.getLogger("vivant")
 
 
 class StudyEvent(Struct, frozen=True, kw_only=True):
@@ -81,7 +85,7 @@ def open_store(
     database_url: str | None = None,
     *,
     create: bool = True,
-    clock: Callable[[], float] = time.time,
+    clock: Callable[[], float] | None = None,
 ) -> StudyStore:
     """The store of a study. An older database is refused with the remedy; an empty one gets its tables.
 
@@ -93,9 +97,10 @@ def open_store(
 class StudyStore(Closeable):
     """A study's database. All methods may be called from any thread."""
 
-    def __init__(self, study: Path, url: str | None, *, create: bool, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, study: Path, url: str | None, *, create: bool, clock: Callable[[], float] | None
+    ) -> None:
         self.study = study
-        self.clock = clock
         address = database_url(study, url)
         on_disk = address.database if address.get_backend_name() == "sqlite" else None
         if not create and on_disk and not Path(on_disk).is_file():
@@ -106,6 +111,7 @@ class StudyStore(Closeable):
         try:
             schema.check_version(self.database, study, create=create)
             self.secret = self._secret()
+            self.clock = clock or start_clock(self._read_latest_time())
         except BaseException:
             self.database.close()
             raise
@@ -123,6 +129,14 @@ class StudyStore(Closeable):
                 lambda c: set_setting(c, "secret", secrets.token_hex(32), overwrite=False)
             )
         return bytes.fromhex(known)
+
+    def _read_latest_time(self) -> float:
+        """The latest time in the database; 0 where nobody has come yet."""
+        with self.database.read() as connection:
+            times = [
+                connection.scalar(select(func.max(column))) for column in (participants.c.seen, events.c.at)
+            ]
+        return max((at for at in times if at is not None), default=0.0)
 
     # ── reading ──
 
@@ -146,6 +160,7 @@ class StudyStore(Closeable):
 
     def judgements(self, annotator: str | None = None) -> Iterator[StudyJudgement]:
         """Every answer there is, or those of one person, excluded people's and unfinished items' included."""
+        played = _summarize_playback()
         query = (
             select(
                 participants.c.annotator,
@@ -160,9 +175,17 @@ class StudyStore(Closeable):
                 judgements.c.given,
                 judgements.c.seconds,
                 judgements.c.revised,
+                visits.c.away,
+                visits.c.leaves,
+                *(column for column in played.c if column.name != "assignment"),
             )
             .join(assignments, judgements.c.assignment == assignments.c.id)
             .join(participants, assignments.c.participant == participants.c.id)
+            .outerjoin(
+                visits,
+                (visits.c.assignment == judgements.c.assignment) & (visits.c.page == judgements.c.page),
+            )
+            .outerjoin(played, played.c.assignment == judgements.c.assignment)
             .order_by(participants.c.id, assignments.c.position, judgements.c.id)
         )
         if annotator is not None:
@@ -182,6 +205,13 @@ class StudyStore(Closeable):
                     revised=row.revised,
                     complete=row.finished is not None,
                     check=row.is_check,
+                    watched=_describe_watching(row.files, row.ends, row.reports),
+                    started=format_time(row.first_start),
+                    ended=format_time(row.last_end) if row.files == row.ends else "",
+                    played=row.played,
+                    plays=row.plays or 0,
+                    away=row.away or 0.0,
+                    leaves=row.leaves or 0,
                 )
 
     def events(self) -> Iterator[StudyEvent]:
@@ -259,14 +289,34 @@ class StudyStore(Closeable):
 
         self.database.write(job)
 
+    def read_setting(self, name: str) -> str | None:
+        """A setting's value; None where it was never set."""
+        with self.database.read() as connection:
+            return get_setting(connection, name)
+
+    def write_setting(self, name: str, value: str) -> None:
+        """Set a setting."""
+        self.database.write(lambda connection: set_setting(connection, name, value))
+
+    def count_up(self, name: str) -> None:
+        """Add one to a setting that is a number."""
+
+        def job(connection: Connection) -> None:
+            lock_study(connection)
+            set_setting(connection, name, str(int(get_setting(connection, name) or 0) + 1))
+
+        self.database.write(job)
+
     def set_target(self, target: int) -> None:
-        """Let each item get so many judgements. Fewer than before is refused: places may have been given."""
+        """Let each item get so many judgements. Fewer than an item has, or somebody is at, is refused."""
 
         def job(connection: Connection) -> None:
             lock_study(connection)
             before = int(get_setting(connection, "target") or 0)
-            if target < before:
-                raise UsageError(f"Each item gets {before} judgements already; that can only become more")
+            taken = connection.scalar(select(func.max(assignments.c.slot)).where(assignments.c.holds))
+            least = 0 if taken is None else taken + 1
+            if target < least:
+                raise UsageError(f"An item has {least} judgements already; set {least} or more")
             if target != before:
                 set_setting(connection, "target", str(target))
                 log_event(
@@ -290,6 +340,34 @@ class StudyStore(Closeable):
         from vivant.study.store.imports import add_imported
 
         return self.database.write(lambda connection: add_imported(connection, self.clock(), people, judged))
+
+
+def _summarize_playback() -> Subquery:
+    """What became of the media files of each place, together."""
+    return (
+        select(
+            watches.c.assignment,
+            func.count().label("files"),
+            func.count(watches.c.ended).label("ends"),
+            func.count(watches.c.played).label("reports"),
+            func.min(watches.c.started).label("first_start"),
+            func.max(watches.c.ended).label("last_end"),
+            func.sum(watches.c.played).label("played"),
+            func.sum(watches.c.plays).label("plays"),
+        )
+        .group_by(watches.c.assignment)
+        .subquery()
+    )
+
+
+def _describe_watching(
+    files: int | None, ends: int | None, reports: int | None
+) -> Literal["", "whole", "part", "unconfirmed"]:
+    if not files:
+        return ""
+    if files == ends:
+        return "whole"
+    return "part" if reports else "unconfirmed"
 
 
 def get_setting(connection: Connection, name: str) -> str | None:
@@ -327,6 +405,23 @@ def format_time(at: float | None) -> str:
     return "" if at is None else datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds")
 
 
-def open_memory_store(study: Path, clock: Callable[[], float] = time.time) -> StudyStore:
+def start_clock(latest: float) -> Callable[[], float]:
+    """A clock in seconds since 1970 that never goes back, whatever becomes of the computer's own.
+
+    Args:
+        latest: the latest time that was recorded before; the clock starts no earlier.
+    """
+    wall = time.time()
+    if wall < latest - _CLOCK_SLACK:
+        logger.warning(
+            "The computer's clock is %.0f seconds behind the study's latest entry; times go on from that entry. "
+            "Set the clock, then start the server again.",
+            latest - wall,
+        )
+    offset = max(wall, latest) - time.monotonic()
+    return lambda: time.monotonic() + offset
+
+
+def open_memory_store(study: Path, clock: Callable[[], float] | None = None) -> StudyStore:
     """A store that is gone with the process, for previews."""
     return StudyStore(study, MEMORY, create=True, clock=clock)

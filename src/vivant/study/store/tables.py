@@ -77,6 +77,9 @@ visits = Table(
     Column("page", String(20), primary_key=True),
     Column("shown", Float, nullable=False),
     Column("finished", Float),
+    # Seconds that the page was hidden or another window was in front, and how often.
+    Column("away", Float, nullable=False, server_default="0"),
+    Column("leaves", Integer, nullable=False, server_default="0"),
 )
 
 watches = Table(
@@ -87,6 +90,9 @@ watches = Table(
     Column("fetched", Float),
     Column("started", Float),
     Column("ended", Float),
+    # Seconds played as the page's script reports them, within the server's time; none: no script has reported.
+    Column("played", Float),
+    Column("plays", Integer, nullable=False, server_default="0"),
 )
 
 judgements = Table(

@@ -11,6 +11,7 @@ function saver() {
   const token = form.elements.form.value;
   const key = STORE + page;
   const state = document.getElementById("state");
+  // One timer waits for the end of typing. A retry has its own wait, which nothing but a connection cuts short.
   let timer = 0, busy = null, pause = 1000;
 
   const remember = (fields) => { try { localStorage.setItem(key, JSON.stringify(fields)); } catch { waiting = fields; } };
@@ -49,9 +50,9 @@ function saver() {
     if (answer?.status === 422) { say(form.dataset.long, true); return true; }
     if (answer && answer.status !== 429 && answer.status < 500) { forget(); location.reload(); return false; }
     say(form.dataset.unsaved, true);
-    await new Promise((go) => {
-      timer = setTimeout(go, pause);
-      addEventListener("online", go, { once: true });
+    await new Promise((retry) => {
+      setTimeout(retry, pause);
+      addEventListener("online", retry, { once: true });
     });
     pause = Math.min(15000, pause * 2);
     return send();
@@ -59,7 +60,11 @@ function saver() {
 
   const flush = () => { busy ??= send().finally(() => { busy = null; }); return busy; };
 
-  const changed = (wait) => { remember(fields()); clearTimeout(timer); if (!busy) timer = setTimeout(flush, wait); };
+  const changed = (wait) => {
+    remember(fields());
+    clearTimeout(timer);
+    if (!busy) timer = setTimeout(flush, wait);
+  };
   form.addEventListener("change", (event) => { if (event.target.name !== "text") changed(0); });
   form.addEventListener("input", (event) => { if (event.target.name === "text") changed(500); });
 
@@ -98,12 +103,13 @@ function watcher() {
     next.disabled = open.length > 0;
     hint.hidden = open.length === 0;
   };
-  const tell = async (box, what) => {
+  const tell = async (media, what, seconds = 0) => {
     for (let pause = 1000; ; pause = Math.min(15000, pause * 2)) {
       try {
         const answer = await fetch(form.dataset.watch, {
           method: "POST", headers: { "Content-Type": "application/json", Accept: "application/json" },
-          body: JSON.stringify({ form: form.elements.form.value, page: form.elements.page.value, media: box.dataset.media, what }),
+          body: JSON.stringify({ form: form.elements.form.value, page: form.elements.page.value, media, what, seconds }),
+          keepalive: true,
         });
         if (answer.status < 500 && answer.status !== 429) return answer.ok;
       } catch { /* tried again below */ }
@@ -113,11 +119,21 @@ function watcher() {
   for (const box of boxes) {
     const player = box.querySelector("video, audio");
     const replay = box.querySelector(".replay");
-    let started = null, furthest = 0;
-    player.addEventListener("play", () => { started ??= tell(box, "started"); });
+    const media = box.dataset.media;
+    // What was played is reported in pieces; the server counts no more than its own clock allows.
+    let sent = tell(media, "ready"), furthest = 0, at = 0, played = 0, reported = performance.now();
+    const take = () => { const seconds = played; played = 0; reported = performance.now(); return seconds; };
+    const report = () => { if (played > 0) { const seconds = take(); sent = sent.then(() => tell(media, "playing", seconds)); } };
+    player.addEventListener("play", () => { at = player.currentTime; sent = sent.then(() => tell(media, "started")); });
     player.addEventListener("timeupdate", () => {
-      if (!player.seeking && player.currentTime - furthest < 1.5) furthest = Math.max(furthest, player.currentTime);
+      const step = player.currentTime - at;
+      at = player.currentTime;
+      if (player.seeking || step < 0 || step > 1.5) return;
+      played += step / player.playbackRate;
+      if (at - furthest < 1.5) furthest = Math.max(furthest, at);
+      if (performance.now() - reported > 10000) report();
     });
+    player.addEventListener("pause", report);
     // Until it has been seen once, nobody skips ahead.
     player.addEventListener("seeking", () => {
       if (!("whole" in box.dataset) && player.currentTime > furthest + 0.5) player.currentTime = furthest;
@@ -127,9 +143,10 @@ function watcher() {
     });
     player.addEventListener("ended", async () => {
       if (replay) replay.hidden = false;
-      if ("whole" in box.dataset) return;
-      await started;
-      if (await tell(box, "ended")) {
+      const seconds = take();
+      const end = sent.then(() => tell(media, "ended", seconds));
+      sent = end;
+      if (await end && !("whole" in box.dataset)) {
         box.dataset.whole = "";
         const told = box.querySelector(".whole");
         if (told) told.hidden = false;
@@ -143,6 +160,19 @@ function watcher() {
     }
   }
   check();
+
+  // Another tab or window in front: how long, and how often.
+  let gone = null;
+  const leave = () => { gone ??= performance.now(); };
+  const back = () => {
+    if (gone === null || document.hidden || !document.hasFocus()) return;
+    const seconds = (performance.now() - gone) / 1000;
+    gone = null;
+    if (seconds > 0.5) tell("", "away", seconds);
+  };
+  addEventListener("blur", leave);
+  addEventListener("focus", back);
+  document.addEventListener("visibilitychange", () => (document.hidden ? leave() : back()));
 }
 
 // ── keys, clock ──

@@ -1,0 +1,66 @@
+"""Videos that no browser plays are found before participants meet them, and can be converted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.media_kit import make_video
+from tests.support.study_kit import tiny_study
+from vivant.study.check import check_study
+from vivant.study.make import StudySpec, make_study
+from vivant.study.playback import find_playback_fault, read_playback_facts, transcode_video
+
+
+@pytest.mark.parametrize(
+    ("name", "codec", "options", "fault"),
+    [
+        ("a.mp4", "libx264", None, None),
+        ("a.webm", "libvpx-vp9", {"deadline": "realtime"}, None),
+        ("a.mp4", "libx265", {"x265-params": "log-level=none"}, "is hevc"),
+        ("a.mp4", "mpeg4", {}, "is mpeg4"),
+        ("a.mkv", "libx264", None, "is a matroska file"),
+        ("a.avi", "libx264", {"bf": "0"}, "is a avi file"),
+    ],
+)
+def test_what_browsers_play(
+    tmp_path: Path, name: str, codec: str, options: dict[str, str] | None, fault: str | None
+) -> None:
+    path = make_video(tmp_path / name, 5, codec=codec, options=options)
+    result = find_playback_fault(path, "video")
+    assert result is None if fault is None else (result or "").startswith(fault)
+
+
+def test_a_converted_video_plays_and_keeps_its_times_and_sound(tmp_path: Path) -> None:
+    source = make_video(
+        tmp_path / "a.mp4", 20, codec="mpeg4", options={}, times=lambda n: n * 40 + n * n, sound=0.5
+    )
+    transcode_video(source, tmp_path / "b.mp4")
+    assert find_playback_fault(tmp_path / "b.mp4", "video") is None
+    before, after = (read_playback_facts(str(tmp_path / name)) for name in ("a.mp4", "b.mp4"))
+    assert (after.video, after.pixels, after.audio) == ("h264", "yuv420p", "aac")
+    assert after.seconds == pytest.approx(before.seconds, abs=0.1)
+
+
+def test_a_study_of_videos_that_browsers_do_not_play(tmp_path: Path) -> None:
+    make_video(tmp_path / "old.mp4", 5, codec="mpeg4", options={})
+    line = {"id": "1", "question": "What?", "choices": ["a", "b"], "answer": "A", "video": "old.mp4"}
+    (tmp_path / "mine.jsonl").write_text(json.dumps(line))
+    spec = StudySpec(kind="mcq", origin=(str(tmp_path / "mine.jsonl"),), judgements_per_item=1)
+    made = make_study(tmp_path / "plain", spec)
+    assert any("old.mp4, which is mpeg4" in note and "--transcode" in note for note in made.notes)
+    (fault,) = check_study(tmp_path / "plain").faults
+    assert "mpeg4" in fault and "--transcode" in fault
+    converted = StudySpec(kind="mcq", origin=spec.origin, judgements_per_item=1, transcode=True)
+    make_study(tmp_path / "converted", converted)
+    assert check_study(tmp_path / "converted").faults == ()
+
+
+def test_a_time_limit_that_nobody_can_keep(tmp_path: Path) -> None:
+    tiny_study(tmp_path / "short", time_limit=5)
+    (fault,) = check_study(tmp_path / "short").faults
+    assert "time_limit is 5 seconds" in fault and "6 of 6 items" in fault and "set time_limit to 11" in fault
+    tiny_study(tmp_path / "fine", time_limit=11)
+    assert check_study(tmp_path / "fine").faults == ()
