@@ -20,7 +20,7 @@ from vivant.models.local_worker import run_batch
 from vivant.models.registry import create
 
 STANDINS = Path(__file__).parents[1] / "support" / "engines"
-SETTINGS = {
+SETTINGS: dict[str, Any] = {
     "model": "org/m",
     "devices": [],
     "tensor_parallel": 1,
@@ -32,6 +32,7 @@ SETTINGS = {
     "trust_remote_code": False,
     "video": "auto",
     "sampling": None,
+    "thinking_room": 0,
 }
 
 
@@ -134,7 +135,7 @@ def test_vllm_is_given_chosen_frames_as_a_video_with_their_times(
 def test_a_request_that_is_too_long_costs_itself_alone(load: Callable[..., Any]) -> None:
     engine = load("vllm")
     replies = run_batch(engine, [request(), request(Text("too long")), request()])
-    assert [reply.status for reply in replies] == ["ok", "error", "ok"]
+    assert [reply.status for reply in replies] == ["ok", "too_long", "ok"]
     assert "longer than the maximum model length" in replies[1].error
 
 

@@ -28,13 +28,15 @@ pytestmark = [
     ),
     pytest.mark.filterwarnings("ignore"),  # of libraries that are not ours
 ]
-SETTINGS = {
+SETTINGS: dict[str, Any] = {
     **dict.fromkeys(("adapter", "max_pixels", "device_map", "attention", "revision", "gguf_file")),
     "text_only": False,
     "trust_remote_code": False,
     "dtype": "auto",
     "device": "auto",
     "video": "auto",
+    "thinking_room": 0,
+    "template": {},
 }
 
 

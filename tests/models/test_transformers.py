@@ -63,6 +63,8 @@ def engine(checkpoint: Callable[[str], Path]) -> Iterator[Callable[..., Any]]:
             "revision": None,
             "gguf_file": None,
             "video": "auto",
+            "thinking_room": 0,
+            "template": {},
         }
         return TransformersEngine({**defaults, "model": str(checkpoint(name)), **settings}, 0)
 

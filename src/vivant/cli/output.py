@@ -36,6 +36,15 @@ def say(message: str) -> None:
     logger.info("%s", message)
 
 
+def ask_user(question: str) -> bool | None:
+    """Ask something on the terminal; None where there is none."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return None
+    import typer
+
+    return typer.confirm(question, err=True)
+
+
 def print_table(table: Table) -> None:
     """Print a table on standard output, as wide as the terminal allows."""
     from rich.console import Console
@@ -88,9 +97,14 @@ def parse_protocol(name: str | None) -> Protocol | None:
 def print_run(path: str | Path, protocol: str | None) -> int:
     """Score a run, print its table, and return how many samples failed."""
     from vivant.report.overview import build_overview
+    from vivant.report.usage import describe_usage
     from vivant.runs.run import load_run
 
-    table = build_overview([load_run(path)], parse_protocol(protocol))
+    run = load_run(path)
+    table = build_overview([run], parse_protocol(protocol))
     print_table(table)
+    usage = describe_usage(run)
+    if usage:
+        say(usage)
     say(f"Log and scores: {path}    more: vivant table {path} --by FACET")
     return sum(row.errors for row in table.rows)

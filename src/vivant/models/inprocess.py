@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from vivant.core.errors import UsageError
-from vivant.core.types import FramePolicy, Tokenizer
+from vivant.core.types import FramePolicy, Reply, Tokenizer
 from vivant.models.base import (
     Capabilities,
     Model,
@@ -31,6 +31,8 @@ from vivant.models.local_model import (
     hash_checkpoint,
 )
 from vivant.models.model_table import LIMIT_OPTIONS, ModelFacts, ServerFacts, merge_limits
+from vivant.models.thinking import engine_thinking, plan_thinking, thinking_identity
+from vivant.models.thought_marks import find_opened_mark, split_thinking
 from vivant.models.tokenizer import load_tokenizer
 
 _OPTIONS: Mapping[str, Any] = {
@@ -59,6 +61,9 @@ class InProcessModel(LocalModel):
         devices = list_devices(values["gpus"])
         if devices and group > len(devices):
             raise UsageError(f"--model-option tensor_parallel={group}: only {len(devices)} accelerators here")
+        self.thinking = plan_thinking(checkpoint, options.thinking)
+        thinking = engine_thinking(self.thinking)
+        template = parse_mapping("chat_template_kwargs", values["chat_template_kwargs"])
         self._settings_sent = {
             "model": checkpoint,
             "devices": devices,
@@ -67,7 +72,8 @@ class InProcessModel(LocalModel):
             "revision": values["revision"],
             "max_pixels": None if pixels is None else parse_positive("max_pixels", pixels),
             "engine_args": parse_mapping("engine_args", values["engine_args"]),
-            "chat_template_kwargs": parse_mapping("chat_template_kwargs", values["chat_template_kwargs"]),
+            "chat_template_kwargs": {**thinking["template"], **template},
+            "thinking_room": thinking["thinking_room"],
             "trust_remote_code": parse_bool("trust_remote_code", values["trust_remote_code"]),
             "video": options.video,
             "sampling": None,
@@ -80,13 +86,15 @@ class InProcessModel(LocalModel):
             workers=max(1, len(devices) // group),
         )
         self.limits = merge_limits(ServerFacts(name="here"), ModelFacts(), values)
+        self._limits_said = options.named(*(name for name in LIMIT_OPTIONS if name != "max_pixels"))
         self._checkpoint, self._revision = checkpoint, values["revision"]
 
     @property
     def identity(self) -> Mapping[str, Any]:
         stated = {name: self._settings_sent[name] for name in _NAMED}
         stated["checkpoint"] = hash_checkpoint(self._checkpoint)
-        return {"model": self.name} | {name: value for name, value in stated.items() if value not in _UNSAID}
+        named = {name: value for name, value in stated.items() if value not in _UNSAID}
+        return {"model": self.name, **named, **self._limits_said, **thinking_identity(self.thinking)}
 
     def tokenizer(self) -> Tokenizer | None:
         return load_tokenizer(self._checkpoint, self._revision)
@@ -152,6 +160,34 @@ def select_devices(settings: Mapping[str, Any], number: int) -> None:
     devices = settings["devices"][number * group : (number + 1) * group]
     if devices:
         os.environ["CUDA_VISIBLE_DEVICES"] = ",".join(devices)
+
+
+def build_reply(
+    text: str,
+    prompt: str,
+    finish: str | None,
+    *,
+    message: str = "",
+    tokens_in: int | None,
+    tokens_out: int | None,
+) -> Reply:
+    """What an engine wrote after a prompt, as a Reply. Both libraries end with `stop`, `length` or `abort`."""
+    thinking, answer, unfinished = split_thinking(text, opened=find_opened_mark(prompt))
+    error = ""
+    if finish == "length":
+        error = "stopped at the token limit"
+    elif finish != "stop":
+        error = f"stopped for {finish}: {message}".rstrip(": ")
+    elif unfinished:
+        error = "stopped while it was thinking"
+    return Reply(
+        status="ok" if not error else "truncated" if finish in ("stop", "length") else "error",
+        text=answer.strip(),
+        thinking=thinking,
+        error=error,
+        tokens_in=tokens_in,
+        tokens_out=tokens_out,
+    )
 
 
 def create_vllm(name: str, options: ModelOptions) -> Model:

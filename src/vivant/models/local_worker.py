@@ -16,6 +16,7 @@ from vivant.core.errors import VivantError
 from vivant.core.types import Reply, Request
 from vivant.media.worker_protocol import receive, send
 from vivant.models.local_model import BatchReplies, BatchRequest, EngineLoaded, LoadEngine
+from vivant.models.server_errors import find_kind
 
 
 class InferenceEngine(Protocol):
@@ -80,7 +81,8 @@ def run_batch(
     except Exception as error:  # a model's own code may raise anything; it costs the request, not the run
         failed = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
     if len(requests) == 1:
-        return [Reply(status="error", error=failed)]
+        is_too_long = find_kind(failed.encode()) == "too_long"
+        return [Reply(status="too_long" if is_too_long else "error", error=failed)]
     middle = len(requests) // 2
     return [
         *run_batch(engine, requests[:middle], answers[:middle]),

@@ -8,9 +8,8 @@ from typing import Any
 from vivant.core.errors import UsageError
 from vivant.core.types import Clip, Content, Decoding, Reply, Request, Sound, Text
 from vivant.models.base import ModelError
-from vivant.models.inprocess import select_devices
+from vivant.models.inprocess import build_reply, select_devices
 from vivant.models.openai import encode_data_url
-from vivant.models.reasoning_tags import split_thinking
 from vivant.models.transformers_engine import DEFAULT_NEW_TOKENS, loading_error, takes_videos
 from vivant.models.vllm_engine import load_processor
 
@@ -52,6 +51,7 @@ class SGLangEngine:
 
     def generate(self, requests: Sequence[Request]) -> list[Reply]:
         """All requests at once: the library batches them continuously."""
+        room = self._settings["thinking_room"]
         prompts, pictures, videos = [], [], []
         for request in requests:
             chat, shown, filmed = self._chat(request)
@@ -64,7 +64,7 @@ class SGLangEngine:
             videos.append(filmed)
         outputs = self._engine.generate(
             prompt=prompts,
-            sampling_params=[sampling_arguments(request.decoding) for request in requests],
+            sampling_params=[sampling_arguments(request.decoding, room) for request in requests],
             image_data=pictures if any(pictures) else None,
             video_data=videos if any(videos) else None,
         )
@@ -104,10 +104,10 @@ class SGLangEngine:
         return [{"type": "image"}] * len(frames)
 
 
-def sampling_arguments(decoding: Decoding) -> dict[str, Any]:
+def sampling_arguments(decoding: Decoding, thinking_room: int = 0) -> dict[str, Any]:
     """Decoding in SGLang's words; what is not set keeps the library's default."""
     named = {
-        "max_new_tokens": decoding.max_tokens or DEFAULT_NEW_TOKENS,
+        "max_new_tokens": (decoding.max_tokens or DEFAULT_NEW_TOKENS) + thinking_room,
         "temperature": decoding.temperature,
         "top_p": decoding.top_p,
         "sampling_seed": decoding.seed,
@@ -120,19 +120,11 @@ def read_output(output: Mapping[str, Any], prompt: str) -> Reply:
     """What `Engine.generate` returns for one prompt as a Reply."""
     info = output["meta_info"]
     reason = info.get("finish_reason") or {}
-    kind = reason.get("type") if isinstance(reason, Mapping) else reason
-    thinking, text = split_thinking(output["text"], opened=prompt.rstrip().endswith("<think>"))
-    cut, ok = kind == "length", kind in ("stop", "length")
-    message = reason.get("message", "") if isinstance(reason, Mapping) else ""
-    return Reply(
-        status="truncated" if cut else "ok" if ok else "error",
-        text=text.strip(),
-        thinking=thinking,
-        error="stopped at the token limit"
-        if cut
-        else ""
-        if ok
-        else f"stopped for {kind}: {message}".rstrip(": "),
+    return build_reply(
+        output["text"],
+        prompt,
+        reason.get("type"),
+        message=str(reason.get("message") or ""),
         tokens_in=info.get("prompt_tokens"),
         tokens_out=info.get("completion_tokens"),
     )

@@ -13,9 +13,8 @@ from vivant.core.errors import UsageError
 from vivant.core.types import Clip, Decoding, Picture, Reply, Request, Sound, Text
 from vivant.media.clips import frame_metadata
 from vivant.models.base import ModelError
-from vivant.models.inprocess import select_devices
+from vivant.models.inprocess import build_reply, select_devices
 from vivant.models.openai import encode_data_url, join_text
-from vivant.models.reasoning_tags import split_thinking
 from vivant.models.transformers_engine import DEFAULT_NEW_TOKENS, decode_picture, loading_error, takes_videos
 
 
@@ -134,7 +133,7 @@ class VLLMEngine:
         return {"prompt": text, "multi_modal_data": media}
 
     def _parameters(self, request: Request) -> Any:
-        return self._sampling(**sampling_arguments(request.decoding))
+        return self._sampling(**sampling_arguments(request.decoding, self._settings["thinking_room"]))
 
 
 def load_processor(settings: Mapping[str, Any]) -> Any:
@@ -147,10 +146,10 @@ def load_processor(settings: Mapping[str, Any]) -> Any:
     )
 
 
-def sampling_arguments(decoding: Decoding) -> dict[str, Any]:
+def sampling_arguments(decoding: Decoding, thinking_room: int = 0) -> dict[str, Any]:
     """Decoding in vLLM's words; what is not set keeps the library's default."""
     named = {
-        "max_tokens": decoding.max_tokens or DEFAULT_NEW_TOKENS,
+        "max_tokens": (decoding.max_tokens or DEFAULT_NEW_TOKENS) + thinking_room,
         "temperature": decoding.temperature,
         "top_p": decoding.top_p,
         "seed": decoding.seed,
@@ -162,19 +161,10 @@ def sampling_arguments(decoding: Decoding) -> dict[str, Any]:
 def read_output(output: Any) -> Reply:
     """A `RequestOutput` as a Reply."""
     completion = output.outputs[0]
-    opened = str(output.prompt or "").rstrip().endswith("<think>")
-    thinking, text = split_thinking(completion.text, opened=opened)
-    cut = completion.finish_reason == "length"
-    ok = completion.finish_reason in ("stop", "length")
-    return Reply(
-        status="truncated" if cut else "ok" if ok else "error",
-        text=text.strip(),
-        thinking=thinking,
-        error="stopped at the token limit"
-        if cut
-        else ""
-        if ok
-        else f"stopped for {completion.finish_reason}",
+    return build_reply(
+        completion.text,
+        str(output.prompt or ""),
+        completion.finish_reason,
         tokens_in=len(output.prompt_token_ids or ()),
         tokens_out=len(completion.token_ids),
     )
