@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -137,6 +138,19 @@ def test_workers_that_die_again_and_again_end_the_run() -> None:
 def test_a_worker_that_cannot_load_says_why(settings: dict[str, Any], words: str) -> None:
     with pytest.raises(ModelError, match=words):
         ask(Toy(**settings), [])
+
+
+def test_processes_that_an_engine_starts_end_with_it(tmp_path: Path) -> None:
+    ask(Toy(child=str(tmp_path / "pid")), [request("a")])
+    status = Path(f"/proc/{(tmp_path / 'pid').read_text()}/stat")
+    until = time.monotonic() + 10
+    while (
+        status.exists()
+        and status.read_text().rpartition(")")[2].split()[0] != "Z"
+        and time.monotonic() < until
+    ):
+        time.sleep(0.02)
+    assert not status.exists() or status.read_text().rpartition(")")[2].split()[0] == "Z"
 
 
 def test_a_checkpoint_trained_further_is_another_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

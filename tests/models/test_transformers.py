@@ -51,7 +51,7 @@ def engine(checkpoint: Callable[[str], Path]) -> Iterator[Callable[..., Any]]:
 
     @cache
     def load(name: str, **settings: Any) -> Any:
-        defaults = {
+        defaults: dict[str, Any] = {
             "adapter": None,
             "max_pixels": None,
             "text_only": False,

@@ -293,11 +293,10 @@ class _Worker:
         return f"{cause}, perhaps out of memory" if -code == signal.SIGKILL else f"{cause} {last}".strip()
 
     async def stop(self) -> None:
-        """End the process at once: nothing in it is worth keeping."""
+        """End the process and those that it started, at once: nothing in them is worth keeping."""
         if self._process is not None:
-            if self._process.returncode is None:
-                with suppress(ProcessLookupError):  # it ended by itself meanwhile
-                    self._process.kill()
+            with suppress(ProcessLookupError):  # they ended by themselves
+                os.killpg(self._process.pid, signal.SIGKILL)
             await self._process.wait()
         self._reset()
 

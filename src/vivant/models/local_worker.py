@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import queue
+import signal
 import sys
 import threading
 from collections.abc import Callable, Sequence
@@ -59,6 +60,8 @@ def _receive_batches(stream: BinaryIO, messages: queue.SimpleQueue[bytes]) -> No
     """Queue batches; end the process at once when nobody is left to hear the answers, even amid a batch."""
     while (message := receive(stream)) is not None:
         messages.put(message)
+    if os.getpgid(0) == os.getpid():  # with the processes that an engine has started
+        os.killpg(0, signal.SIGKILL)
     os._exit(0)
 
 
