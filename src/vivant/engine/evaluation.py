@@ -69,7 +69,7 @@ def evaluate(
     model_options: Mapping[str, Any] | None = None,
     models: str | Path | None = None,
     timeout: float = 600.0,
-    native_video: bool = False,
+    video_as: Literal["auto", "native", "images"] = "auto",
     trust_remote_code: bool = False,
     on_too_large: OnTooLarge = "shrink",
     image_model: str | None = None,
@@ -135,7 +135,7 @@ def evaluate(
         model_options: Options of the backend, e.g. detail=low.
         models: YAML file of models in MileBench's form; `model` then names one of them.
         timeout: Seconds that one request may take.
-        native_video: Send the video file itself to models that take one, instead of frames.
+        video_as: Give videos as videos or as frames; auto: as the backend does by itself (docs/video.md).
         trust_remote_code: Run code that a checkpoint brings along (transformers, internvl-chat, vllm).
         on_too_large: Shrink a request over the model's limits (docs/backends.md), or refuse it.
         image_model: Draw what a model without images describes: placeholder, openai/NAME, diffusers/ID.
