@@ -13,9 +13,9 @@ from vivant.core import stored_lines
 from vivant.core.stored_lines import KeySet, StoredLines, store_lines
 from vivant.core.types import Sample
 from vivant.engine.evaluation import evaluate
-from vivant.report.overview import build_overview
 from vivant.runs import directory
 from vivant.runs.log import read_log
+from vivant.runs.overview import build_overview
 from vivant.runs.run import Run
 from vivant.runs.settings import ListDigest, digest
 from vivant.runs.stored_rows import StoredRows
