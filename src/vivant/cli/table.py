@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 from typer import Option
 
 from vivant.benchmarks.base import Protocol
 from vivant.cli import options as o
-from vivant.cli.help import CommandApp
+from vivant.cli.help import CommandApp, PanelCommand
 from vivant.cli.output import parse_protocol, write_tables
 from vivant.cli.parsing import split_values
 from vivant.core import table as tables
 from vivant.core.errors import UsageError, unknown_name_error
 from vivant.report.overview import build_layout, build_overview
+from vivant.report.published_rows import PublishedChoice
 from vivant.runs.run import Run, load_run
 
 app = CommandApp()
@@ -22,7 +23,20 @@ app = CommandApp()
 KINDS = "Other tables"
 
 
-@app.command()
+class _TableCommand(PanelCommand):
+    """Lets `--published` stand without a value: all rows."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        flag = "--published"
+        expanded: list[str] = []
+        for index, word in enumerate(args):
+            expanded.append(word)
+            if word == flag and args[index + 1 : index + 2] not in (["all"], ["exact"]):
+                expanded.append("all")
+        return super().parse_args(ctx, expanded)
+
+
+@app.command(cls=_TableCommand)
 def table(
     runs: o.Runs,
     layout_name: Annotated[
@@ -68,7 +82,14 @@ def table(
     ] = False,
     protocol: o.ProtocolOption = None,
     form: o.FormatOption = "text",
-    published: Annotated[bool, Option("--published", help="Add the papers' own figures.")] = False,
+    published: Annotated[
+        str | None,
+        Option(
+            "--published",
+            metavar="[all|exact]",
+            help="Add the papers' own figures; exact: only rows whose recipe a run was asked by.",
+        ),
+    ] = None,
     out: o.OutFile = None,
 ) -> None:
     """Tables of one or several runs, with intervals, n, errors and unparsed replies beside every score.
@@ -101,11 +122,18 @@ def table(
         refused = [name for name, value in extras.items() if value and name not in _TAKES[flag]]
         if refused:
             raise UsageError(f"{flag} has its own groups and columns; leave out {', '.join(refused)}")
+    choice = _parse_published(published)
     loaded = [load_run(path) for path in runs]
     chosen_protocol = parse_protocol(protocol)
     if chosen:
         built = _other(
-            chosen[0], loaded, chosen_protocol, layout_name or "", split_values(by), tuple(where or ())
+            chosen[0],
+            loaded,
+            chosen_protocol,
+            layout_name or "",
+            split_values(by),
+            tuple(where or ()),
+            choice,
         )
     else:
         built = [
@@ -114,7 +142,7 @@ def table(
                 chosen_protocol,
                 split_values(by),
                 tuple(where or ()),
-                published,
+                choice if published else "none",
                 chance_corrected=chance_corrected,
                 intervals="bootstrap" if bootstrap else "auto",
             )
@@ -122,8 +150,16 @@ def table(
     write_tables(built, form, out)
 
 
+def _parse_published(value: str | None) -> PublishedChoice:
+    """What `--published` asks for; without it, what a table shows by itself."""
+    choices: dict[str | None, PublishedChoice] = {None: "auto", "all": "all", "exact": "exact"}
+    if value not in choices:
+        raise unknown_name_error("choice of --published", value or "", ("all", "exact"))
+    return choices[value]
+
+
 _TAKES = {
-    "--layout": (),
+    "--layout": ("--published",),
     "--repeats": ("--where",),
     "--permutations": ("--where",),
     "--controls": ("--by", "--where"),
@@ -137,11 +173,12 @@ def _other(
     name: str,
     by: Sequence[str],
     where: Sequence[str],
+    published: PublishedChoice,
 ) -> list[tables.Table]:
     from vivant.report import robustness
 
     if flag == "--layout":
-        return [build_layout(name, runs, protocol)]
+        return [build_layout(name, runs, protocol, published)]
     if flag == "--repeats":
         return [robustness.build_repeats_table(runs, protocol, where)]
     if flag == "--permutations":

@@ -15,7 +15,7 @@ from msgspec import Struct
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Benchmark
 from vivant.benchmarks.official_wording import wording_digest
-from vivant.benchmarks.recipes import Recipe, load_recipes
+from vivant.benchmarks.recipes import RowRecipe, load_recipes
 from vivant.benchmarks.wording import JUDGE, VARIANT
 from vivant.core.errors import UsageError
 from vivant.core.types import Decoding, FramePolicy
@@ -45,7 +45,7 @@ def recipe_benchmark(selectors: Sequence[str]) -> str:
     return names[0]
 
 
-def apply_recipe(recipe: Recipe, values: Mapping[str, Any]) -> dict[str, Any]:
+def apply_recipe(recipe: RowRecipe, values: Mapping[str, Any]) -> dict[str, Any]:
     """What the user gives outright, by option, over what the recipe sets."""
     sets = recipe.sets
     if any(values.get(name) is not None for name in _FRAME_OPTIONS):
@@ -70,7 +70,7 @@ _FRAME_OPTIONS = ("frames", "fps", "every")
 _FRAME_DETAILS = ("every_start", "max_frames", "spread")
 
 
-def choose_wording(texts: Mapping[str, str], recipe: Recipe | None) -> dict[str, str]:
+def choose_wording(texts: Mapping[str, str], recipe: RowRecipe | None) -> dict[str, str]:
     """The texts of a file of prompts that hold for a run: of several for one name, the recipe's."""
     variants = [key for key in texts if VARIANT in key]
     chosen = {key: text for key, text in texts.items() if VARIANT not in key}
@@ -91,7 +91,7 @@ def choose_wording(texts: Mapping[str, str], recipe: Recipe | None) -> dict[str,
 
 
 def list_recipe_differences(
-    recipe: Recipe, settings: RunSettings, planned: Mapping[str, int] | None = None
+    recipe: RowRecipe, settings: RunSettings, planned: Mapping[str, int] | None = None
 ) -> list[RecipeDifference]:
     """Where a run differs from what a recipe states. What the recipe does not state is no difference.
 
@@ -129,7 +129,7 @@ def list_recipe_differences(
 
 
 def compare_media(
-    found: list[RecipeDifference], recipe: Recipe, settings: RunSettings, expected: RunOptions
+    found: list[RecipeDifference], recipe: RowRecipe, settings: RunSettings, expected: RunOptions
 ) -> None:
     """What of a video was sent, and how."""
     native = bool(settings.model.get("video", False))
@@ -164,7 +164,7 @@ def describe_frames(policy: FramePolicy) -> str:
         return f"{policy.count} frames {spread}"
     cap = "" if policy.cap is None else f", at most {policy.cap} {spread}"
     if policy.select == "fps":
-        return f"{policy.fps:g} frames a second{cap}"
+        return f"{policy.fps:g} frame{'s' * (policy.fps != 1)} a second{cap}"
     if policy.select == "every":
         first = policy.every - 1 if policy.every_start == "kth" else 0
         return f"frames {first}, {first + policy.every}, {first + 2 * policy.every} …{cap}"
@@ -188,7 +188,7 @@ def _describe_temperature(decoding: Decoding) -> str:
 
 def _compare_wording(
     found: list[RecipeDifference],
-    recipe: Recipe,
+    recipe: RowRecipe,
     settings: RunSettings,
     tasks: Sequence[str],
     benchmark: Benchmark,
@@ -208,7 +208,7 @@ def _compare_wording(
         found.append(RecipeDifference("wording", ours[0], "the original's"))
 
 
-def _compare_items(found: list[RecipeDifference], recipe: Recipe, planned: Mapping[str, int]) -> None:
+def _compare_items(found: list[RecipeDifference], recipe: RowRecipe, planned: Mapping[str, int]) -> None:
     items = load_recipes(recipe.benchmark).items
     own = {task: n for task, n in planned.items() if task.partition("/")[0] == recipe.benchmark}
     if recipe.benchmark in items:  # a total over all tasks

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+
+import msgspec
 
 from vivant.benchmarks import registry
-from vivant.benchmarks.base import Protocol, ScoredRun
+from vivant.benchmarks.base import Benchmark, Protocol, ScoredRun
 from vivant.benchmarks.summary import judge_notes, published_row, restrict, summarise
 from vivant.core.errors import UsageError, unknown_name_error
 from vivant.core.table import Cell, Row, Table
 from vivant.core.types import SHRUNK
 from vivant.metrics.intervals import Method
+from vivant.report.published_rows import (
+    PublishedChoice,
+    PublishedSelection,
+    list_selections,
+    select_published,
+)
 from vivant.runs.run import Run, common_protocol
 
 
@@ -30,7 +38,7 @@ def build_overview(
     protocol: Protocol | None = None,
     by: Sequence[str] = (),
     where: Sequence[str] = (),
-    published: bool = False,
+    published: PublishedChoice = "none",
     *,
     chance_corrected: bool = False,
     intervals: Method = "auto",
@@ -41,8 +49,8 @@ def build_overview(
     rows = [
         row for part in parts for row in summarise(part, registry.of_task(part.task), by, intervals=intervals)
     ]
-    if published:
-        rows += list_published_rows({part.task for part in parts}, by)
+    selections = list_selections(runs, published)
+    rows += list_published_rows({part.task for part in parts}, by, selections)
     several = len({row.run for row in rows}) > 1
     styles = len({row.style for row in rows}) > 1
     guessed = any(row.guessed for row in rows)
@@ -80,6 +88,7 @@ def build_overview(
             cells.append(row.run)
         body.append(tuple(cells))
     notes = _notes(runs, parts, rows)
+    notes += [note for selection in selections.values() for note in selection.notes]
     if chance_corrected:
         notes.append("Above chance: (score − chance) / (100 − chance), so that a guesser has 0.")
     return Table(
@@ -179,17 +188,21 @@ def _notes(runs: Sequence[Run], parts: Sequence[ScoredRun], rows: Sequence[Row])
     return notes
 
 
-def list_published_rows(tasks: set[str], by: Sequence[str]) -> list[Row]:
+def list_published_rows(
+    tasks: set[str], by: Sequence[str], selections: Mapping[str, PublishedSelection]
+) -> list[Row]:
     """Figures from the papers whose groups are by the same facets, marked with their source."""
     return [
         published_row(figure)
         for task in sorted(tasks)
-        for figure in registry.of_task(task).published.rows()
+        for figure in selections[task.partition("/")[0]].rows
         if figure.task == task and set(figure.group) == set(by)
     ]
 
 
-def build_layout(name: str, runs: Sequence[Run], protocol: Protocol | None) -> Table:
+def build_layout(
+    name: str, runs: Sequence[Run], protocol: Protocol | None, published: PublishedChoice = "auto"
+) -> Table:
     """A benchmark's own table: `mime:1`."""
     protocol = common_protocol(runs, protocol)
     benchmark_name, colon, short = name.partition(":")
@@ -201,5 +214,18 @@ def build_layout(name: str, runs: Sequence[Run], protocol: Protocol | None) -> T
     parts = [p for p in score_runs(runs, protocol) if p.task.partition("/")[0] == benchmark_name]
     if not parts:
         raise UsageError(f"None of these runs holds {benchmark_name}")
-    table: Table = benchmark.tables.build(benchmark, short, parts, protocol)
+    selection = select_published(benchmark, runs, published)
+    table: Table = benchmark.tables.build(selection.restrict(benchmark), short, parts, protocol)
+    full = any(row.source != "measured" for row in table.rows)
+    if full or (
+        selection.notes and not selection.rows and _shows_published(benchmark, short, parts, protocol)
+    ):
+        table = msgspec.structs.replace(table, notes=(*table.notes, *selection.notes))
     return table
+
+
+def _shows_published(benchmark: Benchmark, name: str, parts: Sequence[ScoredRun], protocol: Protocol) -> bool:
+    """Whether a layout has published rows at all: only then is it worth a note that they are left out."""
+    return any(
+        row.source != "measured" for row in benchmark.tables.build(benchmark, name, parts, protocol).rows
+    )
