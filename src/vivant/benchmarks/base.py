@@ -125,6 +125,9 @@ class ScoredRun(Struct, frozen=True, kw_only=True):
     path: str = ""
     """The run's directory."""
 
+    def __repr__(self) -> str:  # the rows may be many megabytes
+        return f"<ScoredRun {self.run}: {self.task}, protocol {self.protocol}, {len(self.rows)} rows>"
+
 
 class Published(Struct, frozen=True, kw_only=True):
     """A figure from a paper or a leaderboard, shown beside our own and marked as published."""
@@ -159,6 +162,8 @@ class DataReport(Struct, frozen=True, kw_only=True):
     """What is there, a line each."""
     problems: tuple[str, ...] = ()
     """What is missing or wrong, a line each, with file and item."""
+    warnings: tuple[str, ...] = ()
+    """What is sound, and still not what a reader would expect: a part of the set, say."""
 
 
 class Benchmark(ABC):

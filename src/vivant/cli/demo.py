@@ -17,8 +17,8 @@ from vivant.engine.evaluation import plan_run, run_plan
 from vivant.engine.options import RunOptions
 from vivant.judging.judge_run import judge_run
 from vivant.judging.options import JudgeOptions
-from vivant.report.html import write_report
-from vivant.report.overview import build_layout, build_side_by_side
+from vivant.reporting.html import write_report
+from vivant.runs.overview import build_layout, build_side_by_side
 from vivant.runs.run import Run
 from vivant.train.onnx_backend import find_bundled_model
 

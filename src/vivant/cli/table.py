@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated, Any
 
 from typer import Option
 
-from vivant.benchmarks.base import Protocol
+from vivant import api
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp, PanelCommand
 from vivant.cli.output import parse_protocol, write_tables
-from vivant.cli.parsing import split_values
+from vivant.cli.parsing import parse_pairs, split_values
 from vivant.core import table as tables
 from vivant.core.errors import UsageError, unknown_name_error
-from vivant.report.overview import build_layout, build_overview
-from vivant.report.published_rows import PublishedChoice
-from vivant.runs.run import Run, load_run
+from vivant.runs.published_rows import PublishedOption
 
 app = CommandApp()
 
@@ -80,6 +77,7 @@ def table(
     bootstrap: Annotated[
         bool, Option("--bootstrap", help="Intervals by resampling clusters, in place of formulas.")
     ] = False,
+    settings: o.Settings = None,
     protocol: o.ProtocolOption = None,
     form: o.FormatOption = "text",
     published: Annotated[
@@ -117,42 +115,40 @@ def table(
         "--published": published,
         "--chance-corrected": chance_corrected,
         "--bootstrap": bootstrap,
+        "--set": settings,
     }
     for flag in chosen:
         refused = [name for name, value in extras.items() if value and name not in _TAKES[flag]]
         if refused:
             raise UsageError(f"{flag} has its own groups and columns; leave out {', '.join(refused)}")
-    choice = _parse_published(published)
-    loaded = [load_run(path) for path in runs]
     chosen_protocol = parse_protocol(protocol)
-    if chosen:
-        built = _other(
-            chosen[0],
-            loaded,
-            chosen_protocol,
-            layout_name or "",
-            split_values(by),
-            tuple(where or ()),
-            choice,
-        )
+    facets, conditions = split_values(by), tuple(where or ())
+    if repeats:
+        built = [api.repeats(runs, conditions, protocol=chosen_protocol)]
+    elif permutations:
+        built = api.permutations(runs, conditions, protocol=chosen_protocol)
+    elif controls:
+        built = [api.controls(runs, facets, conditions, protocol=chosen_protocol)]
     else:
         built = [
-            build_overview(
-                loaded,
-                chosen_protocol,
-                split_values(by),
-                tuple(where or ()),
-                choice if published else "none",
+            api.table(
+                runs,
+                facets,
+                conditions,
+                protocol=chosen_protocol,
+                layout=layout_name,
+                published=_parse_published(published),
                 chance_corrected=chance_corrected,
                 intervals="bootstrap" if bootstrap else "auto",
+                values=parse_pairs(settings, "--set"),
             )
         ]
     write_tables(built, form, out)
 
 
-def _parse_published(value: str | None) -> PublishedChoice:
+def _parse_published(value: str | None) -> PublishedOption:
     """What `--published` asks for; without it, what a table shows by itself."""
-    choices: dict[str | None, PublishedChoice] = {None: "auto", "all": "all", "exact": "exact"}
+    choices: dict[str | None, PublishedOption] = {None: False, "all": True, "exact": "exact"}
     if value not in choices:
         raise unknown_name_error("choice of --published", value or "", ("all", "exact"))
     return choices[value]
@@ -164,23 +160,3 @@ _TAKES = {
     "--permutations": ("--where",),
     "--controls": ("--by", "--where"),
 }
-
-
-def _other(
-    flag: str,
-    runs: Sequence[Run],
-    protocol: Protocol | None,
-    name: str,
-    by: Sequence[str],
-    where: Sequence[str],
-    published: PublishedChoice,
-) -> list[tables.Table]:
-    from vivant.report import robustness
-
-    if flag == "--layout":
-        return [build_layout(name, runs, protocol, published)]
-    if flag == "--repeats":
-        return [robustness.build_repeats_table(runs, protocol, where)]
-    if flag == "--permutations":
-        return robustness.build_permutation_tables(runs, protocol, where)
-    return [robustness.build_controls_table(runs, protocol, by, where)]

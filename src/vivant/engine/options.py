@@ -15,8 +15,9 @@ from vivant.core.errors import UsageError
 from vivant.core.option_specs import PYTHON_ONLY, OptionSpec, declared_options
 from vivant.core.types import Control, Decoding, EveryStart, FramePolicy, FrameSpread
 from vivant.engine.retry import RetryPolicy
-from vivant.models.base import ModelOptions
+from vivant.models.base import Effort, ModelOptions, ThinkingOptions
 from vivant.models.request_limits import OnTooLarge
+from vivant.runs.settings import make_decoding, make_frame_policy
 
 CacheUse = Literal["auto", "always", "off"]
 ExecutorName = Literal["local", "ray"]
@@ -207,6 +208,20 @@ class RunOptions(Struct, frozen=True, kw_only=True):
         int | Literal["server"] | None,
         _reply("Reply length, or server.", "N", common=True, minimum=1, default="benchmark's"),
     ] = None
+    thinking_tokens: Annotated[
+        int | None,
+        _model(
+            "Room for thoughts besides the answer, for models that think (docs/thinking.md).",
+            "N",
+            minimum=1,
+            default="the model's",
+        ),
+    ] = None
+    effort: Annotated[
+        Effort | None,
+        _model("How hard a model thinks: low, medium or high.", "LEVEL", default="the model's"),
+    ] = None
+    no_thinking: Annotated[bool, _model("Answer without thinking, where the model can.")] = False
     temperature: Annotated[
         float | Literal["server"] | None,
         _reply("Temperature, or server; 0 is greedy.", "T", common=True, minimum=0, default="0"),
@@ -275,6 +290,15 @@ class RunOptions(Struct, frozen=True, kw_only=True):
             default="$VIVANT_PRICES",
         ),
     ] = None
+    confirm_above: Annotated[
+        float | None,
+        _run(
+            "Ask before a run that may cost more than this; without a terminal, refuse it.",
+            "AMOUNT",
+            minimum=0,
+        ),
+    ] = None
+    yes: Annotated[bool, _run("Go on, whatever --confirm-above says.")] = False
 
     workers: Annotated[
         int, _cluster("Processes that decode video; with Ray, on each node.", "N", minimum=1)
@@ -299,31 +323,12 @@ class RunOptions(Struct, frozen=True, kw_only=True):
         """Which frames are shown, and how."""
         if isinstance(self.frames, FramePolicy):
             return self.frames
-        usual = FramePolicy()
-        policy = FramePolicy(
-            longest_side=self.longest_side,
-            spread=self.spread or usual.spread,
-            quality=self.jpeg_quality or usual.quality,
-        )
-        replace = msgspec.structs.replace
-        if self.fps is not None:
-            return replace(policy, select="fps", fps=self.fps, cap=self.max_frames)
-        if self.every is not None:
-            start = self.every_start or usual.every_start
-            return replace(policy, select="every", every=self.every, every_start=start, cap=self.max_frames)
-        return replace(policy, count=self.frames or usual.count)
+        return make_frame_policy(msgspec.structs.asdict(self))
 
     @property
     def decoding_settings(self) -> Decoding:
         """How the model writes: `decoding`, with what was said outright over it."""
-        named = {"max_tokens": self.max_tokens, "temperature": self.temperature}
-        left_out = {"max_tokens": 0, "temperature": None}
-        changes: dict[str, Any] = {
-            name: left_out[name] if value == "server" else value
-            for name, value in named.items()
-            if value is not None
-        }
-        return msgspec.structs.replace(self.decoding, **changes)
+        return make_decoding(self.decoding, msgspec.structs.asdict(self))
 
     @property
     def backend_options(self) -> ModelOptions:
@@ -333,6 +338,7 @@ class RunOptions(Struct, frozen=True, kw_only=True):
             base_url=self.base_url,
             timeout=self.timeout,
             video="native" if self.native_video else "frames",
+            thinking=ThinkingOptions(tokens=self.thinking_tokens, effort=self.effort, off=self.no_thinking),
             values={**self.model_options, **trust},
         )
 
@@ -375,5 +381,7 @@ def _check(options: RunOptions) -> None:
         raise UsageError(f"--jpeg-quality {options.jpeg_quality}: must be at most 100")
     if options.fps is not None and options.fps <= 0:
         raise UsageError(f"--fps {options.fps}: must be above 0")
+    if options.no_thinking and (options.effort is not None or options.thinking_tokens is not None):
+        raise UsageError("--no-thinking goes without --effort and --thinking-tokens")
     if options.address is not None and options.executor != "ray":
         raise UsageError("--address is that of a Ray cluster: add --executor ray")

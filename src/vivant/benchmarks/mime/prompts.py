@@ -34,6 +34,9 @@ WORDING: Mapping[str, str] = {
     "ff.few-shot": _FF + "Reply with a short phrase of one to five words and nothing else.",
 }
 """Prompts by name. `{options}` becomes the lettered choices, one a line."""
+_MAX_TOKENS = 200
+_MAX_TOKENS_COT = 1000
+"""The original's limits lie between these."""
 DEMONSTRATION_WORDING: Mapping[str, str] = {
     "few-shot.system": "You will see videos of people who act something out, each with what they act out. "
     "Then you will see one more video and say what is acted out in it.",
@@ -52,8 +55,6 @@ PROMPT_TEXTS: Mapping[str, PromptText] = {
 """Instead of `{options}`, a prompt may name `{option_a}` to `{option_d}`."""
 ORDERS = ("media-first", "text-first")
 DEMONSTRATION_FORMS = ("variant", "turns", "inline")
-_MAX_TOKENS = {"mcq.zero-shot": 32, "mcq.few-shot": 32, "ff.zero-shot": 64, "ff.few-shot": 64}
-_MAX_TOKENS_COT = 512
 
 
 class MimePhrasing(Struct, frozen=True):
@@ -85,7 +86,7 @@ def build_prompt(sample: Sample, context: PromptContext, phrasing: MimePhrasing 
         options=options,
         order=order,
         candidates=tuple(sorted(labels)),
-        max_tokens=_MAX_TOKENS.get(name, _MAX_TOKENS_COT),
+        max_tokens=_MAX_TOKENS_COT if context.style == "cot" else _MAX_TOKENS,
     )
 
 
