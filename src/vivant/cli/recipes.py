@@ -134,7 +134,9 @@ def _commands(recipe: RowRecipe, repository: str) -> str:
         f"  vivant recipes wording {name} --repo {clone} --out {file}",
     ]
     if name == "mmie":
-        lines.append(f"  vivant run {name} --answers DIR --judge NAME --judge-prompts {file}")
+        judge = "internvl-chat/MMIE/MMIE-Score --judge-option trust_remote_code=true"
+        lines.append(f"  vivant run {name} --answers DIR --judge {judge} \\")
+        lines.append(f"      --judge-attempts 1 --judge-prompts {file}")
     elif recipe.wording or recipe.sets:
         model = "" if "model" in recipe.sets else " --model NAME"
         lines.append(f"  vivant run {name} --recipe {recipe.name}{model}{prompts if recipe.wording else ''}")
