@@ -63,7 +63,7 @@ class PlannedRun(Struct, frozen=True):
 
 def evaluate(
     selectors: str | Sequence[str],
-    model: str,
+    model: str = "",
     *,
     base_url: str | None = None,
     model_options: Mapping[str, Any] | None = None,
@@ -245,6 +245,8 @@ def plan_run(options: RunOptions, *, needs_key: bool = True) -> PlannedRun:
     """
     if not options.selectors:
         raise UsageError("Name at least one benchmark, e.g. mime, or a file of your own questions")
+    if not options.model:
+        raise UsageError("Name a model with --model (see `vivant models`), or a --recipe that names one")
     model = create_model(options, needs_key=needs_key)
     if options.audio and not model.capabilities.audio:
         raise UsageError(f"{model.name} takes no sound; leave out --audio")

@@ -57,7 +57,7 @@ class RunOptions(Struct, frozen=True, kw_only=True):
             short="-m",
             common=True,
         ),
-    ]
+    ] = ""
     base_url: Annotated[
         str | None, _model("Address of an OpenAI-compatible server.", "URL", common=True, records="")
     ] = None
