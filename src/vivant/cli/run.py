@@ -30,7 +30,7 @@ app = CommandApp()
 
 
 @app.command()
-@with_run_options(model_required=False)
+@with_run_options()
 @j.with_judges
 def run(
     options: RunOptions,
@@ -56,8 +56,6 @@ def run(
     if answers is not None:
         _judge_answers(options, answers, judges, protocol)
         return
-    if not options.model:
-        raise UsageError("Name a model with --model; see `vivant models`")
     if options.model == HUMAN:
         print_run(run_human(options).dir.path, protocol)
         return

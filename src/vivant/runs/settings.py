@@ -80,6 +80,35 @@ def _list_words(settings: RunSettings) -> Iterator[str]:
     yield "own prompts" if settings.wording else ""
 
 
+def make_frame_policy(options: Mapping[str, Any]) -> FramePolicy:
+    """Which frames are shown, and how, from a run's options by name; None and missing are the defaults."""
+    usual = FramePolicy()
+    policy = FramePolicy(
+        longest_side=options.get("longest_side"),
+        spread=options.get("spread") or usual.spread,
+        quality=options.get("jpeg_quality") or usual.quality,
+    )
+    replace = msgspec.structs.replace
+    if options.get("fps") is not None:
+        return replace(policy, select="fps", fps=options["fps"], cap=options.get("max_frames"))
+    if options.get("every") is not None:
+        start = options.get("every_start") or usual.every_start
+        cap = options.get("max_frames")
+        return replace(policy, select="every", every=options["every"], every_start=start, cap=cap)
+    return replace(policy, count=options.get("frames") or usual.count)
+
+
+def make_decoding(decoding: Decoding, options: Mapping[str, Any]) -> Decoding:
+    """How the model writes: `decoding`, with what options name over it; `server` leaves a setting out."""
+    left_out = {"max_tokens": 0, "temperature": None}
+    changes: dict[str, Any] = {
+        name: unset if options[name] == "server" else options[name]
+        for name, unset in left_out.items()
+        if options.get(name) is not None
+    }
+    return msgspec.structs.replace(decoding, **changes)
+
+
 def digest(value: Any) -> str:
     """SHA-256 of a value's canonical JSON."""
     return hashlib.sha256(msgspec.json.encode(value, order="sorted")).hexdigest()
