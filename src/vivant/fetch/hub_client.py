@@ -49,7 +49,7 @@ def fetch_with_xet(url: str, path: Path, size: int, progress: Callable[[int], No
     try:
         from huggingface_hub import constants
         from huggingface_hub.file_download import get_hf_file_metadata, xet_get
-        from huggingface_hub.utils import disable_progress_bars
+        from huggingface_hub.utils import disable_progress_bars  # type: ignore[attr-defined]
         from huggingface_hub.utils._runtime import is_xet_available
     except ImportError:
         return False

@@ -149,7 +149,11 @@ def export(run: ScoredRun, out: Path) -> list[Path]:
     dataset = run.task.rpartition("/")[2]
     folder = out / _safe_name(run.model) / dataset
     folder.mkdir(parents=True, exist_ok=True)
-    rows = [(s, r, score) for s, r, score in run.rows if r is not None and score.status != "missing"]
+    rows = [
+        (s, r, score)
+        for s, r, score in run.rows
+        if r is not None and score.status not in ("truncated", "missing")
+    ]
     rows.sort(key=lambda row: row[1].extra.get("native", {}).get("place", 0))
     predictions = [_build_prediction(run.model, sample, record) for sample, record, _ in rows]
     paths = [_write_json(folder / "pred.json", predictions, indent=4, ascii_only=False)]
