@@ -86,7 +86,8 @@ def test_gemini_receives_the_picture_as_it_is_and_the_settings(tmp_path: Path) -
     assert b64decode(pieces[0]["inlineData"]["data"]) == (tmp_path / "0.png").read_bytes()
     assert pieces[0]["inlineData"]["mimeType"] == "image/png"
     assert "Which one, number 0?" in pieces[1]["text"]
-    assert body["generationConfig"] == {"maxOutputTokens": 128, "temperature": 0.0}
+    thinking = {"thinkingConfig": {"includeThoughts": True}}
+    assert body["generationConfig"] == {"maxOutputTokens": 128 + 32_768, "temperature": 0.0, **thinking}
     record = next(iter(run.records().values()))
     assert (record.reply.text, record.reply.model) == ("A", "gemini-test-001")
     assert (record.reply.tokens_in, record.reply.tokens_out) == (300, 7)

@@ -161,6 +161,8 @@ class DataReport(Struct, frozen=True, kw_only=True):
     """What is there, a line each."""
     problems: tuple[str, ...] = ()
     """What is missing or wrong, a line each, with file and item."""
+    warnings: tuple[str, ...] = ()
+    """What is sound, and still not what a reader would expect: a part of the set, say."""
 
 
 class Benchmark(ABC):

@@ -46,6 +46,15 @@ def get_output_width() -> int:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPED_WIDTH
 
 
+def ask_user(question: str) -> bool | None:
+    """Ask something on the terminal; None where there is none."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return None
+    import typer
+
+    return typer.confirm(question, err=True)
+
+
 def print_table(table: Table) -> None:
     """Print a table on standard output, no wider than the terminal."""
     from vivant.core.table_layout import layout_table
@@ -101,10 +110,15 @@ def parse_protocol(name: str | None) -> Protocol | None:
 
 def print_run(path: str | Path, protocol: str | None) -> int:
     """Score a run, print its table, and return how many samples failed."""
+    from vivant.reporting.usage import describe_usage
     from vivant.runs.overview import build_overview
     from vivant.runs.run import load_run
 
-    table = build_overview([load_run(path)], parse_protocol(protocol))
+    run = load_run(path)
+    table = build_overview([run], parse_protocol(protocol))
     print_table(table)
+    usage = describe_usage(run)
+    if usage:
+        say(usage)
     say(f"Log and scores: {path}    more: vivant table {path} --by FACET")
     return sum(row.errors for row in table.rows)

@@ -10,7 +10,7 @@ from typer import Option
 
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
-from vivant.cli.output import parse_protocol, print_table, say
+from vivant.cli.output import ask_user, parse_protocol, print_table, say
 from vivant.cli.parsing import split_values
 from vivant.cli.run_options import with_run_options
 from vivant.core.errors import UsageError
@@ -41,7 +41,7 @@ def sweep(
 
     vivant sweep mmrv --model openai/NAME --frames 8,16,32,64 --figure frames.svg
     """
-    points = run_sweep(options, _counts(frames))
+    points = run_sweep(options, _counts(frames), ask_user)
     if not points:
         say("Stopped. Run the same command to go on.")
         raise typer.Exit(130)

@@ -37,6 +37,8 @@ class Row(Struct, frozen=True, kw_only=True):
     errors: int = 0
     """Samples with no reply to score: errors, refusals, no record."""
     unparsed: int = 0
+    truncated: int = 0
+    """Replies cut off before an answer began; not part of `n`."""
     interval: tuple[float, float] | None = None
     """95 %, same scale as `value`."""
     interval_method: str = ""

@@ -244,11 +244,23 @@ class Reply(Struct, frozen=True, omit_defaults=True):
     """One line, where status is not `ok`."""
     tokens_in: int | None = None
     tokens_out: int | None = None
+    """All that was written, thoughts included."""
+    tokens_thinking: int | None = None
+    """Those of `tokens_out` that are thoughts, where the server says so."""
     model: str = ""
     """The name that the server gives itself."""
+    provider: str = ""
+    """Who answered behind a gateway, where it says so."""
     likelihoods: tuple[float | None, ...] = ()
     """Natural logarithm of each shown option's likelihood, where options are weighed (`--answer-by loglik`);
     None where the server does not report it because it is too small."""
+    traceback: str = ""
+    """Where the code of a user's own model failed, as Python prints it."""
+
+    @property
+    def has_answer(self) -> bool:
+        """Whether an answer began: thoughts alone are none."""
+        return bool(self.text.strip() or self.parts or self.likelihoods)
 
 
 class MediaUse(Struct, frozen=True, omit_defaults=True):
@@ -273,6 +285,8 @@ class Record(JobIdentity, frozen=True, kw_only=True, omit_defaults=True):
     options: tuple[Option, ...] = ()
     order: tuple[int, ...] = ()
     reply: Reply
+    server: str = ""
+    """The address that answered, without secrets."""
     source: str = ""
     """Who answered, where one run holds several (a person's hashed id)."""
     attempts: int = 1
@@ -294,13 +308,14 @@ SHRUNK = "shrunk to the model's limits"
 
 # ── Scores ───────────────────────────────────────────────────────────────────────────────────────
 
-ScoreStatus = Literal["scored", "unparsed", "missing", "excluded"]
+ScoreStatus = Literal["scored", "unparsed", "truncated", "missing", "excluded"]
 
 
 class Score(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What a record is worth under one protocol.
 
     `scored` has a value; `unparsed` means that the model answered but no answer could be read;
+    `truncated` means that the reply was cut off before an answer began, so that there is none to be wrong;
     `missing` means that there is nothing to read (an error, a refusal, no record); `excluded` means that
     the protocol leaves the sample out, and `rule` says why.
     """

@@ -48,7 +48,9 @@ class TaskEstimate(Struct, kw_only=True):
     sounds: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
-    """At most."""
+    """At most, thoughts included."""
+    tokens_thinking: int = 0
+    """Those of `tokens_out` that are room for thoughts."""
 
     def cost(self, price: Price | None, *, batch: bool = False) -> float | None:
         """At most; None where no price is known."""
@@ -114,17 +116,19 @@ def estimate_plan(
             return (job for job in task_plan.jobs() if job.key not in done)
 
         files = _MediaSizes(jobs(), model, price) if model.capabilities.images else None
-        estimates.append(_sum_jobs(task.task, jobs(), files))
+        room = model.thinking.room if model.thinking is not None else 0
+        estimates.append(_sum_jobs(task.task, jobs(), files, room))
     return estimates
 
 
-def _sum_jobs(task: str, jobs: Iterable[Job], files: _MediaSizes | None) -> TaskEstimate:
+def _sum_jobs(task: str, jobs: Iterable[Job], files: _MediaSizes | None, room: int) -> TaskEstimate:
     total = TaskEstimate(task=task)
     tokens = frames = 0.0
     for job in jobs:
         total.requests += 1
         limit = job.decoding.max_tokens
-        total.tokens_out += DEFAULT_REPLY_TOKENS if limit is None else limit
+        total.tokens_out += (DEFAULT_REPLY_TOKENS if limit is None else limit) + room
+        total.tokens_thinking += room
         for message in job.messages:
             for part in message.parts:
                 if isinstance(part, Text):

@@ -9,12 +9,13 @@ import logging
 import re
 import signal
 import sys
-from collections.abc import Callable, Container, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager, contextmanager, redirect_stdout
 from functools import wraps
 from pathlib import Path
 from typing import Any, Literal, ParamSpec
 
+import msgspec
 from msgspec import Struct
 
 from vivant.benchmarks import registry
@@ -23,16 +24,17 @@ from vivant.core.errors import UsageError
 from vivant.core.event_loop import on_interrupt, run_coroutine, run_in_thread
 from vivant.core.generated_images import PictureFolder
 from vivant.core.paths import cache_root
-from vivant.core.types import Control, Decoding, FramePolicy, Job
+from vivant.core.types import Control, Decoding, FramePolicy, Job, Record
 from vivant.engine.batches import BatchRunner, check_batches, check_none_under_way
 from vivant.engine.budget import Meter, RunBudget
+from vivant.engine.cost import announce_cost
 from vivant.engine.executor import Executor, LocalExecutor
 from vivant.engine.option_parsing import make_options
 from vivant.engine.options import AnswerBy, CacheUse, ExecutorName, RunOptions
 from vivant.engine.plan import Plan, make_plan
 from vivant.engine.progress import BarProgress, LineProgress, NotebookProgress, is_notebook
 from vivant.engine.rate_limit import RateLimit
-from vivant.engine.reply_cache import ReplyCache
+from vivant.engine.reply_cache import open_cache
 from vivant.engine.retry import RetryPolicy
 from vivant.engine.runner import Runner, RunOutcome
 from vivant.models.base import Model
@@ -89,6 +91,9 @@ def evaluate(
     longest_side: int | None = None,
     audio: bool = False,
     max_tokens: int | None = None,
+    thinking_tokens: int | None = None,
+    effort: Literal["low", "medium", "high"] | None = None,
+    no_thinking: bool = False,
     temperature: float | None = None,
     answer_by: AnswerBy = "generate",
     decoding: Decoding | None = None,
@@ -104,6 +109,8 @@ def evaluate(
     budget_tokens: int | None = None,
     budget_time: float | str | None = None,
     prices: str | Path | None = None,
+    confirm_above: float | None = None,
+    yes: bool = False,
     workers: int = 2,
     executor: ExecutorName = "local",
     address: str | None = None,
@@ -146,7 +153,11 @@ def evaluate(
         max_frames: At most N frames, with `fps` or `every`.
         longest_side: Scale images and frames down to this many pixels.
         audio: Send the sound track to models that take it.
-        max_tokens: Length of a reply. Default: the benchmark's.
+        max_tokens: Length of an answer. Default: the benchmark's.
+        thinking_tokens: Room for thoughts besides the answer, for models that think (docs/thinking.md).
+            Default: the model's.
+        effort: How hard a model thinks: low, medium or high. Default: the model's.
+        no_thinking: Answer without thinking, where the model can.
         temperature: Sampling temperature; 0 is greedy. Default: 0.
         answer_by: Choose an option by the reply, or by likelihood where the backend reports it.
         decoding: All decoding settings (top_p, stop, …) at once; `max_tokens` and `temperature` go over it.
@@ -162,6 +173,8 @@ def evaluate(
         budget_tokens: Stop before the run takes more tokens, in and out, resumed or not.
         budget_time: Stop before this command has run so long: 90 (seconds), 30m, 1h30m.
         prices: YAML file of prices that go over the bundled ones. Default: $VIVANT_PRICES.
+        confirm_above: Ask before a run that may cost more than this; without a terminal, refuse it.
+        yes: Go on, whatever `confirm_above` says.
         workers: Processes that decode video; with Ray, on each node.
         executor: Run on this machine, or on a Ray cluster (docs/clusters.md).
         address: Address of the Ray cluster, e.g. auto, ray-head:6379. Default: $RAY_ADDRESS, else this machine.
@@ -172,6 +185,8 @@ def evaluate(
     prepared = plan_run(options)
     for note in prepared.plan.notes:
         logger.info("Note: %s", note)
+    if options.confirm_above is not None:
+        announce_cost([prepared], options)
     outcome = run_plan(prepared, options)
     if outcome.stopped and not outcome.reason:
         raise KeyboardInterrupt(f"Stopped. The same call resumes the run: {prepared.out}")
@@ -209,11 +224,16 @@ def run_human(options: RunOptions) -> Run:
     return import_human(selections, out, selections[0].benchmark.styles[0])
 
 
-def plan_run(options: RunOptions) -> PlannedRun:
-    """Read data, create the model, decide the run directory. Sends nothing, writes nothing."""
+def plan_run(options: RunOptions, *, needs_key: bool = True) -> PlannedRun:
+    """Read data, create the model, decide the run directory. Sends nothing, writes nothing.
+
+    Args:
+        options: what the user says about the run.
+        needs_key: whether a missing key is an error: not where nothing will be sent.
+    """
     if not options.selectors:
         raise UsageError("Name at least one benchmark, e.g. mime, or a file of your own questions")
-    model = create_model(options)
+    model = create_model(options, needs_key=needs_key)
     if options.audio and not model.capabilities.audio:
         raise UsageError(f"{model.name} takes no sound; leave out --audio")
     task_options = registry.parse_task_options(options.selectors, options.task_options)
@@ -262,9 +282,9 @@ def _request_changes(options: RunOptions, *, cut: bool) -> dict[str, Any]:
     return changes
 
 
-def create_model(options: RunOptions) -> Model:
+def create_model(options: RunOptions, *, needs_key: bool = True) -> Model:
     """The model that the options name, with all that goes around it. With Ray, every node makes its own."""
-    model = create(options.model, options.backend_options)
+    model = create(options.model, msgspec.structs.replace(options.backend_options, needs_key=needs_key))
     if options.answer_by == "loglik":
         from vivant.models.likelihood import LikelihoodModel
 
@@ -301,7 +321,16 @@ def default_run_name(plan: Plan, model: str, selections: Sequence[Selection]) ->
     words = (word.replace(" ", "") for word in plan.settings.list_distinctions())
     text = "-".join((f"{names}-{model}-{plan.settings.style}"[:60], *words))
     slug = re.sub(r"[^A-Za-z0-9.+_-]+", "-", text).strip("-")[:100]
-    return f"{slug}-{plan.settings.fingerprint()[:8]}"
+    return f"{slug}-{_fingerprint_without_room(plan.settings)[:8]}"
+
+
+def _fingerprint_without_room(settings: RunSettings) -> str:
+    """The same for more room for thoughts, so that the same command with more of it resumes the run."""
+    thinking = {key: value for key, value in settings.model.get("thinking", {}).items() if key != "room"}
+    model = {key: value for key, value in settings.model.items() if key != "thinking"}
+    return msgspec.structs.replace(
+        settings, model={**model, **({"thinking": thinking} if thinking else {})}
+    ).fingerprint()
 
 
 def run_plan(prepared: PlannedRun, options: RunOptions) -> RunOutcome:
@@ -318,11 +347,16 @@ def run_plan(prepared: PlannedRun, options: RunOptions) -> RunOutcome:
         check_none_under_way(directory.path)
     directory.make()
     with LogWriter(directory.log_file) as log:
-        _write_manifest(directory, prepared)
+        more_room = find_raised_room(directory, plan.settings)
+        if not more_room:
+            _write_manifest(directory, prepared)
         done = log.drop(
-            lambda record: record.reply.status == "error" and not options.keep_errors,
+            lambda record: _is_asked_again(record, options, more_room=bool(more_room)),
             meter.recall if meter is not None else None,
         )
+        if more_room:  # after the log: a kill in between leaves replies to be asked again, never the reverse
+            logger.info("%s: %s; replies without an answer are asked again.", prepared.out, more_room)
+            directory.replace_settings(plan.settings, more_room)
         if done:
             logger.info("Resuming %s: %d of %d samples are done.", prepared.out, len(done), plan.size)
         pending: Iterator[Job] = (job for job in plan.jobs() if job.key not in done)
@@ -353,7 +387,7 @@ def _check_same_run(directory: RunDir, prepared: PlannedRun) -> None:
     settings = prepared.plan.settings
     if directory.exists():
         manifest = directory.manifest()
-        if manifest.fingerprint == settings.fingerprint():
+        if manifest.fingerprint == settings.fingerprint() or find_raised_room(directory, settings):
             return
         changed = "; ".join(list_differences(manifest.settings, settings)) or "it was made by another version"
         raise RunError(
@@ -362,6 +396,29 @@ def _check_same_run(directory: RunDir, prepared: PlannedRun) -> None:
         )
     if not directory.unfinished():
         raise RunError(f"{directory.path} is not empty and not a run; choose another --out")
+
+
+def find_raised_room(directory: RunDir, settings: RunSettings) -> str:
+    """What a run is resumed with, where that is only more room for thoughts; empty where it is anything else.
+
+    The room is a limit: replies that came to their end within less are what they would be within more.
+    """
+    if not directory.exists():
+        return ""
+    manifest = directory.manifest()
+    old, new = (msgspec.to_builtins(value) for value in (manifest.settings, settings))
+    before, after = (value["model"].pop("thinking", {}) for value in (old, new))
+    room, more = before.pop("room", 0), after.pop("room", 0)
+    if old != new or before != after:
+        return ""
+    return f"room for thoughts raised from {room:,} to {more:,} tokens" if more > room else ""
+
+
+def _is_asked_again(record: Record, options: RunOptions, *, more_room: bool) -> bool:
+    """Whether a record of an earlier process is dropped from the log."""
+    if record.reply.status == "error":
+        return not options.keep_errors
+    return more_room and record.reply.status == "truncated" and not record.reply.has_answer
 
 
 def _write_manifest(directory: RunDir, prepared: PlannedRun) -> None:
@@ -388,14 +445,14 @@ async def _run(
     jobs: Iterator[Job],
     model: Model,
     log: LogWriter,
-    logged: Container[str],
+    logged: Set[str],
     options: RunOptions,
     meter: Meter | None,
     progress: Any,
 ) -> RunOutcome:
     cache = None
     if should_cache(model, options):
-        cache = ReplyCache(cache_root() / "replies.sqlite")
+        cache = open_cache(cache_root() / "replies.sqlite")
     try:
         with _open_executor(model, options) as executor:
             shared: dict[str, Any] = {
@@ -411,7 +468,12 @@ async def _run(
                 runner = BatchRunner(model=model, logged=logged, **shared)
             else:
                 runner = Runner(
-                    concurrency=options.concurrency, meter=meter, max_time=options.budget_time, **shared
+                    concurrency=options.concurrency,
+                    meter=meter,
+                    max_time=options.budget_time,
+                    has_answers=bool(logged),
+                    thinking=model.thinking,
+                    **shared,
                 )
             with stop_on_interrupt(runner):
                 return await runner.run(jobs)

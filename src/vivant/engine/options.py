@@ -15,7 +15,7 @@ from vivant.core.errors import UsageError
 from vivant.core.option_specs import PYTHON_ONLY, OptionSpec, declared_options
 from vivant.core.types import Control, Decoding, FramePolicy
 from vivant.engine.retry import RetryPolicy
-from vivant.models.base import ModelOptions
+from vivant.models.base import Effort, ModelOptions, ThinkingOptions
 from vivant.models.request_limits import OnTooLarge
 
 CacheUse = Literal["auto", "always", "off"]
@@ -181,8 +181,22 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     audio: Annotated[bool, _frames("Send the sound track to models that take it.", records="model")] = False
 
     max_tokens: Annotated[
-        int | None, _reply("Length of a reply.", "N", common=True, minimum=1, default="the benchmark's")
+        int | None, _reply("Length of an answer.", "N", common=True, minimum=1, default="the benchmark's")
     ] = None
+    thinking_tokens: Annotated[
+        int | None,
+        _model(
+            "Room for thoughts besides the answer, for models that think (docs/thinking.md).",
+            "N",
+            minimum=1,
+            default="the model's",
+        ),
+    ] = None
+    effort: Annotated[
+        Effort | None,
+        _model("How hard a model thinks: low, medium or high.", "LEVEL", default="the model's"),
+    ] = None
+    no_thinking: Annotated[bool, _model("Answer without thinking, where the model can.")] = False
     temperature: Annotated[
         float | None, _reply("Sampling temperature; 0 is greedy.", "T", common=True, minimum=0, default="0")
     ] = None
@@ -250,6 +264,15 @@ class RunOptions(Struct, frozen=True, kw_only=True):
             default="$VIVANT_PRICES",
         ),
     ] = None
+    confirm_above: Annotated[
+        float | None,
+        _run(
+            "Ask before a run that may cost more than this; without a terminal, refuse it.",
+            "AMOUNT",
+            minimum=0,
+        ),
+    ] = None
+    yes: Annotated[bool, _run("Go on, whatever --confirm-above says.")] = False
 
     workers: Annotated[
         int, _cluster("Processes that decode video; with Ray, on each node.", "N", minimum=1)
@@ -295,6 +318,7 @@ class RunOptions(Struct, frozen=True, kw_only=True):
             base_url=self.base_url,
             timeout=self.timeout,
             video="native" if self.native_video else "frames",
+            thinking=ThinkingOptions(tokens=self.thinking_tokens, effort=self.effort, off=self.no_thinking),
             values={**self.model_options, **trust},
         )
 
@@ -332,5 +356,7 @@ def _check(options: RunOptions) -> None:
         raise UsageError("Give the longest side as part of the frame policy")
     if options.fps is not None and options.fps <= 0:
         raise UsageError(f"--fps {options.fps}: must be above 0")
+    if options.no_thinking and (options.effort is not None or options.thinking_tokens is not None):
+        raise UsageError("--no-thinking goes without --effort and --thinking-tokens")
     if options.address is not None and options.executor != "ray":
         raise UsageError("--address is that of a Ray cluster: add --executor ray")

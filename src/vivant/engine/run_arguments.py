@@ -39,6 +39,9 @@ class SweepArguments(TypedDict, total=False):
     longest_side: int | None
     audio: bool
     max_tokens: int | None
+    thinking_tokens: int | None
+    effort: Literal["low", "medium", "high"] | None
+    no_thinking: bool
     temperature: float | None
     answer_by: AnswerBy
     decoding: Decoding | None
@@ -54,6 +57,8 @@ class SweepArguments(TypedDict, total=False):
     budget_tokens: int | None
     budget_time: float | str | None
     prices: str | Path | None
+    confirm_above: float | None
+    yes: bool
     workers: int
     executor: ExecutorName
     address: str | None

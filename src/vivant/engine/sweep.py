@@ -16,6 +16,7 @@ from vivant.core.arguments import as_strings
 from vivant.core.paths import cache_root
 from vivant.core.table import Row, Table
 from vivant.core.types import Video
+from vivant.engine.cost import Ask, announce_cost
 from vivant.engine.evaluation import PlannedRun, default_run_name, plan_run, run_plan
 from vivant.engine.options import RunOptions
 from vivant.runs.run import Run, common_protocol
@@ -51,15 +52,22 @@ class Sweep(Struct, frozen=True):
         return self.table()._repr_html_()
 
 
-def run_sweep(options: RunOptions, counts: Sequence[int]) -> list[SweepPoint]:
-    """Evaluate with each number of frames. Resumes like any run; stops early where the user stops it."""
+def run_sweep(options: RunOptions, counts: Sequence[int], ask: Ask | None = None) -> list[SweepPoint]:
+    """Evaluate with each number of frames. Resumes like any run; stops early where the user stops it.
+
+    Args:
+        options: those of every run.
+        counts: the numbers of frames.
+        ask: puts a question to the user, for `--confirm-above`.
+    """
     plans = [(count, _plan_with_frames(options, count)) for count in sorted(set(counts))]
     base = Path(options.out) if options.out else _default_base(plans[0][1])
-    decode_once([prepared for _, prepared in plans])
+    runs = {count: PlannedRun(run.plan, run.model, base / f"frames-{count}") for count, run in plans}
+    announce_cost(list(runs.values()), options, ask)
+    decode_once(list(runs.values()))
     points: list[SweepPoint] = []
-    for count, prepared in plans:
-        placed = PlannedRun(prepared.plan, prepared.model, base / f"frames-{count}")
-        logger.info("%d frames: %d requests → %s", count, prepared.plan.size, placed.out)
+    for count, placed in runs.items():
+        logger.info("%d frames: %d requests → %s", count, placed.plan.size, placed.out)
         outcome = run_plan(placed, _set_frames(options, count))
         if outcome.stopped:
             if outcome.reason:
@@ -108,6 +116,7 @@ def build_sweep_table(
         for part in point.run.scores(protocol):
             rows += [(point.frames, row) for row in summarise(part, registry.of_task(part.task), by)]
     rows.sort(key=lambda pair: (pair[1].task, sorted(pair[1].group.items()), pair[0]))
+    truncated = any(row.truncated for _, row in rows)
     body = tuple(
         (
             row.task,
@@ -118,13 +127,24 @@ def build_sweep_table(
             row.n,
             row.errors,
             row.unparsed,
+            *((row.truncated,) if truncated else ()),
         )
         for frames, row in rows
     )
     model = points[0].run.model if points else ""
     return Table(
         title=f"{model}: score against frames, protocol {protocol}",
-        columns=("task", *by, "frames", "score", "95 % interval", "n", "errors", "unparsed"),
+        columns=(
+            "task",
+            *by,
+            "frames",
+            "score",
+            "95 % interval",
+            "n",
+            "errors",
+            "unparsed",
+            *(("truncated",) if truncated else ()),
+        ),
         body=body,
         rows=tuple(
             msgspec.structs.replace(row, group={**row.group, "frames": str(frames)}) for frames, row in rows

@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -27,7 +28,7 @@ from vivant.core.randomness import derive_seed
 from vivant.core.types import Decoding, Job, Record, Reply, Request
 from vivant.engine.evaluation import open_progress, stop_on_interrupt
 from vivant.engine.executor import LocalExecutor
-from vivant.engine.reply_cache import ReplyCache
+from vivant.engine.reply_cache import ReplyCache, open_cache
 from vivant.engine.runner import Runner, RunOutcome
 from vivant.judging.options import JudgeOptions
 from vivant.models.base import Model, ModelError
@@ -99,6 +100,13 @@ class _PersistentModel(Model):
         if self._open:
             self._open = False
             await self._inner.close()
+
+
+def _name_judge_options(remedy: str) -> str:
+    """A remedy with the options of a judge in place of a run's."""
+    named = re.sub(r"--thinking-tokens (\d+)", r"--judge-option thinking_tokens=\1", remedy)
+    named = named.replace("--effort low", "--judge-option effort=low")
+    return named.replace("--no-thinking", "--judge-option thinking=false")
 
 
 class _RecordRelay:
@@ -195,9 +203,14 @@ class JudgeRunner:
                             cache=cache if greedy or self._options.cache == "always" else None,
                             concurrency=self._options.concurrency,
                             progress=watch,
+                            has_answers=bool(done or summed.done),
+                            thinking=self._model.thinking,
                         )
                         with stop_on_interrupt(runner):
-                            _add_outcome(summed, await runner.run(chain([first], jobs)))
+                            outcome = await runner.run(chain([first], jobs))
+                        if outcome.cut_off:
+                            raise ModelError(_name_judge_options(outcome.reason))
+                        _add_outcome(summed, outcome)
                         if summed.stopped:
                             return summed
         finally:
@@ -210,7 +223,7 @@ class JudgeRunner:
         use_cache = (
             self._model.cacheable if self._options.cache == "auto" else self._options.cache == "always"
         )
-        return ReplyCache(cache_root() / "replies.sqlite") if use_cache else None
+        return open_cache(cache_root() / "replies.sqlite") if use_cache else None
 
     def _jobs(self, asks: Sequence[JudgeRequest], attempt: int, greedy: bool) -> Iterator[Job]:
         """The jobs of one pass: verdicts whose earlier attempts could all not be read."""

@@ -59,7 +59,8 @@ class InternVLChat(LocalModel):
             batch_size=1,
             workers=1 if values["device"] != "auto" else values["workers"],
         )
-        self._identity = {"model": self.name, **tiles, "checkpoint": hash_checkpoint(checkpoint)}
+        named = {name: value for name, value in options.named("dtype", "revision").items() if value != "auto"}
+        self._identity = {"model": self.name, **tiles, "checkpoint": hash_checkpoint(checkpoint), **named}
 
     @property
     def identity(self) -> Mapping[str, Any]:

@@ -75,7 +75,7 @@ def create(spec: str, options: ModelOptions | None = None) -> Model:
     if ".py:" in spec or spec.endswith(".py"):
         from vivant.models.custom import load_model_file
 
-        return load_model_file(spec, options)
+        return _check_thinking(load_model_file(spec, options), options)
     backend, _, name = spec.partition("/")
     backends = list_backends()
     if backend not in backends:
@@ -85,6 +85,13 @@ def create(spec: str, options: ModelOptions | None = None) -> Model:
     if not isinstance(model, Model):
         kind = type(model).__name__
         raise UsageError(f"The backend '{backend}' returned a {kind} in place of a Model: {path}")
+    return _check_thinking(model, options)
+
+
+def _check_thinking(model: Model, options: ModelOptions) -> Model:
+    """The model, unless the user says how to think to one that was not told: nothing is ignored."""
+    if options.thinking.given and model.thinking is None:
+        raise UsageError(f"{model.name} does not think; leave out {options.thinking.flag}")
     return model
 
 

@@ -20,13 +20,12 @@ from vivant.models.local_model import (
     hash_checkpoint,
 )
 from vivant.models.model_table import LIMIT_OPTIONS, ModelFacts, ServerFacts, merge_limits
+from vivant.models.thinking import engine_thinking, plan_thinking, thinking_identity
 from vivant.models.tokenizer import load_tokenizer
 
 
 class Transformers(LocalModel):
     """`transformers/ID`, a name on the hub or a folder."""
-
-    has_loglikelihood = True
 
     def __init__(self, checkpoint: str, options: ModelOptions) -> None:
         values = options.resolve(
@@ -57,6 +56,8 @@ class Transformers(LocalModel):
             "trust_remote_code": parse_bool("trust_remote_code", values["trust_remote_code"]),
             **{name: values[name] for name in _LOADING},
         }
+        self.thinking = plan_thinking(checkpoint, options.thinking)
+        settings |= engine_thinking(self.thinking)
         super().__init__(
             format_checkpoint_name("transformers", checkpoint),
             "vivant.models.transformers_engine:TransformersEngine",
@@ -73,7 +74,11 @@ class Transformers(LocalModel):
         stated = {
             name: value for name, value in {**named, **digests}.items() if value not in (None, "", "auto")
         }
-        self._identity = {"model": self.name, **stated}
+        if settings["text_only"]:
+            stated["text_only"] = True
+        stated |= options.named(*(name for name in LIMIT_OPTIONS if name != "max_pixels"))
+        self._identity = {"model": self.name, **stated, **thinking_identity(self.thinking)}
+        self.has_loglikelihood = self.thinking is None or not self.thinking.room
         self._place, self._revision = checkpoint, values["revision"]
 
     @property

@@ -9,7 +9,7 @@ from typing import Any
 from vivant.core.errors import UsageError
 from vivant.core.types import Clip, Content, Decoding, Picture, Reply, Request, Sound, Text
 from vivant.models.base import ModelError
-from vivant.models.reasoning_tags import split_thinking
+from vivant.models.thought_marks import find_opened_mark, split_thinking
 
 DEFAULT_NEW_TOKENS = 1024
 """Length of a reply where neither the user nor the benchmark limits it."""
@@ -24,6 +24,8 @@ class TransformersEngine:
         self._torch = torch
         self._text_only: bool = settings["text_only"]
         self._max_pixels: int | None = settings["max_pixels"]
+        self._thinking_room: int = settings["thinking_room"]
+        self._template: Mapping[str, Any] = settings["template"]
         self.accelerators = torch.cuda.device_count()
         device, dtype = choose_device(settings, accelerator)
         try:
@@ -95,7 +97,7 @@ class TransformersEngine:
         decoding = requests[0].decoding
         inputs = self._inputs(requests)
         begin = inputs["input_ids"].shape[1]
-        arguments = generation_arguments(decoding)
+        arguments = generation_arguments(decoding, self._thinking_room)
         if arguments["do_sample"]:
             self._torch.manual_seed(requests[0].seed % 2**63)
         if decoding.stop:
@@ -106,7 +108,7 @@ class TransformersEngine:
         counts = inputs["attention_mask"].sum(dim=1).tolist()
         tail = self._tokenizer.batch_decode(inputs["input_ids"][:, -8:])
         return [
-            self._reply(row, count, decoding, arguments["max_new_tokens"], end.rstrip().endswith("<think>"))
+            self._reply(row, count, decoding, arguments["max_new_tokens"], find_opened_mark(end))
             for row, count, end in zip(rows, counts, tail, strict=True)
         ]
 
@@ -118,18 +120,23 @@ class TransformersEngine:
         text = self._tokenizer.decode(tokens, skip_special_tokens=True)
         for stop in decoding.stop:
             text = text.partition(stop)[0]
-        thinking, text = split_thinking(text, opened=opened)
+        thinking, text, unfinished = split_thinking(text, opened=opened)
         cut = (
             end is None and len(row) >= most and not _has_stop(self._tokenizer.decode(tokens), decoding.stop)
         )
+        error = "stopped while it was thinking" if unfinished else ""
         return Reply(
-            status="truncated" if cut else "ok",
+            status="truncated" if cut or unfinished else "ok",
             text=text.strip(),
             thinking=thinking,
-            error="stopped at the token limit" if cut else "",
+            error="stopped at the token limit" if cut else error,
             tokens_in=count,
             tokens_out=len(row) if end is None else end + 1,
+            tokens_thinking=self._count_tokens(thinking),
         )
+
+    def _count_tokens(self, thoughts: str) -> int | None:
+        return len(self._tokenizer.encode(thoughts, add_special_tokens=False)) if thoughts else None
 
     def loglikelihood(self, requests: Sequence[Request], answers: Sequence[tuple[str, ...]]) -> list[Reply]:
         """The sum of the likelihoods of an answer's tokens, after the prompt."""
@@ -182,7 +189,9 @@ class TransformersEngine:
         chats = [self._chat(request) for request in requests]
         if self._text_only:
             if self._tokenizer.chat_template:
-                texts = self._tokenizer.apply_chat_template(chats, add_generation_prompt=True, tokenize=False)
+                texts = self._tokenizer.apply_chat_template(
+                    chats, add_generation_prompt=True, tokenize=False, **self._template
+                )
             else:  # a model that was never taught to chat continues the plain text
                 texts = ["\n".join(turn["content"] for turn in chat) for chat in chats]
             plain = self._tokenizer.chat_template is None
@@ -195,6 +204,7 @@ class TransformersEngine:
                 return_dict=True,
                 return_tensors="pt",
                 processor_kwargs={"padding": True},
+                **self._template,
             )
         inputs = inputs.to(self._model.device)
         kind = self._model.dtype
@@ -228,11 +238,11 @@ def _has_stop(text: str, stops: tuple[str, ...]) -> bool:
     return any(stop in text for stop in stops)
 
 
-def generation_arguments(decoding: Decoding) -> dict[str, Any]:
-    """Decoding in the library's own words."""
+def generation_arguments(decoding: Decoding, thinking_room: int = 0) -> dict[str, Any]:
+    """Decoding in the library's own words, with room for thoughts besides the answer."""
     sampled = bool(decoding.temperature)
     arguments: dict[str, Any] = {
-        "max_new_tokens": decoding.max_tokens or DEFAULT_NEW_TOKENS,
+        "max_new_tokens": (decoding.max_tokens or DEFAULT_NEW_TOKENS) + thinking_room,
         "do_sample": sampled,
         "num_beams": 1,
     }

@@ -42,6 +42,8 @@ def load_pyplot() -> Any:
             "axes.grid": True,
             "grid.alpha": 0.25,
             "svg.fonttype": "none",
+            # Names inside the file follow from its content, so that the same figure gives the same bytes.
+            "svg.hashsalt": "vivant",
             "pdf.fonttype": 42,
         }
     )

@@ -38,6 +38,7 @@ def _row(
         n=n,
         errors=sum(score.status == "missing" for _, _, score in run.rows),
         unparsed=sum(score.status == "unparsed" for _, _, score in run.rows),
+        truncated=sum(score.status == "truncated" for _, _, score in run.rows),
         interval=(scaled.low, scaled.high) if scaled else None,
         interval_method=scaled.method if scaled else "",
         model=run.model,

@@ -123,6 +123,17 @@ class RunDir:
         except OSError as error:
             raise RunError(f"Cannot write the run directory {self.path}: {error.strerror}") from error
 
+    def replace_settings(self, settings: RunSettings, note: str) -> None:
+        """Go on with other settings, and note why that is the same run."""
+        manifest = msgspec.structs.replace(
+            self.manifest(), settings=settings, fingerprint=settings.fingerprint()
+        )
+        manifest = msgspec.structs.replace(manifest, notes=(*manifest.notes, note))
+        try:
+            write_atomic(self.manifest_file, msgspec.json.format(msgspec.json.encode(manifest), indent=1))
+        except OSError as error:
+            raise RunError(f"Cannot write the run directory {self.path}: {error.strerror}") from error
+
     def samples(self) -> list[Sample]:
         """The samples planned, as the data stated them."""
         return read_jsonl(self.samples_file, Sample, RunError)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Protocol, ScoredRun
 from vivant.benchmarks.summary import judge_notes, published_row, restrict, summarise
@@ -85,6 +87,9 @@ def build_overview(
     columns += ["chance"] * (not by or chance_corrected)
     columns += ["above chance", "above chance, 95 %"] * chance_corrected
     columns += ["n", "errors", "unparsed"]
+    truncated = any(row.truncated for row in rows)
+    if truncated:
+        columns.append("truncated")
     if guessed:
         columns.append("guessed")
     if styles:
@@ -113,6 +118,8 @@ def build_overview(
             ends = row.corrected_interval
             cells += [row.corrected, f"{ends[0]:.1f} – {ends[1]:.1f}" if ends else "–"]
         cells += [row.n, row.errors, row.unparsed]
+        if truncated:
+            cells.append(row.truncated)
         if guessed:
             cells.append(row.guessed)
         if several:
@@ -215,9 +222,12 @@ def _notes(runs: Sequence[Run], parts: Sequence[ScoredRun], rows: Sequence[Row])
         if changed:
             settings_text = ", ".join(f"{name}={value}" for name, value in changed.items())
             notes.append(f"{part.run}, {part.task}: scored with {settings_text}.")
-        cut = sum(record is not None and record.reply.status == "truncated" for _, record, _ in part.rows)
+        cut = sum(
+            record is not None and record.reply.status == "truncated" and score.status != "truncated"
+            for _, record, score in part.rows
+        )
         if cut:
-            notes.append(f"{part.run}, {part.task}: {cut} replies were cut off at the token limit.")
+            notes.append(f"{part.run}, {part.task}: {cut} answers were cut off at the token limit.")
         excluded = [score.rule for _, _, score in part.rows if score.status == "excluded"]
         if excluded:
             notes.append(f"{part.run}, {part.task}: {len(excluded)} samples left out ({excluded[0]}).")
@@ -251,6 +261,11 @@ def _notes(runs: Sequence[Run], parts: Sequence[ScoredRun], rows: Sequence[Row])
         notes.append(
             "Errors are samples without a reply to score; they are not part of n and not wrong answers."
         )
+    if any(row.truncated for row in rows):
+        notes.append(
+            "Truncated are replies that were cut off before an answer began; they are not part of n. "
+            "Run again with more --thinking-tokens to ask them again."
+        )
     if any(row.guessed for row in rows):
         notes.append("Guessed: answers that the published protocol supplies where the model gave none.")
     return notes
@@ -279,4 +294,16 @@ def build_layout(name: str, runs: Sequence[Run], protocol: Protocol | None) -> T
     if not parts:
         raise UsageError(f"None of these runs holds {benchmark_name}")
     table: Table = benchmark.tables.build(benchmark, short, parts, protocol)
-    return table
+    return msgspec.structs.replace(table, notes=(*table.notes, *_truncated_notes(parts)))
+
+
+def _truncated_notes(parts: Sequence[ScoredRun]) -> list[str]:
+    """How many replies a benchmark's own table leaves out because they were cut off before an answer began."""
+    counts = {
+        (part.run, part.task): sum(score.status == "truncated" for _, _, score in part.rows) for part in parts
+    }
+    return [
+        f"{run}, {task}: {count} replies were cut off before an answer began; they are not part of n."
+        for (run, task), count in counts.items()
+        if count
+    ]

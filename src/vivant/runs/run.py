@@ -20,6 +20,7 @@ from vivant.core.errors import UsageError, VivantError, unknown_name_error
 from vivant.core.files import read_jsonl
 from vivant.core.table import Table
 from vivant.core.types import Record, Sample, Score, job_key
+from vivant.metrics.text import strip_thinking
 from vivant.runs.directory import Manifest, RunDir, RunError
 from vivant.runs.judge_scores import score_verdicts
 from vivant.runs.judgements import Judgements, measure_panel, read_panel
@@ -361,7 +362,8 @@ def iter_answers(
 def _score_unreadable(
     key: str, sample: Sample, record: Record | None, protocol: Protocol, judged: bool
 ) -> Score | None:
-    """The score of what cannot be read: no record, an error, a refusal; in `strict`, a reply cut short.
+    """The score of what cannot be read: no record, an error, a refusal, a reply cut off before an answer began; in
+    `strict`, a reply cut short.
 
     A judge takes a text as it is: one cut short loses what it lacks, and the record says so.
     """
@@ -370,9 +372,17 @@ def _score_unreadable(
     status = record.reply.status
     if status in ("error", "refused", "too_long"):
         return Score(key=key, task=sample.task, id=sample.id, status="missing", rule=status)
+    if status == "truncated" and not _has_answer(record):
+        return Score(key=key, task=sample.task, id=sample.id, status="truncated", rule="cut off in thoughts")
     if status == "truncated" and protocol == "strict" and not judged:
         return Score(key=key, task=sample.task, id=sample.id, status="unparsed", rule="truncated")
     return None
+
+
+def _has_answer(record: Record) -> bool:
+    """Whether an answer began before the reply was cut off; thoughts, marked or apart, are none."""
+    reply = record.reply
+    return reply.has_answer and (bool(reply.parts) or strip_thinking(reply.text) is not None)
 
 
 def merge_scoring_values(benchmark: Benchmark, overrides: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -40,7 +40,8 @@ class MimicChatModel(LocalModel):
             workers=values["workers"],
         )
         self.capabilities = Capabilities(images=True)
-        self._identity = {"model": self.name, "checkpoint": hash_checkpoint(path)}
+        named = {name: value for name, value in options.named("dtype").items() if value != "auto"}
+        self._identity = {"model": self.name, "checkpoint": hash_checkpoint(path), **named}
 
     @property
     def identity(self) -> Mapping[str, Any]:

@@ -41,6 +41,12 @@ class MileBenchFormats(parts.NativeFormats):
 
         return read_predictions(file, samples, task)
 
+    def find_predictions(self, benchmark: base.Benchmark, folder: Path) -> dict[str, dict[str, Path]]:  # noqa: ARG002
+        """`<model>/<dataset>/pred.json`, or `<dataset>/pred.json` of one model."""
+        from vivant.benchmarks.milebench.predictions import find_predictions
+
+        return find_predictions(folder)
+
     def export(self, parts: Sequence[base.ScoredRun], kind: str, out: Path) -> list[Path]:
         if kind not in self.exports:
             return super().export(parts, kind, out)

@@ -32,8 +32,9 @@ WORDING: Mapping[str, str] = {
     "ff.few-shot": _FF + "Reply with a short phrase of one to five words and nothing else.",
 }
 """Prompts by name. `{options}` becomes the lettered choices, one a line."""
-_MAX_TOKENS = {"mcq.zero-shot": 32, "mcq.few-shot": 32, "ff.zero-shot": 64, "ff.few-shot": 64}
-_MAX_TOKENS_COT = 512
+_MAX_TOKENS = 200
+_MAX_TOKENS_COT = 1000
+"""The original's limits lie between these."""
 
 
 def build_prompt(sample: Sample, context: PromptContext) -> Prompt:
@@ -64,7 +65,7 @@ def build_prompt(sample: Sample, context: PromptContext) -> Prompt:
         options=options,
         order=order,
         candidates=tuple(sorted(labels)),
-        max_tokens=_MAX_TOKENS.get(name, _MAX_TOKENS_COT),
+        max_tokens=_MAX_TOKENS_COT if context.style == "cot" else _MAX_TOKENS,
     )
 
 

@@ -117,8 +117,8 @@ class MMIE(base.Benchmark):
         TaskOption(name="file", default="", help="The file to read, where a folder holds several."),
     )
     data = MmieData(
-        help="MMIE/MMIE from the Hugging Face hub (gated): overview.json and images.tar.gz in one folder; or the "
-        "input of the original's judge: data.json and images/."
+        help="MMIE/MMIE from the Hugging Face hub (gated): JSON, JSON lines or Parquet, and images.tar.gz in one "
+        "folder (overview.json alone is only an example); or the input of the original's judge: data.json and images/."
     )
     judged = MmieJudged()
     native = MmieFormats()

@@ -45,7 +45,7 @@ def _count_videos(connection: DuckDBPyConnection, work: Path) -> Counts:
         SELECT s.part, v.category, v.language, v.platform, v.duration, count(*)
         FROM {parquet_source(work / "split" / "videos.parquet")} s
         JOIN {parquet_source(work / "clean" / "videos")} v USING (ref)
-        WHERE s.part IN ('{BENCH}', '{TRAIN}') GROUP BY ALL
+        WHERE s.part IN ('{BENCH}', '{TRAIN}') GROUP BY ALL ORDER BY ALL
     """).fetchall()
     counts: Counts = {
         facet: {BENCH: Counter(), TRAIN: Counter()}

@@ -100,13 +100,14 @@ def _ranking_table(data: ReportData, task: str) -> Table:
             row.n,
             row.errors,
             row.unparsed,
+            row.truncated,
             row.guessed,
             "measured",
             row.run,
         )
         for row in ranking
     ]
-    unknown = (None, None, None, None)
+    unknown = (None, None, None, None, None)
     if chance is not None:
         body.append(("guessing", "", chance, "", 0.0, *unknown, "computed", ""))
     for row in _published_rows(data, task):
@@ -118,8 +119,8 @@ def _ranking_table(data: ReportData, task: str) -> Table:
     return Table(
         title=f"{task}, protocol {data.protocol}",
         columns=(
-            "model", "style", "score", "95 % interval", "above chance", "n", "errors", "unparsed", "guessed",
-            "source", "run",
+            "model", "style", "score", "95 % interval", "above chance", "n", "errors", "unparsed", "truncated",
+            "guessed", "source", "run",
         ),
         body=tuple(body),
         notes=tuple(notes),

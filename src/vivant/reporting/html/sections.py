@@ -13,7 +13,6 @@ from vivant.benchmarks.base import ScoredRun
 from vivant.core.table import Cell, Table
 from vivant.core.types import Record
 from vivant.engine.prices import find_price_by_name
-from vivant.engine.tokens import TokenUsage
 from vivant.reporting.html.blocks import (
     Block,
     Definition,
@@ -24,6 +23,7 @@ from vivant.reporting.html.blocks import (
     TableBlock,
 )
 from vivant.reporting.html.report_data import ReportData
+from vivant.reporting.usage import sum_usage
 from vivant.runs.run import Run
 from vivant.runs.settings import list_differences
 
@@ -81,6 +81,7 @@ def build_effort(data: ReportData) -> list[Block]:
         records = [r for part in data.parts if part.run == run.name for _, r, _ in part.rows if r is not None]
         tokens_in = [r.reply.tokens_in for r in records if r.reply.tokens_in is not None]
         tokens_out = [r.reply.tokens_out for r in records if r.reply.tokens_out is not None]
+        thoughts = [r.reply.tokens_thinking for r in records if r.reply.tokens_thinking is not None]
         seconds = [r.seconds for r in records if not r.cached and r.seconds > 0]
         body.append(
             (
@@ -90,6 +91,7 @@ def build_effort(data: ReportData) -> list[Block]:
                 sum(r.attempts - 1 for r in records),
                 sum(tokens_in) if tokens_in else None,
                 sum(tokens_out) if tokens_out else None,
+                sum(thoughts) if thoughts else None,
                 *(_percentile(tokens_out, p) for p in _PERCENTILES[:2]),
                 *(_percentile(seconds, p) for p in _PERCENTILES),
                 _cost(run, records),
@@ -98,8 +100,8 @@ def build_effort(data: ReportData) -> list[Block]:
     table = Table(
         title="Tokens as the server reports them, and seconds per request",
         columns=(
-            "run", "answered", "from cache", "retries", "tokens in", "tokens out", "out p50", "out p90",
-            "s p50", "s p90", "s p99", "cost",
+            "run", "answered", "from cache", "retries", "tokens in", "tokens out", "of them thoughts", "out p50",
+            "out p90", "s p50", "s p90", "s p99", "cost",
         ),
         body=tuple(body),
         decimals=2,
@@ -113,16 +115,8 @@ def build_effort(data: ReportData) -> list[Block]:
 
 
 def _cost(run: Run, records: Sequence[Record]) -> str | None:
-    price = find_price_by_name(run.model, run.manifest.server)
-    billed = [r for r in records if not r.cached and r.reply.status in ("ok", "truncated")]
-    if price is None or any(r.reply.tokens_in is None or r.reply.tokens_out is None for r in billed):
-        return None
-    money = sum(
-        price.cost(TokenUsage(r.reply.tokens_in or 0, r.reply.tokens_out or 0), batch="batch" in r.extra)
-        for r in billed
-    )
-    dated = f" (prices of {price.as_of})" if price.as_of else ""
-    return f"{money:.2f} {price.currency}{dated}"
+    usage = sum_usage(records, find_price_by_name(run.model, run.manifest.server))
+    return usage.format_cost(2)
 
 
 def _percentile(values: Sequence[float], percent: int) -> float | None:
