@@ -18,6 +18,7 @@ from tests.support.helpers import logged_messages, questions
 from tests.support.runs_kit import answer, make_run, quiz
 from vivant import api
 from vivant.core.event_loop import run_coroutine
+from vivant.runs.settings import RunSettings
 
 if TYPE_CHECKING:
     import polars
@@ -270,6 +271,29 @@ def test_scores_with_other_settings_leave_the_default_ones(tmp_path: Path) -> No
         vivant.table(run, values={"treshold": 0.9})
 
 
+def _thinking(**sent: object) -> dict[str, object]:
+    return {"model": "m", "thinking": {"room": 32_768, "sent": sent}}
+
+
+@pytest.mark.parametrize(
+    ("model", "word"),
+    [
+        ({"model": "m"}, ()),
+        (_thinking(), ()),
+        (_thinking(reasoning_effort="low"), ("effort low",)),
+        (_thinking(reasoning={"effort": "high"}), ("effort high",)),
+        (_thinking(reasoning_effort="none"), ("no thinking",)),
+        (_thinking(chat_template_kwargs={"enable_thinking": False}), ("no thinking",)),
+        ({"model": "m", "thinking": {"budget": 4000}}, ("thinking 4000",)),
+    ],
+)
+def test_how_a_model_thinks_is_part_of_what_tells_runs_apart(
+    model: dict[str, object], word: tuple[str, ...]
+) -> None:
+    settings = RunSettings(tasks=(), model=model, style="zero-shot", data={})
+    assert settings.list_distinctions() == word
+
+
 def test_runs_of_one_model_are_told_apart_by_their_settings(tmp_path: Path) -> None:
     samples = quiz(8)
     records = [answer(sample, 0) for sample in samples]
@@ -277,7 +301,7 @@ def test_runs_of_one_model_are_told_apart_by_their_settings(tmp_path: Path) -> N
     blind = make_run(tmp_path / "blind", samples, records, control="blind", limit=8)
     frames = make_run(tmp_path / "frames", samples, records, frames={"count": 16}, limit=8)
     thinks = make_run(
-        tmp_path / "thinks", samples, records, model={"model": "m", "thinking": {"effort": "high"}}, limit=8
+        tmp_path / "thinks", samples, records, model=_thinking(reasoning_effort="high"), limit=8
     )
     table = vivant.table([plain, blind, frames, thinks])
     settings = [row[table.columns.index("settings")] for row in table.body]
