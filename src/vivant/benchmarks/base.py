@@ -18,6 +18,7 @@ from vivant.benchmarks.label_scheme import Scheme
 from vivant.benchmarks.parts import DataFolder, JudgedTasks, NativeFormats, OwnTables, PublishedResults
 from vivant.benchmarks.rubric import JudgeInfo
 from vivant.benchmarks.task_options import TaskOption, parse_values
+from vivant.benchmarks.wording import PromptText
 from vivant.core.errors import UsageError, unknown_name_error
 from vivant.core.randomness import nth_permutation, shuffled_indices
 from vivant.core.types import Message, Option, Record, Sample, Score
@@ -182,6 +183,8 @@ class Benchmark(ABC):
     """`paper` is for a published way of scoring that must be reproduced to the digit."""
     settings: ClassVar[Mapping[str, Any]] = {}
     """Scoring settings and their defaults."""
+    prompt_texts: ClassVar[Mapping[str, PromptText] | None] = None
+    """Texts that `--prompts` may replace, by name. A name that is none of them is an error; None allows any."""
     task_options: ClassVar[tuple[TaskOption, ...]] = ()
     """What only this benchmark understands: which of several files to read, say (`--task-option NAME=VALUE`)."""
     unparsed_value: ClassVar[float | None] = 0.0

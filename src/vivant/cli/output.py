@@ -38,14 +38,6 @@ def say(message: str) -> None:
     logger.info("%s", message)
 
 
-def get_output_width() -> int:
-    """Columns for tables on standard output: of the terminal, or $COLUMNS; 160 where they go to a file or a pipe."""
-    columns = os.environ.get("COLUMNS", "")
-    if columns.isdecimal() and int(columns):
-        return int(columns)
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPED_WIDTH
-
-
 def ask_user(question: str) -> bool | None:
     """Ask something on the terminal; None where there is none."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
@@ -53,6 +45,14 @@ def ask_user(question: str) -> bool | None:
     import typer
 
     return typer.confirm(question, err=True)
+
+
+def get_output_width() -> int:
+    """Columns for tables on standard output: of the terminal, or $COLUMNS; 160 where they go to a file or a pipe."""
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns):
+        return int(columns)
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else PIPED_WIDTH
 
 
 def print_table(table: Table) -> None:

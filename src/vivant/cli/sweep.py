@@ -22,7 +22,7 @@ app = CommandApp()
 
 
 @app.command()
-@with_run_options("frames", "fps", "every", "max_frames")
+@with_run_options("recipe", "frames", "fps", "every", "every_start", "max_frames")
 def sweep(
     options: RunOptions,
     frames: Annotated[

@@ -19,6 +19,7 @@ import msgspec
 from msgspec import Struct
 
 from vivant.benchmarks import registry
+from vivant.benchmarks.recipes import FIELDS, find_recipe
 from vivant.benchmarks.registry import Selection
 from vivant.core.errors import UsageError
 from vivant.core.event_loop import on_interrupt, run_coroutine, run_in_thread
@@ -29,11 +30,12 @@ from vivant.engine.batches import BatchRunner, check_batches, check_none_under_w
 from vivant.engine.budget import Meter, RunBudget
 from vivant.engine.cost import announce_cost
 from vivant.engine.executor import Executor, LocalExecutor
-from vivant.engine.option_parsing import make_options
+from vivant.engine.option_parsing import drop_defaults, make_options
 from vivant.engine.options import AnswerBy, CacheUse, ExecutorName, RunOptions
 from vivant.engine.plan import Plan, make_plan
 from vivant.engine.progress import BarProgress, LineProgress, NotebookProgress, is_notebook
 from vivant.engine.rate_limit import RateLimit
+from vivant.engine.recipes import list_recipe_differences
 from vivant.engine.reply_cache import open_cache
 from vivant.engine.retry import RetryPolicy
 from vivant.engine.runner import Runner, RunOutcome
@@ -73,6 +75,7 @@ def evaluate(
     image_model: str | None = None,
     image_base_url: str | None = None,
     image_options: Mapping[str, Any] | None = None,
+    recipe: str | None = None,
     data: str | Path | Sequence[str | Path] = (),
     limit: int | None = None,
     where: str | Sequence[str] = (),
@@ -87,14 +90,17 @@ def evaluate(
     frames: int | FramePolicy | None = None,
     fps: float | None = None,
     every: int | None = None,
+    every_start: Literal["first", "kth"] | None = None,
+    spread: Literal["ends", "middles", "segments"] | None = None,
     max_frames: int | None = None,
     longest_side: int | None = None,
+    jpeg_quality: int | None = None,
     audio: bool = False,
-    max_tokens: int | None = None,
+    max_tokens: int | Literal["server"] | None = None,
     thinking_tokens: int | None = None,
     effort: Literal["low", "medium", "high"] | None = None,
     no_thinking: bool = False,
-    temperature: float | None = None,
+    temperature: float | Literal["server"] | None = None,
     answer_by: AnswerBy = "generate",
     decoding: Decoding | None = None,
     out: str | Path | None = None,
@@ -135,6 +141,8 @@ def evaluate(
         image_model: Draw what a model without images describes: placeholder, openai/NAME, diffusers/ID.
         image_base_url: Address of the image model's server.
         image_options: Options of the image model, e.g. size=512x512.
+        recipe: Ask as a published row was asked, e.g. paper/gpt-4o-mini; other options go over it (see `vivant
+            recipes NAME`).
         data: Folder of the data, or 'mini' for the bundled edition; NAME=PATH with several benchmarks. Default:
             $VIVANT_DATA/NAME, else ./data/NAME.
         limit: Samples per task, at most, drawn by `seed`.
@@ -150,15 +158,19 @@ def evaluate(
         frames: Frames per video, evenly spread. Default: 8.
         fps: Frames per second of video instead.
         every: Each k-th frame instead.
+        every_start: With `every` K: frames 0, K, 2K … (first), or K-1, 2K-1 … (kth). Default: first.
+        spread: Spread frames from the first to the last (ends), or take the middles of equal parts, by the rule
+            of MiniCPM and Phi (middles) or of InternVL (segments). Default: ends.
         max_frames: At most N frames, with `fps` or `every`.
         longest_side: Scale images and frames down to this many pixels.
+        jpeg_quality: Quality of frames and scaled images, 1 to 100. Default: 90.
         audio: Send the sound track to models that take it.
-        max_tokens: Length of an answer. Default: the benchmark's.
+        max_tokens: Reply length, or server. Default: benchmark's.
         thinking_tokens: Room for thoughts besides the answer, for models that think (docs/thinking.md).
             Default: the model's.
         effort: How hard a model thinks: low, medium or high. Default: the model's.
         no_thinking: Answer without thinking, where the model can.
-        temperature: Sampling temperature; 0 is greedy. Default: 0.
+        temperature: Temperature, or server; 0 is greedy. Default: 0.
         answer_by: Choose an option by the reply, or by likelihood where the backend reports it.
         decoding: All decoding settings (top_p, stop, …) at once; `max_tokens` and `temperature` go over it.
         out: Run directory. Default: runs/NAME, by settings.
@@ -179,14 +191,14 @@ def evaluate(
         executor: Run on this machine, or on a Ray cluster (docs/clusters.md).
         address: Address of the Ray cluster, e.g. auto, ray-head:6379. Default: $RAY_ADDRESS, else this machine.
     """
-    options = make_options(**locals())
+    options = make_options(**drop_defaults(locals()))
     if options.model == HUMAN:
         return run_human(options)
     prepared = plan_run(options)
-    for note in prepared.plan.notes:
-        logger.info("Note: %s", note)
     if options.confirm_above is not None:
         announce_cost([prepared], options)
+    for note in prepared.plan.notes:
+        logger.info("Note: %s", note)
     outcome = run_plan(prepared, options)
     if outcome.stopped and not outcome.reason:
         raise KeyboardInterrupt(f"Stopped. The same call resumes the run: {prepared.out}")
@@ -256,11 +268,35 @@ def plan_run(options: RunOptions, *, needs_key: bool = True) -> PlannedRun:
             **options.recorded(),
         )
 
-    plan = make_plan(selections, settings_for, tokenizer)
+    plan = make_plan(selections, settings_for, tokenizer, options.prompts)
+    if options.recipe:
+        plan = _add_recipe_notes(plan, options.recipe)
     out = (
         Path(options.out) if options.out else _default_folder(default_run_name(plan, model.name, selections))
     )
     return PlannedRun(plan, model, out)
+
+
+def _add_recipe_notes(plan: Plan, name: str) -> Plan:
+    """The plan with what it does otherwise than its recipe, and what the recipe cannot do."""
+    recipe = find_recipe(plan.tasks[0].benchmark.name, name)
+    planned = {task.task: len(task.chosen) for task in plan.tasks}
+    notes = [
+        f"recipe {recipe.name}: {FIELDS.get(change.field, change.field)}: {change}"
+        for change in list_recipe_differences(recipe, plan.settings, planned)
+    ]
+    if any(change.startswith(f"recipe {recipe.name}: wording") for change in notes):
+        notes.append(
+            f"the original's wording is not part of Vivant: vivant recipes wording {recipe.benchmark} "
+            "--repo CLONE --out FILE reads it, --prompts FILE uses it"
+        )
+    missing = [FIELDS[field] for field in _ASKED if recipe.fields.get(field) is None]
+    if missing:
+        notes.append(f"recipe {recipe.name}: not stated by the original: {', '.join(missing)}")
+    return msgspec.structs.replace(plan, notes=(*plan.notes, *notes))
+
+
+_ASKED = ("model", "media", "frames", "order", "wording", "reply_limit", "temperature")
 
 
 def _default_folder(name: str) -> Path:
@@ -318,7 +354,7 @@ def default_run_name(plan: Plan, model: str, selections: Sequence[Selection]) ->
             for s in selections
         )
     )
-    words = (word.replace(" ", "") for word in plan.settings.list_distinctions())
+    words = (re.sub(r"(?<=\d) | (?=\d)", "", word) for word in plan.settings.list_distinctions())
     text = "-".join((f"{names}-{model}-{plan.settings.style}"[:60], *words))
     slug = re.sub(r"[^A-Za-z0-9.+_-]+", "-", text).strip("-")[:100]
     return f"{slug}-{_fingerprint_without_room(plan.settings)[:8]}"
@@ -349,7 +385,7 @@ def run_plan(prepared: PlannedRun, options: RunOptions) -> RunOutcome:
     with LogWriter(directory.log_file) as log:
         more_room = find_raised_room(directory, plan.settings)
         if not more_room:
-            _write_manifest(directory, prepared)
+            _write_manifest(directory, prepared, options.recipe or "")
         done = log.drop(
             lambda record: _is_asked_again(record, options, more_room=bool(more_room)),
             meter.recall if meter is not None else None,
@@ -421,7 +457,7 @@ def _is_asked_again(record: Record, options: RunOptions, *, more_room: bool) -> 
     return more_room and record.reply.status == "truncated" and not record.reply.has_answer
 
 
-def _write_manifest(directory: RunDir, prepared: PlannedRun) -> None:
+def _write_manifest(directory: RunDir, prepared: PlannedRun, recipe: str) -> None:
     """Write what a run is, unless it is there. Only with the log locked, so that two starts cannot mix."""
     _check_same_run(directory, prepared)
     if directory.exists():
@@ -437,6 +473,7 @@ def _write_manifest(directory: RunDir, prepared: PlannedRun) -> None:
         command=command_line(),
         server=prepared.model.server,
         notes=prepared.plan.notes,
+        recipe=recipe,
     )
     directory.create(manifest, prepared.plan.samples)
 

@@ -25,6 +25,7 @@ class SweepArguments(TypedDict, total=False):
     image_model: str | None
     image_base_url: str | None
     image_options: Mapping[str, Any] | None
+    recipe: str | None
     data: str | Path | Sequence[str | Path]
     limit: int | None
     where: str | Sequence[str]
@@ -36,13 +37,16 @@ class SweepArguments(TypedDict, total=False):
     permute: int | Literal["all"]
     seed: int
     prompts: str | Path | Mapping[str, str] | None
+    every_start: Literal["first", "kth"] | None
+    spread: Literal["ends", "middles", "segments"] | None
     longest_side: int | None
+    jpeg_quality: int | None
     audio: bool
-    max_tokens: int | None
+    max_tokens: int | Literal["server"] | None
     thinking_tokens: int | None
     effort: Literal["low", "medium", "high"] | None
     no_thinking: bool
-    temperature: float | None
+    temperature: float | Literal["server"] | None
     answer_by: AnswerBy
     decoding: Decoding | None
     out: str | Path | None

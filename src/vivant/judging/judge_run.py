@@ -21,6 +21,7 @@ from vivant.benchmarks import registry
 from vivant.benchmarks.base import Protocol
 from vivant.benchmarks.rubric import JudgeContext, JudgeQuestion, Rubric
 from vivant.benchmarks.verdict import Verdict
+from vivant.benchmarks.wording import check_judge_prompts
 from vivant.core.errors import UsageError
 from vivant.core.event_loop import run_coroutine
 from vivant.core.paths import cache_root
@@ -302,6 +303,8 @@ def judge_run(run: Run, judges: Sequence[JudgeOptions], protocol: Protocol | Non
     def read(text: str, rubric: Rubric) -> Verdict:
         return owners[rubric.name][1].judged.read(text, rubric, common)
 
+    for options in judges:
+        check_judge_prompts([registry.of_task(task) for task in tasks], options.prompts)
     summed = RunOutcome()
     fingerprints: list[str] = []
     for options in judges:

@@ -231,15 +231,6 @@ def find_model(name: str, api: Api = "openai") -> ModelFacts:
     return max(starts, key=lambda start: len(start[0]))[1] if starts else ModelFacts(api=api)
 
 
-def find_api(name: str) -> str | None:
-    """The provider's own API for a model that the table knows by the beginning of its name; None for any other."""
-    models = load_model_table().models
-    starts = [(start, facts.api) for facts in models for start in facts.names if name.startswith(start)]
-    # A gateway that speaks OpenAI's dialect may offer others' models too: their own API comes first.
-    fitting = [(len(start), api != "openai", api) for start, api in starts]
-    return max(fitting)[2] if fitting else None
-
-
 def find_thinking(name: str, api: Api = "openai") -> ThinkingFamily | None:
     """Find how a model thinks; None where nothing says that it does.
 
@@ -254,6 +245,24 @@ def find_thinking(name: str, api: Api = "openai") -> ThinkingFamily | None:
         fitting += [(0, len(part), f) for f in families for part in f.contains if part in short]
     family = max(fitting, key=lambda entry: entry[:2])[2] if fitting else None
     return None if family is None or family.starts == "never" else family
+
+
+def find_api(name: str) -> str | None:
+    """The provider's own API for a model that the tables know by the beginning of its name; None for any other."""
+    from vivant.models.price_table import load_bundled_prices
+
+    table = load_model_table()
+    starts: list[tuple[str, str]] = [
+        (start, facts.api) for facts in table.models for start in facts.names if name.startswith(start)
+    ]
+    for entry in load_bundled_prices().models:
+        provider, _, start = entry.partition("/")
+        if start and name.startswith(start):
+            starts.append((start, provider))
+    apis = get_args(Api)
+    # A gateway that speaks OpenAI's dialect may offer others' models too: their own API comes first.
+    fitting = [(len(start), api != "openai", api) for start, api in starts if api in apis]
+    return max(fitting)[2] if fitting else None
 
 
 def merge_limits(server: ServerFacts, model: ModelFacts, options: Mapping[str, Any]) -> RequestLimits:

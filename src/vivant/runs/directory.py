@@ -54,6 +54,8 @@ class Manifest(Struct, frozen=True, kw_only=True):
     origin: str = "run"
     """`run`, or `import` for other people's predictions."""
     notes: tuple[str, ...] = ()
+    recipe: str = ""
+    """The recipe that set the run's defaults; not part of the fingerprint, which holds what it set."""
     versions: Mapping[str, str] = field(default_factory=dict)
     machine: Mapping[str, str] = field(default_factory=dict)
 
@@ -210,6 +212,7 @@ def new_manifest(
     notes: tuple[str, ...] = (),
     command: str = "",
     server: str = "",
+    recipe: str = "",
 ) -> Manifest:
     """A manifest with this machine and its versions filled in."""
     return Manifest(
@@ -224,6 +227,7 @@ def new_manifest(
         created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         command=command,
         server=server,
+        recipe=recipe,
         origin=origin,
         notes=notes,
         versions=_package_versions(),

@@ -13,6 +13,7 @@ import msgspec
 
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Benchmark, Protocol, ScoredRun, ScoreSettings
+from vivant.benchmarks.recipes import find_recipe
 from vivant.benchmarks.validation import score_records
 from vivant.core.arguments import as_strings
 from vivant.core.data_frames import require_library
@@ -83,7 +84,7 @@ class Run:
         """
         protocol = common_protocol([self], protocol)
         samples, records = self.dir.samples(), self.records()
-        settings, variant = self._scoring_settings(values)
+        settings, variant = self._scoring_settings(protocol, values)
         judges = self._judges(protocol)
         state = measure_panel(judges)
         header = self.dir.score_header(protocol, variant)
@@ -97,6 +98,13 @@ class Run:
             scores.update(self._score_task(task, samples, records, protocol, settings[task], judges))
         self.dir.write_scores(protocol, settings, scores.values(), state, variant)
         return self._gather(samples, records, scores, protocol, settings, judges)
+
+    def _recipe_scoring(self, task: str, protocol: Protocol) -> Mapping[str, Any]:
+        """The scoring rule of the row whose recipe the run was made by; `strict` has one rule for all."""
+        name = self.manifest.recipe
+        if not name or protocol != "paper":
+            return {}
+        return find_recipe(task.partition("/")[0], name).scoring
 
     def table(
         self,
@@ -174,9 +182,12 @@ class Run:
 
     def score_file(self, protocol: Protocol | None = None, values: Mapping[str, Any] | None = None) -> Path:
         """Where the scores of a protocol are stored; those with other settings have a file of their own."""
-        return self.dir.score_file(common_protocol([self], protocol), self._scoring_settings(values)[1])
+        name = common_protocol([self], protocol)
+        return self.dir.score_file(name, self._scoring_settings(name, values)[1])
 
-    def _scoring_settings(self, values: Mapping[str, Any] | None) -> tuple[dict[str, dict[str, Any]], str]:
+    def _scoring_settings(
+        self, protocol: Protocol, values: Mapping[str, Any] | None
+    ) -> tuple[dict[str, dict[str, Any]], str]:
         """The scoring settings of each task, and a short name for them where they are not the default."""
         benchmarks = {task: registry.of_task(task) for task in self.manifest.tasks}
         known = {name for benchmark in benchmarks.values() for name in benchmark.settings}
@@ -184,11 +195,17 @@ class Run:
         if unknown:
             owners = ", ".join(dict.fromkeys(benchmark.name for benchmark in benchmarks.values()))
             raise unknown_name_error(f"scoring setting of {owners}", unknown[0], known)
-        settings = {
-            task: merge_scoring_values(b, {n: v for n, v in (values or {}).items() if n in b.settings})
-            for task, b in benchmarks.items()
+        default = {
+            task: merge_scoring_values(benchmark, self._recipe_scoring(task, protocol))
+            for task, benchmark in benchmarks.items()
         }
-        default = {task: dict(benchmark.settings) for task, benchmark in benchmarks.items()}
+        settings = {
+            task: merge_scoring_values(
+                benchmark,
+                {**default[task], **{n: v for n, v in (values or {}).items() if n in benchmark.settings}},
+            )
+            for task, benchmark in benchmarks.items()
+        }
         return settings, "" if settings == default else digest(settings)[:8]
 
     def _judges(self, protocol: Protocol) -> list[Judgements]:

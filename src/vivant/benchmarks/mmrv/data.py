@@ -59,7 +59,8 @@ def find_question_files(root: Path) -> list[Path]:
         if difference:
             names = f"{first[0].relative_to(root)} and {other[0].relative_to(root)}"
             raise DataError(
-                f"{root}: {names} both hold MMR-V questions and do not agree: {difference}; give one of them with --data"
+                f"{root}: {names} both hold MMR-V questions and do not agree: {difference}; "
+                "give one of them with --data"
             )
     return first
 
