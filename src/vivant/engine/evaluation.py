@@ -227,6 +227,10 @@ stays whole, and the same call resumes the run.
 >>> run = await vivant.evaluate_async("mime/mcq", "openai/gpt-4o-mini", data="mini")
 """
 evaluate_async = _make_async(evaluate)
+"""As `vivant.evaluate`, with the same arguments, for asynchronous code; several evaluations can run at once.
+
+Where the task is cancelled, the log stays whole, and the same call resumes the run.
+"""
 
 
 def run_human(options: RunOptions) -> Run:
