@@ -356,6 +356,14 @@ def test_a_facet_is_shown_where_it_exists(run: vivant.Run, tmp_path: Path) -> No
         vivant.table([run, plain], by="hlf")
 
 
+def test_a_plan_is_a_table_and_sends_nothing(tmp_path: Path) -> None:
+    path = questions(tmp_path, 3, pictures=False)
+    table = vivant.plan(str(path), "openai/gpt-4o-mini", out=tmp_path / "run", limit=2)
+    assert table.body[0][table.columns.index("requests")] == 2
+    assert any("USD" in note for note in table.notes)
+    assert not (tmp_path / "run").exists()
+
+
 def test_a_sweep_gives_its_runs_and_its_table(tmp_path: Path) -> None:
     sweep = vivant.sweep("mime/mcq", "random", frames=[4, 2], data="mini", limit=2, out=tmp_path / "sweep")
     assert [point.frames for point in sweep.points] == [2, 4]
