@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, assert_type
 
@@ -149,6 +151,29 @@ def test_cancelling_keeps_the_log_and_the_same_call_resumes(tmp_path: Path) -> N
         run = vivant.evaluate(str(path), _slow_model(tmp_path), **arguments)
     assert len(run.records()) == 6
     assert any(f"{stopped} of 6 samples are done" in message for message in messages)
+
+
+SCRIPT = """
+import asyncio, sys, vivant
+async def main():
+    vivant.evaluate("mine.jsonl", "slow.py:M", out="run", concurrency=1, cache="off")
+asyncio.run(main())
+"""
+
+
+def test_one_interrupt_stops_a_script_whose_loop_is_waiting(tmp_path: Path) -> None:
+    questions(tmp_path, 20, pictures=False)
+    _slow_model(tmp_path)
+    (tmp_path / "script.py").write_text(SCRIPT)
+    log = tmp_path / "run" / "log.jsonl"
+    process = subprocess.Popen([sys.executable, "script.py"], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    while process.poll() is None and not (log.exists() and log.stat().st_size):
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode not in (0, None)
+    assert "KeyboardInterrupt: Stopped. The same call resumes the run: run" in errors
+    assert 0 < len(vivant.load_run(tmp_path / "run").records()) < 20
 
 
 def test_what_goes_wrong_reaches_the_caller_from_its_thread(tmp_path: Path) -> None:
