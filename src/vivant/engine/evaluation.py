@@ -228,6 +228,10 @@ stays whole, and the same call resumes the run.
 >>> run = await vivant.evaluate_async("mime/mcq", "openai/gpt-4o-mini", data="mini")
 """
 evaluate_async = _make_async(evaluate)
+"""As `vivant.evaluate`, with the same arguments, for asynchronous code; several evaluations can run at once.
+
+Where the task is cancelled, the log stays whole, and the same call resumes the run.
+"""
 
 
 def run_human(options: RunOptions) -> Run:
@@ -357,7 +361,7 @@ def default_run_name(plan: Plan, model: str, selections: Sequence[Selection]) ->
             for s in selections
         )
     )
-    words = (word.replace(" ", "") for word in plan.settings.list_distinctions())
+    words = (re.sub(r"(?<=\d) | (?=\d)", "", word) for word in plan.settings.list_distinctions())
     text = "-".join((f"{names}-{model}-{plan.settings.style}"[:60], *words))
     slug = re.sub(r"[^A-Za-z0-9.+_-]+", "-", text).strip("-")[:100]
     return f"{slug}-{_fingerprint_without_room(plan.settings)[:8]}"
