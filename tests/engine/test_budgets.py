@@ -190,9 +190,7 @@ class Named(Model):
         raise AssertionError(request)
 
 
-def test_prices_are_found_by_the_longest_name_and_are_dated(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_prices_are_found_by_name_and_are_dated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mini, full = (
         find_price(Named("openai/gpt-4o-mini-2024-07-18")),
         find_price(Named("openai/gpt-4o-2024-08-06")),

@@ -174,6 +174,7 @@ def test_a_request_larger_than_a_minute_goes_alone() -> None:
         times = []
         for tokens in (500, 50, 50, 500):
             slot = await rates.enter(tokens)
+            assert slot is not None
             rates.note_answer(slot, tokens)
             times.append(time.monotonic())
         return times
@@ -188,6 +189,7 @@ def test_what_turned_out_smaller_makes_room_at_once() -> None:
     async def main() -> float:
         rates = RateLimit(tpm=100, window=5.0)
         slot = await rates.enter(90)
+        assert slot is not None
         waiting = asyncio.create_task(rates.enter(90))
         await asyncio.sleep(0.02)
         began = time.monotonic()

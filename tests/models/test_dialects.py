@@ -30,14 +30,16 @@ def body_of(name: str, request: Request, **values: Any) -> dict[str, Any]:
 def test_reasoning_models_get_their_own_fields() -> None:
     request = question(Text("Hm?"), max_tokens=9, temperature=0.0, top_p=0.9, stop=("x",))
     thinking = body_of("gpt-5-mini", request)
-    assert thinking["max_completion_tokens"] == 9
+    assert thinking["max_completion_tokens"] == 9 + 32_768  # and room for thoughts
     assert not {"max_tokens", "temperature", "top_p", "stop"} & set(thinking)
     plain = body_of("gpt-4o", request)
     assert plain["max_tokens"] == 9
     assert plain["temperature"] == 0.0
     assert plain["stop"] == ["x"]
     assert "max_completion_tokens" in body_of("own-model", request, reasoning="true")
-    assert body_of("openai/o3", request)["max_completion_tokens"] == 9  # through a gateway
+    assert body_of("openai/o3", request)["max_completion_tokens"] == 9 + 32_768  # through a gateway
+    assert body_of("own-model", request, reasoning="true")["max_completion_tokens"] == 9 + 32_768
+    assert body_of("gpt-5-mini", request, reasoning="false")["max_tokens"] == 9
 
 
 def test_a_servers_dialect_comes_from_the_table() -> None:
@@ -52,7 +54,7 @@ def test_a_servers_dialect_comes_from_the_table() -> None:
         body_of("m", request, server="olama")
     with pytest.raises(UsageError, match="ollama does not take --model-option detail"):
         body_of("m", request, server="ollama", detail="low")
-    with pytest.raises(UsageError, match="groq does not take --native-video"):
+    with pytest.raises(UsageError, match="groq does not take --video-as native"):
         OpenAI("m", ModelOptions(video="native", values={"server": "groq", "key_variable": "HOME"}))
 
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
-from vivant.core.types import Clip, Picture, Request, Text, Turn
+from vivant.core.errors import UsageError
+from vivant.core.types import Clip, Picture, Reply, Request, Text, Turn
 from vivant.models.base import ModelOptions, TransientError
-from vivant.models.http import HttpClient, RequestRefusedError, classify_error, parse_retry_after
+from vivant.models.http import HttpClient, complete_url
 from vivant.models.openai import OpenAI, read_completion
+from vivant.models.reply_json import parse_json
+from vivant.models.server_errors import RequestRefusedError, classify_error, parse_retry_after
 
 PICTURE = Picture(data=b"\x89PNG", media_type="image/png", width=1, height=1)
 
@@ -35,7 +40,7 @@ def test_a_key_is_taken_out_of_a_message_after_the_error_is_understood(key: str)
     client = HttpClient("http://127.0.0.1:9/v1", {"Authorization": f"Bearer {key}"}, 1.0)
     data = b'{"error": {"message": "key ' + key.encode() + b': maximum context length exceeded"}}'
     error = classify_error(400, {}, data, "there", client._redact(data))
-    assert isinstance(error, RequestRefusedError) and error.too_long
+    assert isinstance(error, RequestRefusedError) and error.status == "too_long"
     assert str(error) == "HTTP 400: key [key]: maximum context length exceeded"
 
 
@@ -65,3 +70,63 @@ def test_only_a_completed_answer_is_ok() -> None:
         read_completion(completion("error", content=None), "there")
     called = read_completion(completion("tool_calls", content=None), "there")
     assert (called.status, called.error) == ("error", "the model called a tool and gave no answer")
+
+
+@pytest.mark.parametrize(
+    ("data", "value"),
+    [
+        (b'\xef\xbb\xbf{"a": 1}', {"a": 1}),
+        (b'{"a": NaN, "b": -Infinity}', {"a": None, "b": None}),
+        (b'{"a": "caf\xe9"}', {"a": "caf\ufffd"}),
+        (rb'{"a": "\ud83d broken", "b": "\ud83d\ude00"}', {"a": "\ufffd broken", "b": "\U0001f600"}),
+        (b'{"a": "line\nbreak"}', {"a": "line\nbreak"}),
+    ],
+    ids=["byte-order mark", "NaN", "no UTF-8", "half a pair", "control character"],
+)
+def test_what_is_nearly_json_is_read(data: bytes, value: object) -> None:
+    assert parse_json(data) == value
+
+
+@pytest.mark.parametrize("data", [b"<html>", b"", b"{", b"[" * 100_000])
+def test_what_is_no_json_is_said_to_be_none(data: bytes) -> None:
+    with pytest.raises(ValueError):
+        parse_json(data)
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("localhost:8000", "http://localhost:8000"),
+        ("127.0.0.1:8000/v1", "http://127.0.0.1:8000/v1"),
+        ("gpu-3:8000/v1", "http://gpu-3:8000/v1"),
+        (" https://api.example.com/v1", "https://api.example.com/v1"),
+        ("HTTP://gpu/v1", "HTTP://gpu/v1"),
+    ],
+)
+def test_an_address_in_the_local_network_may_lack_its_scheme(written: str, meant: str) -> None:
+    assert complete_url(written) == meant
+
+
+@pytest.mark.parametrize(
+    "written", ["api.example.com/v1", "ftp://api.example.com/v1", "https:/api.example.com/v1"]
+)
+def test_another_address_must_say_its_scheme(written: str) -> None:
+    with pytest.raises(UsageError, match=r"is not an address of a server; write https://"):
+        complete_url(written)
+
+
+def test_an_address_without_a_scheme_is_refused_before_anything_is_asked() -> None:
+    with pytest.raises(UsageError, match=r"'api\.example\.com/v1' .* write https://api\.example\.com/v1$"):
+        OpenAI("m", ModelOptions(base_url="api.example.com/v1"))
+
+
+def test_a_key_that_an_answer_quotes_stays_out_of_the_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_KEY", "sk-1234567890")
+    options = ModelOptions(base_url="http://127.0.0.1:9/v1", values={"key_variable": "MY_KEY"})
+    model = OpenAI("m", options)
+
+    async def echo() -> Reply:
+        return read_completion({"headers": {"Authorization": "Bearer sk-1234567890"}}, "there")
+
+    with pytest.raises(TransientError, match=r"sent JSON without choices: .*Bearer \[key\]"):
+        asyncio.run(model.read_reply(echo()))

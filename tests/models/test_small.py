@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,8 @@ from vivant.core.errors import UsageError
 from vivant.core.generated_images import encode_image
 from vivant.engine.evaluation import evaluate
 from vivant.engine.retry import RetryPolicy
+from vivant.models.base import ModelOptions
+from vivant.models.check import ModelCheck, check_model
 from vivant.models.likelihood import option_likelihoods
 from vivant.models.registry import create
 from vivant.runs.run import Run
@@ -194,25 +197,60 @@ def test_questions_without_options_are_asked_as_always(tmp_path: Path) -> None:
 # ── checking ──
 
 
-def test_a_model_is_checked_with_one_picture(tmp_path: Path) -> None:
+def check(server: Any, **values: Any) -> ModelCheck:
+    options = ModelOptions(base_url=f"http://127.0.0.1:{server.port}/v1", values=values)
+    return asyncio.run(check_model(create("openai/m", options)))
+
+
+def test_a_model_is_checked_with_text_with_a_picture_and_with_weights(tmp_path: Path) -> None:
     with openai(lambda _: openai_says("B")) as server:
         url = f"http://127.0.0.1:{server.port}/v1"
         result = vivant("models", "check", "openai/m", "--base-url", url, cwd=tmp_path)
-        assert result.returncode == 0, result.stderr
-        assert "answers, and named the picture's colour" in result.stdout
-        assert "10, 1" in result.stdout
-        assert "gpt-test" in result.stdout
-        assert len(server.requests) == 1
-        content = server.requests[0]["messages"][0]["content"]
-        assert content[0]["image_url"]["url"].startswith("data:image/png;base64,")
-        server.answer = lambda _: openai_says("A")
-        other = vivant("models", "check", "openai/m", "--base-url", url, cwd=tmp_path)
-        assert "another colour" in other.stdout
-        server.answer = lambda _: {"status": 422, "body": {"error": {"message": "no such field"}}}
-        failed = vivant("models", "check", "openai/m", "--base-url", url, cwd=tmp_path)
-    assert failed.returncode == 1
-    assert "HTTP 422: no such field" in failed.stdout
-    assert "Traceback" not in failed.stderr
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.count("answers, and named the right colour") == 2
+    assert "10, 1" in result.stdout and "gpt-test" in result.stdout
+    assert "no: http://127.0.0.1" in result.stdout  # it sends no logprobs, whatever its name promises
+    text, picture, weighed = server.requests
+    assert isinstance(text["messages"][0]["content"], str)
+    assert picture["messages"][0]["content"][0]["image_url"]["url"].startswith("data:image/png;base64,")
+    assert weighed["logprobs"] is True
+
+
+def test_what_a_check_finds_is_told_apart() -> None:
+    with openai(lambda _: openai_says("A")) as server:
+        assert check(server).text.verdict == "answers, but named another colour"
+
+        def text_fails(body: Any) -> Any:
+            plain = isinstance(body["messages"][0]["content"], str)
+            return (
+                {"status": 422, "body": {"error": {"message": "no such field"}}}
+                if plain
+                else openai_says("B")
+            )
+
+        server.answer = text_fails
+        half = check(server)
+        assert half.text.verdict == "error: HTTP 422: no such field" and not half.passed
+        assert half.picture is not None and half.picture.passed
+        server.answer = lambda _: {"status": 401, "body": {"error": {"message": "who are you?"}}}
+        before = len(server.requests)
+        hopeless = check(server)
+        assert "refuses the key" in hopeless.text.verdict and hopeless.picture is None
+        assert len(server.requests) == before + 1
+
+
+def test_likelihoods_are_claimed_only_where_they_came_back() -> None:
+    alternatives = [{"token": "B", "logprob": -0.1}, {"token": "A", "logprob": -3.0}]
+
+    def answer(body: Any) -> Any:
+        reply = openai_says("B")
+        if body.get("logprobs"):
+            reply["choices"][0]["logprobs"] = {"content": [{"token": "B", "top_logprobs": alternatives}]}
+        return reply
+
+    with openai(answer) as server:
+        assert check(server).likelihood_verdict == "yes"
+        assert check(server, reasoning="true").likelihood_verdict == "no"
 
 
 def test_the_list_of_models_says_what_is_missing(tmp_path: Path) -> None:

@@ -255,7 +255,7 @@ def anthropic(answer: Answer, **behaviour: Any) -> Iterator[Standin]:
 
 @contextmanager
 def openai(answer: Answer, **behaviour: Any) -> Iterator[Standin]:
-    """`/chat/completions`, `/files` and `/batches`."""
+    """`/chat/completions`, `/responses`, `/files` and `/batches`."""
     me = Standin(answer, **behaviour)
     app = web.Application(client_max_size=2**28)
 
@@ -302,7 +302,8 @@ def openai(answer: Answer, **behaviour: Any) -> Iterator[Standin]:
         bad: list[bytes] = []
         for line in me.files[me.batches[name]["input_file_id"]].splitlines():
             one = msgspec.json.decode(line)
-            assert (one["method"], one["url"]) == ("POST", "/v1/chat/completions")
+            assert one["method"] == "POST" and one["url"] == me.batches[name]["endpoint"]
+            assert one["url"] == ("/v1/responses" if "input" in one["body"] else "/v1/chat/completions")
             made = me.answer(one["body"])
             status, body = (made["status"], made["body"]) if "status" in made else (200, made)
             response = {"status_code": status, "body": body}
@@ -318,6 +319,7 @@ def openai(answer: Answer, **behaviour: Any) -> Iterator[Standin]:
         return web.Response(body=me.files[request.match_info["name"]])
 
     app.router.add_post("/v1/chat/completions", chat)
+    app.router.add_post("/v1/responses", chat)
     app.router.add_post("/v1/files", file)
     app.router.add_get("/v1/files/{name}/content", content)
     app.router.add_post("/v1/batches", create)

@@ -143,6 +143,7 @@ def _row(
         n=len(counted),
         errors=sum(score.status == "missing" for _, _, score in items),
         unparsed=sum(score.status == "unparsed" for _, _, score in items),
+        truncated=sum(score.status == "truncated" for _, _, score in items),
         guessed=sum(score.guessed for _, _, score in items),
         interval=(scaled.low, scaled.high) if scaled else None,
         interval_method=scaled.method if scaled else "",
@@ -177,7 +178,7 @@ def _chance(benchmark: Benchmark, counted: Sequence[tuple[Sample, float]]) -> fl
 
 def counted_value(run: ScoredRun, score: Score, unparsed_value: float | None) -> float | None:
     """What a score adds to a mean; None where it stays out of it."""
-    if score.status in ("missing", "excluded"):
+    if score.status in ("truncated", "missing", "excluded"):
         return None
     if score.status == "unparsed":
         return unparsed_value

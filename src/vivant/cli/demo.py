@@ -20,8 +20,8 @@ from vivant.cli.output import logger, print_table, say
 from vivant.engine.evaluation import PlannedRun, open_progress, plan_run, run_plan
 from vivant.engine.options import RunOptions
 from vivant.models.discovery import FoundModel, find_local_models
-from vivant.report.demo import SELECTORS, build_demo_table
-from vivant.report.html import write_report
+from vivant.reporting.demo import SELECTORS, build_demo_table
+from vivant.reporting.html import write_report
 from vivant.runs.directory import RunDir
 from vivant.runs.run import Run
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer import Argument
+from typer import Argument, Option
 
 from vivant.cli import options as o
 from vivant.cli.help import CommandApp
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from vivant.core.types import Reply
     from vivant.models.base import Model
     from vivant.models.check import ModelCheck
+    from vivant.models.price_table import PriceSource
 
 app = CommandApp(invoke_without_command=True)
 
@@ -46,7 +48,8 @@ def check(
     timeout: o.Timeout = 120.0,
     trust_remote_code: o.TrustRemoteCode = False,
 ) -> None:
-    """Send one tiny request with a picture: what came back, in which time, for how many tokens.
+    """Send tiny requests, of text alone, with a picture, and for likelihoods where offered: what came back, in which
+    time, for how many tokens.
 
     Examples:
 
@@ -64,29 +67,28 @@ def check(
     model = create(name, ModelOptions(base_url=base_url, timeout=timeout, values=values))
     checked = asyncio.run(ask(model))
     print_table(_table(model, checked))
-    if checked.reply.status not in ("ok", "truncated"):
+    if not checked.passed:
         raise typer.Exit(1)
 
 
 def _table(model: Model, checked: ModelCheck) -> Table:
-    reply, takes = checked.reply, model.capabilities
+    takes = model.capabilities
     media = [kind for kind, taken in (("images", takes.images), ("sound", takes.audio)) if taken]
-    limits = _limits(model)
-    body = [
-        ("verdict", checked.verdict),
+    body = [("text alone", checked.text.verdict)]
+    if checked.picture is not None:
+        body.append(("with a picture", checked.picture.verdict))
+    body.append(("weighs options (--answer-by loglik)", checked.likelihood_verdict))
+    trial = checked.picture or checked.text
+    reply = trial.reply
+    ready = f", ready after {checked.loaded:.1f}" if checked.loaded > 1 else ""
+    tokens = f"{_format_tokens(reply.tokens_in)}, {_format_tokens(reply.tokens_out)}{_cost(model, reply)}"
+    body += [
         ("reply", reply.text.strip()[:200] or "(empty)"),
-        (
-            "seconds",
-            f"{checked.seconds:.2f}" + (f", ready after {checked.loaded:.1f}" if checked.loaded > 1 else ""),
-        ),
-        (
-            "tokens in, out",
-            f"{_format_tokens(reply.tokens_in)}, {_format_tokens(reply.tokens_out)}{_cost(model, reply)}",
-        ),
+        ("seconds", f"{trial.seconds:.2f}{ready}"),
+        ("tokens in, out", tokens),
         ("names itself", reply.model or "(not said)"),
         ("is sent", ", ".join(["text", *media])),
-        ("weighs options (--answer-by loglik)", "yes" if model.has_loglikelihood else "no"),
-        ("limits kept", limits or "none known"),
+        ("limits kept", _limits(model) or "none known"),
     ]
     return Table(title=model.name, columns=("", "what came back"), body=tuple(body))
 
@@ -115,6 +117,91 @@ def _limits(model: Model) -> str:
     return ", ".join(
         f"{name} {', '.join(value) if isinstance(value, list | tuple) else format(value, ',')}"
         for name, value in limits.items()
+    )
+
+
+@app.command()
+def prices(
+    names: Annotated[
+        list[str] | None, Argument(metavar="[NAME…]", help="Only models whose names hold one of these.")
+    ] = None,
+    update: Annotated[
+        Path | None,
+        Option(
+            "--update",
+            metavar="FILE",
+            help="Take the prices of this file over into your own table: a YAML file as for --prices, or litellm's "
+            "model_prices_and_context_window.json.",
+        ),
+    ] = None,
+) -> None:
+    """What a million tokens of a model cost: the dated table that comes along, with your own prices over it.
+
+    vivant models prices gpt-5 claude
+    vivant models prices --update my-prices.yaml
+    """
+    from vivant.models.price_table import list_price_sources, update_user_prices, user_price_file
+
+    if update is not None:
+        result = update_user_prices(update)
+        say(
+            f"{user_price_file()}: {result.added} prices added, {result.changed} changed, "
+            f"{result.unchanged} as they were"
+        )
+    sources = list_price_sources()
+    table = _price_table(sources, names or [])
+    if table.body:
+        print_table(table)
+    for name in names or []:
+        if not any(name in str(row[0]) for row in table.body):
+            say(
+                f"No price is known for {name}; --prices FILE or `vivant models prices --update FILE` gives one"
+            )
+    if names and not table.body:
+        raise typer.Exit(1)
+    own = [source.origin for source in sources if source.origin != "bundled"]
+    say(
+        f"Your own prices: {', '.join(own)}"
+        if own
+        else f"Your own prices go over these: {user_price_file()}, $VIVANT_PRICES or --prices FILE"
+    )
+
+
+def _price_table(sources: Sequence[PriceSource], names: Sequence[str]) -> Table:
+    """All prices that count, one row per name; the first table that has a name counts."""
+    from vivant.engine.prices import make_price
+
+    rows: dict[str, tuple[str, ...]] = {}
+    notes = [
+        "provider: seen on the provider's page; list: in a public price list",
+        "prices change: compare with the provider's page",
+    ]
+    for source in sources:
+        for name, facts in source.table.models.items():
+            if name in rows or (names and not any(part in name for part in names)):
+                continue
+            price = make_price(source, name)
+            where = facts.source or source.table.source or "list"
+            rows[name] = (
+                name,
+                f"{price.input:g}",
+                f"{price.output:g}",
+                price.as_of or "?",
+                where if source.origin == "bundled" else "yours",
+            )
+            if facts.note:
+                notes.append(f"{name}: {facts.note}")
+    shares = {name: share for source in reversed(sources) for name, share in source.table.batch.items()}
+    if shares:
+        notes.append(
+            "--batch costs " + ", ".join(f"{share:.0%} with {name}" for name, share in shares.items())
+        )
+    currencies = dict.fromkeys(source.table.currency for source in sources)
+    return Table(
+        title=f"Prices for a million tokens, {' or '.join(currencies)}",
+        columns=("model", "in", "out", "as of", "from"),
+        body=tuple(rows.values()),
+        notes=tuple(notes),
     )
 
 

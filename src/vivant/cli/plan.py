@@ -16,7 +16,7 @@ from vivant.engine.budget import Price
 from vivant.engine.estimate import TaskEstimate, estimate_plan
 from vivant.engine.evaluation import PlannedRun, plan_run
 from vivant.engine.options import RunOptions
-from vivant.engine.prices import find_price
+from vivant.engine.prices import costs_money, find_price
 from vivant.runs.directory import RunDir
 from vivant.runs.log import read_log
 
@@ -32,12 +32,12 @@ def plan(
         Option("--write", metavar="FILE", help="Write every request as a JSON line: key, messages, options."),
     ] = None,
 ) -> None:
-    """Show what `vivant run` with the same arguments would send, and what it may cost. Sends nothing.
+    """Show what `vivant run` with the same arguments would send, and what it may cost. Sends nothing, needs no key.
 
     Tokens are estimates: from the texts, and from the sizes of some of the pictures and videos. Replies are
     counted at their limit, so that a run costs less rather than more.
     """
-    prepared = plan_run(options, only_planned=True)
+    prepared = plan_run(options, needs_key=False)
     done = _done(prepared)
     price = find_price(prepared.model, options.prices)
     parts = estimate_plan(prepared.plan, prepared.model, price, done)
@@ -108,14 +108,28 @@ def _notes(
             f"{price.currency} {price.input:g} in and {price.output:g} out for a million tokens, as of "
             f"{price.as_of or 'an unknown date'}; prices change, --prices FILE puts yours in their place"
         )
+        if price.note:
+            notes.append(f"this price holds {price.note}" if price.note.startswith("until") else price.note)
         if options.batch and price.batch != 1:
             notes.append(f"a batch costs {price.batch:.0%} of that, and is counted so")
+    elif costs_money(prepared.model, price):
+        notes.append(
+            f"no price is known for {prepared.model.name}; --prices FILE gives one, `vivant models prices` shows all"
+        )
+    thoughts = sum(part.tokens_thinking for part in parts)
+    if thoughts:
+        notes.append(
+            f"tokens out hold room for {thoughts:,} tokens of thoughts; models mostly take far less of it "
+            "(--thinking-tokens, --effort)"
+        )
     minutes = max(
         requests / options.rpm if options.rpm else 0.0, tokens / options.tpm if options.tpm else 0.0
     )
     if minutes >= 1:
         notes.append(f"--rpm and --tpm make this last about {minutes:.0f} minutes, or somewhat less")
     cost = sum(part.cost(price, batch=options.batch) or 0.0 for part in parts)
+    if options.confirm_above is not None and cost > options.confirm_above:
+        notes.append(f"this may pass --confirm-above {options.confirm_above:g}; the run would ask")
     if options.budget_cost is not None and cost > options.budget_cost:
         notes.append(f"this may pass --budget-cost {options.budget_cost:g}; the run would stop before")
     if options.budget_tokens is not None and tokens > options.budget_tokens:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import traceback
 from collections.abc import Iterable
 
 
@@ -34,6 +35,13 @@ def unknown_name_error(what: str, name: str, candidates: Iterable[str], hint: st
         listing = ", ".join(names[:12]) + (" …" if len(names) > 12 else "")
         remedy = f"known: {listing}"
     return UsageError(f"Unknown {what} '{name}'; {remedy}{' ' + hint if hint else ''}")
+
+
+def format_traceback(error: BaseException, longest: int = 8_000) -> str:
+    """Where an exception comes from, as Python prints it; of a long one the end."""
+    text = "".join(traceback.format_exception(error)).strip()
+    text = text.encode("utf-8", "replace").decode()
+    return text if len(text) <= longest else "…" + text[-longest:]
 
 
 def is_connection_fault(error: Exception) -> bool:

@@ -35,7 +35,7 @@ from vivant.engine.retry import RetryPolicy
 from vivant.engine.runner import RecordListener, RunOutcome, RunRecorder
 from vivant.models.base import Model, ModelError, TransientError
 from vivant.models.batch.base import BatchApi
-from vivant.models.http import RequestRefusedError
+from vivant.models.server_errors import RequestRefusedError
 from vivant.runs.directory import RunError
 from vivant.runs.log import LogWriter, read_log
 
@@ -121,7 +121,7 @@ def check_batches(model: Model, *, ray: bool, rated: bool) -> None:
     if ray:
         raise UsageError("--batch asks through the provider's own queue; leave out --executor ray")
     if model.capabilities.video:
-        raise UsageError("--batch sends videos as frames; leave out --native-video")
+        raise UsageError("--batch sends videos as frames; leave out --video-as native")
     if rated:
         raise UsageError("--batch hands everything over at once; leave out --rpm, --tpm and budgets")
 
@@ -228,11 +228,17 @@ class BatchRunner:
             key = await self._executor.identify(job)
             reply = self._cache.get(key.fingerprint) if self._cache is not None else None
             if reply is not None:
-                self._recorder.add(build_record(job, key, reply, started=time.time(), cached=True))
+                self._recorder.add(
+                    build_record(
+                        job, key, reply, started=time.time(), cached=True, server=self._executor.server
+                    )
+                )
                 return None
             request = await self._executor.prepare(job, key)
             key = RequestKey(key.fingerprint, request.key.media)
-            record = build_record(request.job, key, Reply(), started=time.time())
+            record = build_record(
+                request.job, key, Reply(), started=time.time(), server=self._executor.server
+            )
             if request.refused is not None:
                 self._recorder.add(msgspec.structs.replace(record, reply=request.refused))
                 return None

@@ -7,14 +7,21 @@ pass the budget waits for those under way; if it still could when none is, the r
 from __future__ import annotations
 
 import asyncio
+import math
 import time
+from collections.abc import Callable
 
 from msgspec import Struct
 
-from vivant.core.types import Record, Reply
+from vivant.core.types import Record, Reply, Text
 from vivant.engine.rate_limit import RateLimit, Slot
-from vivant.engine.tokens import Estimator, RequestSize, TokenUsage
+from vivant.engine.tokens import Estimator, RequestSize, TokenUsage, count_text_tokens
 from vivant.models.model_table import PictureTokens
+
+ESTIMATED = "estimated_tokens"
+"""In a record's `extra`: tokens in and out by estimate, where a budget counts and the server does not say."""
+_UNSEEN_MEDIA = 1_000
+"""Tokens of a picture or frame of a record that holds no estimate."""
 
 
 class Price(Struct, frozen=True, kw_only=True):
@@ -29,6 +36,8 @@ class Price(Struct, frozen=True, kw_only=True):
     """How pictures are billed, where that is not how they fill the model's window."""
     batch: float = 1.0
     """The share of this that is asked through the provider's batch endpoint."""
+    note: str = ""
+    """What is particular about it: "until 2026-12-31"."""
 
     def cost(self, usage: TokenUsage, *, batch: bool = False) -> float:
         """What this many tokens cost, asked one by one or in a batch."""
@@ -74,7 +83,7 @@ class Meter:
     def recall(self, record: Record) -> None:
         """Count a record that an earlier process wrote."""
         if not record.cached:
-            usage = TokenUsage(record.reply.tokens_in or 0, record.reply.tokens_out or 0)
+            usage = recorded_usage(record)
             self._spend(usage, batch="batch" in record.extra)
             self._estimator.recall(usage)
             if self._rates is not None:
@@ -110,8 +119,18 @@ class Meter:
                 return f"--budget-cost {budget.cost:g} ({self.cost:.4f} {budget.price.currency} spent so far)"
         return ""
 
+    def stop(self) -> None:
+        """Keep no request waiting: the run ends."""
+        if self._rates is not None:
+            self._rates.stop()
+
+    def call_on_wait(self, listener: Callable[[float], None]) -> None:
+        """Tell a listener when the rates hold a request back, and for how many seconds."""
+        if self._rates is not None:
+            self._rates.on_wait = listener
+
     async def wait_for_rates(self, reservation: Reservation) -> Slot | None:
-        """Wait until the rates allow an attempt; it must be made at once."""
+        """Wait until the rates allow an attempt; it must be made at once, unless the run was stopped."""
         return await self._rates.enter(reservation.usage.total) if self._rates is not None else None
 
     def note_attempt(self, slot: Slot, reply: Reply | None) -> None:
@@ -123,14 +142,24 @@ class Meter:
             )
             self._rates.note_answer(slot, tokens)
 
-    def settle(self, reservation: Reservation, reply: Reply | None) -> None:
-        """A sample is done with: count what its reply took in place of what was set aside."""
+    def settle(self, reservation: Reservation, reply: Reply | None) -> TokenUsage | None:
+        """A sample is done with: count what its reply took in place of what was set aside.
+
+        Returns what was counted by estimate, where a budget counts and the server does not say.
+        """
         self._admitted -= 1
         self._reserved_tokens -= reservation.usage.total
         self._reserved_cost -= self._cost(reservation.usage)
-        if reply is not None and reply.status in ("ok", "truncated", "refused"):
-            self._spend(self._estimator.after(reservation.size, reply))
+        estimated = None
+        if reply is not None and (
+            reply.status in ("ok", "truncated", "refused") or reply.tokens_in is not None
+        ):
+            usage = self._estimator.after(reservation.size, reply)
+            self._spend(usage)
+            if self._counts and (reply.tokens_in is None or reply.tokens_out is None):
+                estimated = usage
         self._changed.set()
+        return estimated
 
     def _reserve(self, reservation: Reservation) -> None:
         self._admitted += 1
@@ -143,3 +172,23 @@ class Meter:
 
     def _cost(self, usage: TokenUsage, *, batch: bool = False) -> float:
         return self._budget.price.cost(usage, batch=batch) if self._budget.price is not None else 0.0
+
+
+def recorded_usage(record: Record) -> TokenUsage:
+    """What a record took: as the server said, else as it was estimated when asked, else by the record's own texts."""
+    reply = record.reply
+    if reply.tokens_in is not None and reply.tokens_out is not None:
+        return TokenUsage(reply.tokens_in, reply.tokens_out)
+    estimate = record.extra.get(ESTIMATED)
+    if isinstance(estimate, list) and len(estimate) == 2:
+        return TokenUsage(int(estimate[0]), int(estimate[1]))
+    if reply.status not in ("ok", "truncated", "refused"):
+        return TokenUsage(reply.tokens_in or 0, reply.tokens_out or 0)
+    texts = [part.text for message in record.messages for part in message.parts if isinstance(part, Text)]
+    media = sum(max(1, len(use.times)) for use in record.media)
+    sent = math.ceil(sum(map(count_text_tokens, texts))) + media * _UNSEEN_MEDIA
+    written = math.ceil(count_text_tokens(reply.text) + count_text_tokens(reply.thinking))
+    return TokenUsage(
+        sent if reply.tokens_in is None else reply.tokens_in,
+        written if reply.tokens_out is None else reply.tokens_out,
+    )

@@ -48,7 +48,9 @@ class TaskEstimate(Struct, kw_only=True):
     sounds: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
-    """At most."""
+    """At most, thoughts included."""
+    tokens_thinking: int = 0
+    """Those of `tokens_out` that are room for thoughts."""
 
     def cost(self, price: Price | None, *, batch: bool = False) -> float | None:
         """At most; None where no price is known."""
@@ -61,7 +63,7 @@ class _MediaSizes:
     def __init__(self, jobs: Iterable[Job], model: Model, price: Price | None) -> None:
         window = model.limits.picture if model.limits is not None else None
         self._rule = (price.picture if price is not None else None) or window or DEFAULT_PICTURE_TOKENS
-        self._native = model.capabilities.video
+        self._whole_file = model.capabilities.video and not model.capabilities.sampling
         pictures: dict[tuple[str, str], Job] = {}
         videos: dict[tuple[str, str], tuple[Job, Video]] = {}
         for job in jobs:
@@ -96,7 +98,7 @@ class _MediaSizes:
             return None
         start, end = part.start or 0.0, part.end if part.end is not None else info.duration
         seconds = max(0.0, min(end, info.duration) - start)
-        if self._native and job.control == "none":
+        if self._whole_file and job.control == "none":
             return 0.0, seconds * _PER_SECOND
         frames = float(1 if job.control == "one-frame" else _count_frames(job.frames, seconds, info.fps))
         return frames, frames * _tokens(info.width, info.height, job.frames, self._rule)
@@ -114,17 +116,19 @@ def estimate_plan(
             return (job for job in task_plan.jobs() if job.key not in done)
 
         files = _MediaSizes(jobs(), model, price) if model.capabilities.images else None
-        estimates.append(_sum_jobs(task.task, jobs(), files))
+        room = model.thinking.room if model.thinking is not None else 0
+        estimates.append(_sum_jobs(task.task, jobs(), files, room))
     return estimates
 
 
-def _sum_jobs(task: str, jobs: Iterable[Job], files: _MediaSizes | None) -> TaskEstimate:
+def _sum_jobs(task: str, jobs: Iterable[Job], files: _MediaSizes | None, room: int) -> TaskEstimate:
     total = TaskEstimate(task=task)
     tokens = frames = 0.0
     for job in jobs:
         total.requests += 1
         limit = job.decoding.max_tokens
-        total.tokens_out += DEFAULT_REPLY_TOKENS if limit is None else limit
+        total.tokens_out += (DEFAULT_REPLY_TOKENS if limit is None else limit) + room
+        total.tokens_thinking += room
         for message in job.messages:
             for part in message.parts:
                 if isinstance(part, Text):

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import Struct
 
-from vivant.core.errors import VivantError
+from vivant.core.errors import VivantError, format_traceback
 from vivant.core.types import Audio, Job, MediaUse, Reply, Text, Turn, Video
 from vivant.engine.request_building import build_request, create_fingerprints, fit_media
 from vivant.engine.tokens import RequestSize, measure_request
@@ -43,6 +43,8 @@ class PreparedRequest(Struct, eq=False):
 class Executor(ABC):
     """Opened once, closed once; everything else may be under way many times at once."""
 
+    server: str = ""
+    """Where the model answers, without secrets."""
     prepare_concurrency: int = 8
     """How many jobs are worth preparing at the same time."""
 
@@ -77,6 +79,7 @@ class LocalExecutor(Executor):
         self, model: Model, preparer: MediaLoader, *, audio: bool = False, on_too_large: OnTooLarge = "shrink"
     ) -> None:
         self._model = model
+        self.server = model.server
         self._preparer = preparer
         self._audio = audio and model.capabilities.audio
         self._on_too_large = on_too_large
@@ -101,7 +104,7 @@ class LocalExecutor(Executor):
             prepared = drop_media(job)
             return PreparedRequest(job, key, measure_request(prepared.turns, self._rule), prepared.turns)
         prepared = await self._preparer.load(
-            job, native_video=self._model.capabilities.video, audio=self._audio
+            job, video=self._model.capabilities.video_input, audio=self._audio
         )
         prepared, notes, refused = await fit_media(prepared, self._model, self._on_too_large)
         if notes:
@@ -119,7 +122,7 @@ class LocalExecutor(Executor):
         except VivantError:
             raise
         except Exception as error:  # a backend's own defect costs this sample and is recorded as such
-            return Reply(status="error", error=shorten_line(f"{type(error).__name__}: {error}"))
+            return failed_reply(error)
 
     def release(self, request: PreparedRequest) -> None:
         request.payload = ()
@@ -137,6 +140,12 @@ def drop_media(job: Job) -> LoadedMedia:
         for message in job.messages
     )
     return LoadedMedia(turns=tuple(turns), media=())
+
+
+def failed_reply(error: Exception) -> Reply:
+    """The reply that stands for an exception of a model's own code, with its traceback."""
+    message = shorten_line(f"{type(error).__name__}: {error}")
+    return Reply(status="error", error=message, traceback=format_traceback(error))
 
 
 def shorten_line(text: str) -> str:

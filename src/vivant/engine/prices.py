@@ -1,18 +1,19 @@
-"""What a model's tokens cost: a dated table that comes along, and the user's own over it."""
+"""What a model's tokens cost, by the price tables that count (`models/price_table.py`)."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
 from ipaddress import ip_address
-from pathlib import Path
 from urllib.parse import urlsplit
 
-from vivant.core.errors import DataError, UsageError
-from vivant.core.yaml_files import read_yaml
 from vivant.engine.budget import Price
 from vivant.models.base import Model
-from vivant.models.model_table import PriceTable, load_model_table
+from vivant.models.price_table import (
+    PriceSource,
+    find_price_entry,
+    list_price_sources,
+    load_bundled_prices,
+    names_to_look_up,
+)
 
 
 def find_price(model: Model, file: str | None = None) -> Price | None:
@@ -22,44 +23,36 @@ def find_price(model: Model, file: str | None = None) -> Price | None:
 
 def find_price_by_name(name: str, server: str, file: str | None = None) -> Price | None:
     """Find the price of a model that is known by its name and where it answered."""
-    bundled = load_model_table().prices
-    user_file = file or os.environ.get("VIVANT_PRICES")
-    if user_file and (price := _find(name, _read(Path(user_file).expanduser()), bundled.batch)) is not None:
-        return price
-    return None if _local(server) else _find(name, bundled, {})
+    sources = list_price_sources(file)
+    if is_own_server(server):
+        sources = [source for source in sources if source.origin != "bundled"]
+    found = find_price_entry(names_to_look_up(name, server), sources)
+    return None if found is None else make_price(*found)
 
 
-def _read(path: Path) -> PriceTable:
-    try:
-        return read_yaml(path, PriceTable)
-    except DataError as error:
-        raise UsageError(
-            f"{error} (a price file holds `models: {{NAME: {{input: …, output: …}}}}` for a million tokens)"
-        ) from error
-
-
-def _find(name: str, table: PriceTable, batch: Mapping[str, float]) -> Price | None:
-    """By the longest name that the model's begins with, up to a hyphen, a colon or its end. `batch` has providers'
-    shares that the table does not give."""
-    fitting = [
-        key for key in table.models if name == key or name.startswith((f"{key}-", f"{key}:", f"{key}@"))
-    ]
-    if not fitting:
-        return None
-    entry = table.models[max(fitting, key=len)]
-    provider = name.partition("/")[0]
-    share = table.batch.get(provider, batch.get(provider, 1.0)) if entry.batch is None else entry.batch
+def make_price(source: PriceSource, entry: str) -> Price:
+    """A table's entry as a price."""
+    table = source.table
+    facts = table.models[entry]
+    provider = entry.partition("/")[0]
+    bundled = load_bundled_prices().batch.get(provider, 1.0)
     return Price(
-        input=entry.input,
-        output=entry.output,
-        as_of=entry.as_of or table.as_of,
+        input=facts.input,
+        output=facts.output,
+        as_of=facts.as_of or table.as_of,
         currency=table.currency,
-        picture=entry.picture,
-        batch=share,
+        picture=facts.picture,
+        batch=table.batch.get(provider, bundled) if facts.batch is None else facts.batch,
+        note=facts.note,
     )
 
 
-def _local(server: str) -> bool:
+def costs_money(model: Model, price: Price | None) -> bool:
+    """Whether somebody charges for a model's replies, as far as can be seen: a price, or a server of others."""
+    return price is not None or (bool(model.server) and not is_own_server(model.server))
+
+
+def is_own_server(server: str) -> bool:
     """Whether an address is on this machine or in a private network."""
     host = urlsplit(server).hostname or ""
     if host in ("", "localhost") or "." not in host:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
+from collections.abc import Callable
 
 from msgspec import Struct
 
@@ -36,6 +37,14 @@ class RateLimit:
         self._tokens = 0
         self._turn = asyncio.Lock()
         self._freed = asyncio.Event()
+        self._stopped = False
+        self.on_wait: Callable[[float], None] | None = None
+        """Told how long a request must wait."""
+
+    def stop(self) -> None:
+        """Let nobody in any more, and keep nobody waiting."""
+        self._stopped = True
+        self._freed.set()
 
     def remember(self, ago: float, requests: int, tokens: int) -> None:
         """Count what an earlier process sent so many seconds ago, oldest first."""
@@ -44,18 +53,22 @@ class RateLimit:
                 leaves = time.monotonic() - ago + self._window + _TRAVEL
                 self._add(Slot(0 if number else tokens, leaves))
 
-    async def enter(self, tokens: int) -> Slot:
+    async def enter(self, tokens: int) -> Slot | None:
         """Wait until one more request with so many tokens keeps the limits, and count it as sent now.
 
-        A request that is larger than a minute's tokens waits until it is alone.
+        A request that is larger than a minute's tokens waits until it is alone. None where `stop` was called.
         """
         async with self._turn:
-            while (pause := self._pause(tokens, time.monotonic())) > 0:
+            while not self._stopped and (pause := self._pause(tokens, time.monotonic())) > 0:
+                if self.on_wait is not None:
+                    self.on_wait(pause)
                 self._freed.clear()
                 try:
                     await asyncio.wait_for(self._freed.wait(), pause)
                 except TimeoutError:
                     continue
+            if self._stopped:
+                return None
             slot = Slot(tokens, time.monotonic() + self._window + _TRAVEL)
             self._add(slot)
             return slot

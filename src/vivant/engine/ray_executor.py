@@ -38,7 +38,7 @@ from vivant.engine.ray_worker import (
     WorkerStarted,
     request_key,
 )
-from vivant.models.base import Model, ModelError, TransientError, require_package
+from vivant.models.base import DeniedError, Model, ModelError, TransientError, require_package
 
 logger = logging.getLogger("vivant")
 
@@ -71,6 +71,7 @@ class RayExecutor(Executor):
     def __init__(self, model: Model, options: Any) -> None:
         require_package("ray", "ray", "--executor ray")
         self._model = model
+        self.server = model.server
         self._options = options
         self._workers: list[WorkerHandle] = []
         self._starting: dict[str, asyncio.Task[None]] = {}
@@ -311,6 +312,8 @@ def _outcome(answer: WorkerAnswer) -> Reply | TransientError:
 def _raise_error(answer: WorkerAnswer) -> None:
     if answer.kind == "media":
         raise MediaError(answer.error)
+    if answer.kind == "denied":
+        raise DeniedError(answer.error)
     if answer.kind == "fatal":
         raise ModelError(answer.error)
 

@@ -22,7 +22,7 @@ from vivant.core.generated_images import inline_images
 from vivant.core.types import Image, Job, MediaUse, Reply, Text
 from vivant.engine.executor import LocalExecutor, PreparedRequest, RequestKey
 from vivant.engine.tokens import RequestSize
-from vivant.models.base import TransientError
+from vivant.models.base import DeniedError, TransientError
 
 
 class WorkerSetup(Struct, frozen=True, kw_only=True):
@@ -80,8 +80,8 @@ class WorkerAnswer(Struct, frozen=True, kw_only=True, omit_defaults=True):
     reply: Reply | None = None
     failure: TransientFailure | None = None
     error: str = ""
-    kind: Literal["", "media", "no data", "fatal"] = ""
-    """Of the error: one sample's; this node does not see the folder; nobody's request can succeed."""
+    kind: Literal["", "media", "no data", "denied", "fatal"] = ""
+    """Of the error: one sample's; this node does not see the folder; perhaps or surely no request can succeed."""
 
 
 _GATHER = 0.004
@@ -168,6 +168,8 @@ class RayWorker:
         except MediaError as error:
             kind: Literal["media", "fatal"] = "media"
             answer = WorkerAnswer(number=call.number, what=call.what, error=str(error), kind=kind)
+        except DeniedError as error:
+            answer = WorkerAnswer(number=call.number, what=call.what, error=str(error), kind="denied")
         except VivantError as error:
             answer = WorkerAnswer(number=call.number, what=call.what, error=str(error), kind="fatal")
         self._answers.append(answer)

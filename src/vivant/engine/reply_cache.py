@@ -2,11 +2,13 @@
 
 Key: the request's fingerprint (model, decoding, messages, media hashes, frame policy, control). Value: the
 Reply as JSON. Only replies that came back whole are kept, and only for models and decodings whose answer
-would be the same again. Losing the file costs money, never correctness, so writes are gathered, not synced.
+would be the same again. Losing the file costs money, never correctness: writes are gathered, not synced, and a
+cache that fails is switched off.
 """
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from vivant.core.errors import VivantError
 from vivant.core.generated_images import is_self_contained
 from vivant.core.types import Reply
 
+logger = logging.getLogger("vivant")
 _GATHER = 32
 
 
@@ -25,26 +28,40 @@ def is_cacheable(reply: Reply) -> bool:
     return complete and is_self_contained(reply)
 
 
+def open_cache(path: Path) -> ReplyCache | None:
+    """The cache for a run; None, and a warning, where there can be none. A run never fails over its cache."""
+    try:
+        return ReplyCache(path)
+    except VivantError as error:
+        logger.warning("%s. The run goes on without it.", error)
+        return None
+
+
 class ReplyCache:
-    """One SQLite file; several processes may use it at once."""
+    """One SQLite file; several processes may use it at once.
+
+    A file that may only be read is read. After a fault the cache is switched off, with one warning.
+    """
 
     def __init__(self, path: Path) -> None:
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(path, timeout=30.0, isolation_level=None)
-            self._db.execute("PRAGMA journal_mode=WAL")
-            self._db.execute("PRAGMA synchronous=OFF")
-            self._db.execute(
-                "CREATE TABLE IF NOT EXISTS replies"
-                "(fingerprint TEXT PRIMARY KEY, reply BLOB, saved REAL DEFAULT (unixepoch())) WITHOUT ROWID"
-            )
-        except (sqlite3.Error, OSError) as error:
-            raise _cache_error(path, error) from error
         self._path = path
         self._waiting: dict[str, bytes] = {}
+        self._read_only = False
+        self._broken = False
+        try:
+            self._db = _connect(path)
+        except (sqlite3.Error, OSError) as error:
+            try:
+                self._db = _connect_read_only(path)
+            except (sqlite3.Error, OSError):
+                raise _cache_error(path, error) from error
+            self._read_only = True
+            logger.warning("The response cache %s can be read but not written (%s).", path, error)
 
     def get(self, fingerprint: str) -> Reply | None:
         """The reply to an identical request, if there was one."""
+        if self._broken:
+            return None
         blob = self._waiting.get(fingerprint)
         if blob is None:
             try:
@@ -52,21 +69,27 @@ class ReplyCache:
                     "SELECT reply FROM replies WHERE fingerprint = ?", (fingerprint,)
                 ).fetchone()
             except sqlite3.Error as error:
-                raise _cache_error(self._path, error) from error
+                self._switch_off(error)
+                return None
             if row is None:
                 return None
             blob = row[0]
-        return msgspec.json.decode(blob, type=Reply)
+        try:
+            return msgspec.json.decode(blob, type=Reply)
+        except (msgspec.MsgspecError, TypeError, UnicodeDecodeError):
+            return None  # a damaged entry is no entry
 
     def put(self, fingerprint: str, reply: Reply) -> None:
         """Keep a reply."""
+        if self._broken or self._read_only:
+            return
         self._waiting[fingerprint] = msgspec.json.encode(reply)
         if len(self._waiting) >= _GATHER:
             self.flush()
 
     def flush(self) -> None:
         """Write what was gathered."""
-        if not self._waiting:
+        if not self._waiting or self._broken:
             return
         gathered, self._waiting = list(self._waiting.items()), {}
         try:
@@ -76,7 +99,7 @@ class ReplyCache:
                     "INSERT OR REPLACE INTO replies(fingerprint, reply) VALUES (?, ?)", gathered
                 )
         except sqlite3.Error as error:
-            raise _cache_error(self._path, error) from error
+            self._switch_off(error)
 
     def close(self) -> None:
         """Write what was gathered and close."""
@@ -84,6 +107,39 @@ class ReplyCache:
             self.flush()
         finally:
             self._db.close()
+
+    def _switch_off(self, error: Exception) -> None:
+        self._broken = True
+        logger.warning("%s. The run goes on without it.", _cache_error(self._path, error))
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    db = sqlite3.connect(path, timeout=30.0, isolation_level=None)
+    try:
+        db.execute("PRAGMA journal_mode=WAL")
+        db.execute("PRAGMA synchronous=OFF")
+        db.execute(
+            "CREATE TABLE IF NOT EXISTS replies"
+            "(fingerprint TEXT PRIMARY KEY, reply BLOB, saved REAL DEFAULT (unixepoch())) WITHOUT ROWID"
+        )
+        # Taking the lock for writing fails where the file may only be read.
+        db.execute("BEGIN IMMEDIATE")
+        db.execute("ROLLBACK")
+    except sqlite3.Error:
+        db.close()
+        raise
+    return db
+
+
+def _connect_read_only(path: Path) -> sqlite3.Connection:
+    db = sqlite3.connect(f"{path.absolute().as_uri()}?immutable=1", uri=True)
+    try:
+        db.execute("SELECT count(*) FROM (SELECT 1 FROM replies LIMIT 1)")
+    except sqlite3.Error:
+        db.close()
+        raise
+    return db
 
 
 def _cache_error(path: Path, error: Exception) -> VivantError:

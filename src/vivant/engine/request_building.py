@@ -9,6 +9,7 @@ import msgspec
 
 from vivant.core.structs import shared_fields
 from vivant.core.types import Job, Record, Reply, Request, Turn
+from vivant.engine.budget import ESTIMATED
 from vivant.engine.fingerprint import Fingerprints
 from vivant.media import LoadedMedia
 from vivant.models.base import Model
@@ -16,6 +17,7 @@ from vivant.models.request_limits import OnTooLarge, find_problems, fit_request
 
 if TYPE_CHECKING:
     from vivant.engine.executor import RequestKey
+    from vivant.engine.tokens import TokenUsage
 
 _ENCODER = msgspec.json.Encoder()
 _REPLY = msgspec.json.Decoder(Reply)
@@ -65,13 +67,19 @@ def build_record(
     seconds: float = 0.0,
     attempts: int = 1,
     cached: bool = False,
+    estimated: TokenUsage | None = None,
+    server: str = "",
 ) -> Record:
-    """One line of the log."""
+    """One line of the log. `estimated` is what it took, where the server does not say and a budget counts."""
+    fields = shared_fields(job, Record)
+    if estimated is not None:
+        fields["extra"] = {**fields.get("extra", {}), ESTIMATED: [estimated.sent, estimated.written]}
     return Record(
-        **shared_fields(job, Record),
+        **fields,
         fingerprint=key.fingerprint,
         media=key.media,
         reply=reply,
+        server=server,
         attempts=attempts,
         cached=cached,
         started=round(started, 3),

@@ -20,7 +20,9 @@ from vivant.engine.executor import Executor, PreparedRequest, RequestKey
 from vivant.engine.reply_cache import ReplyCache, is_cacheable
 from vivant.engine.request_building import build_record, check_reply
 from vivant.engine.retry import RetryPolicy
-from vivant.models.base import ModelError, TransientError
+from vivant.engine.waiting import WaitNotices
+from vivant.models.base import DeniedError, ModelError, TransientError
+from vivant.models.thinking import Thinking
 from vivant.runs.log import LogWriter
 
 logger = logging.getLogger("vivant")
@@ -28,7 +30,12 @@ _BYTES_AHEAD = 512 * 1024 * 1024
 """Media held in memory for requests that wait or are under way; one request always fits."""
 _MAX_GIVEN_UP = 20
 """So many samples given up in a row, or twice as many as are under way at once, end the run."""
+_MAX_DENIED = 10
+"""So many requests denied in a row end the run; before the first success, `_MAX_DENIED_FIRST`."""
+_MAX_DENIED_FIRST = 2
 _NO_KEY = RequestKey("", ())
+_MAX_CUT_OFF = 5
+"""So many replies, the first ones, all cut off before an answer began, end the run."""
 
 
 class RecordListener(Protocol):
@@ -47,7 +54,9 @@ class RunOutcome(Struct):
     stopped: bool = False
     """Not everything was asked: the user, or a budget, said stop."""
     reason: str = ""
-    """Which budget, in words."""
+    """Which budget, in words, or what keeps replies from answers."""
+    cut_off: bool = False
+    """The first replies were cut off before an answer began."""
 
 
 class RunRecorder:
@@ -100,7 +109,11 @@ class Runner:
         max_time: float | None = None,
         progress: RecordListener | None = None,
         pictures: PictureFolder | None = None,
+        has_answers: bool = False,
+        thinking: Thinking | None = None,
     ) -> None:
+        self._thinking = thinking or Thinking()
+        self._cut_off: int | None = 0
         self._executor = executor
         self._cache = cache
         self._retry = retry or RetryPolicy()
@@ -112,9 +125,14 @@ class Runner:
         self._outcome = self._recorder.outcome
         self._bytes = 0
         self._given_up = 0
+        self._denied = 0
+        self._succeeded = has_answers
         self._reached = False
         self._gone_since: float | None = None
         self._typical = _TypicalDuration()
+        self._waits = WaitNotices()
+        if meter is not None:
+            meter.call_on_wait(self._waits.note_rates)
 
     async def run(self, jobs: Iterable[Job]) -> RunOutcome:
         """Ask everything. Raises ModelError or LogError when going on makes no sense; the log stays whole."""
@@ -149,6 +167,8 @@ class Runner:
         if not self._stopping.is_set():
             self._outcome.reason = reason
             self._stopping.set()
+            if self._meter is not None:
+                self._meter.stop()
 
     def abandon(self, reason: str = "") -> None:
         """Drop what is under way too: it is asked again when the run is resumed."""
@@ -198,7 +218,11 @@ class Runner:
             key = await self._executor.identify(job)
             reply = self._cache.get(key.fingerprint)
             if reply is not None:
-                self._recorder.add(build_record(job, key, reply, started=time.time(), cached=True))
+                self._recorder.add(
+                    build_record(
+                        job, key, reply, started=time.time(), cached=True, server=self._executor.server
+                    )
+                )
                 return None
         while self._bytes > _BYTES_AHEAD:
             self._room.clear()
@@ -225,10 +249,13 @@ class Runner:
 
     async def _send(self, request: PreparedRequest) -> None:
         attempts = _Attempts(time.time(), time.monotonic())
+        estimated = None
         if self._meter is None:
             reply = await self._answer(request, attempts, None)
         else:
-            reservation = await self._meter.admit(request.size, request.job.decoding.max_tokens)
+            limit = request.job.decoding.max_tokens
+            limit = None if limit is None else limit + self._thinking.room
+            reservation = await self._meter.admit(request.size, limit)
             if reservation is None:
                 self.stop(self._meter.reason)
                 return
@@ -236,7 +263,7 @@ class Runner:
             try:
                 reply = await self._answer(request, attempts, reservation)
             finally:
-                self._meter.settle(reservation, reply)
+                estimated = self._meter.settle(reservation, reply)
         if reply is None:
             return
         if self._cache is not None and is_cacheable(reply):
@@ -249,8 +276,23 @@ class Runner:
                 started=attempts.started,
                 seconds=attempts.seconds,
                 attempts=attempts.count,
+                estimated=estimated,
+                server=self._executor.server,
             )
         )
+        self._watch_cut_offs(reply)
+
+    def _watch_cut_offs(self, reply: Reply) -> None:
+        """Stop where none of the first replies came as far as an answer: the others would not either."""
+        if self._cut_off is None:
+            return
+        if reply.status != "truncated" or reply.has_answer:
+            self._cut_off = None
+            return
+        self._cut_off += 1
+        if self._cut_off >= _MAX_CUT_OFF:
+            self._outcome.cut_off = True
+            self.stop(explain_cut_off(self._cut_off, self._thinking))
 
     async def _answer(
         self, request: PreparedRequest, attempts: _Attempts, reservation: Reservation | None
@@ -263,6 +305,7 @@ class Runner:
             pause = self._pause(outcome, attempts)
             if pause is None:
                 return Reply(status="error", error=f"{outcome} (tried {attempts.count} times)")
+            self._waits.note_retry(outcome, pause, attempts.count)
             if await self._stopped_within(pause):
                 return None
 
@@ -280,7 +323,7 @@ class Runner:
                 return None
             attempts.count += 1
             began = time.perf_counter()
-            outcome = await self._executor.send(request)
+            outcome = await self._send_once(request)
             attempts.seconds = time.perf_counter() - began
             if isinstance(outcome, Reply):
                 outcome = check_reply(outcome)
@@ -292,14 +335,39 @@ class Runner:
                 if outcome.unreachable:
                     return outcome
             self._reached = True
-            self._gone_since = None
+            self._note_return()
             if isinstance(outcome, Reply):
                 self._given_up = 0
+                self._waits.note_answer()
+                if outcome.status != "error":
+                    self._succeeded = True
+                    self._denied = 0
                 self._limit.succeeded()
                 self._typical.add(attempts.seconds)
             return outcome
         finally:
             self._limit.release()
+
+    async def _send_once(self, request: PreparedRequest) -> Reply | TransientError:
+        """One attempt. A request that is denied costs its sample, unless all are denied."""
+        try:
+            return await self._executor.send(request)
+        except DeniedError as error:
+            self._denied += 1
+            if self._denied < (_MAX_DENIED if self._succeeded else _MAX_DENIED_FIRST):
+                return Reply(status="error", error=str(error))
+            told = (
+                f"{self._denied} requests were denied in a row"
+                if self._succeeded
+                else f"{self._denied} requests were denied, and none was answered. Check key, model and address"
+            )
+            raise ModelError(f"{error}: {told}. Run the same command to go on") from error
+
+    def _note_return(self) -> None:
+        """The server answers, perhaps after an absence."""
+        if self._gone_since is not None:
+            self._gone_since = None
+            logger.info("The server answers again.")
 
     def _pause(self, error: TransientError, attempts: _Attempts) -> float | None:
         """Seconds to wait before the sample is tried again; None: it is given up."""
@@ -340,6 +408,16 @@ class Runner:
         except TimeoutError:
             return False
         return True
+
+
+def explain_cut_off(count: int, thinking: Thinking) -> str:
+    """Why a run ends whose first replies hold no answer, and what to do."""
+    limit = f" ({thinking.room:,} tokens and the answer's own)" if thinking.room else ""
+    less = f", or think less with {' or '.join(thinking.less)}" if thinking.less else ""
+    return (
+        f"the first {count} replies were cut off before an answer began; thoughts took all of their room{limit}. "
+        f"Give more with --thinking-tokens {max(2 * thinking.room, 32_768)}{less}"
+    )
 
 
 class _TypicalDuration:

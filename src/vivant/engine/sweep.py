@@ -12,9 +12,11 @@ from msgspec import Struct
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Protocol
 from vivant.benchmarks.summary import summarise
+from vivant.core.arguments import as_strings
 from vivant.core.paths import cache_root
 from vivant.core.table import Row, Table
 from vivant.core.types import Video
+from vivant.engine.cost import Ask, announce_cost
 from vivant.engine.evaluation import PlannedRun, default_run_name, plan_run, run_plan
 from vivant.engine.options import RunOptions
 from vivant.runs.run import Run, common_protocol
@@ -29,15 +31,43 @@ class SweepPoint(Struct, frozen=True):
     run: Run
 
 
-def run_sweep(options: RunOptions, counts: Sequence[int]) -> list[SweepPoint]:
-    """Evaluate with each number of frames. Resumes like any run; stops early where the user stops it."""
+class Sweep(Struct, frozen=True):
+    """The runs of a sweep, by number of frames."""
+
+    points: tuple[SweepPoint, ...]
+
+    @property
+    def runs(self) -> list[Run]:
+        """One run for each number of frames, in that order."""
+        return [point.run for point in self.points]
+
+    def table(self, by: str | Sequence[str] = (), protocol: Protocol | None = None) -> Table:
+        """Score against frames, one line per number of frames, task and group."""
+        return build_sweep_table(self.points, protocol, as_strings(by))
+
+    def __repr__(self) -> str:
+        return repr(self.table())
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
+
+def run_sweep(options: RunOptions, counts: Sequence[int], ask: Ask | None = None) -> list[SweepPoint]:
+    """Evaluate with each number of frames. Resumes like any run; stops early where the user stops it.
+
+    Args:
+        options: those of every run.
+        counts: the numbers of frames.
+        ask: puts a question to the user, for `--confirm-above`.
+    """
     plans = [(count, _plan_with_frames(options, count)) for count in sorted(set(counts))]
     base = Path(options.out) if options.out else _default_base(plans[0][1])
-    decode_once([prepared for _, prepared in plans])
+    runs = {count: PlannedRun(run.plan, run.model, base / f"frames-{count}") for count, run in plans}
+    announce_cost(list(runs.values()), options, ask)
+    decode_once(list(runs.values()))
     points: list[SweepPoint] = []
-    for count, prepared in plans:
-        placed = PlannedRun(prepared.plan, prepared.model, base / f"frames-{count}")
-        logger.info("%d frames: %d requests → %s", count, prepared.plan.size, placed.out)
+    for count, placed in runs.items():
+        logger.info("%d frames: %d requests → %s", count, placed.plan.size, placed.out)
         outcome = run_plan(placed, _set_frames(options, count))
         if outcome.stopped:
             if outcome.reason:
@@ -86,6 +116,7 @@ def build_sweep_table(
         for part in point.run.scores(protocol):
             rows += [(point.frames, row) for row in summarise(part, registry.of_task(part.task), by)]
     rows.sort(key=lambda pair: (pair[1].task, sorted(pair[1].group.items()), pair[0]))
+    truncated = any(row.truncated for _, row in rows)
     body = tuple(
         (
             row.task,
@@ -96,13 +127,24 @@ def build_sweep_table(
             row.n,
             row.errors,
             row.unparsed,
+            *((row.truncated,) if truncated else ()),
         )
         for frames, row in rows
     )
     model = points[0].run.model if points else ""
     return Table(
         title=f"{model}: score against frames, protocol {protocol}",
-        columns=("task", *by, "frames", "score", "95 % interval", "n", "errors", "unparsed"),
+        columns=(
+            "task",
+            *by,
+            "frames",
+            "score",
+            "95 % interval",
+            "n",
+            "errors",
+            "unparsed",
+            *(("truncated",) if truncated else ()),
+        ),
         body=body,
         rows=tuple(
             msgspec.structs.replace(row, group={**row.group, "frames": str(frames)}) for frames, row in rows

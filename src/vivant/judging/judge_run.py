@@ -7,8 +7,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -21,13 +21,15 @@ from vivant.benchmarks import registry
 from vivant.benchmarks.base import Protocol
 from vivant.benchmarks.rubric import JudgeContext, JudgeQuestion, Rubric
 from vivant.benchmarks.verdict import Verdict
+from vivant.benchmarks.wording import check_judge_prompts
 from vivant.core.errors import UsageError
+from vivant.core.event_loop import run_coroutine
 from vivant.core.paths import cache_root
 from vivant.core.randomness import derive_seed
 from vivant.core.types import Decoding, Job, Record, Reply, Request
 from vivant.engine.evaluation import open_progress, stop_on_interrupt
 from vivant.engine.executor import LocalExecutor
-from vivant.engine.reply_cache import ReplyCache
+from vivant.engine.reply_cache import ReplyCache, open_cache
 from vivant.engine.runner import Runner, RunOutcome
 from vivant.judging.options import JudgeOptions
 from vivant.models.base import Model, ModelError
@@ -101,6 +103,13 @@ class _PersistentModel(Model):
             await self._inner.close()
 
 
+def _name_judge_options(remedy: str) -> str:
+    """A remedy with the options of a judge in place of a run's."""
+    named = re.sub(r"--thinking-tokens (\d+)", r"--judge-option thinking_tokens=\1", remedy)
+    named = named.replace("--effort low", "--judge-option effort=low")
+    return named.replace("--no-thinking", "--judge-option thinking=false")
+
+
 class _RecordRelay:
     """Tells of every record as it is logged: to the state of the judging, and to the user."""
 
@@ -147,7 +156,7 @@ class JudgeRunner:
             if done:
                 logger.info("Resuming %s: %d of %d verdicts are done.", self._store.path, done, total)
             try:
-                return asyncio.run(self._passes(log, asks, total, done))
+                return run_coroutine(self._passes(log, asks, total, done))
             except ModelError as error:
                 message = str(error).replace("--base-url", "--judge-base-url")
                 raise ModelError(f"The judge {self._model.name} cannot judge: {message}") from error
@@ -195,9 +204,14 @@ class JudgeRunner:
                             cache=cache if greedy or self._options.cache == "always" else None,
                             concurrency=self._options.concurrency,
                             progress=watch,
+                            has_answers=bool(done or summed.done),
+                            thinking=self._model.thinking,
                         )
                         with stop_on_interrupt(runner):
-                            _add_outcome(summed, await runner.run(chain([first], jobs)))
+                            outcome = await runner.run(chain([first], jobs))
+                        if outcome.cut_off:
+                            raise ModelError(_name_judge_options(outcome.reason))
+                        _add_outcome(summed, outcome)
                         if summed.stopped:
                             return summed
         finally:
@@ -210,7 +224,7 @@ class JudgeRunner:
         use_cache = (
             self._model.cacheable if self._options.cache == "auto" else self._options.cache == "always"
         )
-        return ReplyCache(cache_root() / "replies.sqlite") if use_cache else None
+        return open_cache(cache_root() / "replies.sqlite") if use_cache else None
 
     def _jobs(self, asks: Sequence[JudgeRequest], attempt: int, greedy: bool) -> Iterator[Job]:
         """The jobs of one pass: verdicts whose earlier attempts could all not be read."""
@@ -289,6 +303,8 @@ def judge_run(run: Run, judges: Sequence[JudgeOptions], protocol: Protocol | Non
     def read(text: str, rubric: Rubric) -> Verdict:
         return owners[rubric.name][1].judged.read(text, rubric, common)
 
+    for options in judges:
+        check_judge_prompts([registry.of_task(task) for task in tasks], options.prompts)
     summed = RunOutcome()
     fingerprints: list[str] = []
     for options in judges:
@@ -322,7 +338,7 @@ def build_judge_requests(
     run: Run, tasks: Sequence[str], protocol: Protocol, options: JudgeOptions
 ) -> list[JudgeRequest]:
     """The answers of a run that are to be judged: those that can be read at all."""
-    samples, records = run.samples(), run.records()
+    samples, records = run.dir.samples(), run.records()
     home = str(run.dir.path.resolve())
     asks: list[JudgeRequest] = []
     for task in tasks:

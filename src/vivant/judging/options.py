@@ -10,7 +10,7 @@ from msgspec import Struct, field
 
 from vivant.core.option_specs import PYTHON_ONLY, OptionSpec
 from vivant.engine.options import CacheUse
-from vivant.models.base import ModelOptions
+from vivant.models.base import ModelOptions, split_thinking_values
 
 SCORING = "Scoring"
 _judge = partial(OptionSpec, panel=SCORING)
@@ -80,4 +80,5 @@ class JudgeOptions(Struct, frozen=True, kw_only=True):
     @property
     def backend_options(self) -> ModelOptions:
         """What the judge's backend is told."""
-        return ModelOptions(base_url=self.base_url, values=self.model_options)
+        thinking, values = split_thinking_values(self.model_options)
+        return ModelOptions(base_url=self.base_url, values=values, thinking=thinking)

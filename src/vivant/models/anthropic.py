@@ -10,9 +10,19 @@ import msgspec
 
 from vivant.core.errors import MediaError, UsageError
 from vivant.core.types import Clip, Content, Reply, ReplyStatus, Request, Sound, Text
-from vivant.models.base import Capabilities, Model, ModelOptions, TransientError, parse_bool, parse_mapping
-from vivant.models.http import HttpModel, read_count, read_key, read_string
+from vivant.models.base import (
+    Capabilities,
+    Model,
+    ModelOptions,
+    TransientError,
+    parse_bool,
+    parse_mapping,
+    refuse_native_video,
+)
+from vivant.models.http import HttpModel, complete_url, read_count, read_key, read_string
 from vivant.models.model_table import LIMIT_OPTIONS, find_model, find_server, merge_limits
+from vivant.models.reply_json import read_any_form
+from vivant.models.thinking import merge_fields, plan_thinking, thinking_identity
 
 if TYPE_CHECKING:
     from vivant.models.batch.base import BatchApi
@@ -33,12 +43,11 @@ class Anthropic(HttpModel):
 
     def __init__(self, model: str, options: ModelOptions) -> None:
         settings = options.resolve(sampling=None, extra_body={}, **LIMIT_OPTIONS)
-        if options.video == "native":
-            raise UsageError(f"anthropic/{model} takes no video files; leave out --native-video")
-        url = options.base_url or DEFAULT_URL
+        refuse_native_video(options, f"anthropic/{model}")
+        url = complete_url(options.base_url or DEFAULT_URL)
         server = find_server(url, api="anthropic")
         key = read_key(server.key)
-        if not key and url == DEFAULT_URL and not options.only_planned:
+        if not key and url == DEFAULT_URL and options.needs_key:
             raise UsageError(f"No key for anthropic/{model}: set {server.key}")
         headers = {"anthropic-version": _VERSION, **({server.key_header: key} if key else {})}
         super().__init__(f"anthropic/{model}", url, headers, options.timeout)
@@ -49,10 +58,16 @@ class Anthropic(HttpModel):
         sampling = settings["sampling"]
         self._sampling = facts.sampling if sampling is None else parse_bool("sampling", sampling)
         self._extra = parse_mapping("extra_body", settings["extra_body"])
+        self.thinking = plan_thinking(model, options.thinking, api="anthropic", server=server)
+        if self.thinking is not None and not self.thinking.sampling:
+            self._sampling = False
+        self._named = options.named(*LIMIT_OPTIONS)
+        self._named |= {"sampling": self._sampling} if sampling is not None else {}
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        return {"model": self.name, **({"extra": self._extra} if self._extra else {})}
+        extra = {"extra": self._extra} if self._extra else {}
+        return {"model": self.name, **extra, **self._named, **thinking_identity(self.thinking)}
 
     async def ask(self, request: Request) -> Reply:
         answer = await self.client.post("/messages", msgspec.json.encode(self.body(request)))
@@ -74,9 +89,10 @@ class Anthropic(HttpModel):
             elif content:
                 messages.append({"role": turn.role, "content": content})
         decoding = request.decoding
+        limit = decoding.max_tokens or DEFAULT_MAX_TOKENS
         body: dict[str, Any] = {
             "model": self.model,
-            "max_tokens": decoding.max_tokens or DEFAULT_MAX_TOKENS,
+            "max_tokens": limit + (self.thinking.room if self.thinking is not None else 0),
             "messages": messages,
         }
         if system:
@@ -88,7 +104,9 @@ class Anthropic(HttpModel):
             body["top_p"] = decoding.top_p
         if decoding.stop:
             body["stop_sequences"] = list(decoding.stop)
-        return body | self._extra
+        if self.thinking is not None:
+            body = merge_fields(body, self.thinking.body)
+        return merge_fields(body, self._extra)
 
 
 def _content_blocks(part: Content) -> list[dict[str, Any]]:
@@ -102,6 +120,7 @@ def _content_blocks(part: Content) -> list[dict[str, Any]]:
     return [{"type": "image", "source": {"type": "base64", "media_type": part.media_type, "data": data}}]
 
 
+@read_any_form
 def read_message(answer: Any, where: str) -> Reply:
     """A message as a Reply."""
     blocks = answer.get("content") if isinstance(answer, dict) else None
@@ -109,17 +128,25 @@ def read_message(answer: Any, where: str) -> Reply:
         raise TransientError(f"{where} sent JSON that is no message: {str(answer)[:120]}")
     usage = answer.get("usage")
     usage = usage if isinstance(usage, dict) else {}
+    details = usage.get("output_tokens_details")
+    details = details if isinstance(details, dict) else {}
     blocks = [block for block in blocks if isinstance(block, dict)]
-    status, error = _ENDS.get(answer.get("stop_reason") or "", ("ok", ""))
+    text = "".join(read_string(block.get("text")) for block in blocks if block.get("type") == "text")
+    status, error = _ENDS.get(read_string(answer.get("stop_reason")), ("ok", ""))
+    if status == "ok" and not text and any(block.get("type") == "tool_use" for block in blocks):
+        status, error = "error", "the model called a tool and gave no answer"
+    elif status == "ok" and not text and not blocks:
+        status, error = "error", "the reply holds no content"
     return Reply(
         status=status,
-        text="".join(read_string(block.get("text")) for block in blocks if block.get("type") == "text"),
+        text=text,
         thinking="".join(
             read_string(block.get("thinking")) for block in blocks if block.get("type") == "thinking"
         ),
         error=error,
         tokens_in=read_count(usage.get("input_tokens")),
         tokens_out=read_count(usage.get("output_tokens")),
+        tokens_thinking=read_count(details.get("thinking_tokens")),
         model=read_string(answer.get("model")),
     )
 

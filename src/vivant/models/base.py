@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import msgspec
 from msgspec import Struct, field
 
 from vivant.core.errors import UsageError, VivantError, unknown_name_error
 from vivant.core.optional_packages import require_package as require_package
-from vivant.core.types import Reply, Request, Tokenizer
+from vivant.core.types import FramePolicy, Reply, Request, Tokenizer, VideoInput
 
 if TYPE_CHECKING:
     from vivant.models.batch.base import BatchApi
     from vivant.models.model_table import RequestLimits
+    from vivant.models.thinking import Thinking
+
+Effort = Literal["low", "medium", "high"]
+
+
+VideoAs = Literal["auto", "native", "images"]
 
 
 class Capabilities(Struct, frozen=True):
@@ -24,7 +30,42 @@ class Capabilities(Struct, frozen=True):
     images: bool = True
     """Without, it receives text alone, and no media are read for it."""
     video: bool = False
+    """Takes the video file itself."""
     audio: bool = False
+    clips: bool = False
+    """Takes a video's frames as one video, with their times."""
+    sampling: bool = False
+    """Can be told which frames of a video file to look at."""
+    windows: bool = False
+    """Can be told which part of a video file to look at."""
+
+    @property
+    def video_input(self) -> VideoInput:
+        """How videos are prepared for it."""
+        form: Literal["images", "video", "file"] = (
+            "file" if self.video else "video" if self.clips else "images"
+        )
+        return VideoInput(form, sampling=self.sampling, windows=self.windows)
+
+
+class ThinkingOptions(Struct, frozen=True, kw_only=True):
+    """What the user says about thinking."""
+
+    tokens: int | None = None
+    effort: Effort | None = None
+    off: bool = False
+
+    @property
+    def given(self) -> bool:
+        """Whether the user says anything."""
+        return self != ThinkingOptions()
+
+    @property
+    def flag(self) -> str:
+        """The first option that is given, as a user writes it."""
+        if self.off:
+            return "--no-thinking"
+        return "--effort" if self.effort is not None else "--thinking-tokens"
 
 
 class ModelOptions(Struct, frozen=True, kw_only=True):
@@ -33,12 +74,15 @@ class ModelOptions(Struct, frozen=True, kw_only=True):
     base_url: str | None = None
     timeout: float = 600.0
     """Seconds that one request may take."""
-    video: str = "frames"
-    """`frames`, or `native` for models that take the file itself."""
-    only_planned: bool = False
-    """Nothing will be sent, so that a missing key is no error."""
+    video: VideoAs = "auto"
+    """`native`: as a video; `images`: as frames; `auto`: as the backend does unless told."""
+    frames: FramePolicy = FramePolicy()
+    """Which frames of a video are shown, for backends that must be told when they start."""
+    thinking: ThinkingOptions = ThinkingOptions()
     values: Mapping[str, Any] = field(default_factory=dict)
     """Backend-specific settings (`--model-option detail=low`)."""
+    needs_key: bool = True
+    """Whether a missing key is an error. Not where nothing will be sent."""
 
     def resolve(self, **defaults: Any) -> dict[str, Any]:
         """The backend-specific settings over their defaults; an unknown one is refused by name."""
@@ -46,6 +90,10 @@ class ModelOptions(Struct, frozen=True, kw_only=True):
             if name not in defaults:
                 raise unknown_name_error("model option", name, defaults)
         return {**defaults, **self.values}
+
+    def named(self, *names: str) -> dict[str, Any]:
+        """The backend-specific settings of these names that the user gave, for the model's identity."""
+        return {name: self.values[name] for name in names if self.values.get(name) is not None}
 
 
 class TransientError(Exception):
@@ -69,6 +117,11 @@ class TransientError(Exception):
 
 class ModelError(VivantError):
     """No request of this run can succeed: a wrong key, an unknown model, no server."""
+
+
+class DeniedError(ModelError):
+    """The server denies a request, and perhaps all: 403 and 404 without a reason. It costs its sample where other
+    requests succeed, and ends the run where they do not."""
 
 
 class RunResource(ABC):
@@ -102,6 +155,8 @@ class Model(RunResource):
     """Whether a reply may be reused for an identical request."""
     limits: RequestLimits | None = None
     """The most that one request may hold; what is over it is shrunk or refused before `generate` sees it."""
+    thinking: Thinking | None = None
+    """How it thinks before it answers; None: it does not, as far as is known."""
     is_local: bool = False
     """Whether it computes on this machine rather than on a server's: with Ray, one worker per accelerator."""
     has_loglikelihood: bool = False
@@ -127,6 +182,26 @@ class Model(RunResource):
     def batch_api(self) -> BatchApi:
         """The provider's batch endpoints (`--batch`). They share the model's session: open it first."""
         raise UsageError(f"{self.name} has no batch endpoint; leave out --batch")
+
+
+def refuse_native_video(options: ModelOptions, name: str) -> None:
+    """Raise where the user asks a model for native video that only looks at pictures."""
+    if options.video == "native":
+        raise UsageError(f"{name} takes videos as frames; leave out --video-as native")
+
+
+def split_thinking_values(values: Mapping[str, Any]) -> tuple[ThinkingOptions, dict[str, Any]]:
+    """What is said about thinking among backend-specific settings, for a judge: `thinking_tokens=`, `effort=`,
+    `thinking=false`; and the other settings."""
+    rest = dict(values)
+    tokens, effort = rest.pop("thinking_tokens", None), rest.pop("effort", None)
+    is_off = not parse_bool("thinking", rest.pop("thinking", True))
+    if effort not in (None, *get_args(Effort)):
+        raise unknown_name_error("effort", str(effort), get_args(Effort))
+    if is_off and (tokens is not None or effort is not None):
+        raise UsageError("thinking=false goes without effort and thinking_tokens")
+    tokens = None if tokens is None else parse_positive("thinking_tokens", tokens)
+    return ThinkingOptions(tokens=tokens, effort=effort, off=is_off), rest
 
 
 def parse_positive(option: str, value: Any) -> int:

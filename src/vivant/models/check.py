@@ -1,9 +1,10 @@
-"""Whether a backend is ready, and whether a model answers: one tiny request with a picture."""
+"""Whether a backend is ready, and whether a model answers: tiny requests of text, with a picture, with weights."""
 
 from __future__ import annotations
 
 import os
 import time
+from collections.abc import Awaitable
 from importlib.util import find_spec
 from io import BytesIO
 from shutil import which
@@ -37,49 +38,100 @@ def check_readiness(backend: Backend) -> str:
     return "yes"
 
 
-class ModelCheck(Struct, frozen=True):
-    """What came back."""
+class Trial(Struct, frozen=True):
+    """One request and what came back."""
 
     reply: Reply
-    seconds: float
-    loaded: float
-    """Seconds until it was ready to be asked."""
+    seconds: float = 0.0
+
+    @property
+    def passed(self) -> bool:
+        """Whether the model answered."""
+        return self.reply.status in ("ok", "truncated")
 
     @property
     def verdict(self) -> str:
         """In words."""
         if self.reply.status == "truncated":
             return "answers, but was cut off at the token limit"
-        if self.reply.status != "ok":
+        if not self.passed:
             return f"{self.reply.status}: {self.reply.error}"
         named = extract_option(self.reply.text, _OPTIONS).name
         if named == _RIGHT:
-            return "answers, and named the picture's colour"
-        if named is None:
-            return "answers, but named no option"
-        return "answers, but named another colour than the picture's"
+            return "answers, and named the right colour"
+        return "answers, but named no option" if named is None else "answers, but named another colour"
+
+
+class ModelCheck(Struct, frozen=True):
+    """What came back, trial by trial. None: not tried."""
+
+    text: Trial
+    """A question of text alone."""
+    picture: Trial | None = None
+    likelihood: Trial | None = None
+    """Options weighed, where the backend says that it can."""
+    loaded: float = 0.0
+    """Seconds until it was ready to be asked."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether it answered whatever it was asked, with or without a picture."""
+        return self.text.passed and (self.picture is None or self.picture.passed)
+
+    @property
+    def likelihood_verdict(self) -> str:
+        """Whether options can be weighed, as far as it was tried."""
+        if self.likelihood is None:
+            return "no"
+        if any(weight is not None for weight in self.likelihood.reply.likelihoods):
+            return "yes"
+        return f"no: {self.likelihood.reply.error or 'no likelihoods came back'}"
 
 
 async def check_model(model: Model) -> ModelCheck:
-    """Ask what colour a red picture is. What cannot pass is a reply with the status `error`."""
+    """Ask for a colour in text alone, then that of a red picture, then how likely each option is.
+
+    What cannot pass is a reply with the status `error`. Where the first question cannot pass, the others are not asked.
+    """
     began = time.perf_counter()
-    sent = began
     try:
-        try:
-            await model.open()
-            sent = time.perf_counter()
-            reply = await model.generate(build_question(pictures=model.capabilities.images))
-        finally:
-            await model.close()
+        await model.open()
+    except (TransientError, ModelError) as error:
+        await model.close()
+        return ModelCheck(Trial(Reply(status="error", error=str(error))))
+    loaded = time.perf_counter() - began
+    try:
+        question = build_question(pictures=False)
+        text, hopeless = await _try(model.generate(question))
+        picture = likelihood = None
+        if not hopeless:
+            if model.capabilities.images:
+                picture, _ = await _try(model.generate(build_question()))
+            if model.has_loglikelihood:
+                forms = tuple(option.name for option in _OPTIONS)
+                likelihood, _ = await _try(model.loglikelihood(question, forms))
+    finally:
+        await model.close()
+    return ModelCheck(text, picture, likelihood, loaded)
+
+
+async def _try(asking: Awaitable[Reply]) -> tuple[Trial, bool]:
+    """One trial, and whether no other can pass: no server, a wrong key, no such model."""
+    began = time.perf_counter()
+    hopeless = False
+    try:
+        reply = await asking
     except (TransientError, ModelError) as error:
         reply = Reply(status="error", error=str(error))
-    return ModelCheck(reply, time.perf_counter() - sent, sent - began)
+        hopeless = isinstance(error, ModelError) or error.unreachable
+    return Trial(reply, time.perf_counter() - began), hopeless
 
 
 def build_question(*, pictures: bool = True) -> Request:
     """The tiny request."""
     listed = "\n".join(f"{option.name}. {option.text}" for option in _OPTIONS)
-    text = Text(f"What colour fills this picture?\n{listed}\nAnswer with the letter alone.")
+    asked = "What colour fills this picture?" if pictures else "What colour is a ripe tomato?"
+    text = Text(f"{asked}\n{listed}\nAnswer with the letter alone.")
     parts = (_red_picture(), text) if pictures else (text,)
     return Request(
         turns=(Turn("user", parts),),

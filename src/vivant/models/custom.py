@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from vivant.core.errors import UsageError, unknown_name_error
+from vivant.core.errors import UsageError, format_traceback, unknown_name_error
 from vivant.core.python_files import load_python_file
 from vivant.core.types import Clip, Picture, Reply, Request
 from vivant.models.base import Capabilities, Model, ModelOptions
@@ -116,7 +116,8 @@ class _BatchModel(_UserModel):
                 raise ValueError(f"generate returned {len(texts)} texts for {len(batch)} prompts")
             replies = [to_reply(text) for text in texts]
         except Exception as error:  # the user's code: whatever it raises costs these samples, not the run
-            failed = Reply(status="error", error=f"{type(error).__name__}: {error}".splitlines()[0])
+            message = f"{type(error).__name__}: {error}".splitlines()[0]
+            failed = Reply(status="error", error=message, traceback=format_traceback(error))
             replies = [failed] * len(batch)
         for (_, future), reply in zip(batch, replies, strict=True):
             if not future.done():

@@ -14,13 +14,16 @@ from vivant.models.base import (
     Capabilities,
     Model,
     ModelOptions,
+    ThinkingOptions,
     TransientError,
     parse_mapping,
     parse_positive,
 )
 from vivant.models.gemini_files import UploadedFiles
-from vivant.models.http import HttpModel, read_count, read_key, read_string
+from vivant.models.http import HttpModel, complete_url, read_count, read_key, read_string
 from vivant.models.model_table import LIMIT_OPTIONS, find_model, find_server, merge_limits
+from vivant.models.reply_json import read_any_form
+from vivant.models.thinking import merge_fields, plan_thinking, thinking_identity
 
 if TYPE_CHECKING:
     from vivant.models.batch.base import BatchApi
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
 DEFAULT_URL = "https://generativelanguage.googleapis.com/v1beta"
 _INLINE_BYTES = 14_000_000
 """A video or sound up to this size goes into the request, a larger one through the files API."""
+_MAX_FPS = 24.0
 _REFUSALS = ("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY", "LANGUAGE")
 
 
@@ -38,23 +42,31 @@ class Gemini(HttpModel):
         settings = options.resolve(
             resolution=None, thinking_budget=None, inline_bytes=_INLINE_BYTES, extra_body={}, **LIMIT_OPTIONS
         )
-        url = options.base_url or DEFAULT_URL
+        url = complete_url(options.base_url or DEFAULT_URL)
         server = find_server(url, api="gemini")
         key = read_key(server.key)
-        if not key and url == DEFAULT_URL and not options.only_planned:
+        if not key and url == DEFAULT_URL and options.needs_key:
             raise UsageError(f"No key for gemini/{model}: set {server.key}")
         super().__init__(f"gemini/{model}", url, {server.key_header: key} if key else {}, options.timeout)
-        self.capabilities = Capabilities(video=options.video == "native", audio=True)
+        native = options.video == "native"
+        self.capabilities = Capabilities(video=native, audio=True, sampling=native, windows=native)
         self.limits = merge_limits(server, find_model(model, "gemini"), settings)
         self.model = model
         self.files = UploadedFiles(self.client, parse_positive("inline_bytes", settings["inline_bytes"]))
         self._settings = {key: settings[key] for key in ("resolution", "thinking_budget")}
         self._extra = parse_mapping("extra_body", settings["extra_body"])
+        thinking = options.thinking
+        if settings["thinking_budget"] is not None:
+            thinking = _parse_budget(settings["thinking_budget"], thinking)
+        self.thinking = plan_thinking(model, thinking, api="gemini", server=server)
+        self._named = options.named(*LIMIT_OPTIONS)
 
     @property
     def identity(self) -> Mapping[str, Any]:
-        settings = {key: value for key, value in {**self._settings, "extra": self._extra}.items() if value}
-        return {"model": self.name, "video": self.capabilities.video, **settings}
+        settings = {key: value for key, value in self._settings.items() if value is not None}
+        extra = {"extra": self._extra} if self._extra else {}
+        named = {**settings, **extra, **self._named, **thinking_identity(self.thinking)}
+        return {"model": self.name, "video": self.capabilities.video, **named}
 
     async def close(self) -> None:
         try:
@@ -84,8 +96,9 @@ class Gemini(HttpModel):
             else:
                 contents.append({"role": "model" if turn.role == "assistant" else "user", "parts": pieces})
         decoding = request.decoding
+        limit = decoding.max_tokens if self.thinking is None else self.thinking.limit(decoding.max_tokens)
         config: dict[str, Any] = {
-            "maxOutputTokens": decoding.max_tokens,
+            "maxOutputTokens": limit,
             "temperature": decoding.temperature,
             "topP": decoding.top_p,
             "seed": decoding.seed,
@@ -93,15 +106,28 @@ class Gemini(HttpModel):
         }
         if self._settings["resolution"]:
             config["mediaResolution"] = f"MEDIA_RESOLUTION_{str(self._settings['resolution']).upper()}"
-        if self._settings["thinking_budget"] is not None:
-            config["thinkingConfig"] = {"thinkingBudget": int(self._settings["thinking_budget"])}
         body = {
             "contents": contents,
             "generationConfig": {key: value for key, value in config.items() if value is not None},
         }
         if system:
             body["systemInstruction"] = {"parts": system}
-        return body | self._extra
+        if self.thinking is not None:
+            body = merge_fields(body, self.thinking.body)
+        return merge_fields(body, self._extra)
+
+
+def _parse_budget(value: Any, said: ThinkingOptions) -> ThinkingOptions:
+    """`--model-option thinking_budget=N` in the words of the other providers: -1 leaves it to the model."""
+    if said.given:
+        raise UsageError("--model-option thinking_budget is --thinking-tokens by another name; give one")
+    try:
+        tokens = int(value)
+    except ValueError:
+        raise UsageError(f"--model-option thinking_budget={value}: write a number of tokens") from None
+    if tokens < 0:
+        return ThinkingOptions()
+    return ThinkingOptions(off=True) if tokens == 0 else ThinkingOptions(tokens=tokens)
 
 
 def _content_parts(part: Content, files: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -110,17 +136,32 @@ def _content_parts(part: Content, files: Mapping[str, str]) -> list[dict[str, An
     if isinstance(part, Clip):
         if part.frames:
             return [piece for frame in part.frames for piece in _content_parts(frame, files)]
-        if part.path in files:
-            return [{"fileData": {"mimeType": part.media_type, "fileUri": files[part.path]}}]
-        with open(part.path, "rb") as file:
-            return [_inline(file.read(), part.media_type)]
+        return [_video_part(part, files)]
     return [_inline(part.data, part.media_type)]
+
+
+def _video_part(clip: Clip, files: Mapping[str, str]) -> dict[str, Any]:
+    """A video file with the frame rate and the part of it to look at."""
+    if clip.path in files:
+        piece: dict[str, Any] = {"fileData": {"mimeType": clip.media_type, "fileUri": files[clip.path]}}
+    else:
+        with open(clip.path, "rb") as file:
+            piece = _inline(file.read(), clip.media_type)
+    metadata: dict[str, Any] = {}
+    if clip.fps is not None:
+        metadata["fps"] = min(_MAX_FPS, float(f"{clip.fps:.5g}"))
+    if clip.timing is not None and clip.timing.start is not None:
+        metadata["startOffset"] = f"{clip.timing.start:.10g}s"
+    if clip.timing is not None and clip.timing.end is not None:
+        metadata["endOffset"] = f"{clip.timing.end:.10g}s"
+    return {**piece, "videoMetadata": metadata} if metadata else piece
 
 
 def _inline(data: bytes, media_type: str) -> dict[str, Any]:
     return {"inlineData": {"mimeType": media_type, "data": b64encode(data).decode("ascii")}}
 
 
+@read_any_form
 def read_response(answer: Any, where: str) -> Reply:
     """A `generateContent` response as a Reply."""
     if not isinstance(answer, dict):
@@ -134,19 +175,22 @@ def read_response(answer: Any, where: str) -> Reply:
         "tokens_out": None
         if answer_tokens is None and not thought_tokens
         else (answer_tokens or 0) + thought_tokens,
+        "tokens_thinking": thought_tokens or None,
         "model": read_string(answer.get("modelVersion")),
     }
-    blocked = (answer.get("promptFeedback") or {}).get("blockReason")
+    feedback = answer.get("promptFeedback")
+    blocked = read_string(feedback.get("blockReason")) if isinstance(feedback, dict) else ""
     if blocked:
         return Reply(status="refused", error=f"the prompt was blocked: {blocked}", **counts)
     try:
         candidate = answer["candidates"][0]
     except (KeyError, IndexError, TypeError) as error:
         raise TransientError(f"{where} sent JSON without candidates: {str(answer)[:120]}") from error
-    parts = (candidate.get("content") or {}).get("parts") or []
-    text = "".join(part.get("text") or "" for part in parts if not part.get("thought"))
-    thinking = "".join(part.get("text") or "" for part in parts if part.get("thought"))
-    finish = candidate.get("finishReason") or "STOP"
+    content = candidate.get("content") or {}
+    parts = [part for part in content.get("parts") or [] if isinstance(part, dict)]
+    text = "".join(read_string(part.get("text")) for part in parts if not part.get("thought"))
+    thinking = "".join(read_string(part.get("text")) for part in parts if part.get("thought"))
+    finish = read_string(candidate.get("finishReason")) or "STOP"
     status: ReplyStatus = "ok"
     error_text = ""
     if finish in _REFUSALS:
@@ -155,6 +199,8 @@ def read_response(answer: Any, where: str) -> Reply:
         status, error_text = "truncated", "stopped at the token limit"
     elif finish != "STOP":
         status, error_text = "error", f"stopped for {finish}"
+    elif not parts:
+        status, error_text = "error", "the reply holds no content"
     return Reply(status=status, text=text, thinking=thinking, error=error_text, **counts)
 
 

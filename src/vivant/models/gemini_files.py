@@ -20,7 +20,8 @@ import msgspec
 from vivant.core.errors import MediaError
 from vivant.core.types import Clip, Request
 from vivant.models.base import ModelError, TransientError
-from vivant.models.http import HttpClient, RequestRefusedError
+from vivant.models.http import HttpClient
+from vivant.models.server_errors import RequestRefusedError
 
 _MAX_IDLE = 32
 _FIRST_POLL, _LONGEST_POLL = 0.25, 5.0

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import email.utils
 import os
 import re
-import time
 from abc import abstractmethod
 from collections.abc import Awaitable, Mapping
 from functools import lru_cache
@@ -13,38 +11,30 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 import aiohttp
-import msgspec
 
-from vivant.core.errors import MediaError
+from vivant.core.errors import MediaError, UsageError
 from vivant.core.types import Reply, Request
 from vivant.models.base import Model, ModelError, TransientError
-
-_RETRIED_STATUSES = {408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529}
-_UNMISTAKABLE = 8
-"""A key of so many characters is no part of an ordinary word."""
-_TOO_LONG = (
-    "context_length",
-    "context length",
-    "maximum context",
-    "too many tokens",
-    "too long",
-    "prompt is too",
+from vivant.models.reply_json import parse_json
+from vivant.models.server_errors import (
+    RequestRefusedError,
+    classify_error,
+    encode_error,
+    excerpt,
+    find_embedded_error,
 )
 
-
-class RequestRefusedError(Exception):
-    """The server will not take this request, now or later; other requests may pass."""
-
-    def __init__(self, message: str, *, too_long: bool = False) -> None:
-        super().__init__(message)
-        self.too_long = too_long
+_UNMISTAKABLE = 8
+"""A key of so many characters is no part of an ordinary word."""
+_MAX_HEADER = 256 * 1024
+"""Bytes of one response header: gateways that trace requests send long ones."""
 
 
 class HttpClient:
-    """Posts JSON and returns JSON, or raises one of the three kinds of failure."""
+    """Posts JSON and returns JSON, or raises what `classify_error` makes of the answer."""
 
     def __init__(self, base_url: str, headers: Mapping[str, str], timeout: float) -> None:
-        self.base_url = base_url.rstrip("/")
+        self.base_url = complete_url(base_url).rstrip("/")
         self._headers = {"Content-Type": "application/json", **headers}
         self._secrets = [
             value.split()[-1].encode()
@@ -62,6 +52,9 @@ class HttpClient:
             timeout=self._timeout,
             headers=self._headers,
             skip_auto_headers=["User-Agent"],
+            max_line_size=_MAX_HEADER,
+            max_field_size=_MAX_HEADER,
+            max_headers=1024,
         )
 
     async def close(self) -> None:
@@ -71,20 +64,26 @@ class HttpClient:
             self._session = None
 
     async def post(self, path: str, body: bytes) -> Any:
-        """The decoded JSON of a 200; everything else is raised."""
-        return self.decode((await self.call("POST", path, body))[0])
+        """The decoded JSON of a success; everything else is raised, an error inside a success too."""
+        data, headers = await self.call("POST", path, body)
+        answer = self.decode(data)
+        if (embedded := find_embedded_error(answer)) is not None:
+            status, content = embedded
+            error = encode_error(content)
+            raise classify_error(status, headers, error, public_url(self.base_url), self._redact(error))
+        return answer
 
     async def get(self, path: str) -> Any:
-        """The decoded JSON of a 200; everything else is raised."""
+        """The decoded JSON of a success; everything else is raised."""
         return self.decode((await self.call("GET", path))[0])
 
     def decode(self, data: bytes) -> Any:
         """JSON; something else may come right on another try."""
         try:
-            return msgspec.json.decode(data)
-        except msgspec.DecodeError as error:
-            where = public_url(self.base_url)
-            raise TransientError(f"{where} sent something that is not JSON: {_excerpt(data)}") from error
+            return parse_json(data)
+        except ValueError as error:
+            where, shown = public_url(self.base_url), excerpt(self._redact(data))
+            raise TransientError(f"{where} sent something that is not JSON: {shown}") from error
 
     def address(self, path: str) -> str:
         """Where a path leads. A path on the server's root begins with `//`; of a whole URL that a server
@@ -100,7 +99,7 @@ class HttpClient:
     async def call(
         self, method: str, path: str, body: bytes | None = None, headers: Mapping[str, str] | None = None
     ) -> tuple[bytes, Mapping[str, str]]:
-        """Body and headers of a 200; everything else is raised."""
+        """Body and headers of a success; everything else is raised."""
         assert self._session is not None, "open() first"
         where = public_url(self.base_url)
         try:
@@ -119,7 +118,7 @@ class HttpClient:
             raise ModelError(f"'{where}' is not a usable base URL") from error
         except (aiohttp.ClientError, OSError) as error:
             raise TransientError(f"The connection to {where} broke: {type(error).__name__}") from error
-        if status != 200:
+        if not 200 <= status < 300:
             raise classify_error(status, response_headers, data, where, self._redact(data))
         return data, response_headers
 
@@ -131,6 +130,10 @@ class HttpClient:
             else:
                 data = re.sub(rb"(?<![\w-])" + re.escape(secret) + rb"(?![\w-])", b"[key]", data)
         return data
+
+    def redact_text(self, text: str) -> str:
+        """A message without the keys that it may quote."""
+        return self._redact(text.encode("utf-8", "replace")).decode("utf-8", "replace")
 
 
 class HttpModel(Model):
@@ -159,90 +162,16 @@ class HttpModel(Model):
         try:
             return await asking
         except RequestRefusedError as refused:
-            return refusal_reply(refused)
+            return refused.reply
+        except TransientError as error:  # it may quote the answer, and the answer a key
+            error.args = (self.client.redact_text(str(error)),)
+            raise
         except MediaError as error:
             return Reply(status="error", error=str(error))
 
     @abstractmethod
     async def ask(self, request: Request) -> Reply:
         """Send one request and read the answer."""
-
-
-def refusal_reply(refused: RequestRefusedError) -> Reply:
-    """The reply that stands for a request which the server will not take."""
-    return Reply(status="too_long" if refused.too_long else "error", error=str(refused))
-
-
-def classify_error(
-    status: int, headers: Mapping[str, str], data: bytes, where: str, shown: bytes | None = None
-) -> Exception:
-    """Which of the three kinds of failure an answer other than 200 is.
-
-    Args:
-        status: the HTTP status.
-        headers: the answer's headers.
-        data: the answer's body, as it came: it decides the kind.
-        where: the server, for the message.
-        shown: the body without secrets, for the message; `data` where there are none.
-    """
-    message = read_error_message(data if shown is None else shown)
-    words = read_error_message(data).lower()
-    if status in (401, 403) or (status == 400 and "api key" in words):
-        return ModelError(f"{where} refuses the key (HTTP {status}): {message}")
-    if status in _RETRIED_STATUSES:
-        return TransientError(
-            f"{where} answered HTTP {status}: {message}",
-            retry_after=parse_retry_after(headers) or _retry_delay(data),
-            slow_down=status in (429, 503, 529),
-        )
-    if status == 404:
-        return ModelError(f"{where} knows no such model or address (HTTP 404): {message}")
-    too_long = status == 413 or any(sign in words for sign in _TOO_LONG)
-    return RequestRefusedError(f"HTTP {status}: {message}", too_long=too_long)
-
-
-def parse_retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds to wait, from `retry-after-ms`, or from `Retry-After` as a number or as a date."""
-    milliseconds = headers.get("retry-after-ms", "").strip()
-    if re.fullmatch(r"\d+(\.\d+)?", milliseconds):
-        return float(milliseconds) / 1000
-    value = headers.get("Retry-After", "").strip()
-    if not value:
-        return None
-    try:
-        return max(0.0, float(value))
-    except ValueError:
-        pass
-    try:
-        return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())
-    except ValueError:
-        return None
-
-
-def _retry_delay(data: bytes) -> float | None:
-    """Seconds to wait, from a body in the form of Google's APIs: details with a `retryDelay` of "34s"."""
-    match = re.search(rb'"retryDelay"\s*:\s*"([0-9.]+)s"', data[:20_000])
-    try:
-        return float(match[1]) if match else None
-    except ValueError:
-        return None
-
-
-def read_error_message(data: bytes) -> str:
-    """The server's own words in one line, whichever of the usual shapes they come in."""
-    try:
-        decoded = msgspec.json.decode(data)
-    except msgspec.DecodeError:
-        return _excerpt(data)
-    error = decoded.get("error", decoded) if isinstance(decoded, dict) else decoded
-    if isinstance(error, dict):
-        error = error.get("message") or error.get("detail") or error
-    return _excerpt(str(error).encode())
-
-
-def _excerpt(data: bytes) -> str:
-    text = " ".join(data[:400].decode("utf-8", "replace").split())
-    return (text[:200] + "…") if len(text) > 200 else (text or "an empty body")
 
 
 def read_count(value: Any) -> int | None:
@@ -265,6 +194,20 @@ def read_string(value: Any) -> str:
     if isinstance(value, dict):
         return read_string(value.get("text") or value.get("thinking") or value.get("content"))
     return "" if isinstance(value, bool) or value is None else str(value)
+
+
+def complete_url(url: str) -> str:
+    """A base URL with its scheme. `localhost:8000/v1`, `gpu:8000` and `10.0.0.7:8000` mean http; a host on the
+    internet must say which, because a key goes there."""
+    url = url.strip()
+    if re.match(r"https?://[^/]", url, re.IGNORECASE):
+        return url
+    bare = url.partition("://")[2] or url
+    host = re.split(r"[:/]", bare, maxsplit=1)[0]
+    if bare == url and re.fullmatch(r"(?!https?$)[\w-]+|\d+\.\d+\.\d+\.\d+", host, re.IGNORECASE):
+        return f"http://{url}"
+    shown = public_url(f"https://{bare.lstrip('/')}")
+    raise UsageError(f"'{url.partition('?')[0]}' is not an address of a server; write {shown}")
 
 
 @lru_cache(maxsize=16)

@@ -31,6 +31,7 @@ class LikelihoodModel(Model):
         self.cacheable = inner.cacheable
         self.caveat = inner.caveat
         self.limits = inner.limits
+        self.thinking = inner.thinking
         self.is_local = inner.is_local
         self._inner = inner
 

@@ -1,4 +1,4 @@
-"""What servers and models accept and cost: `models.yaml`, read when it is first needed.
+"""What servers and models accept: `models.yaml`, read when it is first needed.
 
 Backends look facts up here and have no branches of their own for a server or a model. A limit that nobody states is
 None: the server then decides, and its refusal is recorded. A user's own figures replace the table's
@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
 
 from msgspec import Struct
@@ -95,6 +95,8 @@ class ModelFacts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Without: temperature and top_p are refused, and not sent."""
     reasoning: bool = False
     """Thinks before it answers: tokens are limited by `max_completion_tokens`, no `stop`, no logprobs."""
+    responses: bool = False
+    """Answers through the Responses API alone."""
     limits: RequestLimits = RequestLimits()
 
 
@@ -111,6 +113,8 @@ class ServerFacts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     needs_key: bool = False
     video: bool = True
     """Takes a video file as `video_url`."""
+    frames: Literal["", "media_io_kwargs", "fps"] = ""
+    """How it is told which frames of a video file to look at (`server_video.py`); empty: it is not."""
     audio: bool = True
     """Takes sound as `input_audio`."""
     detail: bool = True
@@ -121,27 +125,60 @@ class ServerFacts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """How many alternatives it reports for a token; 0: none."""
     batches: bool = False
     """Has the batch endpoints."""
+    thinking: str = ""
+    """Its own switch of `thinking` for all models; empty: the model's own."""
     limits: RequestLimits = RequestLimits()
 
 
-class PriceFacts(Struct, frozen=True, forbid_unknown_fields=True):
-    """What a million tokens of a model cost."""
+class ThinkingSwitch(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How thinking is asked for: fields of the request, where `$effort` and `$tokens` stand for what the user says."""
 
-    input: float
-    output: float
-    as_of: str = ""
-    picture: PictureTokens | None = None
-    batch: float | None = None
+    start: Mapping[str, Any] = {}
+    effort: Mapping[str, Any] | None = None
+    """None: it has no efforts; where it takes a number of tokens, an effort becomes one."""
+    tokens: Mapping[str, Any] | None = None
+    """None: it takes no number of tokens, and the limit on the whole reply is all that holds."""
+    stop: Mapping[str, Any] | None = None
+    """None: it cannot be switched off."""
 
 
-class PriceTable(Struct, frozen=True, forbid_unknown_fields=True):
-    """Prices by the beginning of a model's name, the bundled ones or a user's own."""
+class ThinkingFamily(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Models that think, and how."""
 
-    models: Mapping[str, PriceFacts]
-    as_of: str = ""
-    currency: str = "USD"
-    batch: Mapping[str, float] = {}
-    """By provider, the share of a price that is charged in batches."""
+    api: Api = "openai"
+    names: tuple[str, ...] = ()
+    """Beginnings of names."""
+    contains: tuple[str, ...] = ()
+    """Parts of names."""
+    starts: Literal["always", "default", "request", "never"] = "default"
+    """`always`: cannot be switched off. `default`: can. `request`: only where the user says so."""
+    switch: str = ""
+    """One of the table's; empty: the server's own."""
+    efforts: tuple[str, ...] = ("low", "medium", "high")
+    tokens: int | None = None
+    """Room for thoughts; None: the table's."""
+    least: int = 1
+    most: int | None = None
+    stop: Mapping[str, Any] | None = None
+    """In place of the switch's."""
+    keeps_room: bool = False
+    """Switched off, it still thinks a little."""
+    sampling: bool = True
+    """Without: temperature and top_p are refused while it thinks, and not sent."""
+
+
+class ThinkingTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The part `thinking` of `models.yaml`."""
+
+    tokens: int
+    budgets: Mapping[str, int]
+    """Tokens of an effort, where a model takes a number."""
+    never: tuple[str, ...]
+    """A name that holds one of these is of a model that does not think."""
+    switches: Mapping[str, ThinkingSwitch]
+    families: tuple[ThinkingFamily, ...]
+    too_large: tuple[str, ...]
+    """How servers say that a limit is over what they allow: the most that they do, or window and request."""
 
 
 class ModelTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -150,7 +187,7 @@ class ModelTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     as_of: str
     servers: tuple[ServerFacts, ...]
     models: tuple[ModelFacts, ...]
-    prices: PriceTable
+    thinking: ThinkingTable
 
 
 @cache
@@ -194,6 +231,40 @@ def find_model(name: str, api: Api = "openai") -> ModelFacts:
         if short.startswith(start)
     ]
     return max(starts, key=lambda start: len(start[0]))[1] if starts else ModelFacts(api=api)
+
+
+def find_thinking(name: str, api: Api = "openai") -> ThinkingFamily | None:
+    """Find how a model thinks; None where nothing says that it does.
+
+    The longest fitting beginning counts, then the longest fitting part of a name. Names are compared in lower case,
+    without what a gateway writes before the last slash.
+    """
+    table = load_model_table().thinking
+    short = name.rsplit("/", 1)[-1].lower()
+    families = [family for family in table.families if family.api == api]
+    fitting = [(1, len(s), f) for f in families for s in f.names if short.startswith(s)]
+    if not any(part in short for part in table.never):
+        fitting += [(0, len(part), f) for f in families for part in f.contains if part in short]
+    family = max(fitting, key=lambda entry: entry[:2])[2] if fitting else None
+    return None if family is None or family.starts == "never" else family
+
+
+def find_api(name: str) -> str | None:
+    """The provider's own API for a model that the tables know by the beginning of its name; None for any other."""
+    from vivant.models.price_table import load_bundled_prices
+
+    table = load_model_table()
+    starts: list[tuple[str, str]] = [
+        (start, facts.api) for facts in table.models for start in facts.names if name.startswith(start)
+    ]
+    for entry in load_bundled_prices().models:
+        provider, _, start = entry.partition("/")
+        if start and name.startswith(start):
+            starts.append((start, provider))
+    apis = get_args(Api)
+    # A gateway that speaks OpenAI's dialect may offer others' models too: their own API comes first.
+    fitting = [(len(start), api != "openai", api) for start, api in starts if api in apis]
+    return max(fitting)[2] if fitting else None
 
 
 def merge_limits(server: ServerFacts, model: ModelFacts, options: Mapping[str, Any]) -> RequestLimits:

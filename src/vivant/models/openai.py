@@ -1,10 +1,9 @@
-"""Any server that speaks OpenAI's chat completions: OpenAI, vLLM, SGLang, llama.cpp, Ollama, gateways."""
+"""Any server that speaks OpenAI's chat completions or Responses: OpenAI, vLLM, SGLang, llama.cpp, Ollama, gateways."""
 
 from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -12,21 +11,31 @@ import msgspec
 from vivant.core.errors import UsageError
 from vivant.core.types import Clip, Content, Image, Part, Picture, Reply, Request, Sound, Text
 from vivant.models.base import Capabilities, Model, ModelOptions, TransientError, parse_bool, parse_mapping
-from vivant.models.http import HttpModel, public_url, read_count, read_key, read_string
+from vivant.models.http import HttpModel, complete_url, public_url, read_count, read_key, read_string
 from vivant.models.likelihood import option_likelihoods
 from vivant.models.model_table import LIMIT_OPTIONS, ServerFacts, find_model, find_server, merge_limits
-from vivant.models.reasoning_tags import split_thinking
+from vivant.models.openai_responses import read_response, to_response_request
+from vivant.models.reply_json import read_any_form
+from vivant.models.server_errors import RequestRefusedError
+from vivant.models.server_video import VIDEO_OPTIONS, ServerVideo
+from vivant.models.thinking import find_largest_limit, merge_fields, plan_thinking, thinking_identity
+from vivant.models.thought_marks import split_thinking
 
 if TYPE_CHECKING:
     from vivant.models.batch.base import BatchApi
 
 DEFAULT_URL = "https://api.openai.com/v1"
+_LIMIT_TRIES = 4
+"""A server that refuses the limit on a reply is asked so often with a lower one."""
 _OPTION_TOKENS = 16
 """An option must be named within so many tokens to be weighed."""
 
 
 class OpenAI(HttpModel):
-    """Chat completions. Pictures go out as the bytes they are, in data URLs."""
+    """Chat completions, or the Responses API (`--model-option api=responses`).
+
+    Pictures go out as the bytes they are, in data URLs.
+    """
 
     def __init__(self, model: str, options: ModelOptions, *, facts: ServerFacts | None = None) -> None:
         settings = options.resolve(
@@ -36,20 +45,30 @@ class OpenAI(HttpModel):
             extra_body={},
             key_variable=None,
             server=None,
+            **VIDEO_OPTIONS,
+            api=None,
             **LIMIT_OPTIONS,
         )
-        url = options.base_url or read_key("OPENAI_BASE_URL") or DEFAULT_URL
+        url = complete_url(options.base_url or read_key("OPENAI_BASE_URL") or DEFAULT_URL)
         self.facts = facts or find_server(url, settings["server"])
         variable = settings["key_variable"] or self.facts.key
         key = read_key(variable)
-        if not key and self.facts.needs_key and not options.only_planned:
+        if not key and self.facts.needs_key and options.needs_key:
             raise UsageError(f"No key for {public_url(url)}: set {variable}, or give --base-url")
         bearer = "Bearer " if self.facts.key_header == "Authorization" else ""
         headers = {self.facts.key_header: bearer + key} if key else {}
         super().__init__(f"openai/{model}", url, headers, options.timeout)
-        self._check_supported("--native-video", options.video == "native", self.facts.video)
+        native = options.video == "native"
+        self._check_supported("--video-as native", native, self.facts.video)
         self._check_supported("--model-option detail", settings["detail"] != "auto", self.facts.detail)
-        self.capabilities = Capabilities(video=options.video == "native", audio=self.facts.audio)
+        self._video = ServerVideo(self.facts.frames, settings)
+        frames = native and self._video.sends_frames
+        self.capabilities = Capabilities(
+            video=native and not frames,
+            audio=self.facts.audio,
+            clips=frames,
+            sampling=native and self.facts.frames != "",
+        )
         self.model = model
         self._detail: str = settings["detail"]
         self._extra = parse_mapping("extra_body", settings["extra_body"])
@@ -60,7 +79,22 @@ class OpenAI(HttpModel):
         if sampling is not None:
             self._sampling = parse_bool("sampling", sampling)
         self.limits = merge_limits(self.facts, model_facts, settings)
-        self.has_loglikelihood = self.facts.top_logprobs > 0 and not self._reasoning
+        self.thinking = plan_thinking(
+            model,
+            options.thinking,
+            server=self.facts,
+            thinks=model_facts.reasoning or None if reasoning is None else self._reasoning,
+        )
+        self.uses_responses = parse_api(settings["api"], responses=model_facts.responses)
+        self._most: int | None = None
+        self._named = options.named(*LIMIT_OPTIONS)
+        self._named |= {"reasoning": self._reasoning} if reasoning is not None else {}
+        self._named |= {"sampling": self._sampling} if sampling is not None else {}
+        if self.uses_responses != model_facts.responses:
+            self._named["api"] = settings["api"]
+        thinks = self.thinking is not None and self.thinking.room > 0
+        no_logprobs = self._reasoning or thinks or self.uses_responses
+        self.has_loglikelihood = self.facts.top_logprobs > 0 and not no_logprobs
 
     def _check_supported(self, option: str, used: bool, supported: bool) -> None:
         if used and not supported:
@@ -71,13 +105,46 @@ class OpenAI(HttpModel):
         return {
             "model": self.name,
             "detail": self._detail,
-            "video": self.capabilities.video,
+            "video": self.capabilities.video_input.form
+            if self.capabilities.clips
+            else self.capabilities.video,
             "extra": self._extra,
+            **self._named,
+            **thinking_identity(self.thinking),
         }
 
+    @property
+    def endpoint(self) -> str:
+        """The path that requests go to."""
+        return "/responses" if self.uses_responses else "/chat/completions"
+
+    def read_answer(self, answer: Any, where: str) -> Reply:
+        """An answer of that endpoint as a Reply."""
+        return read_response(answer, where) if self.uses_responses else read_completion(answer, where)
+
     async def ask(self, request: Request) -> Reply:
-        answer = await self.client.post("/chat/completions", msgspec.json.encode(self.body(request)))
-        return read_completion(answer, self.server)
+        limit = self._most
+        for _ in range(_LIMIT_TRIES):
+            try:
+                answer = await self._post(self.body(request, limit))
+            except RequestRefusedError as refused:
+                # Room for thoughts may be more than a small window has left: what is left is room, too.
+                limit = self._find_largest_limit(refused, request)
+                if limit is None:
+                    raise
+            else:
+                self._most = limit
+                return self.read_answer(answer, self.server)
+        return self.read_answer(await self._post(self.body(request, limit)), self.server)
+
+    async def _post(self, body: dict[str, Any]) -> Any:
+        return await self.client.post(self.endpoint, msgspec.json.encode(body))
+
+    def _find_largest_limit(self, refused: RequestRefusedError, request: Request) -> int | None:
+        answer = request.decoding.max_tokens
+        if answer is None or self.thinking is None or self.thinking.is_budget or not self.thinking.room:
+            return None
+        return find_largest_limit(str(refused), answer)
 
     async def loglikelihood(self, request: Request, answers: tuple[str, ...]) -> Reply:  # noqa: ARG002
         """From the alternatives that the server reports at the token which names an option."""
@@ -111,18 +178,25 @@ class OpenAI(HttpModel):
             return super().batch_api()
         return OpenAIBatches(self)
 
-    def body(self, request: Request) -> dict[str, Any]:
-        """The request as the API takes it."""
+    def body(self, request: Request, most: int | None = None) -> dict[str, Any]:
+        """The request as the API takes it. `most` is the highest limit on a reply that the server allows."""
+        body = self._chat_body(request, most)
+        return merge_fields(to_response_request(body) if self.uses_responses else body, self._extra)
+
+    def _chat_body(self, request: Request, most: int | None) -> dict[str, Any]:
         messages: list[dict[str, Any]] = []
         for turn in request.turns:
             content = join_text([piece for part in turn.parts for piece in self._pieces(part)])
             # Some servers take a list only where it holds media: text alone goes out as a plain string.
             only_text = len(content) == 1 and content[0]["type"] == "text"
             messages.append({"role": turn.role, "content": content[0]["text"] if only_text else content})
-        body: dict[str, Any] = {"model": self.model, "messages": messages, **self._extra}
+        body: dict[str, Any] = {"model": self.model, "messages": messages}
+        if self.capabilities.video or self.capabilities.clips:
+            body |= self._video.fields(request)
         decoding = request.decoding
-        if decoding.max_tokens is not None:
-            body["max_completion_tokens" if self._reasoning else "max_tokens"] = decoding.max_tokens
+        limit = decoding.max_tokens if self.thinking is None else self.thinking.limit(decoding.max_tokens)
+        if limit is not None:
+            body["max_completion_tokens" if self._reasoning else "max_tokens"] = min(limit, most or limit)
         if self._sampling:
             if decoding.temperature is not None:
                 body["temperature"] = decoding.temperature
@@ -132,7 +206,7 @@ class OpenAI(HttpModel):
             body["stop"] = list(decoding.stop)
         if decoding.seed is not None:
             body[self.facts.seed] = decoding.seed
-        return body
+        return body if self.thinking is None else merge_fields(body, self.thinking.body)
 
     def _pieces(self, part: Content) -> list[dict[str, Any]]:
         if isinstance(part, Text):
@@ -148,10 +222,16 @@ class OpenAI(HttpModel):
         return self._clip(part)
 
     def _clip(self, clip: Clip) -> list[dict[str, Any]]:
-        if clip.frames:
+        if clip.frames and not self.capabilities.clips:
             return [piece for frame in clip.frames for piece in self._pieces(frame)]
-        data = Path(clip.path).read_bytes()
-        return [{"type": "video_url", "video_url": {"url": encode_data_url(data, clip.media_type)}}]
+        return [self._video.part(clip)]
+
+
+def parse_api(value: Any, *, responses: bool) -> bool:
+    """Whether requests go through the Responses API: as the user says, else as the model needs it."""
+    if value not in (None, "chat", "responses"):
+        raise UsageError(f"--model-option api={value}: write chat or responses")
+    return responses if value is None else value == "responses"
 
 
 def join_text(pieces: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -172,6 +252,7 @@ def encode_data_url(data: bytes, media_type: str) -> str:
     return f"data:{media_type};base64,{b64encode(data).decode('ascii')}"
 
 
+@read_any_form
 def read_completion(answer: Any, where: str) -> Reply:
     """A chat completion as a Reply; something that is not one may come right on another try."""
     try:
@@ -179,10 +260,11 @@ def read_completion(answer: Any, where: str) -> Reply:
         message = choice["message"]
     except (KeyError, IndexError, TypeError) as error:
         raise TransientError(f"{where} sent JSON without choices: {str(answer)[:120]}") from error
-    finish = choice.get("finish_reason") or "stop"
+    finish = read_string(choice.get("finish_reason")) or "stop"
     text = message.get("content") or ""
     parts = _interleave_parts(text, message.get("images"))
-    thinking, text = split_thinking(_answer_text(text))
+    marked, text, unfinished = split_thinking(_answer_text(text))
+    thinking = _read_thoughts(message) or marked
     refusal = message.get("refusal")
     usage = answer.get("usage")
     usage = usage if isinstance(usage, dict) else {}
@@ -196,22 +278,52 @@ def read_completion(answer: Any, where: str) -> Reply:
         status, error_text = "error", "the model called a tool and gave no answer"
     elif finish == "length":
         status, error_text = "truncated", "stopped at the token limit"
+    elif unfinished:
+        status, error_text = "truncated", "stopped while it was thinking"
+    elif message.get("content") is None and not parts:
+        status, error_text = (
+            "error",
+            "the reply holds thoughts alone" if thinking else "the reply holds no content",
+        )
+    details = usage.get("completion_tokens_details")
+    details = details if isinstance(details, dict) else {}
     return Reply(
         status=status,
         text=text,
         parts=parts,
-        thinking=read_string(message.get("reasoning_content") or message.get("reasoning")) or thinking,
+        thinking=thinking,
         error=error_text,
         tokens_in=read_count(usage.get("prompt_tokens")),
         tokens_out=read_count(usage.get("completion_tokens")),
+        tokens_thinking=read_count(details.get("reasoning_tokens", usage.get("reasoning_tokens"))),
         model=read_string(answer.get("model")),
+        provider=read_string(answer.get("provider")),
     )
+
+
+def _read_thoughts(message: Mapping[str, Any]) -> str:
+    """Thoughts that a server sends apart from the answer, in any of the fields in use."""
+    thoughts = read_string(message.get("reasoning_content") or message.get("reasoning"))
+    if thoughts:
+        return thoughts
+    content, details = message.get("content"), message.get("reasoning_details")
+    pieces = [piece for piece in content if _is_thought(piece)] if isinstance(content, list) else []
+    if isinstance(details, list):
+        pieces = [
+            piece.get("text") or piece.get("summary") or "" for piece in details if isinstance(piece, dict)
+        ]
+    return read_string(pieces)
+
+
+def _is_thought(piece: Any) -> bool:
+    return isinstance(piece, dict) and piece.get("type") in ("thinking", "reasoning")
 
 
 def _answer_text(content: Any) -> str:
     """The text of a message's content; thoughts among its typed parts are not part of it."""
     if isinstance(content, list):
         texts = [piece for piece in content if isinstance(piece, dict) and isinstance(piece.get("text"), str)]
+        texts = [piece for piece in texts if not _is_thought(piece)]
         return "".join(piece["text"] for piece in texts)
     return read_string(content)
 

@@ -18,9 +18,9 @@ import msgspec
 from vivant.core.errors import UsageError
 from vivant.core.types import Reply, Request
 from vivant.models.base import Model, ModelError, ModelOptions, TransientError, parse_bool, parse_positive
-from vivant.models.http import RequestRefusedError
 from vivant.models.model_table import find_server
 from vivant.models.openai import OpenAI
+from vivant.models.server_errors import RequestRefusedError
 
 _SERVER_OPTIONS = {"executable": "vllm", "args": "", "start_timeout": 1800, "trust_remote_code": False}
 

@@ -20,7 +20,7 @@ HITS = 20_000
 _OUTCOME = {
     "right": "outcome = 'scored' AND value >= 0.5",
     "wrong": "outcome = 'scored' AND value < 0.5",
-    **{name: f"outcome = '{name}'" for name in ("unparsed", "missing", "excluded")},
+    **{name: f"outcome = '{name}'" for name in ("unparsed", "truncated", "missing", "excluded")},
     "unscored": "outcome = ''",
 }
 OUTCOMES = tuple(_OUTCOME)
@@ -183,6 +183,7 @@ class TaskSummary(Struct, frozen=True, kw_only=True):
     right: int
     wrong: int
     unparsed: int
+    truncated: int
     unscored: int
     mean: float | None = None
     interval: Interval | None = None
@@ -196,7 +197,7 @@ def summarize_tasks(db: sqlite3.Connection) -> list[TaskSummary]:
         "sum(status NOT IN ('', 'ok', 'truncated')) errors, "
         + ", ".join(
             f'coalesce(sum({_OUTCOME[name]}), 0) "{name}"'
-            for name in ("right", "wrong", "unparsed", "unscored")
+            for name in ("right", "wrong", "unparsed", "truncated", "unscored")
         )
         + " FROM row GROUP BY task ORDER BY task"
     ).fetchall()

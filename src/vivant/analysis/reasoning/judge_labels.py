@@ -78,7 +78,11 @@ def select_items(run: Run, protocol: Protocol, options: LabelOptions) -> list[La
     items: list[LabelItem] = []
     for part in run.scores(protocol):
         scheme = find_scheme(part.task, options.kinds)
-        rows = [(s, r, score) for s, r, score in part.rows if r is not None and score.status != "missing"]
+        rows = [
+            (s, r, score)
+            for s, r, score in part.rows
+            if r is not None and score.status not in ("truncated", "missing")
+        ]
         if options.limit is not None:
             chosen = set(sample_ids([record.key for _, record, _ in rows], options.limit, 0, "reasoning"))
             rows = [row for row in rows if row[1].key in chosen]

@@ -75,7 +75,9 @@ def build_protocols_table(runs: Sequence[ScoredRun], _protocol: Protocol, benchm
 
 def _rescore(benchmark: Benchmark, part: ScoredRun, protocol: Protocol) -> ScoredRun:
     """The same rows under a protocol. What was missing stays missing."""
-    readable = [(s, r) for s, r, score in part.rows if r is not None and score.status != "missing"]
+    readable = [
+        (s, r) for s, r, score in part.rows if r is not None and score.status not in ("truncated", "missing")
+    ]
     fresh = {score.key: score for score in benchmark.score(readable, ScoreSettings(protocol=protocol))}
     rows: list[tuple[Sample, Record | None, Score]] = []
     for sample, record, score in part.rows:

@@ -195,7 +195,7 @@ def build_extraction_table(runs: Sequence[ScoredRun], protocol: Protocol, benchm
     for run in runs:
         steps: dict[str, list[tuple[Sample, Record | None, Score]]] = {step: [] for step in STEPS}
         for entry in run.rows:
-            if entry[2].status not in ("missing", "excluded"):
+            if entry[2].status not in ("truncated", "missing", "excluded"):
                 steps.setdefault(entry[2].rule, []).append(entry)
         missing = sum(score.status == "missing" for _, _, score in run.rows)
         not_options = sum(bool(score.detail.get("not_an_option")) for _, _, score in run.rows)

@@ -11,7 +11,8 @@ from msgspec import Struct
 
 from vivant.core.types import Reply, Request
 from vivant.models.base import ModelError, TransientError
-from vivant.models.http import HttpClient, HttpModel, RequestRefusedError, classify_error, refusal_reply
+from vivant.models.http import HttpClient, HttpModel
+from vivant.models.server_errors import RequestRefusedError, classify_error
 
 
 class BatchState(Struct, frozen=True):
@@ -68,11 +69,7 @@ def decode_json_lines(data: bytes) -> list[Any]:
 def failed_reply(status: int, body: Any, where: str) -> Reply:
     """The reply that stands for a request which failed inside a batch."""
     error = classify_error(status, {}, msgspec.json.encode(body), where)
-    return (
-        refusal_reply(error)
-        if isinstance(error, RequestRefusedError)
-        else Reply(status="error", error=str(error))
-    )
+    return error.reply if isinstance(error, RequestRefusedError) else Reply(status="error", error=str(error))
 
 
 def read_reply(body: Any, where: str, reader: Callable[[Any, str], Reply]) -> Reply:

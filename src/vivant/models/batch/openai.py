@@ -9,12 +9,10 @@ import msgspec
 
 from vivant.core.types import Reply, Request
 from vivant.models.batch.base import BatchState, HttpBatches, failed_reply, fetch_json_lines, read_reply
-from vivant.models.openai import read_completion
 
 if TYPE_CHECKING:
     from vivant.models.openai import OpenAI
 
-_ENDPOINT = "/v1/chat/completions"
 _ENDED = ("completed", "expired", "cancelled")
 
 
@@ -27,14 +25,15 @@ class OpenAIBatches(HttpBatches):
 
     def line(self, custom_id: str, request: Request) -> bytes:
         body = self._model.body(request)
-        return msgspec.json.encode({"custom_id": custom_id, "method": "POST", "url": _ENDPOINT, "body": body})
+        line = {"custom_id": custom_id, "method": "POST", "url": f"/v1{self._model.endpoint}", "body": body}
+        return msgspec.json.encode(line)
 
     async def submit(self, lines: list[bytes], name: str) -> str:
         body, kind = _encode_form(b"\n".join(lines) + b"\n", name)
         data, _ = await self._client.call("POST", "/files", body, {"Content-Type": kind})
         batch_body = {
             "input_file_id": self._client.decode(data)["id"],
-            "endpoint": _ENDPOINT,
+            "endpoint": f"/v1{self._model.endpoint}",
             "completion_window": "24h",
             "metadata": {"vivant": name},
         }
@@ -65,7 +64,7 @@ class OpenAIBatches(HttpBatches):
     def _reply(self, line: dict[str, Any]) -> Reply:
         response = line.get("response") or {}
         if response.get("status_code") == 200:
-            return read_reply(response["body"], self._model.server, read_completion)
+            return read_reply(response["body"], self._model.server, self._model.read_answer)
         error = line.get("error")
         if error:
             return Reply(status="error", error=f"in the batch: {error.get('message') or error.get('code')}")

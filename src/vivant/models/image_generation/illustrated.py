@@ -24,6 +24,7 @@ class IllustratedModel(Model):
         self.name = f"{writer.name} + {generator.name}"
         self.capabilities = writer.capabilities
         self.limits = writer.limits
+        self.thinking = writer.thinking
         self.is_local = writer.is_local
         self.cacheable = writer.cacheable and generator.cacheable
         self.caveat = "; ".join(caveat for caveat in (writer.caveat, generator.caveat) if caveat)

@@ -11,9 +11,10 @@ import msgspec
 
 from vivant.core.errors import UsageError
 from vivant.models.base import ModelOptions, TransientError
-from vivant.models.http import HttpClient, RequestRefusedError, public_url, read_key
+from vivant.models.http import HttpClient, complete_url, public_url, read_key
 from vivant.models.image_generation.base import ImageGenerator, ImageRefusedError
 from vivant.models.openai import DEFAULT_URL
+from vivant.models.server_errors import RequestRefusedError
 
 
 class OpenAIImageGenerator(ImageGenerator):
@@ -25,7 +26,7 @@ class OpenAIImageGenerator(ImageGenerator):
         self._model = model
         self._size = str(settings["size"])
         self._extra: dict[str, Any] = settings["extra_body"]
-        self._url = options.base_url or read_key("OPENAI_BASE_URL") or DEFAULT_URL
+        self._url = complete_url(options.base_url or read_key("OPENAI_BASE_URL") or DEFAULT_URL)
         key = read_key(settings["key_variable"])
         if not key and self._url == DEFAULT_URL:
             raise UsageError(
