@@ -133,9 +133,13 @@ def compare_media(
 ) -> None:
     """What of a video was sent, and how."""
     native = bool(settings.model.get("video", False))
-    if "media" in recipe.fields and recipe.fields["media"] is not None and native != expected.native_video:
+    if (
+        "media" in recipe.fields
+        and recipe.fields["media"] is not None
+        and native != (expected.video_as == "native")
+    ):
         names = {True: "the video itself", False: "frames"}
-        found.append(RecipeDifference("media", names[native], names[expected.native_video]))
+        found.append(RecipeDifference("media", names[native], names[expected.video_as == "native"]))
     if settings.control != "none":
         found.append(RecipeDifference("media", f"control {settings.control}", "none"))
     sets = recipe.sets
