@@ -58,7 +58,7 @@ def make_items(folder: Path, count: int) -> None:
         reference = [{"text": "And they lived on.", "image": None}]
         turns = [{"from": "human", "content": question}, {"from": "gpt", "content": reference}]
         items.append({"id": f"SA-{number}", "conversations": turns, "field": "Literature"})
-    (folder / "overview.json").write_text(json.dumps(items))
+    (folder / "mmie.json").write_text(json.dumps(items))
 
 
 def generate(folder: Path, url: str, out: Path) -> None:

@@ -19,6 +19,7 @@ from collections.abc import Callable
 from typing import Any
 
 from vivant.benchmarks.base import ScoreSettings
+from vivant.benchmarks.editions import load_editions
 from vivant.benchmarks.milebench import MileBench
 from vivant.benchmarks.milebench.datasets import DATASETS, MileBenchDataset, choose_matching
 from vivant.core.types import Option, Record, Reply, Sample
@@ -63,7 +64,7 @@ def make(dataset: MileBenchDataset, chance: random.Random) -> Items:
     """Questions of a dataset's kind with replies of every sort that models write."""
     items: Items = []
     kind = choose_matching(dataset.name, "open-ended" if dataset.metric == "rouge-l" else "multi-choice")
-    for number in range(dataset.size):
+    for number in range(load_editions()["milebench"]["released"].tasks[dataset.name]):
         options: list[str] = []
         if kind == "choice":
             count = 30 if dataset.name == "GPR1200" else 4

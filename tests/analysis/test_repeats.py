@@ -18,8 +18,8 @@ from vivant.benchmarks import registry
 from vivant.benchmarks.summary import summarise
 from vivant.core.errors import UsageError
 from vivant.core.types import Reply
-from vivant.report.overview import build_overview
-from vivant.report.robustness import build_controls_table, build_repeats_table
+from vivant.reporting.robustness import build_controls_table, build_repeats_table
+from vivant.runs.overview import build_overview
 from vivant.runs.run import load_run
 
 
@@ -171,6 +171,6 @@ def test_tables_refuse_what_they_cannot_show(tmp_path: Path, capsys: pytest.Capt
 def test_bootstrap_intervals_in_a_table(tmp_path: Path) -> None:
     run_of(tmp_path / "r", quiz(60, cluster=2), [n % 3 == 0 for n in range(60)])
     (row,) = build_overview([load_run(tmp_path / "r")], intervals="bootstrap").rows
-    assert row.interval_method == "cluster bootstrap"
+    assert row.interval_method == "cluster bootstrap, t-corrected"
     assert row.interval is not None
     assert row.interval[0] < 33 < row.interval[1]

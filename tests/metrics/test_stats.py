@@ -117,7 +117,7 @@ def test_bootstrap_agrees_with_the_formula_and_with_itself() -> None:
     assert formula is not None
     assert first is not None
     assert (first.low, first.high) == pytest.approx((formula.low, formula.high), abs=0.05)
-    assert first.method == "cluster bootstrap"
+    assert first.method == "cluster bootstrap, t-corrected"
 
 
 def test_scaled() -> None:

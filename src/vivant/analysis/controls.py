@@ -16,7 +16,7 @@ from msgspec import Struct, field
 from vivant.benchmarks import registry, summary
 from vivant.benchmarks.base import Benchmark, Protocol, ScoredRun
 from vivant.core.errors import UsageError
-from vivant.metrics.bootstrap import ClusterTotals, percentile_ends, resample_means
+from vivant.metrics.bootstrap import FEWEST, ClusterTotals, bootstrap_ends, resample_means
 from vivant.metrics.intervals import Interval, encode_labels, mean_interval
 from vivant.metrics.paired import Difference, holm, paired_difference
 from vivant.runs.run import Run, common_protocol
@@ -169,6 +169,9 @@ def _share(
     labels = encode_labels(clusters)
     tops = np.bincount(labels, weights=remaining).astype(np.float64)
     bases = np.bincount(labels, weights=above).astype(np.float64)
-    means = resample_means([ClusterTotals(tops, bases)])[0]
+    totals = ClusterTotals(tops, bases)
+    means = resample_means([totals])[0] if tops.size >= FEWEST else None
     share = float(remaining.sum() / above.sum())
-    return share, None if means is None else Interval(*percentile_ends(means), "cluster bootstrap")
+    if means is None:
+        return share, None
+    return share, Interval(*bootstrap_ends(totals, means), "cluster bootstrap, t-corrected")

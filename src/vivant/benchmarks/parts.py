@@ -101,6 +101,10 @@ class NativeFormats:
         """Read a prediction file in one of the native formats; None where it is not one."""
         return None
 
+    def find_predictions(self, benchmark: Benchmark, folder: Path) -> dict[str, dict[str, Path]]:
+        """The prediction files in a folder as the original's scripts leave it: by model, then by task."""
+        raise UsageError(f"{benchmark.name}: name one prediction file and its task; {folder} is a folder")
+
     def read_human(self, benchmark: Benchmark, root: Path, task: str) -> Imported | None:  # noqa: ARG002
         """Read people's answers, where the data hold them."""
         return None

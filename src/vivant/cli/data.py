@@ -213,7 +213,9 @@ def check(
         say(line)
     for problem in report.problems:
         print(problem)
+    for warning in report.warnings:
+        say(f"Warning: {warning}")
     if report.problems:
         say(f"{len(report.problems)} problem(s).")
         raise typer.Exit(1)
-    say("No problems.")
+    say("No file is broken, but see the warning." if report.warnings else "No problems.")

@@ -63,6 +63,13 @@ def new(
     reference: Annotated[
         bool, Option("--reference", help="Show raters the data's reference answer, where there is one.")
     ] = False,
+    odd_options: Annotated[
+        bool,
+        Option(
+            "--keep-odd-options",
+            help="Keep questions with an empty option, or a wrong one that stands twice.",
+        ),
+    ] = False,
     copy: Annotated[bool, Option("--copy", help="Copy media instead of linking them.")] = False,
     transcode: Annotated[
         bool, Option("--transcode", help="Copy videos that some browsers do not play as MP4 (H.264).")
@@ -97,6 +104,7 @@ def new(
         title=title,
         question=question,
         reference=reference,
+        odd_options=odd_options,
         copy=copy,
         transcode=transcode,
     )

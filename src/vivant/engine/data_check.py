@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
+
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Benchmark, DataReport
+from vivant.benchmarks.editions import compare_size, find_edition
 from vivant.benchmarks.validation import load_samples
 from vivant.core.errors import VivantError
 from vivant.core.progress import ProgressCallback
@@ -23,10 +26,28 @@ def check_data(name: str, path: str | None, progress: ProgressCallback | None = 
     benchmark = registry.get(name)
     root = registry.locate(benchmark, path)
     report = benchmark.data.check(benchmark, root, progress)
-    if report is not None:
+    if report is None:
+        tasks = [f"{name}/{task}" for task in benchmark.expand("")]
+        report = check_media(benchmark, root, tasks, progress)
+    return _compare_size(report, benchmark, root)
+
+
+def _compare_size(report: DataReport, benchmark: Benchmark, root: Path) -> DataReport:
+    """Add how much of the edition is there. What cannot be read is a problem already."""
+    edition = find_edition(benchmark.name, root, benchmark.options)
+    if edition is None:
         return report
-    tasks = [f"{name}/{task}" for task in benchmark.expand("")]
-    return check_media(benchmark, root, tasks, progress)
+    try:
+        tasks = benchmark.data.available(benchmark, root, benchmark.expand(""))
+        pools = {task: load_samples(benchmark, root, f"{benchmark.name}/{task}") for task in tasks}
+    except VivantError:
+        return report
+    size = compare_size(benchmark.name, edition, pools)
+    if size is None:
+        return report
+    if size.fits:
+        return msgspec.structs.replace(report, found=(*report.found, size.line))
+    return msgspec.structs.replace(report, warnings=(*report.warnings, size.line))
 
 
 def check_media(

@@ -9,9 +9,11 @@ import msgspec
 from msgspec import Struct, field
 
 from vivant.benchmarks.base import Benchmark, PromptContext
+from vivant.benchmarks.editions import compare_size, find_edition
 from vivant.benchmarks.registry import Selection
-from vivant.benchmarks.summary import matches, parse_where
+from vivant.benchmarks.summary import Condition, matches, parse_where
 from vivant.benchmarks.validation import check_stages, load_samples
+from vivant.benchmarks.wording import check_prompts
 from vivant.core.errors import DataError, UsageError, unknown_name_error
 from vivant.core.randomness import derive_seed, sample_ids
 from vivant.core.structs import shared_fields
@@ -62,8 +64,10 @@ def make_plan(
     selections: Sequence[Selection],
     settings_for: Callable[[Mapping[str, str]], RunSettings],
     tokenizer: Tokenizer | None = None,
+    prompts: Mapping[str, str] | None = None,
 ) -> Plan:
     """Read the data of every selected task; `settings_for` completes the settings with their fingerprints."""
+    check_prompts([chosen.benchmark for chosen in selections], prompts or {})
     pools = [
         (chosen, task, load_samples(chosen.benchmark, chosen.root, task))
         for chosen in selections
@@ -72,13 +76,23 @@ def make_plan(
     if len({task for _, task, _ in pools}) != len(pools):
         raise UsageError("A task is named twice")
     settings = settings_for({task: digest(pool)[:16] for _, task, pool in pools})
-    tasks = [_plan_task(selection, task, pool, settings, tokenizer) for selection, task, pool in pools]
+    # A value that one task's samples do not have may be another's: `category=SA` of mmie.
+    everything: dict[str, list[Sample]] = {}
+    for selection, _, pool in pools:
+        everything.setdefault(selection.benchmark.name, []).extend(pool)
+    conditions = {name: parse_where(settings.where, samples) for name, samples in everything.items()}
+    tasks = [
+        _plan_task(selection, task, pool, settings, conditions[selection.benchmark.name], tokenizer)
+        for selection, task, pool in pools
+    ]
     notes = [
         f"{chosen.benchmark.name}: {len(chosen.absent)} tasks have no data here: {', '.join(chosen.absent)}"
         for chosen in selections
         if chosen.absent
     ]
+    notes += _size_notes(selections, pools)
     notes += [note for task in tasks for note in _plan_notes(task, settings)]
+    notes += _check_scorable(tasks)
     if not any(task.chosen for task in tasks):
         raise UsageError(f"No sample is left after --where {' '.join(settings.where) or '(none)'}")
     for plan in tasks:
@@ -88,14 +102,31 @@ def make_plan(
     return Plan(tasks=tuple(tasks), settings=settings, notes=tuple(notes))
 
 
+def _size_notes(
+    selections: Sequence[Selection], pools: Sequence[tuple[Selection, str, list[Sample]]]
+) -> Iterator[str]:
+    """One line per benchmark: how much of its edition is there."""
+    for chosen in selections:
+        benchmark = chosen.benchmark
+        edition = find_edition(benchmark.name, chosen.root, benchmark.options)
+        own = {task: pool for selection, task, pool in pools if selection is chosen}
+        size = compare_size(benchmark.name, edition, own) if edition is not None else None
+        if size is not None:
+            yield size.line
+
+
 def _plan_task(
-    selection: Selection, task: str, pool: list[Sample], settings: RunSettings, tokenizer: Tokenizer | None
+    selection: Selection,
+    task: str,
+    pool: list[Sample],
+    settings: RunSettings,
+    where: Sequence[Condition],
+    tokenizer: Tokenizer | None,
 ) -> TaskPlan:
     benchmark = selection.benchmark
     if settings.style not in benchmark.styles:
         raise unknown_name_error(f"style of {benchmark.name}", settings.style, benchmark.styles)
     chosen = [sample for sample in pool if benchmark.keep(sample, settings.style)]
-    where = parse_where(settings.where, pool)
     chosen = [sample for sample in chosen if matches(sample, where)]
     if settings.limit is not None:
         ids = set(sample_ids([s.id for s in chosen], settings.limit, settings.seed, task))
@@ -121,6 +152,18 @@ def _context(plan: TaskPlan, settings: RunSettings) -> PromptContext:
     )
 
 
+def _check_scorable(tasks: Sequence[TaskPlan]) -> list[str]:
+    """Tasks whose replies cannot be scored here yet, as notes. Where that is all of them, nothing should be sent."""
+    lacking = {task.task: task.benchmark.explain_unscorable(task.task) for task in tasks}
+    reasons = {task: reason for task, reason in lacking.items() if reason}
+    if reasons and len(reasons) == len(tasks):
+        task, reason = next(iter(reasons.items()))
+        raise DataError(f"{task} cannot be scored here, so nothing was sent. {reason}")
+    return [
+        f"{task} will be answered and kept, but not scored yet. {reason}" for task, reason in reasons.items()
+    ]
+
+
 def _check_permutable(tasks: Sequence[TaskPlan], settings: RunSettings) -> None:
     checked = False
     for task in tasks:
@@ -142,6 +185,8 @@ def _jobs(plan: TaskPlan, settings: RunSettings) -> Iterator[Job]:
         decoding = settings.decoding
         if decoding.max_tokens is None and prompt.max_tokens is not None:
             decoding = msgspec.structs.replace(decoding, max_tokens=prompt.max_tokens)
+        elif decoding.max_tokens == 0:  # the user leaves the limit to the server
+            decoding = msgspec.structs.replace(decoding, max_tokens=None)
         if settings.control == "blind":
             prompt = msgspec.structs.replace(prompt, messages=apply_control(prompt.messages, "blind", 0))
         for repeat in range(settings.repeat):

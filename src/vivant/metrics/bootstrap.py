@@ -1,5 +1,10 @@
 """Cluster bootstrap of many means at once: 100 groups of 10,000 samples in a fraction of a second.
 
+Percentiles of resamples alone are too narrow with few clusters (20 clusters: 0.83 to 0.94 where 0.95 is meant). So they
+are taken further out: at Student's t with G − 1 degrees of freedom in place of the normal quantile, times √(G/(G − 1)),
+since resampling sees the spread of G clusters and not that of their source; and shifted by the skewness of the clusters
+(the acceleration of the BCa bootstrap). `benchmarks/bootstrap_coverage.py` measures what that holds.
+
 Clusters are drawn with replacement, whole, and the mean of a resample is the ratio of its totals. Two ways
 lead to the same distribution, and which one is used depends on the data alone:
 
@@ -19,9 +24,15 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from vivant.metrics.distributions import normal_cdf, t_quantile
+
 Column = NDArray[np.float64]
 RESAMPLES = 2000
+FEWEST = 10
+"""Clusters below which nothing is resampled: no correction makes up for so little."""
 _FEW_KINDS = 64
+_STEEPEST = 0.2
+"""Skewness beyond this would ask for resamples that nobody draws."""
 _BLOCK = 8_000_000
 """Weights held at once, which bounds the memory."""
 
@@ -66,9 +77,16 @@ def resample_means(
     return results
 
 
-def percentile_ends(means: Column, level: float = 0.95) -> tuple[float, float]:
-    """The ends between which this share of the resamples lies."""
-    low, high = np.quantile(means, ((1 - level) / 2, (1 + level) / 2))
+def bootstrap_ends(group: ClusterTotals, means: Column, level: float = 0.95) -> tuple[float, float]:
+    """Both ends of the interval: percentiles of the resamples, corrected for the number and skewness of clusters."""
+    size = group.sums.size
+    residuals = group.sums - group.sums.sum() / group.sizes.sum() * group.sizes
+    spread = float(np.square(residuals).sum())
+    skewness = float((residuals**3).sum()) / (6 * spread**1.5) if spread > 0 else 0.0
+    quantile = math.sqrt(size / (size - 1)) * t_quantile((1 + level) / 2, size - 1)
+    below = quantile / max(1 + skewness * quantile, _STEEPEST)
+    above = quantile / max(1 - skewness * quantile, _STEEPEST)
+    low, high = np.quantile(means, (normal_cdf(-below), normal_cdf(above)))
     return float(low), float(high)
 
 

@@ -14,6 +14,11 @@ def normal_quantile(probability: float) -> float:
     return NormalDist().inv_cdf(probability)
 
 
+def normal_cdf(z: float) -> float:
+    """How often a standard normal value falls below z."""
+    return 0.5 * math.erfc(-z / math.sqrt(2))
+
+
 def normal_p_value(z: float) -> float:
     """The two-sided p value of a standard normal value."""
     return math.erfc(abs(z) / math.sqrt(2))

@@ -14,7 +14,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from vivant.metrics.bootstrap import cluster_totals, percentile_ends, resample_means
+from vivant.metrics.bootstrap import FEWEST, bootstrap_ends, cluster_totals, resample_means
 from vivant.metrics.distributions import normal_quantile, t_quantile
 
 Method = Literal["auto", "bootstrap"]
@@ -54,7 +54,8 @@ def mean_interval(
 
     Right or wrong (0 or 1): Wilson's interval, with the effective sample size and Student's t where samples
     come in clusters. Other values: Student's t on samples or on clusters. `binary` says which, where the
-    values at hand cannot (all of them 0 on a scale to 6). `bootstrap` resamples clusters instead.
+    values at hand cannot (all of them 0 on a scale to 6). `bootstrap` resamples clusters instead, where there are
+    ten or more.
     """
     group = ClusteredValues(values, clusters)
     return mean_intervals([group], level=level, binary=binary, method=method, seed=seed)[0]
@@ -149,19 +150,31 @@ def _effective_size(share: float, variance: float, size: int, groups: int) -> fl
 def _bootstrap(
     prepared: Sequence[tuple[Values, Labels]], level: float, binary: bool | None, seed: int
 ) -> list[Interval | None]:
-    resampled = resample_means([cluster_totals(data, labels) for data, labels in prepared], seed=seed)
+    """Resampled intervals, and the formula's where there is too little to resample.
+
+    Where fewer than ten clusters hold any of the rarer answers (right or wrong), each end is the farther of the
+    bootstrap's and the formula's: these few decide what is drawn, and resamples alone would claim too much.
+    """
+    totals = [cluster_totals(data, labels) for data, labels in prepared]
+    resampled = resample_means(totals, seed=seed)
     intervals: list[Interval | None] = []
-    for (data, labels), means in zip(prepared, resampled, strict=True):
+    for (data, labels), group, means in zip(prepared, totals, resampled, strict=True):
+        formula = _compute_interval(data, labels, level, binary)
+        reason = "" if data.size and (data != data[0]).any() else "nothing to resample"
+        if means is not None and group.sums.size < FEWEST:
+            reason = f"under {FEWEST} clusters: not resampled"
         if means is None:
             intervals.append(None)
-        elif (data == data[0]).all():
+        elif reason:
             # Equal values stay equal however often they are drawn, which is no certainty.
-            formula = _compute_interval(data, labels, level, binary)
-            intervals.append(
-                formula and Interval(formula.low, formula.high, f"{formula.method} (nothing to resample)")
-            )
+            intervals.append(formula and Interval(formula.low, formula.high, f"{formula.method} ({reason})"))
         else:
-            intervals.append(Interval(*percentile_ends(means, level), "cluster bootstrap"))
+            low, high = bootstrap_ends(group, means, level)
+            rarer = group.sums if data.mean() < 0.5 else group.sizes - group.sums
+            few = np.count_nonzero(rarer) < FEWEST
+            if formula is not None and "Wilson" in formula.method and few:
+                low, high = min(low, formula.low), max(high, formula.high)
+            intervals.append(Interval(low, high, "cluster bootstrap, t-corrected"))
     return intervals
 
 

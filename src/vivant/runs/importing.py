@@ -12,9 +12,11 @@ from msgspec import Struct
 from vivant.benchmarks import registry
 from vivant.benchmarks.base import Benchmark, Imported, PromptContext, Protocol
 from vivant.benchmarks.registry import Selection
+from vivant.benchmarks.summary import matches, parse_where
 from vivant.benchmarks.validation import load_samples
 from vivant.core.arguments import as_strings
 from vivant.core.errors import DataError, UsageError, VivantError, unknown_name_error
+from vivant.core.randomness import sample_ids
 from vivant.core.types import Option, Record, Reply, Sample, job_key
 from vivant.runs.directory import RunDir, RunError, command_line, new_manifest
 from vivant.runs.log import LogWriter
@@ -68,6 +70,62 @@ def import_predictions(
     return write_run([imported], selection, out, model or imported.model or file.stem, chosen_style)
 
 
+def import_folder(
+    selector: str,
+    folder: Path,
+    out: Path,
+    *,
+    data: str | Path | Sequence[str | Path] = (),
+    style: str | None = None,
+    options: Mapping[str, object] | None = None,
+) -> list[Run]:
+    """Turn everything that the original's scripts left in a folder into runs, one per model.
+
+    All files are read and checked before the first run is written.
+
+    Args:
+        selector: The benchmark, or a group of its tasks.
+        folder: The output folder of the original's scripts.
+        out: The run directory; with several models, the folder of their run directories.
+        data: Folder of the data, or 'mini'.
+        style: Prompt style that was used. Default: from the files, else the benchmark's first.
+        options: Task options, by name.
+    """
+    selection = registry.select([selector], as_strings(data), options)[0]
+    benchmark = selection.benchmark
+    by_model = benchmark.native.find_predictions(benchmark, folder)
+    pools: dict[str, list[Sample]] = {}
+    imports: dict[str, list[Imported]] = {}
+    for model, files in by_model.items():
+        for task, file in files.items():
+            if task not in selection.tasks:
+                if task.partition("/")[2] in benchmark.expand(selector.partition("/")[2]):
+                    raise DataError(
+                        f"{file}: {selection.root} holds no data of {task}; add them, or move the file away"
+                    )
+                continue
+            if task not in pools:
+                pools[task] = load_samples(benchmark, selection.root, task)
+            imported = benchmark.native.read_predictions(file, pools[task], task)
+            if imported is None:
+                raise DataError(f"{file} is no prediction file of {benchmark.name}")
+            imports.setdefault(model, []).append(imported)
+    if not imports:
+        raise DataError(f"{folder} holds no predictions for {selector}")
+    chosen_style = style or benchmark.styles[0]
+    paths = {model: out / _slug(model) if len(imports) > 1 else out for model in imports}
+    for path in paths.values():
+        _refuse_existing(path)
+    return [
+        write_run(parts, selection, paths[model], model, chosen_style) for model, parts in imports.items()
+    ]
+
+
+def _refuse_existing(out: Path) -> None:
+    if RunDir(out).exists() or (out.is_dir() and any(out.iterdir())):
+        raise RunError(f"{out} exists already; choose another --out")
+
+
 def _select_one_task(task: str, data: Sequence[str], options: Mapping[str, object] | None) -> Selection:
     selections = registry.select([task], data, options)
     tasks = selections[0].tasks
@@ -77,9 +135,9 @@ def _select_one_task(task: str, data: Sequence[str], options: Mapping[str, objec
 
 
 def import_human(selections: Sequence[Selection], out: Path, style: str) -> Run:
-    """People's answers from the benchmarks' own data, as a run of the model `human`."""
+    """People's answers from the benchmarks' own data, as a run of the model `human`. One that is there is reused."""
     if len(selections) != 1:
-        raise UsageError("--model human takes one benchmark at a time")
+        raise UsageError("The model 'human' takes one benchmark at a time")
     selection = selections[0]
     parts = []
     for task in selection.tasks:
@@ -87,6 +145,10 @@ def import_human(selections: Sequence[Selection], out: Path, style: str) -> Run:
         if imported is None:
             raise DataError(f"{selection.root} holds no human answers for {task}")
         parts.append(imported)
+    directory = RunDir(out)
+    fingerprint = _import_settings(parts, "human", style, None).fingerprint()
+    if directory.exists() and directory.manifest().fingerprint == fingerprint:
+        return Run(out)
     return write_run(parts, selection, out, "human", style)
 
 
@@ -96,10 +158,22 @@ def import_answers(
     out: str | None = None,
     data: Sequence[str] = (),
     options: Mapping[str, object] | None = None,
+    *,
+    where: Sequence[str] = (),
+    limit: int | None = None,
+    seed: int = 0,
 ) -> list[Run]:
     """Prepared answers as runs, one per model. Runs that are there already with the same answers are reused.
 
-    `data` names the benchmark's own files, for facets that the answers do not bring.
+    Args:
+        selectors: The benchmark, or one of its tasks.
+        folder: The answers, in the benchmark's own format.
+        out: The run directory; a folder in it for each model where there are several.
+        data: The benchmark's own files, for facets that the answers do not bring.
+        options: Task options, by name.
+        where: Only answers to samples with these facets.
+        limit: Answers per task, at most, drawn by `seed`.
+        seed: Seed of `limit`.
     """
     if len(selectors) != 1:
         raise UsageError("--answers takes one benchmark at a time")
@@ -115,7 +189,7 @@ def import_answers(
         chosen = [part for part in parts if part.task in tasks or not task]
         if not chosen:
             raise DataError(f"{folder} holds no answers to {selectors[0]}")
-        imported = [_add_facets(part, facets) for part in chosen]
+        imported = _choose_answers([_add_facets(part, facets) for part in chosen], where, limit, seed)
         selection = Selection(benchmark, tuple(part.task for part in imported), folder)
         variant = {"answers": digest([part.records for part in imported])[:16]}
         settings = _import_settings(imported, model, "prepared", variant)
@@ -144,6 +218,28 @@ def _add_facets(part: Imported, facets: Mapping[str, dict[str, str]]) -> Importe
         for sample in part.samples
     ]
     return msgspec.structs.replace(part, samples=tuple(samples))
+
+
+def _choose_answers(
+    parts: Sequence[Imported], where: Sequence[str], limit: int | None, seed: int
+) -> list[Imported]:
+    """The answers that `where` and `limit` leave, chosen as `vivant run` chooses samples."""
+    conditions = parse_where(where, [sample for part in parts for sample in part.samples])
+    chosen: list[Imported] = []
+    for part in parts:
+        ids = [sample.id for sample in part.samples if matches(sample, conditions)]
+        kept = set(ids if limit is None else sample_ids(ids, limit, seed, part.task))
+        if kept:
+            chosen.append(
+                msgspec.structs.replace(
+                    part,
+                    samples=tuple(sample for sample in part.samples if sample.id in kept),
+                    records=tuple(record for record in part.records if record.id in kept),
+                )
+            )
+    if not chosen:
+        raise UsageError(f"No answer is left after --where {' '.join(where) or '(none)'}")
+    return chosen
 
 
 def _slug(*names: str) -> str:
@@ -179,9 +275,8 @@ def write_run(
     variant: Mapping[str, object] | None = None,
 ) -> Run:
     """Records as a run directory that looks like any other."""
+    _refuse_existing(out)
     directory = RunDir(out)
-    if directory.exists() or (out.is_dir() and any(out.iterdir())):
-        raise RunError(f"{out} exists already; choose another --out")
     settings = _import_settings(imported, model, style, variant)
     manifest = new_manifest(
         out.resolve(),

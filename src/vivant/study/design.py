@@ -64,6 +64,8 @@ class Study(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknow
     """Items marked `check`, given besides the others."""
     watch_whole: bool = True
     """Whether videos must have played to their end before an answer counts."""
+    odd_options: bool = False
+    """Keep items in which an option is empty or a wrong one stands twice, as some published data have them."""
     time_limit: Positive | None = None
     """Seconds for one item, enforced by the server."""
     place_timeout: Positive = 3600

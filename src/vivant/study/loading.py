@@ -206,11 +206,8 @@ def _find_misfits(study: Study, item: StudyItem) -> Iterator[str]:
     if "choose" in pages:
         if len(item.options) < 2:
             yield f"it has {len(item.options)} options; a study of the kind '{study.kind}' needs two or more"
-        if any(not option.strip() for option in item.options):
-            yield "one of its options is empty"
-        for option, count in Counter(item.options).items():
-            if count > 1:
-                yield f"the option '{option}' stands {count} times"
+        if not study.odd_options:
+            yield from _find_odd_options(item)
     elif item.options:
         yield f"it has options, which a study of the kind '{study.kind}' does not show"
     needed = {"comments": "one or more", "rate": "one or more", "pair": "two"}.get(pages[0], "no")
@@ -231,6 +228,15 @@ def _find_misfits(study: Study, item: StudyItem) -> Iterator[str]:
     for facet in study.balance:
         if not item.check and facet not in item.facets:
             yield f"it has no facet '{facet}', over which `balance` spreads items; add it or change `balance`"
+
+
+def _find_odd_options(item: StudyItem) -> Iterator[str]:
+    remedy = "to keep it all the same, set odd_options: true in study.yaml"
+    if any(not option.strip() for option in item.options):
+        yield f"one of its options is empty; {remedy}"
+    for option, count in Counter(item.options).items():
+        if count > 1 and option.strip():
+            yield f"the option '{option}' stands {count} times; {remedy}"
 
 
 def list_media(item: StudyItem) -> Iterator[StudyMedia]:

@@ -9,6 +9,7 @@ import pytest
 from PIL import Image as Pillow
 
 from tests.support.milebench_kit import make_item, write_dataset
+from vivant.benchmarks.editions import load_editions
 from vivant.benchmarks.milebench import MileBench
 from vivant.benchmarks.milebench.datasets import DATASETS, GROUPS, find_level
 from vivant.benchmarks.milebench.native import place_pictures
@@ -23,7 +24,9 @@ def list_paths(context: str, images: list[str]) -> list[str]:
 
 def test_the_table_of_datasets_adds_up() -> None:
     assert len(DATASETS) == 29
-    assert sum(dataset.size for dataset in DATASETS) == 6440
+    sizes = load_editions()["milebench"]["released"].tasks
+    assert list(sizes) == [dataset.name for dataset in DATASETS]
+    assert sum(sizes.values()) == 6440
     assert {dataset.group for dataset in DATASETS} == {group.name for group in GROUPS}
     expand = MileBench().expand
     assert len(expand("realistic")) == 26

@@ -21,7 +21,7 @@ from vivant.core.types import Image, Text
 
 def write_released(folder: Path, items: list[dict[str, Any]]) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "overview.json").write_bytes(msgspec.json.encode(items))
+    (folder / "mmie.json").write_bytes(msgspec.json.encode(items))
     return folder
 
 
@@ -129,7 +129,7 @@ def test_json_lines_and_a_byte_order_mark(tmp_path: Path) -> None:
     )
     assert [item.id for item in read_items(file)] == ["SA-1", "SA-2"]
     assert len(MMIE().load(tmp_path, "mmie/sa")) == 2  # the only file that it can be
-    (tmp_path / "other.json").write_bytes(b"[]")
+    (tmp_path / "other.json").write_bytes(msgspec.json.encode([make_entry("SA-2"), make_entry("SA-3")]))
     with pytest.raises(DataError, match=r"several data files.*--task-option file=NAME"):
         MMIE().load(tmp_path, "mmie/sa")
     assert len(MMIE(file="mine.jsonl").load(tmp_path, "mmie/sa")) == 2
@@ -209,7 +209,7 @@ def test_missing_data_and_folders_are_one_line(tmp_path: Path) -> None:
         (("run", "mmie", "--data", "nowhere", "--model", "random"), "nowhere does not exist"),
         (
             ("run", "mmie", "--answers", ".", "--judge", "heuristic"),
-            "holds no overview.json and no data.json",
+            "holds no file of items",
         ),
         (("run", "mmie/sb", "--data", "mini", "--model", "random"), "did you mean 'sa'"),
     ]:
@@ -227,4 +227,4 @@ def test_fields_come_from_the_released_set_by_id(tmp_path: Path) -> None:
     (run,) = import_answers(
         ["mmie/sa"], write_three_answers(tmp_path / "in"), str(tmp_path / "run"), data=[str(data)]
     )
-    assert [(s.id, s.facets["field"]) for s in run.samples()] == [("SA-1", "Literature")]
+    assert [(s.id, s.facets["field"]) for s in run.dir.samples()] == [("SA-1", "Literature")]

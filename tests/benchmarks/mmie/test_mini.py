@@ -41,7 +41,7 @@ def test_all_categories_two_fields_each_and_both_forms() -> None:
 
 def test_the_builder_makes_it(tmp_path: Path) -> None:
     build_mini(tmp_path)
-    assert (tmp_path / "overview.json").read_bytes() == (find_root() / "overview.json").read_bytes()
+    assert (tmp_path / "mmie.json").read_bytes() == (find_root() / "mmie.json").read_bytes()
     names = sorted(path.name for path in (tmp_path / "images").iterdir())
     assert names == sorted(path.name for path in (find_root() / "images").iterdir())
     for name in names[::9]:

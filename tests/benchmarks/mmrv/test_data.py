@@ -215,8 +215,21 @@ def test_two_question_files_are_a_choice_but_results_are_not(tmp_path: Path) -> 
     write_items(tmp_path / "m_on_MMR_V.json", [{**it, "m_raw_response": "[[A]]"} for it in ITEMS])
     write_items(tmp_path / "notes.json", {"a": 1})
     assert len(load(tmp_path)) == 5
-    write_items(tmp_path / "other.json", ITEMS)
-    refuse(tmp_path, "several files", "MMR-V.json", "other.json")
+    write_items(tmp_path / "other.json", ITEMS[:4])
+    refuse(tmp_path, "MMR-V.json and other.json both hold", "5 and 4 questions, question_idx 4 in one alone")
+
+
+def test_the_release_in_two_forms_is_one_set_where_they_agree(tmp_path: Path) -> None:
+    write_items(tmp_path / "MMR-V.json", ITEMS)
+    (tmp_path / "data").mkdir()
+    shard = tmp_path / "data" / "test-00000-of-00001.parquet"
+    polars.DataFrame([{**item, "question_idx": float(n)} for n, item in enumerate(ITEMS)]).write_parquet(
+        shard
+    )
+    assert [sample.id for sample in load(tmp_path)] == ["0", "1", "2", "3", "4"]
+    changed = [*ITEMS[:3], {**ITEMS[3], "correctAnswer": "(D)"}, ITEMS[4]]
+    polars.DataFrame(changed).write_parquet(shard)
+    refuse(tmp_path, "do not agree: question_idx 3 has other key", "give one of them with --data")
 
 
 def test_ids_are_numbers_or_texts_alike(tmp_path: Path) -> None:

@@ -23,12 +23,12 @@ Draw = Callable[[Canvas], None]
 
 
 def build_mini(out: Path, progress: Callable[[str], None] = lambda _: None) -> list[Path]:
-    """Write `overview.json` and `images/`; the same bytes every time with the same libraries."""
+    """Write `mmie.json` and `images/`; the same bytes every time with the same libraries."""
     maker = _Maker(out)
     try:
         (out / "images").mkdir(parents=True, exist_ok=True)
         items = [*maker.stories(), *maker.projects(), *maker.problems()]
-        file = out / "overview.json"
+        file = out / "mmie.json"
         file.write_bytes(msgspec.json.format(msgspec.json.encode(items), indent=1) + b"\n")
     except OSError as error:
         raise VivantError(f"Cannot write to {out}: {error.strerror}") from error

@@ -43,7 +43,7 @@ def check(root: Path) -> DataReport:
             except DataError as error:
                 problems.append(str(error))
                 continue
-            lines.append(_summarise(file, annotation, dataset.name, dataset.size))
+            lines.append(_summarise(file, annotation, dataset.name))
             problems += _list_faults(file, annotation, dataset.name)
     if len(absent) == len(DATASETS):
         problems.append(f"{root} holds none of the {len(DATASETS)} datasets")
@@ -65,11 +65,10 @@ def _list_unknown_folders(root: Path) -> Iterator[str]:
             yield f"{folder} is none of the 29 datasets and will not be read"
 
 
-def _summarise(file: Path, annotation: Annotation, dataset: str, size: int) -> str:
+def _summarise(file: Path, annotation: Annotation, dataset: str) -> str:
     samples = len(annotation.data)
     kind = choose_matching(dataset, annotation.meta_data.question_type)
-    tail = "" if samples == size else f" (the release has {size})"
-    return f"{file.name}: {samples} samples{tail}, compared by {kind}"
+    return f"{file.name}: {samples} samples, compared by {kind}"
 
 
 def _list_faults(file: Path, annotation: Annotation, dataset: str) -> Iterator[str]:
@@ -93,8 +92,8 @@ def _list_faults(file: Path, annotation: Annotation, dataset: str) -> Iterator[s
         if kind == "choice" and not question.choices:
             yield f"{where}: the dataset is multi-choice, but the sample has no choice_list"
         elif kind == "choice" and question.key is None:
-            yield f"{where}: the response '{item.response}' is none of the choices"
-        elif kind != "choice" and not normalise(str(item.response)):
+            yield f"{where}: the response '{question.response}' is none of the choices"
+        elif kind != "choice" and not normalise(question.response):
             yield f"{where}: the response is empty"
         images = [f"images/{path}" for path in question.instance.images_path]
         for number, paths in list_combined_pictures(item).items():

@@ -19,6 +19,7 @@ from vivant.benchmarks.milebench.native import (
     find_annotation_file,
     find_dataset_folder,
     get_instruction,
+    get_response,
     list_combined_pictures,
     place_pictures,
     read_annotation,
@@ -75,6 +76,7 @@ class MileBenchQuestion(Struct, frozen=True):
     """One annotation, read."""
 
     instance: TaskInstance
+    response: str
     placed: PlacedContext
     choices: tuple[str, ...]
     key: int | None
@@ -85,9 +87,11 @@ def read_question(item: AnnotationItem, folder: str, where: str) -> MileBenchQue
     instance = read_instance(item, where)
     choices = tuple(str(choice) for choice in instance.choice_list or ())
     normalised = [normalise(choice) for choice in choices]
-    answer = normalise(str(item.response))
+    response = get_response(item, where)
+    answer = normalise(response)
     return MileBenchQuestion(
         instance=instance,
+        response=response,
         placed=place_pictures(instance.context, instance.images_path, folder),
         choices=choices,
         key=normalised.index(answer) if answer in normalised else None,
@@ -115,10 +119,16 @@ def _build_sample(
         ),
         options=tuple(Option(option_name(i), text) for i, text in enumerate(question.choices)),
         key=question.key,
-        answers=(str(item.response),),
+        answers=(question.response,),
         facets=_build_facets(annotation.meta_data.question_type, item, question, dataset),
         cluster=_build_cluster(dataset, images, str(item.sample_id)),
-        extra={"match": kind, "numbers": list(question.placed.numbers), "combined": combined},
+        extra={
+            "match": kind,
+            "numbers": list(question.placed.numbers),
+            "combined": combined,
+            "images": list(images),
+            **({"level": item.image_quantity_level} if item.image_quantity_level else {}),
+        },
     )
 
 
@@ -143,7 +153,7 @@ def _build_facets(
     if item.needle:
         facets |= {"depth": str(item.needle.depth), "length": str(item.needle.length), "depth_from": "file"}
     elif dataset.startswith("Text") and "Needle" in dataset:
-        facets |= _find_text_depth(question.instance.context, str(item.response))
+        facets |= _find_text_depth(question.instance.context, question.response)
     elif "Needle" in dataset:
         facets["length"] = str(images)
     position = _find_position(item, question)
@@ -185,7 +195,7 @@ def _find_position(item: AnnotationItem, question: MileBenchQuestion) -> str | N
     images = len(question.instance.images_path)
     numbers = list(item.evidence)
     if not numbers:
-        match = _NAMES_PICTURE.fullmatch(str(item.response).strip().rstrip("."))
+        match = _NAMES_PICTURE.fullmatch(question.response.strip().rstrip("."))
         numbers = [int(match[1])] if match else []
     if not numbers or images < 2 or not all(1 <= number <= images for number in numbers):
         return None

@@ -27,7 +27,6 @@ class MileBenchDataset(Struct, frozen=True):
     name: str
     group: str
     metric: Literal["accuracy", "rouge-l"] = "accuracy"
-    size: int = 200
 
 
 GROUPS: tuple[DatasetGroup, ...] = (
@@ -72,9 +71,9 @@ DATASETS: tuple[MileBenchDataset, ...] = (
     MileBenchDataset("MMCoQA", "S-4"),
     MileBenchDataset("ALFRED", "S-4", "rouge-l"),
     MileBenchDataset("nuscenes", "S-5"),
-    MileBenchDataset("TextNeedleInAHaystack", "N-1", size=320),
-    MileBenchDataset("ImageNeedleInAHaystack", "N-2", size=320),
-    MileBenchDataset("GPR1200", "I-1", size=600),
+    MileBenchDataset("TextNeedleInAHaystack", "N-1"),
+    MileBenchDataset("ImageNeedleInAHaystack", "N-2"),
+    MileBenchDataset("GPR1200", "I-1"),
 )
 
 BY_NAME = {dataset.name: dataset for dataset in DATASETS}

@@ -33,7 +33,7 @@ class TaskInstance(Struct, frozen=True):
 
     context: str
     images_path: list[str]
-    choice_list: list[str | int | float] | None = None
+    choice_list: list[Any] | None = None
 
 
 class AnnotationItem(Struct, frozen=True):
@@ -41,8 +41,11 @@ class AnnotationItem(Struct, frozen=True):
 
     sample_id: int | str
     task_instance: dict[str, Any]
-    response: str | int | float
-    task_instruction_id: int = 0
+    response: Any = msgspec.UNSET
+    """Of any type: the original compares with what Python prints of it."""
+    task_instruction_id: int | str = 0
+    image_quantity_level: str = ""
+    """As the file has it; scores count pictures anew."""
     needle: Needle | None = None
     evidence: list[int] = field(default_factory=list)
     """Numbers of the pictures that the answer rests on, in sets that say so."""
@@ -51,7 +54,7 @@ class AnnotationItem(Struct, frozen=True):
 class AnnotationMeta(Struct, frozen=True):
     """What holds for the whole file."""
 
-    task_instruction: list[str] | str
+    task_instruction: list[str] | dict[str, str] | str
     question_type: str
     dataset: str = ""
 
@@ -123,14 +126,29 @@ def _fold_name(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
-def get_instruction(meta: AnnotationMeta, index: int, where: str) -> str:
-    """The instruction that an item refers to."""
-    if isinstance(meta.task_instruction, str):
-        return meta.task_instruction
-    if not 0 <= index < len(meta.task_instruction):
-        count = len(meta.task_instruction)
-        raise DataError(f"{where}: task_instruction_id is {index}, but there are {count} instructions")
-    return meta.task_instruction[index]
+def get_instruction(meta: AnnotationMeta, index: int | str, where: str) -> str:
+    """The instruction that an item refers to: by its place in a list, or by its name in a mapping."""
+    instructions = meta.task_instruction
+    if isinstance(instructions, str):
+        return instructions
+    if isinstance(instructions, dict):
+        if str(index) in instructions:
+            return instructions[str(index)]
+        names = ", ".join(list(instructions)[:6])
+        raise DataError(f"{where}: task_instruction_id is {index!r}, but the instructions are called {names}")
+    if isinstance(index, str) and index.strip().isdecimal():
+        index = int(index)
+    if isinstance(index, str) or not 0 <= index < len(instructions):
+        count = len(instructions)
+        raise DataError(f"{where}: task_instruction_id is {index!r}, but there are {count} instructions")
+    return instructions[index]
+
+
+def get_response(item: AnnotationItem, where: str) -> str:
+    """The key as the original compares it: what Python prints of a list, a truth value or null."""
+    if item.response is msgspec.UNSET:
+        raise DataError(f"{where}: there is no response")
+    return str(item.response)
 
 
 def read_instance(item: AnnotationItem, where: str) -> TaskInstance:

@@ -16,7 +16,7 @@ from msgspec import Struct, field
 
 from vivant.benchmarks.base import Imported, ScoredRun
 from vivant.benchmarks.data_files import read_bytes
-from vivant.benchmarks.milebench.datasets import DATASETS, LEVELS, find_level
+from vivant.benchmarks.milebench.datasets import BY_NAME, DATASETS, LEVELS, find_level
 from vivant.benchmarks.milebench.normalisation import normalise
 from vivant.benchmarks.milebench.score import list_shown_options
 from vivant.core.errors import DataError
@@ -42,7 +42,7 @@ class NativePrediction(Struct):
 
     sample_id: int | str
     pred_response: str
-    gt_response: str | int | float | None = None
+    gt_response: Any = None
     image: list[str] = field(default_factory=list)
     question: str = ""
     gen_model_id: str = ""
@@ -50,6 +50,26 @@ class NativePrediction(Struct):
 
 
 # ── in ──
+
+
+def find_predictions(folder: Path) -> dict[str, dict[str, Path]]:
+    """The `pred.json` files of an output folder, by model and task; a folder of one model bears its name."""
+    files = [*folder.glob("*/pred.json"), *folder.glob("*/*/pred.json")]
+    if not files:
+        raise DataError(f"{folder} holds no <model>/<dataset>/pred.json and no <dataset>/pred.json")
+    found: dict[str, dict[str, Path]] = {}
+    for file in sorted(files):
+        dataset, model = file.parent.name, file.parent.parent.resolve().name
+        if dataset not in BY_NAME:
+            raise DataError(
+                f"{file}: '{dataset}' is none of the {len(BY_NAME)} datasets; move it out of {folder}"
+            )
+        found.setdefault(model, {})[f"milebench/{dataset}"] = file
+    order = [f"milebench/{name}" for name in BY_NAME]
+    return {
+        model: dict(sorted(tasks.items(), key=lambda item: order.index(item[0])))
+        for model, tasks in found.items()
+    }
 
 
 def read_predictions(file: Path, samples: Sequence[Sample], task: str) -> Imported | None:
@@ -207,10 +227,12 @@ def _build_extracted(
     options, _ = list_shown_options(sample, record)
     return {
         **prediction,
+        # The original puts the annotation's own names in place of the paths that were sent.
+        "image": sample.extra.get("images", prediction["image"]),
         "gt_response": normalise(prediction["gt_response"]),
         "pred_response": normalise(prediction["pred_response"]),
         "choice_list": [normalise(option.text) for option in options],
-        "image_quantity_level": sample.facets["level"],
+        "image_quantity_level": sample.extra.get("level", sample.facets["level"]),
         "extracted": score.answer,
         "result": int(score.value or 0),
     }

@@ -113,12 +113,13 @@ class MMIE(base.Benchmark):
     protocols = ("paper", "strict")
     unparsed_value = None
     """A verdict that cannot be read is the judge's failure, so it stays out of the mean, as published."""
+    prompt_texts = prompts.PROMPT_TEXTS
     task_options = (
         TaskOption(name="file", default="", help="The file to read, where a folder holds several."),
     )
     data = MmieData(
-        help="MMIE/MMIE from the Hugging Face hub (gated): overview.json and images.tar.gz in one folder; or the "
-        "input of the original's judge: data.json and images/."
+        help="MMIE/MMIE from the Hugging Face hub (gated): JSON, JSON lines or Parquet, and images.tar.gz in one "
+        "folder (overview.json alone is only an example); or the input of the original's judge: data.json and images/."
     )
     judged = MmieJudged()
     native = MmieFormats()

@@ -6,8 +6,9 @@ from collections import Counter
 from pathlib import Path, PurePosixPath
 
 from vivant.benchmarks.base import DataReport
-from vivant.benchmarks.mmie.data import ARCHIVES, IMAGES, classify_item, to_sample
-from vivant.benchmarks.mmie.items import OTHER, MmieItem, find_file, read_items, rename_repeated_ids
+from vivant.benchmarks.mmie.data import ARCHIVES, classify_item, read_set, to_sample
+from vivant.benchmarks.mmie.files import IMAGES
+from vivant.benchmarks.mmie.items import OTHER, MmieItem, rename_repeated_ids
 from vivant.core.errors import DataError, MediaError
 from vivant.media.archives import unpack_archive
 
@@ -30,10 +31,10 @@ def check(root: Path, name: str = "") -> DataReport:
         )
         problems += unpacked.problems
     try:
-        file = find_file(root, name)
-        items = read_items(file)
+        files, items = read_set(root, name)
     except DataError as error:
         return DataReport(found=tuple(lines), problems=(*problems, str(error)))
+    file = files[0] if len(files) == 1 else folder
     unique, repeats = rename_repeated_ids(items)
     problems += [f"{file}: the id '{repeated}' stands {count} times" for repeated, count in repeats.items()]
     problems += [
@@ -41,7 +42,7 @@ def check(root: Path, name: str = "") -> DataReport:
         for item in unique
         if classify_item(item) == OTHER
     ]
-    lines += _summarise(file, unique)
+    lines += _summarise(files, folder, unique)
     opened, faults = _check_pictures(folder, unique)
     lines.append(f"pictures: {opened} open")
     problems += faults[:_SHOWN]
@@ -55,12 +56,13 @@ def _choose_target(path: PurePosixPath) -> PurePosixPath:
     return path if path.parts[0] == IMAGES else PurePosixPath(IMAGES) / path
 
 
-def _summarise(file: Path, items: list[MmieItem]) -> list[str]:
+def _summarise(files: list[Path], folder: Path, items: list[MmieItem]) -> list[str]:
     categories = Counter(classify_item(item) for item in items)
     fields = Counter(item.field or "unstated" for item in items)
     forms = Counter(to_sample(item).facets["form"] for item in items)
     answered = sum(item.answer is not None for item in items)
-    lines = [f"{file.name}: {len(items)} items"]
+    names = ", ".join(str(file.relative_to(folder)) for file in files[:3]) + (" …" if len(files) > 3 else "")
+    lines = [f"{names}: {len(items)} items"]
     for label, counts in (("category", categories), ("field", fields), ("form", forms)):
         lines.append(f"{label}: " + ", ".join(f"{key} {count}" for key, count in counts.most_common()))
     return lines + ([f"answers: {answered}"] if answered else [])

@@ -10,21 +10,14 @@ from pathlib import Path
 import msgspec
 
 from vivant.benchmarks.base import Imported
-from vivant.benchmarks.mmie.items import (
-    CATEGORIES,
-    OTHER,
-    MmieItem,
-    RawPart,
-    find_category,
-    find_file,
-    read_items,
-)
+from vivant.benchmarks.mmie.files import IMAGES, PictureFinder, choose_files, find_files
+from vivant.benchmarks.mmie.items import CATEGORIES, OTHER, MmieItem, RawPart, find_category, read_items
 from vivant.benchmarks.mmie.items import rename_repeated_ids as with_unique_ids
 from vivant.core.errors import DataError
 from vivant.core.types import Image, Part, Record, Reply, Sample, Text
 
 TASKS = tuple(name.lower() for name in (*CATEGORIES, OTHER))
-IMAGES, ARCHIVES = "images", ("images.tar.gz", "images.tgz", "images.tar")
+ARCHIVES = ("images.tar.gz", "images.tgz", "images.tar")
 PARTS = "parts"
 """Where a record keeps an answer as its file had it: flat parts would lose where one ends."""
 _NAMES = {"situationalanalysis": "SA", "projectbasedlearning": "PBL", "multistepreasoning": "MSR"}
@@ -33,14 +26,35 @@ _CHOICE = re.compile(r"(?:^|[\s(])\(?([A-H])[).:]\s*\S", re.MULTILINE)
 
 def list_items(root: Path, name: str = "") -> list[MmieItem]:
     """All items of a folder or file, ids made unique."""
-    file = find_file(root, name)
-    status = file.stat()
-    return _read_cached(file, status.st_mtime_ns, status.st_size)
+    return with_unique_ids(read_set(root, name)[1])[0]
+
+
+def read_set(root: Path, name: str = "") -> tuple[list[Path], list[MmieItem]]:
+    """The files that make the set, and their items with each picture where it lies."""
+    states = [(file, file.stat().st_mtime_ns, file.stat().st_size) for file in find_files(root, name)]
+    return _read_cached(root, tuple(states))
 
 
 @lru_cache(maxsize=4)
-def _read_cached(file: Path, _changed: int, _size: int) -> list[MmieItem]:
-    return with_unique_ids(read_items(file))[0]
+def _read_cached(root: Path, states: tuple[tuple[Path, int, int], ...]) -> tuple[list[Path], list[MmieItem]]:
+    try:
+        contents = {file: read_items(file) for file, _, _ in states}
+    except DataError as error:
+        remedy = "; name the data file: --task-option file=NAME" if len(states) > 1 else ""
+        raise DataError(f"{error}{remedy}") from error
+    files = choose_files({file: [item.id for item in items] for file, items in contents.items()}, root)
+    finder = PictureFinder(root)
+    return files, [_place_pictures(item, file, finder) for file in files for item in contents[file]]
+
+
+def _place_pictures(item: MmieItem, file: Path, finder: PictureFinder) -> MmieItem:
+    def place(parts: tuple[RawPart, ...]) -> tuple[RawPart, ...]:
+        return tuple(
+            part if part.image is None else RawPart(part.text, finder.find(part.image, file))
+            for part in parts
+        )
+
+    return msgspec.structs.replace(item, question=place(item.question), reference=place(item.reference))
 
 
 def classify_item(item: MmieItem) -> str:
@@ -131,7 +145,11 @@ def get_answer_parts(record: Record) -> tuple[RawPart, ...]:
 
 def read_answers(root: Path, name: str = "") -> dict[str, list[Imported]]:
     """Prepared answers by model, one part per category met."""
-    file = find_file(root, name)
+    files = find_files(root, name, answers=True)
+    if len(files) > 1:
+        names = ", ".join(str(path.relative_to(root)) for path in files[:6])
+        raise DataError(f"{root} holds several files ({names}); name the answers': --task-option file=NAME")
+    file = files[0]
     items = read_items(file)
     if all(item.answer is None for item in items):
         raise DataError(f"{file} holds questions but no answers; each item needs an 'answer'")

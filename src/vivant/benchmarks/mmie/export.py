@@ -11,8 +11,9 @@ import msgspec
 
 from vivant.benchmarks.base import ScoredRun
 from vivant.benchmarks.mmie import paper
-from vivant.benchmarks.mmie.data import IMAGES, get_answer_parts, group_parts
-from vivant.benchmarks.mmie.items import EVALUATION, RawPart
+from vivant.benchmarks.mmie.data import get_answer_parts, group_parts
+from vivant.benchmarks.mmie.files import EVALUATION, IMAGES
+from vivant.benchmarks.mmie.items import RawPart
 from vivant.benchmarks.mmie.judge_input import find_picture
 from vivant.benchmarks.rubric import JudgeContext
 from vivant.core.files import write_atomic

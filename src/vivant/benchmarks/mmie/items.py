@@ -1,27 +1,25 @@
-"""The two native files of MMIE as items: the released conversations, and the input of the original's judge.
+"""The two native forms of MMIE as items: the released conversations, and the input of the original's judge.
 
-Released (`overview.json`): a list of {id, conversations: [{from: human|gpt, content: [{text, image}]}],
-catagory, field}. Judge's input (`data.json`): a list of {id, question, answer, model, gt_answer}, the three
-being lists of {text, image} or, for answers, a plain text. Either may be JSON or JSON lines.
+Released: {id, conversations: [{from: human|gpt, content: [{text, image}]}], catagory, field}. Judge's input
+(`data.json`): {id, question, answer, model, gt_answer}, the three being lists of {text, image} or, for answers, a plain
+text. `files` says which files hold them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from msgspec import Struct, field
 
-from vivant.benchmarks.data_files import iter_json_lines, read_json
+from vivant.benchmarks.mmie.files import iter_values
 from vivant.core.errors import DataError
 
 CATEGORIES = ("SA", "PBL", "MSR")
 """In the order in which the original looks for them in an id."""
 OTHER = "other"
-RELEASED, EVALUATION = "overview.json", "data.json"
-_SUFFIXES = (".json", ".jsonl", ".ndjson")
 
 
 class RawPart(Struct, frozen=True):
@@ -77,31 +75,10 @@ def find_category(item: str) -> str:
     return next((name for name in CATEGORIES if name in item), OTHER)
 
 
-def find_file(root: Path, name: str = "") -> Path:
-    """The data file in a folder: the one that the user names, or the only one that it can be."""
-    if root.is_file():
-        return root
-    if name:
-        path = root / name
-        if not path.is_file():
-            raise DataError(f"{root} holds no {name}")
-        return path
-    for default in (RELEASED, EVALUATION):
-        if (root / default).is_file():
-            return root / default
-    others = sorted(p for p in root.iterdir() if p.suffix in _SUFFIXES and not p.name.startswith("."))
-    if len(others) == 1:
-        return others[0]
-    if others:
-        names = ", ".join(path.name for path in others[:6])
-        raise DataError(f"{root} holds several data files ({names}); name one: --task-option file=NAME")
-    raise DataError(f"{root} holds no {RELEASED} and no {EVALUATION}")
-
-
 def read_items(file: Path) -> list[MmieItem]:
     """All items of a file. Raises DataError naming the file, the item's place and what is wrong with it."""
     items: list[MmieItem] = []
-    for where, value in _iter_values(file):
+    for where, value in iter_values(file):
         if not isinstance(value, Mapping):
             raise DataError(f"{file}, {where}: should be an object with an id, not {type(value).__name__}")
         label = f" ('{value['id']}')" if isinstance(value.get("id"), str | int) else ""
@@ -112,16 +89,6 @@ def read_items(file: Path) -> list[MmieItem]:
     if not items:
         raise DataError(f"{file} holds no items")
     return items
-
-
-def _iter_values(file: Path) -> Iterator[tuple[str, Any]]:
-    if file.suffix != ".json":
-        yield from ((f"line {number}", value) for number, value in iter_json_lines(file, object))
-        return
-    content = read_json(file)
-    if not isinstance(content, list):
-        raise DataError(f"{file} should hold a list of items, not {type(content).__name__}")
-    yield from ((f"item {number}", value) for number, value in enumerate(content, 1))
 
 
 def _parse_item(value: Mapping[str, Any]) -> MmieItem:

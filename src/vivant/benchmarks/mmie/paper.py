@@ -16,7 +16,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from vivant.benchmarks.mmie.items import CATEGORIES, EVALUATION, RawPart, find_category, read_items
+from vivant.benchmarks.mmie.files import EVALUATION
+from vivant.benchmarks.mmie.items import CATEGORIES, RawPart, find_category, read_items
 from vivant.core.errors import MediaError
 from vivant.core.types import Image, Part, Text
 from vivant.media.paths import resolve_media

@@ -12,6 +12,7 @@ from vivant.benchmarks.data_files import first_line, iter_json_lines, iter_parqu
 from vivant.benchmarks.mmrv import names
 from vivant.benchmarks.mmrv.options import parse_key, parse_options, split_options
 from vivant.core.errors import DataError
+from vivant.core.optional_packages import require_package
 from vivant.core.types import Sample, Text, Video
 
 TASK = "mmrv/mcq"
@@ -29,7 +30,10 @@ Item = Mapping[str, Any]
 
 
 def find_question_files(root: Path) -> list[Path]:
-    """The file with the questions, or its shards. Raises DataError where there is none or a choice."""
+    """The file with the questions, or its shards; of two forms of one set, the first.
+
+    Raises DataError where there is none, or where two files do not agree.
+    """
     if root.is_file():
         return [root]
     if not root.is_dir():
@@ -50,17 +54,41 @@ def find_question_files(root: Path) -> list[Path]:
         raise DataError(
             f"{root}: no file with MMR-V questions (found: {examined}); give the file itself with --data"
         )
-    if len(groups) > 1:
-        several = ", ".join(str(Path(name).relative_to(root)) for name in sorted(groups))
-        raise DataError(
-            f"{root}: several files hold MMR-V questions ({several}); give one of them with --data"
-        )
-    return next(iter(groups.values()))
+    first, *others = groups.values()
+    for other in others:
+        difference = _find_difference(first, other)
+        if difference:
+            names = f"{first[0].relative_to(root)} and {other[0].relative_to(root)}"
+            raise DataError(
+                f"{root}: {names} both hold MMR-V questions and do not agree: {difference}; "
+                "give one of them with --data"
+            )
+    return first
+
+
+def _find_difference(first: Sequence[Path], second: Sequence[Path]) -> str:
+    """What the questions of two files differ in; empty where one is the other in another form."""
+    both = []
+    for files in (first, second):
+        items = [pair for file in files for pair in read_file(file)]
+        both.append({sample.id: sample for sample in to_samples(items, files[0])})
+    a, b = both
+    alone = [name for name in (*a, *b) if name not in a or name not in b]
+    if alone:
+        return f"{len(a)} and {len(b)} questions, question_idx {alone[0]} in one alone"
+    for name, sample in a.items():
+        changed = [
+            field for field in sample.__struct_fields__ if getattr(sample, field) != getattr(b[name], field)
+        ]
+        if changed:
+            return f"question_idx {name} has other {changed[0]}"
+    return ""
 
 
 def _holds_questions(path: Path) -> bool:
     """Whether the first item looks like a question of this benchmark, and not like somebody's results."""
     if path.suffix == ".parquet":
+        require_package("polars", "parquet", f"Reading {path}")
         import polars
 
         try:

@@ -105,7 +105,8 @@ def _build_record(
     shown_order = judgement.shown or tuple(range(len(options)))
     texts = [option.text.strip() for option in sample.options]
     names = [option.name for option in prompt.options]
-    order = tuple(texts.index(options[index]) for index in shown_order)
+    places = _match_options(options, texts)
+    order = tuple(places[index] for index in shown_order)
     chosen = names[shown_order.index(judgement.answer)]
     return Record(
         key=job_key(sample.task, sample.id, repeat),
@@ -118,3 +119,11 @@ def _build_record(
         source=judgement.annotator[:16],
         seconds=judgement.seconds or 0.0,
     )
+
+
+def _match_options(options: Sequence[str], texts: Sequence[str]) -> list[int]:
+    """The place of each of an item's options among the sample's; a text that stands twice takes both places in turn."""
+    left: dict[str, list[int]] = {}
+    for place, text in enumerate(texts):
+        left.setdefault(text, []).append(place)
+    return [left[option].pop(0) for option in options]

@@ -59,6 +59,8 @@ class StudySpec(Struct, frozen=True, kw_only=True):
     question: str = ""
     reference: bool = False
     """Whether raters see the data's own reference answer."""
+    odd_options: bool = False
+    """Whether questions stay in which an option is empty or a wrong one stands twice."""
     copy: bool = False
     transcode: bool = False
     """Whether videos that some browsers do not play are copied as H.264."""
@@ -121,6 +123,7 @@ def make_study(folder: Path, spec: StudySpec) -> NewStudy:
         judgements_per_item=spec.judgements_per_item,
         balance=spec.balance,
         checks_per_participant=spec.checks,
+        odd_options=spec.odd_options,
         time_limit=spec.time_limit,
         questions=DEFAULTS.questions,
         criteria=criteria,
@@ -156,7 +159,13 @@ def _make_items(
     selection = SampleSelection(where=spec.where, limit=spec.limit, seed=spec.seed)
     if spec.kind in ("mcq", "free-then-mcq"):
         samples = select_samples(spec.origin, spec.data, selection)
-        return make_choice_items(samples, media, spec.balance, spec.seed, spec.question), (), {}
+        return (
+            make_choice_items(
+                samples, media, spec.balance, spec.seed, spec.question, odd_options=spec.odd_options
+            ),
+            (),
+            {},
+        )
     if spec.kind == "blind-comments":
         if spec.where:
             raise UsageError("--where does not apply to packs; choose when the pack is made")

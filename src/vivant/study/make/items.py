@@ -58,11 +58,18 @@ def opaque_name(*names: str) -> str:
 
 
 def make_choice_items(
-    samples: Sequence[LocatedSample], media: MediaStore, balance: Sequence[str], seed: int, question: str = ""
+    samples: Sequence[LocatedSample],
+    media: MediaStore,
+    balance: Sequence[str],
+    seed: int,
+    question: str = "",
+    *,
+    odd_options: bool = False,
 ) -> ItemSet:
     """Questions with options, for people to choose from.
 
-    Options change places: in some data the right one is always the first, which the items would then tell.
+    Options change places: in some data the right one is always the first, which the items would then tell. With
+    `odd_options`, a question stays in which an option is empty or a wrong one stands twice.
     """
     item_set = ItemSet()
     plain_samples = [located.sample for located in samples]
@@ -73,8 +80,10 @@ def make_choice_items(
         texts = [option.text.strip() for option in sample.options]
         if sample.key is None:
             item_set.leave_out("no option is marked as right", sample.id)
-        elif len(set(texts)) < len(texts) or not all(texts):
-            item_set.leave_out("an option is empty or stands twice", sample.id)
+        elif texts.count(texts[sample.key]) > 1 or not texts[sample.key]:
+            item_set.leave_out("the right option is empty or stands twice", sample.id)
+        elif not odd_options and (len(set(texts)) < len(texts) or not all(texts)):
+            item_set.leave_out("an option is empty or stands twice; --keep-odd-options keeps it", sample.id)
         elif (parts := _split_question(media, sample, located.root, item_set)) is not None:
             question_text, content = parts
             order = shuffled_indices(len(texts), seed, "study", "options", sample_key(sample))

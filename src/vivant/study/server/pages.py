@@ -197,7 +197,7 @@ def _build_item(
     parts = [build_contents(part.content) for part in item.parts]
     if page == "choose":
         parts_shown = [
-            ShownPart(index=index, text=item.options[n]) for index, n in enumerate(shown_page.shown)
+            ShownPart(index=index, text=item.options[n] or "—") for index, n in enumerate(shown_page.shown)
         ]
     elif page == "free":
         parts_shown = []

@@ -68,7 +68,7 @@ def ingest(
         if not tasks:
             raise step.fail(f"no .info.json file, API answer or mapping in {', '.join(map(str, sources))}")
         reports = _run_parts(tasks, step.folder, settings.workers, progress)
-        _finish(step, reports, sources, root, settings, apart=any(task.kind != "info" for task in tasks))
+        _finish(step, reports, sources, root, settings)
     return step
 
 
@@ -78,15 +78,13 @@ def _finish(
     sources: Sequence[Path],
     root: Path,
     settings: PipelineSettings,
-    *,
-    apart: bool,
 ) -> None:
     import shutil
 
     from vivant.build.mimic.ingestion.consolidation import consolidate
     from vivant.build.mimic.ingestion.datasheet import write_datasheet
 
-    report = consolidate(step.folder, reports, apart=apart, memory=settings.memory, workers=settings.workers)
+    report = consolidate(step.folder, reports, memory=settings.memory, workers=settings.workers)
     write_datasheet(step.folder, report, sources, settings.ingest, settings.memory, settings.workers)
     (step.folder / MEDIA).write_text(f"{root}\n", encoding="utf-8")
     shutil.rmtree(step.folder / "parts")

@@ -17,26 +17,24 @@ from vivant.build.mimic.schema import COMMENTS, QUARANTINE, VIDEOS
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+_ROW_GROUP = 100_000
 _TWICE = "the same video twice"
 _ORPHANS = "its video was not taken in"
 _REPEATED = "the same comment twice"
 
 
-def consolidate(
-    folder: Path, reports: Sequence[IngestReport], *, apart: bool, memory: str, workers: int
-) -> IngestReport:
+def consolidate(folder: Path, reports: Sequence[IngestReport], *, memory: str, workers: int) -> IngestReport:
     """All parts as one report, with duplicates and orphans taken out of the files and put into the quarantine.
 
-    `apart`: comments came from files of their own, so that each must be looked up among the videos.
+    What is written is sorted by id, so that the same records give the same bytes, in whatever order they were read.
     """
     report = _merge_reports(reports)
     for kind, schema in (("videos", VIDEOS), ("comments", COMMENTS)):
         if not any((folder / kind).glob("*.parquet")):
             pq.write_table(schema.empty_table(), folder / kind / "empty.parquet")
     with connect(folder.parent, memory, workers) as db:
-        twice = _drop_repeated_videos(db, folder, report)
-        if apart or twice:
-            _drop_repeated_comments(db, folder, report)
+        _sort_videos(db, folder, report)
+        _sort_comments(db, folder, report)
     _write_quarantine(folder, report)
     return report
 
@@ -58,35 +56,33 @@ def _merge_reports(reports: Sequence[IngestReport]) -> IngestReport:
     return total
 
 
-def _drop_repeated_videos(db: DuckDBPyConnection, folder: Path, report: IngestReport) -> bool:
-    """Of two records of one video the one with more comments' places is not known: the first file's stays."""
+def _sort_videos(db: DuckDBPyConnection, folder: Path, report: IngestReport) -> None:
+    """Each video once, in the order of refs. Of several records the one with the most views stays: the latest crawl."""
     videos = folder / "videos"
     repeated = db.execute(
         f"SELECT ref, count(*) FROM {parquet_source(videos)} GROUP BY ref HAVING count(*) > 1 ORDER BY ref"
     ).fetchall()
-    if not repeated:
-        return False
-    db.execute(
-        f"CREATE TEMP TABLE kept AS SELECT filename, file_row_number FROM read_parquet('{_glob(videos)}', "
-        "filename = true, file_row_number = true) "
-        "QUALIFY row_number() OVER (PARTITION BY ref ORDER BY filename, file_row_number) = 1"
-    )
+    # Every column is a tie-breaker, so that neither the order of files nor that of threads decides.
+    columns = ", ".join(f"{name}::VARCHAR" for name in VIDEOS.names)
     _rewrite(
         db,
         videos,
-        f"SELECT v.* EXCLUDE (filename, file_row_number) FROM read_parquet('{_glob(videos)}', filename = true, "
-        "file_row_number = true) v SEMI JOIN kept USING (filename, file_row_number)",
+        VIDEOS,
+        f"SELECT * FROM {parquet_source(videos)} QUALIFY row_number() OVER (PARTITION BY ref ORDER BY "
+        f"views DESC NULLS LAST, comment_count DESC NULLS LAST, {columns}) = 1 ORDER BY ref",
     )
     extra = sum(number - 1 for _, number in repeated)
-    report.videos -= extra
-    report.left[_TWICE] = report.left.get(_TWICE, 0) + extra
+    if extra:
+        report.videos -= extra
+        report.left[_TWICE] = report.left.get(_TWICE, 0) + extra
     report.quarantine += [
-        (ref, f"{number} records", f"{_TWICE}; the first was kept") for ref, number in repeated
+        (ref, f"{number} records", f"{_TWICE}; the one with the most views was kept")
+        for ref, number in repeated
     ]
-    return True
 
 
-def _drop_repeated_comments(db: DuckDBPyConnection, folder: Path, report: IngestReport) -> None:
+def _sort_comments(db: DuckDBPyConnection, folder: Path, report: IngestReport) -> None:
+    """Each comment of a known video once, in the order of refs and ids."""
     comments = folder / "comments"
     db.execute(f"CREATE TEMP TABLE known AS SELECT ref, id FROM {parquet_source(folder / 'videos')}")
     # A comment of a table may name its video by the id alone, where only one platform has it.
@@ -103,8 +99,10 @@ def _drop_repeated_comments(db: DuckDBPyConnection, folder: Path, report: Ingest
     _rewrite(
         db,
         comments,
+        COMMENTS,
         f"SELECT * FROM ({named}) SEMI JOIN known USING (ref) "
-        "QUALIFY row_number() OVER (PARTITION BY ref, id ORDER BY likes DESC NULLS LAST, text) = 1",
+        "QUALIFY row_number() OVER (PARTITION BY ref, id ORDER BY likes DESC NULLS LAST, text, time, reply_to) = 1 "
+        "ORDER BY ref, id",
     )
     remaining = db.execute(f"SELECT count(*) FROM {parquet_source(comments)}").fetchone()
     assert remaining is not None
@@ -119,21 +117,29 @@ def _drop_repeated_comments(db: DuckDBPyConnection, folder: Path, report: Ingest
         report.quarantine.append(("", f"{repeated} comments", _REPEATED))
 
 
-def _rewrite(db: DuckDBPyConnection, folder: Path, query: str) -> None:
+def _rewrite(db: DuckDBPyConnection, folder: Path, schema: pa.Schema, query: str) -> None:
+    """Replace a folder's files by what a sorted query gives. DuckDB's own writer does not give the same bytes twice."""
     new = folder / "settled.tmp"
-    target = str(new).replace("'", "''")
-    db.execute(f"COPY ({query}) TO '{target}' (FORMAT parquet, COMPRESSION zstd)")
+    with pq.ParquetWriter(new, schema, compression="zstd", use_dictionary=["ref"]) as writer:
+        waiting: list[pa.RecordBatch] = []
+        rows = 0
+        for batch in db.sql(query).to_arrow_reader(_ROW_GROUP):
+            waiting.append(batch)
+            rows += batch.num_rows
+            while rows >= _ROW_GROUP:
+                table = pa.Table.from_batches(waiting)
+                writer.write_table(table.slice(0, _ROW_GROUP).cast(schema))
+                waiting, rows = table.slice(_ROW_GROUP).to_batches(), rows - _ROW_GROUP
+        if rows:
+            writer.write_table(pa.Table.from_batches(waiting).cast(schema))
     for old in folder.glob("*.parquet"):
         old.unlink()
     new.rename(folder / "settled.parquet")
 
 
-def _glob(folder: Path) -> str:
-    return str(folder / "*.parquet").replace("'", "''")
-
-
 def _write_quarantine(folder: Path, report: IngestReport) -> None:
-    sources, items, reasons = ([row[index] for row in report.quarantine] for index in range(3))
+    rows = sorted(report.quarantine)
+    sources, items, reasons = ([row[index] for row in rows] for index in range(3))
     columns = (["ingest"] * len(sources), sources, items, reasons)
     arrays = [pa.array(column, pa.string()) for column in columns]
     pq.write_table(pa.table(arrays, schema=QUARANTINE), folder / "quarantine.parquet")

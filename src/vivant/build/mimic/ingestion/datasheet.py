@@ -46,7 +46,7 @@ def write_datasheet(
         "vivant.build.mimic",
         "ingest_datasheet.md.j2",
         report=report,
-        sources=[source.name for source in sources],
+        sources=[source.name for source in sorted(sources)],
         first=span[0],
         last=span[1],
         mentions=_TREATMENTS[settings.mentions],

@@ -1,0 +1,76 @@
+"""The same crawl gives the same edition, byte for byte: in any order of files, threads and hashes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from vivant.build.mimic.world import WorldPlan
+from vivant.build.mimic.world.crawl import write_crawl
+
+BUILD = """
+import sys
+from pathlib import Path
+from tests.support.mimic_build_kit import Words
+from vivant.build.mimic import ingestion
+from vivant.build.mimic.audit import audit
+from vivant.build.mimic.cleaning import clean
+from vivant.build.mimic.comment_pool import make_comment_pool
+from vivant.build.mimic.publication import publish
+from vivant.build.mimic.selection import select_videos
+from vivant.build.mimic.settings import AuditSettings, PipelineSettings, PublishSettings, SelectSettings
+from vivant.build.mimic.split import split_videos
+from vivant.build.mimic.tasks import make_tasks
+
+work, crawl, workers, part = Path(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
+work.mkdir()
+(work / ".salt").write_bytes(b"0" * 32)
+chosen = PipelineSettings(
+    workers=workers,
+    select=SelectSettings(target=24, top={"*": 0.5}),
+    audit=AuditSettings(practice=32),
+    publish=PublishSettings(name="Kit", licence="cc-by-4.0", contact="kit@example.org"),
+)
+ingestion._PART = part
+sources = [crawl / "youtube", crawl / "tiktok"][:: 1 if workers == 1 else -1]
+ingestion.ingest(work, sources, chosen, media=crawl)
+clean(work, chosen)
+select_videos(work, chosen)
+split_videos(work, chosen)
+make_tasks(work, chosen, encoder=Words())
+audit(work, chosen, encoder=Words())
+make_comment_pool(work, chosen)
+publish(work, chosen)
+"""
+
+
+@pytest.mark.slow
+def test_the_same_crawl_gives_the_same_bytes(tmp_path: Path) -> None:
+    write_crawl(tmp_path / "crawl", WorldPlan(videos=400, comments=40_000, seed=4), broken=0.02)
+    for name, workers, part, seed in (("one", 1, 500, "1"), ("two", 3, 37, "2")):
+        command = [
+            sys.executable,
+            "-c",
+            BUILD,
+            str(tmp_path / name),
+            str(tmp_path / "crawl"),
+            f"{workers}",
+            f"{part}",
+        ]
+        subprocess.run(command, check=True, env={**os.environ, "PYTHONHASHSEED": seed})
+    first, second = (_read_files(tmp_path / name) for name in ("one", "two"))
+    assert first.keys() == second.keys() and len(first) > 20
+    assert [name for name in first if first[name] != second[name]] == []
+
+
+def _read_files(work: Path) -> dict[str, bytes]:
+    """All that was written but the steps' own records, which hold times and paths."""
+    return {
+        str(path.relative_to(work)): path.read_bytes()
+        for path in sorted(work.rglob("*"))
+        if path.is_file() and path.name != "step.json" and not path.name.endswith(".lock")
+    }
