@@ -203,7 +203,8 @@ def test_dropping_records_keeps_the_others_to_the_byte_and_holds_none(tmp_path: 
         )
         expected = [line for number, line in enumerate(lines) if number % 7]
         assert log.read_bytes() == b"".join(expected)
-        assert kept == set(told) == {f"t/{n}" for n in range(50) if n % 7}
+        assert told == [f"t/{n}" for n in range(50) if n % 7]
+        assert len(kept) == len(told) and all(key in kept for key in told) and "t/0" not in kept
         with pytest.raises(LogError, match="Another process"):
             LogWriter(log)
         writer.append(Record(key="t/0", task="t", id="0", reply=Reply()))

@@ -9,7 +9,7 @@ import logging
 import re
 import signal
 import sys
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, redirect_stdout
 from functools import wraps
 from pathlib import Path
@@ -25,6 +25,7 @@ from vivant.core.errors import UsageError
 from vivant.core.event_loop import on_interrupt, run_coroutine, run_in_thread
 from vivant.core.generated_images import PictureFolder
 from vivant.core.paths import cache_root
+from vivant.core.stored_lines import KeySet
 from vivant.core.types import Control, Decoding, FramePolicy, Job, Record
 from vivant.engine.batches import BatchRunner, check_batches, check_none_under_way
 from vivant.engine.budget import Meter, RunBudget
@@ -484,7 +485,7 @@ async def _run(
     jobs: Iterator[Job],
     model: Model,
     log: LogWriter,
-    logged: Set[str],
+    logged: KeySet,
     options: RunOptions,
     meter: Meter | None,
     progress: Any,

@@ -85,6 +85,26 @@ def digest(value: Any) -> str:
     return hashlib.sha256(msgspec.json.encode(value, order="sorted")).hexdigest()
 
 
+class ListDigest:
+    """`digest` of a list whose values come one by one."""
+
+    def __init__(self) -> None:
+        self._hash = hashlib.sha256(b"[")
+        self._encode = msgspec.json.Encoder(order="sorted").encode
+        self._separator = b""
+
+    def add(self, value: Any) -> None:
+        """The next value."""
+        self._hash.update(self._separator + self._encode(value))
+        self._separator = b","
+
+    def hexdigest(self) -> str:
+        """Of all values so far."""
+        whole = self._hash.copy()
+        whole.update(b"]")
+        return whole.hexdigest()
+
+
 def list_differences(old: Any, new: Any, path: str = "") -> list[str]:
     """Where two settings differ, one readable entry per leaf: `frames.count: 8 → 16`."""
     old, new = msgspec.to_builtins(old), msgspec.to_builtins(new)
