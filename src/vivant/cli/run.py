@@ -71,7 +71,7 @@ def run(
         say(f"Note: {note}")
     if j.needs_judge(tasks) and not judges:
         say("Note: answers here are scored by a judge and none is named; --judge can be given later too")
-    announce_cost([prepared], options, ask_user)
+    announce_cost([prepared], options, ask_user, besides="the judge" if judges else "")
     outcome = run_plan(prepared, options)
     if outcome.stopped:
         raise _report_stop(outcome, prepared.out)
